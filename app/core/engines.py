@@ -1,0 +1,57 @@
+"""How a worker is started: its command line and its environment, for the engine that the run asks for."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import workloads
+from app.core.paths import Paths
+from workloads.spec import RunSpec
+
+# Everything else stays out: KERAS_MAX_EPOCHS, TF_*, PYTHON* and the like silently change what is measured.
+_PASSED_ON = frozenset(
+    """
+    PATH HOME USER USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC
+    PATHEXT NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE TEMP TMP TMPDIR TZ
+    LD_LIBRARY_PATH DYLD_LIBRARY_PATH CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER CUDA_HOME CUDA_PATH
+    NVIDIA_VISIBLE_DEVICES NVIDIA_DRIVER_CAPABILITIES
+    """.split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCommand:
+    """What to start."""
+
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
+
+
+def worker_command(
+    spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ
+) -> WorkerCommand:
+    """Return the command for a worker that nothing of the user's surroundings can change."""
+    clean = {name: value for name, value in environment.items() if name.upper() in _PASSED_ON}
+    clean |= {
+        "PYTHONPATH": str(Path(workloads.__file__).resolve().parents[1]),
+        "PYTHONUTF8": "1",
+        "PYTHONNOUSERSITE": "1",
+        "KERAS_BACKEND": spec.engine,
+        "KERAS_HOME": str(paths.keras_home),
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+    }
+    if spec.device == "cpu":
+        clean["CUDA_VISIBLE_DEVICES"] = "-1"
+    if spec.threads is not None:
+        clean |= {"OMP_NUM_THREADS": str(spec.threads), "TF_NUM_INTRAOP_THREADS": str(spec.threads)}
+    return WorkerCommand(_worker_arguments(), clean)
+
+
+def _worker_arguments() -> tuple[str, ...]:
+    if getattr(sys, "frozen", False):
+        return (sys.executable, "--worker")
+    # -P keeps the current folder, and whatever lies in it, out of the import path.
+    return (sys.executable, "-P", "-m", "workloads")

@@ -1,0 +1,68 @@
+"""Logging: warnings reach the terminal as plain sentences, everything goes to a file that cannot grow for ever."""
+
+import logging
+import logging.handlers
+import sys
+import threading
+from collections import deque
+from pathlib import Path
+from typing import BinaryIO
+
+_FILE_LIMIT_BYTES = 1 << 20
+WORKER_LOG_LIMIT_BYTES = 4 << 20
+
+
+def set_up_logging(folder: Path) -> None:
+    """Send the app's log to `folder`/epochmark.log, and warnings to stderr too."""
+    root = logging.getLogger("app")
+    root.setLevel(logging.INFO)
+    for handler in list(root.handlers):
+        root.removeHandler(handler)
+        handler.close()
+    terminal = logging.StreamHandler(sys.stderr)
+    terminal.setLevel(logging.WARNING)
+    terminal.setFormatter(logging.Formatter("%(message)s"))
+    root.addHandler(terminal)
+    try:
+        file = logging.handlers.RotatingFileHandler(
+            folder / "epochmark.log", maxBytes=_FILE_LIMIT_BYTES, backupCount=1, encoding="utf-8", delay=True
+        )
+    except OSError:
+        return  # a log is no reason not to work
+    file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root.addHandler(file)
+
+
+class LogCopier(threading.Thread):
+    """Copies a worker's stderr to a file up to a limit, and keeps the last lines for error messages."""
+
+    def __init__(self, stream: BinaryIO, path: Path) -> None:
+        super().__init__(daemon=True, name="worker-log")
+        self._stream = stream
+        self._path = path
+        self._tail: deque[bytes] = deque(maxlen=50)
+
+    def run(self) -> None:
+        """Copy until the stream ends; a full disk stops the copy, not the worker."""
+        left_bytes = WORKER_LOG_LIMIT_BYTES
+        try:
+            file = self._path.open("wb")
+        except OSError:
+            file = None
+        for line in iter(lambda: self._stream.readline(65_536), b""):
+            self._tail.append(line)
+            if file is None or left_bytes <= 0:
+                continue
+            try:
+                left_bytes -= file.write(line)
+                file.flush()
+            except OSError:
+                left_bytes = 0
+        if file is not None:
+            file.close()
+
+    def last_lines(self, count: int = 5) -> list[str]:
+        """Return the last lines that are not an engine's routine chatter."""
+        lines = [line.decode("utf-8", "replace").rstrip() for line in list(self._tail)]
+        telling = [line for line in lines if line and not line.startswith(("I0000", "WARNING: All log"))]
+        return [line[:500] for line in telling[-count:]]

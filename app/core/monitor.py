@@ -1,0 +1,193 @@
+"""Telemetry while something runs: one look at the machine, and a thread that looks once per interval.
+
+Runs in the app's process, never in the worker that is being measured.
+"""
+
+import logging
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import psutil
+
+from app.core.gpu import GpuReader
+from app.core.model import Telemetry
+
+_logger = logging.getLogger(__name__)
+
+_Value = TypeVar("_Value")
+_STOP_LIMIT_S = 3.0
+
+# psutil reads files and calls that differ with every kernel; these are the ways in which it fails.
+_PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError)
+
+# Sensor chips inside processors, best first, and the labels of their whole-package readings.
+_CPU_CHIPS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "soc_thermal", "x86_pkg_temp")
+_PACKAGE_LABELS = ("Package id", "Tdie", "Tctl")
+
+
+class Sampler:
+    """Looks at the machine, from one thread. Shares of CPU time count from the look before.
+
+    Args:
+        gpus: What reads the GPUs; without it they are left out and stay asleep.
+    """
+
+    def __init__(self, gpus: GpuReader | None = None) -> None:
+        self._gpus = gpus
+        self._cpu_times_s: dict[str, float] = {}
+        self.prime()
+
+    def prime(self) -> None:
+        """Let the next sample's shares of CPU time count from now."""
+        self._cpu_times_s = _cpu_times_s()
+
+    def sample(self) -> Telemetry:
+        """Look once. What this machine does not tell is None; so are CPU shares right after another look."""
+        before, self._cpu_times_s = self._cpu_times_s, _cpu_times_s()
+        busy_pct, steal_pct = cpu_shares_pct(before, self._cpu_times_s)
+        return Telemetry(
+            cpu_pct=busy_pct,
+            cpu_clock_mhz=_attempt(_cpu_clock_mhz),
+            cpu_temperature_c=_attempt(_cpu_temperature_c),
+            memory_used_bytes=_attempt(lambda: int(psutil.virtual_memory().used)),
+            swap_used_bytes=_attempt(lambda: int(psutil.swap_memory().used)),
+            steal_pct=steal_pct,
+            gpus=() if self._gpus is None else self._gpus.read(),
+        )
+
+    def close(self) -> None:
+        """Let go of the GPU driver; a later sample opens it again."""
+        if self._gpus is not None:
+            self._gpus.close()
+
+
+class Monitor:
+    """Calls `on_sample(monotonic_s, telemetry)` once per interval from a thread of its own, until stopped.
+
+    Args:
+        on_sample: Called in the monitor's thread. What it raises is logged, and sampling goes on.
+        interval_s: Time between samples; the first comes after one interval.
+        sampler: What looks; by default one that reads GPUs too. It is closed when the thread ends.
+    """
+
+    def __init__(
+        self,
+        on_sample: Callable[[float, Telemetry], None],
+        interval_s: float = 1.0,
+        sampler: Sampler | None = None,
+    ) -> None:
+        self._on_sample = on_sample
+        self._interval_s = interval_s
+        self._sampler = sampler or Sampler(GpuReader())
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start sampling. Does nothing while the monitor runs."""
+        if self._thread is not None:
+            return
+        self._stopping = threading.Event()  # a thread that hung keeps its own, so that it still ends
+        self._thread = threading.Thread(target=self._run, args=(self._stopping,), name="monitor", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop sampling; returns within 3 s even if a driver hangs. No later sample is passed on."""
+        thread, self._thread = self._thread, None
+        self._stopping.set()
+        if thread is None or thread is threading.current_thread():
+            return
+        thread.join(_STOP_LIMIT_S)
+        if thread.is_alive():
+            _logger.warning("Telemetry hangs; its thread is left behind")
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _run(self, stopping: threading.Event) -> None:
+        self._sampler.prime()
+        started_s, tick, last_failure = time.monotonic(), 0, ""
+        while True:
+            tick = next_tick(tick, time.monotonic() - started_s, self._interval_s)
+            if stopping.wait(max(0.0, started_s + tick * self._interval_s - time.monotonic())):
+                break
+            try:
+                self._sample_once(stopping)
+                last_failure = ""
+            except Exception as error:  # sampling must outlive whatever one look or its receiver does
+                if repr(error) != last_failure:  # once, not every second for hours
+                    _logger.exception("A telemetry sample failed")
+                last_failure = repr(error)
+        self._sampler.close()
+
+    def _sample_once(self, stopping: threading.Event) -> None:
+        sampled_s = time.monotonic()
+        telemetry = self._sampler.sample()
+        if not stopping.is_set():
+            self._on_sample(sampled_s, telemetry)
+
+
+def next_tick(tick: int, elapsed_s: float, interval_s: float) -> int:
+    """Number the next sample on the grid of intervals, leaving out those that a slow one has missed."""
+    return max(tick + 1, math.ceil(elapsed_s / interval_s))
+
+
+def cpu_shares_pct(
+    before_s: Mapping[str, float], after_s: Mapping[str, float]
+) -> tuple[float | None, float | None]:
+    """Compute the busy and stolen shares of CPU time (0 to 100) between two looks at psutil's CPU times.
+
+    Stolen time counts as busy, as in psutil. None where no time has passed or the system does not count it.
+    """
+    spent_s = {name: max(0.0, after_s[name] - before_s[name]) for name in after_s if name in before_s}
+    # Linux counts the time of guests in user and nice already.
+    total_s = sum(share_s for name, share_s in spent_s.items() if name not in {"guest", "guest_nice"})
+    if total_s <= 0 or "idle" not in spent_s:
+        return None, None
+    busy_s = total_s - spent_s["idle"] - spent_s.get("iowait", 0.0)
+    steal_pct = min(100.0, 100 * spent_s["steal"] / total_s) if "steal" in spent_s else None
+    return min(100.0, max(0.0, 100 * busy_s / total_s)), steal_pct
+
+
+def pick_cpu_temperature_c(chips: Mapping[str, Iterable[Any]]) -> float | None:
+    """Pick the processor's temperature from psutil's sensors: the hottest package, else the hottest core."""
+    for chip in _CPU_CHIPS:
+        readings = [(str(entry.label), entry.current) for entry in chips.get(chip, ())]
+        true = [(label, celsius) for label, celsius in readings if celsius is not None and 0 < celsius < 150]
+        for wanted in (*_PACKAGE_LABELS, ""):
+            found = [float(celsius) for label, celsius in true if label.startswith(wanted)]
+            if found:
+                return max(found)
+    return None
+
+
+def _cpu_times_s() -> dict[str, float]:
+    # Not psutil.cpu_percent: it remembers per thread, and its first answer in a new thread is a false 0.
+    return _attempt(lambda: dict(psutil.cpu_times()._asdict())) or {}
+
+
+def _cpu_clock_mhz() -> float | None:
+    current_mhz = float(psutil.cpu_freq().current)  # AttributeError where psutil knows none
+    return current_mhz if current_mhz > 0 else None
+
+
+def _cpu_temperature_c() -> float | None:
+    if not hasattr(psutil, "sensors_temperatures"):  # Windows and macOS
+        return None
+    return pick_cpu_temperature_c(psutil.sensors_temperatures())
+
+
+def _attempt(read: Callable[[], _Value | None]) -> _Value | None:
+    try:
+        return read()
+    except _PSUTIL_FAILURES:
+        return None

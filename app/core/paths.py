@@ -1,0 +1,80 @@
+"""Where Epochmark keeps its files: the only place that knows. EPOCHMARK_HOME moves all of it to one folder."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import appdirs
+
+from app.core.errors import UsageError
+
+RESOURCES = Path(__file__).resolve().parents[2] / "resources"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The folders in use: `data` is worth keeping, `cache` can be made again."""
+
+    data: Path
+    config: Path
+    cache: Path
+
+    @property
+    def database(self) -> Path:
+        return self.data / "runs.sqlite3"
+
+    @property
+    def datasets(self) -> Path:
+        return self.data / "datasets"
+
+    @property
+    def settings(self) -> Path:
+        return self.config / "settings.json"
+
+    @property
+    def downloads(self) -> Path:
+        return self.cache / "downloads"
+
+    @property
+    def logs(self) -> Path:
+        return self.cache / "logs"
+
+    @property
+    def keras_home(self) -> Path:
+        """A Keras folder of our own, so that a user's keras.json changes nothing."""
+        return self.cache / "keras"
+
+    def create(self) -> None:
+        """Make the folders; raises UsageError with the folder and the reason if that cannot be done."""
+        for folder in (self.data, self.config, self.logs, self.downloads, self.keras_home):
+            make_folder(folder)
+
+
+def default_paths(environment: Mapping[str, str] = os.environ) -> Paths:
+    """Return the user's folders, or those below EPOCHMARK_HOME if it is set."""
+    home = environment.get("EPOCHMARK_HOME")
+    if home:
+        root = Path(home).expanduser().absolute()
+        return Paths(data=root / "data", config=root / "config", cache=root / "cache")
+    return Paths(
+        data=Path(appdirs.user_data_dir("epochmark", appauthor=False)),
+        config=Path(appdirs.user_config_dir("epochmark", appauthor=False)),
+        cache=Path(appdirs.user_cache_dir("epochmark", appauthor=False)),
+    )
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder and its parents; raises UsageError that says which one and why not."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise UsageError(
+            f"{folder} cannot be used as a folder because a file is in its place.",
+            "Move the file away, or set EPOCHMARK_HOME to another folder.",
+        ) from error
+    except OSError as error:
+        raise UsageError(
+            f"The folder {folder} cannot be made ({error.strerror}).",
+            "Set EPOCHMARK_HOME to a folder that can be written.",
+        ) from error

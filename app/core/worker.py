@@ -1,0 +1,158 @@
+"""One worker process seen from the parent: its events come out of a queue, and it can always be ended."""
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import psutil
+
+from app.core.engines import WorkerCommand
+from app.core.errors import AppError
+from app.core.logs import LogCopier
+from workloads import events
+from workloads.spec import Job, write_job
+
+# Enough to never hold a worker up, and small enough that one gone wild cannot fill the memory.
+QUEUE_LIMIT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A line from the worker that is no event."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The worker closed its stream: nothing more will come."""
+
+
+Message: TypeAlias = events.Event | Damaged | Gone
+
+
+class Worker:
+    """A started worker. Events arrive in `messages`, which others may feed too; `Gone` is the last of ours.
+
+    Raises:
+        AppError: It cannot be started.
+    """
+
+    def __init__(
+        self, command: WorkerCommand, job: Job, log: Path, messages: "queue.Queue[Message]"
+    ) -> None:
+        self._messages = messages
+        try:
+            self._process = subprocess.Popen(
+                command.arguments,
+                env=command.environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                **_own_group(),
+            )
+        except OSError as error:
+            raise AppError(f"The worker process cannot be started ({error.strerror}).") from error
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._log = LogCopier(self._process.stderr, log)  # type: ignore[arg-type] # a binary pipe
+        self._log.start()
+        self._reader = threading.Thread(target=self._read, daemon=True, name="worker-events")
+        self._reader.start()
+        self._write(write_job(job))
+
+    def cancel(self) -> None:
+        """Ask the worker to stop; it keeps what it measured."""
+        self._write(b"cancel\n")
+
+    def end(self, *, force: bool) -> None:
+        """End the worker and all its children: terminate them, or kill them when forced."""
+        children: list[psutil.Process] = []
+        with contextlib.suppress(psutil.Error):
+            children = psutil.Process(self._process.pid).children(recursive=True)
+        if hasattr(os, "killpg"):
+            # It leads its own session, so the group has its number even after it is gone.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL if force else signal.SIGTERM)
+        else:
+            self._process.kill()
+        for child in children:
+            with contextlib.suppress(psutil.Error):
+                child.kill() if force else child.terminate()
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Return the exit code, negative for a signal, or None if it still runs after the time."""
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def close(self) -> None:
+        """Leave nothing behind: no process, no open pipe."""
+        self.end(force=True)
+        self._process.wait()
+        self._reader.join(2)
+        self._log.join(2)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            # Not under a thread that is still inside a read: a grandchild may hold the other end.
+            if stream is not None and not self._reader.is_alive() and not self._log.is_alive():
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def last_lines(self) -> list[str]:
+        """Return the last telling lines that the worker printed."""
+        return self._log.last_lines()
+
+    def _write(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it is gone, which the reader notices
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+
+    def _read(self) -> None:
+        stream = self._process.stdout
+        assert stream is not None
+        limit = events.LINE_LIMIT_BYTES + 1
+        with contextlib.suppress(OSError, ValueError):
+            for line in iter(lambda: stream.readline(limit), b""):
+                self._messages.put(_parse(line))
+        self._messages.put(Gone())
+
+
+def _parse(line: bytes) -> Message:
+    if not line.endswith(b"\n"):
+        return Damaged("a line without an end")
+    try:
+        event = events.decode(line)
+    except events.DamagedEventError as error:
+        return Damaged(str(error))
+    return event if event is not None else events.Log(message="an event of a type unknown to this version")
+
+
+def _own_group() -> dict[str, Any]:
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+    return {"start_new_session": True}
+
+
+def explain_exit(code: int | None) -> str:
+    """Say in words how a worker ended that did not say it itself."""
+    if code is None:
+        return "had to be killed"
+    words = {
+        -9: "was killed (SIGKILL), which is what happens when the computer runs out of memory",
+        -11: "crashed (SIGSEGV)",
+        -6: "aborted (SIGABRT)",
+        -4: "used an instruction that this processor does not have (SIGILL)",
+        -15: "was terminated (SIGTERM)",
+        0xC0000005: "crashed (access violation)",
+        0xC0000409: "crashed (fast fail)",
+    }
+    return words.get(code, f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}")

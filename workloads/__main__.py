@@ -1,0 +1,117 @@
+"""The worker process: reads a job from stdin, runs it, and writes events to what was its stdout.
+
+Later lines on stdin are requests ("cancel"); a closed stdin means that the parent is gone, and ends the worker.
+"""
+
+import faulthandler
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from workloads import CATALOGUE, events
+from workloads.device import is_out_of_memory
+from workloads.reporter import Cancelled, Emitter, Reporter
+from workloads.spec import Job, read_job
+from workloads.workload import WorkloadError
+
+CANCEL = b"cancel"
+EXIT_ORPHANED = 3
+
+
+def main() -> int:
+    """Run one job; returns 0 when it was completed, 1 otherwise."""
+    faulthandler.enable()
+    emitter = Emitter(_take_stdout())
+    reporter = Reporter(emitter)
+    requests = _lines(0)
+    emitter.send(
+        events.Hello(
+            protocol=events.PROTOCOL,
+            pid=os.getpid(),
+            python=".".join(map(str, sys.version_info[:3])),
+            wall_time_ns=time.time_ns(),
+        )
+    )
+    line = next(requests, None)
+    if line is None:
+        return EXIT_ORPHANED
+    threading.Thread(target=_watch, args=(requests, reporter), daemon=True).start()
+    status = _run(line, reporter)
+    emitter.send(events.End(status=status))
+    return 0 if status == "completed" else 1
+
+
+def _run(line: bytes, reporter: Reporter) -> events.EndStatus:
+    try:
+        job = _checked_job(line)
+        CATALOGUE[job.spec.workload].run(job, reporter)
+    except Cancelled:
+        return "cancelled"
+    except WorkloadError as error:
+        reporter.send(events.Error(code=_code(error.code), message=str(error)))
+    except Exception as error:  # noqa: BLE001 - the worker's own last resort: whatever it is, the parent hears it
+        reporter.send(_unexpected(error))
+    else:
+        return "completed"
+    return "failed"
+
+
+def _checked_job(line: bytes) -> Job:
+    try:
+        job = read_job(line)
+    except ValueError as error:
+        raise WorkloadError("bad_parameters", f"The job is not readable ({error}).") from error
+    if job.spec.workload not in CATALOGUE:
+        raise WorkloadError("bad_parameters", f"There is no workload {job.spec.workload[:60]!r}.")
+    CATALOGUE[job.spec.workload].check(job.spec)
+    return job
+
+
+def _unexpected(error: Exception) -> events.Error:
+    text = "".join(traceback.format_exception(error))[-15_000:]
+    if is_out_of_memory(error):
+        message = "The memory of the computer or of the device was not enough; try a smaller batch."
+        return events.Error(code="out_of_memory", message=message, traceback=text)
+    message = f"{type(error).__name__}: {error}"[:1_000]
+    return events.Error(code="internal", message=message, traceback=text)
+
+
+def _code(code: str) -> events.ErrorCode:
+    known: dict[str, events.ErrorCode] = {name: name for name in events.ErrorCode.__args__}  # type: ignore[attr-defined]
+    return known.get(code, "internal")
+
+
+def _take_stdout() -> BinaryIO:
+    """Keep fd 1 for events alone: whatever a library prints from now on goes to stderr."""
+    stream = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return stream
+
+
+def _lines(descriptor: int) -> Iterator[bytes]:
+    """Yield lines straight from the descriptor: no buffer object whose lock a dying thread could hold."""
+    rest = b""
+    while chunk := os.read(descriptor, 65_536):
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from whole
+
+
+def _watch(requests: Iterator[bytes], reporter: Reporter) -> None:
+    for line in requests:
+        if line.strip() == CANCEL:
+            reporter.cancel_requested.set()
+    os._exit(EXIT_ORPHANED)
+
+
+if __name__ == "__main__":
+    try:
+        code = main()
+    except BrokenPipeError:
+        code = EXIT_ORPHANED
+    sys.stderr.flush()
+    # Engines take seconds to tear themselves down, and some crash doing it; everything is said by now.
+    os._exit(code)

@@ -1,0 +1,106 @@
+"""A workload without an engine, for trying the app out and for its tests: it sleeps, and ends as it is told."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from workloads import events
+from workloads.reporter import Reporter
+from workloads.spec import Job
+from workloads.workload import Parameter, Workload, WorkloadError
+
+_OUTCOMES = ("ok", "fail", "out_of_memory", "non_finite", "hang", "crash", "exit", "noise", "slow")
+
+
+class Demo(Workload):
+    """Pretends to train; its numbers say nothing about the computer."""
+
+    id = "demo"
+    title = "Demo (no training)"
+    kind = "demo"
+    summary = "Waits instead of training, to show how a run looks and how it can end."
+    source = "Epochmark"
+    epochs = 3
+    batch_size = 100
+    samples_per_epoch = 1_000
+    validation_samples = 100
+    needs_engine = False
+    parameters = (
+        Parameter("outcome", "choice", "ok", "How the run ends", choices=_OUTCOMES),
+        Parameter("step_s", "float", 0.01, "How long a step lasts", unit="s", minimum=0, maximum=60),
+    )
+
+    def run(self, job: Job, reporter: Reporter) -> None:
+        """Report epochs of sleeping steps; the outcome comes after the first epoch."""
+        spec = job.spec
+        outcome = str(spec.parameters.get("outcome", "ok"))
+        step_s = float(spec.parameters.get("step_s", 0.01)) * (50 if outcome == "slow" else 1)
+        steps = spec.steps or self.steps_per_epoch(spec)
+        reporter.phase("import")
+        environment = events.Environment(engine="none", device="cpu", precision=spec.precision, jit=spec.jit)
+        reporter.send(environment)
+        reporter.phase("data")
+        reporter.send(
+            events.Dataset(
+                name="demo",
+                source="synthetic",
+                samples=self.samples_per_epoch,
+                validation_samples=self.validation_samples,
+            )
+        )
+        reporter.phase("build")
+        if spec.preset == "quick":
+            reporter.whole_epochs = False
+            reporter.phase("warmup", epochs=1, total_steps=2)
+            _epoch(reporter, 0, 2, step_s)
+        reporter.phase("measure", epochs=spec.epochs, total_steps=steps * spec.epochs)
+        for epoch in range(spec.epochs):
+            _epoch(reporter, epoch, steps, step_s)
+            if epoch == 0:
+                _end_as_told(outcome)
+        reporter.phase("finish")
+
+
+def _epoch(reporter: Reporter, index: int, steps: int, step_s: float) -> None:
+    reporter.epoch_begin(index)
+    loss = 2.0
+    for step in range(steps):
+        reporter.cancel_requested.wait(step_s)
+        loss = 2.0 / (1 + index + step / steps)
+        reporter.step_end(loss)
+    reporter.validation_begin()
+    reporter.cancel_requested.wait(step_s)
+    reporter.validation_end()
+    reporter.epoch_end(loss=loss, accuracy=1 - loss / 3, val_loss=loss, val_accuracy=1 - loss / 3)
+
+
+def _end_as_told(outcome: str) -> None:
+    if outcome == "fail":
+        message = "the demo was told to fail"
+        raise RuntimeError(message)
+    if outcome == "out_of_memory":
+        raise MemoryError
+    if outcome == "non_finite":
+        raise WorkloadError("non_finite_loss", "The loss became nan: what ran was no training any more.")
+    if outcome == "hang":
+        while True:  # deaf to a request to cancel, on purpose
+            time.sleep(3600)
+    if outcome == "crash":
+        os.kill(os.getpid(), getattr(signal, "SIGSEGV", signal.SIGTERM))
+    if outcome == "exit":
+        os._exit(3)
+    if outcome == "noise":
+        _make_noise()
+
+
+def _make_noise() -> None:
+    """Print what libraries print: through Python, past Python, from a child, and not as UTF-8."""
+    for number in range(5_000):
+        sys.stdout.write(f"noise {number} " + "." * 80 + "\n")
+    sys.stdout.flush()
+    os.write(1, b'\xff\xfe{"type": "end", "status": "completed"}\n' * 100)
+    with contextlib.suppress(OSError):
+        subprocess.run([sys.executable, "-c", "print('{' * 1000)"], check=False)

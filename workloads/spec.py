@@ -1,0 +1,62 @@
+"""RunSpec, what was asked of a run: the one record that command line, window, database and worker share."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+Preset = Literal["quick", "standard"]
+Precision = Literal["float32", "mixed_float16", "mixed_bfloat16"]
+DataChoice = Literal["auto", "real", "synthetic"]
+
+DEVICE_PATTERN = r"^(auto|cpu|gpu:\d{1,3})$"
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+ParameterValue = bool | int | float | str
+
+
+class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was asked.
+
+    Attributes:
+        epochs: Whole passes over the training data; in the Quick preset always 1, which is estimated.
+        steps: Training steps that each epoch is cut to, or None for whole epochs.
+        threads: Threads inside one operation, or None to leave the choice to the engine.
+        jit: Whether XLA compiles the training step. The studies ran without it.
+        parameters: Values for the workload's own declared parameters.
+    """
+
+    workload: str
+    preset: Preset = "standard"
+    epochs: Positive = 1
+    steps: Positive | None = None
+    batch_size: Positive = 1
+    engine: Literal["tensorflow"] = "tensorflow"
+    device: Annotated[str, msgspec.Meta(pattern=DEVICE_PATTERN)] = "auto"
+    precision: Precision = "float32"
+    jit: bool = False
+    threads: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
+    data: DataChoice = "auto"
+    seed: Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)] = 0
+    parameters: dict[str, ParameterValue] = {}
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """What the parent writes to the worker's stdin, as its first line."""
+
+    spec: RunSpec
+    datasets_folder: str
+
+
+def read_job(line: bytes) -> Job:
+    """Read a job from one line of JSON; raises msgspec.DecodeError (a ValueError) when it is not one."""
+    return msgspec.json.decode(line, type=Job)
+
+
+def write_job(job: Job) -> bytes:
+    """Return the job as one line of JSON, newline included."""
+    return msgspec.json.encode(job) + b"\n"
+
+
+def spec_as_dict(spec: RunSpec) -> dict[str, Any]:
+    """Return the spec as plain JSON types."""
+    plain: dict[str, Any] = msgspec.to_builtins(spec)
+    return plain

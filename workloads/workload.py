@@ -1,0 +1,180 @@
+"""What a workload is: its declaration (read by window, command line and worker) and its `run`.
+
+Declarations need no engine; whatever a workload imports to run, it imports inside `run`.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from workloads.reporter import Reporter
+from workloads.spec import Job, ParameterValue, Preset, RunSpec
+
+
+class WorkloadError(Exception):
+    """A run cannot go on for a reason that has a code; becomes the `error` event.
+
+    Args:
+        code: One of the codes of `workloads.events.ErrorCode`.
+        message: One sentence for the user.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One setting of a workload; the form, the command line and the checks are made from it.
+
+    Attributes:
+        minimum: Smallest allowed number, or None for no limit; `maximum` likewise.
+        choices: The allowed texts of a "choice".
+    """
+
+    name: str
+    kind: Literal["int", "float", "bool", "choice"]
+    default: ParameterValue
+    description: str
+    unit: str | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+
+    def parse(self, text: str) -> ParameterValue:
+        """Turn what a user typed into a checked value; raises WorkloadError with the sentence to show."""
+        try:
+            if self.kind == "int":
+                return self.check(int(text))
+            if self.kind == "float":
+                return self.check(float(text))
+        except ValueError:
+            raise self._refusal(text) from None
+        if self.kind == "bool":
+            known = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
+            if text.lower() not in known:
+                raise self._refusal(text)
+            return known[text.lower()]
+        return self.check(text)
+
+    def check(self, value: ParameterValue) -> ParameterValue:
+        """Return the value if it is allowed; raises WorkloadError with the sentence to show."""
+        allowed: bool
+        if self.kind == "choice":
+            allowed = value in self.choices
+        elif self.kind == "bool":
+            allowed = isinstance(value, bool)
+        else:
+            numbers = (int,) if self.kind == "int" else (int, float)
+            allowed = isinstance(value, numbers) and not isinstance(value, bool) and self._in_range(value)
+        if not allowed:
+            raise self._refusal(value)
+        return value
+
+    def _in_range(self, value: Any) -> bool:
+        # Written so that not-a-number is outside every range.
+        return bool(
+            (self.minimum is None or value >= self.minimum)
+            and (self.maximum is None or value <= self.maximum)
+            and value == value  # noqa: PLR0124 - not-a-number is not equal to itself
+        )
+
+    def _refusal(self, value: object) -> WorkloadError:
+        if self.kind == "choice":
+            wanted = f"one of {', '.join(self.choices)}"
+        elif self.kind == "bool":
+            wanted = "on or off"
+        else:
+            limits = [
+                f"at least {self.minimum:g}" if self.minimum is not None else "",
+                f"at most {self.maximum:g}" if self.maximum is not None else "",
+            ]
+            noun = "a whole number" if self.kind == "int" else "a number"
+            wanted = " ".join([noun, " and ".join(limit for limit in limits if limit)]).strip()
+            wanted += f" ({self.unit})" if self.unit else ""
+        return WorkloadError("bad_parameters", f"{self.name} must be {wanted}, not {str(value)[:60]!r}.")
+
+
+class Workload:
+    """One thing that can be run. Subclasses fill the class attributes and `run`.
+
+    Class attributes:
+        version: Raised whenever a change makes new results incomparable with old ones.
+        summary: What it is, in at most two lines.
+        source: Where the network is published.
+        samples_per_epoch, validation_samples: Examples trained and validated in one epoch.
+        needs_engine: Whether `run` imports an engine.
+    """
+
+    id: ClassVar[str]
+    version: ClassVar[int] = 1
+    title: ClassVar[str]
+    kind: ClassVar[Literal["image", "text", "dense", "demo"]]
+    summary: ClassVar[str]
+    source: ClassVar[str]
+    dataset: ClassVar[str | None] = None
+    epochs: ClassVar[int]
+    batch_size: ClassVar[int]
+    samples_per_epoch: ClassVar[int]
+    validation_samples: ClassVar[int] = 0
+    parameters_count: ClassVar[int | None] = None
+    needs_engine: ClassVar[bool] = True
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+
+    def default_spec(self, preset: Preset = "standard", **changes: Any) -> RunSpec:
+        """Return what a run is when nothing else is asked; `changes` that are None count as not asked."""
+        asked = {name: value for name, value in changes.items() if value is not None}
+        epochs = 1 if preset == "quick" else self.epochs
+        defaults = {"epochs": epochs, "batch_size": self.batch_size, "workload": self.id, "preset": preset}
+        values = {parameter.name: parameter.default for parameter in self.parameters}
+        asked["parameters"] = values | asked.get("parameters", {})
+        return RunSpec(**(defaults | asked))
+
+    def check(self, spec: RunSpec) -> None:
+        """Refuse what cannot be run; raises WorkloadError("bad_parameters") with the sentence to show."""
+        declared = {parameter.name: parameter for parameter in self.parameters}
+        for name, value in spec.parameters.items():
+            if name not in declared:
+                known = ", ".join(declared) or "none"
+                raise WorkloadError(
+                    "bad_parameters", f"{self.id} has no parameter {name[:60]!r}; it has: {known}."
+                )
+            declared[name].check(value)
+        for name, minimum in (("epochs", 1), ("steps", 1), ("batch_size", 1), ("threads", 1)):
+            value = getattr(spec, name)
+            if value is not None and value < minimum:
+                label = name.replace("_", " ")
+                raise WorkloadError(
+                    "bad_parameters", f"{label.capitalize()} must be at least {minimum}, not {value}."
+                )
+        if spec.batch_size > self.samples_per_epoch:
+            raise WorkloadError(
+                "bad_parameters",
+                f"A batch of {spec.batch_size} is larger than the {self.samples_per_epoch} training "
+                f"examples of {self.id}; choose a smaller one (the study used {self.batch_size}).",
+            )
+        if spec.preset == "quick" and (spec.epochs != 1 or spec.steps is not None):
+            raise WorkloadError(
+                "bad_parameters",
+                "The quick preset estimates one epoch and takes neither epochs nor steps; use --preset standard.",
+            )
+        steps = self.steps_per_epoch(spec)
+        if spec.steps is not None and spec.steps > steps:
+            raise WorkloadError(
+                "bad_parameters",
+                f"An epoch of {self.id} has {steps} steps at batch {spec.batch_size}; it cannot be cut to "
+                f"{spec.steps}.",
+            )
+
+    def steps_per_epoch(self, spec: RunSpec) -> int:
+        """Return the training steps of one whole epoch, the last, smaller batch included."""
+        return -(-self.samples_per_epoch // spec.batch_size)
+
+    def run(self, job: Job, reporter: Reporter) -> None:
+        """Run in the worker process, telling `reporter` what happens.
+
+        Raises:
+            WorkloadError: It cannot go on, for a reason that has a code.
+            workloads.reporter.Cancelled: The parent asked to stop.
+        """
+        raise NotImplementedError
