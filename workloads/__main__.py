@@ -10,7 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 from workloads import CATALOGUE, events
 from workloads.device import is_out_of_memory
@@ -107,7 +107,8 @@ def _watch(requests: Iterator[bytes], reporter: Reporter) -> None:
     os._exit(EXIT_ORPHANED)
 
 
-if __name__ == "__main__":
+def start() -> NoReturn:
+    """Be the worker process."""
     try:
         code = main()
     except BrokenPipeError:
@@ -115,3 +116,7 @@ if __name__ == "__main__":
     sys.stderr.flush()
     # Engines take seconds to tear themselves down, and some crash doing it; everything is said by now.
     os._exit(code)
+
+
+if __name__ == "__main__":
+    start()

@@ -57,7 +57,8 @@ def _import_engine() -> tuple[Any, Any]:
         raise WorkloadError("engine_missing", f"TensorFlow and Keras cannot be imported ({error}).") from error
     if keras.backend.backend() != "tensorflow":
         raise WorkloadError(
-            "engine_missing", f"Keras started with the {keras.backend.backend()} backend instead of TensorFlow."
+            "engine_missing",
+            f"Keras started with the {keras.backend.backend()} backend instead of TensorFlow.",
         )
     return keras, tf
 

@@ -225,7 +225,7 @@ def decode(line: bytes) -> AnyEvent | None:
         msg = f"a line of {len(line)} bytes, more than {LINE_LIMIT_BYTES}"
         raise DamagedEventError(msg)
     try:
-        return _decoder.decode(line)
+        event: AnyEvent = _decoder.decode(line)
     except RecursionError as error:
         msg = "nested too deeply"
         raise DamagedEventError(msg) from error
@@ -233,6 +233,7 @@ def decode(line: bytes) -> AnyEvent | None:
         if _is_unknown_type(line):
             return None
         raise DamagedEventError(str(error)) from error
+    return event
 
 
 class _Tag(msgspec.Struct):

@@ -90,9 +90,7 @@ def _arrays(workload: Workload, job: Job, load: Callable[[Path | None], Arrays])
         ) from error
 
 
-def _measure_epochs(
-    workload: Workload, spec: RunSpec, model: Any, arrays: Arrays, reporter: Reporter
-) -> None:
+def _measure_epochs(workload: Workload, spec: RunSpec, model: Any, arrays: Arrays, reporter: Reporter) -> None:
     steps = spec.steps or workload.steps_per_epoch(spec)
     reporter.phase("measure", epochs=spec.epochs, total_steps=steps * spec.epochs)
     _fit(workload, spec, model, arrays, _callback(reporter), epochs=spec.epochs, steps=spec.steps)

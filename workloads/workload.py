@@ -125,7 +125,12 @@ class Workload:
         """Return what a run is when nothing else is asked; `changes` that are None count as not asked."""
         asked = {name: value for name, value in changes.items() if value is not None}
         epochs = 1 if preset == "quick" else self.epochs
-        defaults = {"epochs": epochs, "batch_size": self.batch_size, "workload": self.id, "preset": preset}
+        defaults: dict[str, Any] = {
+            "epochs": epochs,
+            "batch_size": self.batch_size,
+            "workload": self.id,
+            "preset": preset,
+        }
         values = {parameter.name: parameter.default for parameter in self.parameters}
         asked["parameters"] = values | asked.get("parameters", {})
         return RunSpec(**(defaults | asked))

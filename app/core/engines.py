@@ -17,7 +17,7 @@ _PASSED_ON = frozenset(
     PATHEXT NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE TEMP TMP TMPDIR TZ
     LD_LIBRARY_PATH DYLD_LIBRARY_PATH CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER CUDA_HOME CUDA_PATH
     NVIDIA_VISIBLE_DEVICES NVIDIA_DRIVER_CAPABILITIES
-    """.split()
+    """.split()  # noqa: SIM905 - one word each reads better in lines
 )
 
 
@@ -29,9 +29,7 @@ class WorkerCommand:
     environment: dict[str, str]
 
 
-def worker_command(
-    spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ
-) -> WorkerCommand:
+def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ) -> WorkerCommand:
     """Return the command for a worker that nothing of the user's surroundings can change."""
     clean = {name: value for name, value in environment.items() if name.upper() in _PASSED_ON}
     clean |= {

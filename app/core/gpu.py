@@ -5,7 +5,6 @@ ones for "not available", and lose whole GPUs. Other vendors are not read.
 """
 
 import logging
-import math
 import shutil
 import threading
 import warnings
@@ -89,7 +88,7 @@ class _NvmlSource:
         return tuple(self._gpu(handle, _text(driver)) for handle in self._handles)
 
     def readings(self, asleep: tuple[bool, ...]) -> tuple[GpuReading, ...]:
-        # NVML counts in the order of PCI addresses, as we do; another number of GPUs means that it hides some.
+        # NVML counts in the order of PCI addresses, as we do; with another number of GPUs it hides some.
         known = asleep if len(asleep) == len(self._handles) else (False,) * len(self._handles)
         return tuple(
             GpuReading(index) if known[index] or handle is None else self._reading(index, handle)
@@ -121,9 +120,7 @@ class _NvmlSource:
             index=index,
             utilization_pct=_within(use and use.gpu, 0, 100),
             memory_used_bytes=_whole(memory and memory.used, 0, _MAX_MEMORY_BYTES),
-            temperature_c=_within(
-                ask(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU), 1, 150
-            ),
+            temperature_c=_within(ask(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU), 1, 150),
             power_w=_within(power_mw and power_mw / 1000, 0.001, 10_000),
             clock_mhz=_within(ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM), 1, 10_000),
         )
@@ -277,7 +274,7 @@ def _text(value: str | bytes | None) -> str | None:
 
 def _within(value: float | None, low: float, high: float) -> float | None:
     """Give the value if it can be true; None for NaN, for all ones and for a zero that no running GPU has."""
-    return float(value) if value is not None and math.isfinite(value) and low <= value <= high else None
+    return float(value) if value is not None and low <= value <= high else None
 
 
 def _whole(value: float | None, low: int, high: int) -> int | None:

@@ -159,7 +159,7 @@ def firmware_kind(vendor_and_product: str) -> str | None:
     names = " ".join(vendor_and_product.lower().split())
     if names.startswith("amazon ec2") and names.endswith("metal"):
         return None
-    return next((kind for needle, kind in _FIRMWARE_KINDS if needle in names), None)
+    return next((kind for needle, kind in _FIRMWARE_KINDS if re.search(rf"\b{needle}\b", names)), None)
 
 
 def container_kind(cgroup: str) -> str | None:
@@ -198,9 +198,7 @@ def read_linux(root: Path) -> SystemFacts:
     board = _read_text(root / "proc/device-tree/model")
     dmi = root / "sys/class/dmi/id"
     sources = (dmi / "sys_vendor", dmi / "product_name", root / "sys/hypervisor/type")
-    virtual, kind = judge_linux(
-        cpuinfo, " ".join(_read_text(path).strip() for path in sources), release, board
-    )
+    virtual, kind = judge_linux(cpuinfo, " ".join(_read_text(path).strip() for path in sources), release, board)
     container = _read_container(root)
     return SystemFacts(
         os_name=linux_name(_read_text(root / "etc/os-release"), release),
@@ -290,16 +288,15 @@ def _architecture() -> str:
     # platform.machine() asks WMI on Windows since Python 3.12, which takes long.
     names = (os.environ.get("PROCESSOR_ARCHITEW6432"), os.environ.get("PROCESSOR_ARCHITECTURE"))
     told = next((name for name in names if name), "") if sys.platform == "win32" else platform.machine()
-    return {"amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64"}.get(
-        told.lower(), told.lower()
-    ) or "unknown"
+    return {"amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64"}.get(told.lower(), told.lower()) or "unknown"
 
 
 def _cores(*, logical: bool) -> int | None:
     try:
-        return psutil.cpu_count(logical=logical) or None
+        count: int | None = psutil.cpu_count(logical=logical)
     except (psutil.Error, OSError, ValueError):
         return None
+    return count or None
 
 
 def _memory_bytes() -> int | None:

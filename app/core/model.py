@@ -1,6 +1,9 @@
 """The plain records that cross boundaries between hardware, monitor, runner, database and views."""
 
 from dataclasses import dataclass
+from typing import Any
+
+from workloads.events import Epoch, Sample, Steps, Warn
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +57,81 @@ class Telemetry:
     swap_used_bytes: int | None = None
     steal_pct: float | None = None  # CPU time that the host took from this virtual machine
     gpus: tuple[GpuReading, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """One stored run in one row: what lists show and what CSV files hold, column by column.
+
+    None means not known, not reached or not asked for. Times are in seconds, `started_at` and `finished_at`
+    ISO 8601 in UTC. The epochs' values stand in one cell each, separated by spaces, in their order.
+    """
+
+    id: int
+    started_at: str
+    finished_at: str | None
+    status: str  # running, completed, cancelled, failed, interrupted
+    workload: str
+    workload_version: int
+    preset: str
+    seconds_per_epoch_s: float | None
+    basis: str | None  # later_epochs, first_epoch, estimate
+    first_epoch_s: float | None
+    minimum_s: float | None
+    maximum_s: float | None
+    spread_pct: float | None
+    step_median_s: float | None
+    epochs: int
+    epochs_done: int
+    steps: int | None
+    steps_per_epoch: int
+    samples_per_epoch: int
+    batch_size: int
+    precision: str
+    jit: bool
+    threads: int | None
+    seed: int
+    data_source: str | None
+    engine: str
+    engine_version: str | None
+    device: str | None
+    device_name: str | None
+    cpu_name: str | None
+    physical_cores: int | None
+    logical_cores: int | None
+    memory_bytes: int | None
+    os_name: str | None
+    virtual_machine: bool | None
+    app_version: str
+    error_code: str | None
+    error_message: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochColumns:
+    """The epochs of a run as CSV cells, beside the columns of RunSummary."""
+
+    epoch_durations_s: str | None
+    epoch_train_s: str | None
+    epoch_validation_s: str | None
+    epoch_loss: str | None
+    epoch_accuracy: str | None
+    epoch_val_loss: str | None
+    epoch_val_accuracy: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A stored run with everything that was kept of it."""
+
+    summary: RunSummary
+    spec: dict[str, Any]
+    machine: dict[str, Any]
+    environment: dict[str, Any] | None
+    dataset: dict[str, Any] | None
+    model: dict[str, Any] | None
+    epochs: tuple[Epoch, ...]
+    steps: tuple[Steps, ...]
+    metrics: dict[str, float | None]
+    warnings: tuple[Warn, ...]
+    samples: tuple[Sample, ...]

@@ -22,22 +22,27 @@ class Paths:
 
     @property
     def database(self) -> Path:
+        """The results."""
         return self.data / "runs.sqlite3"
 
     @property
     def datasets(self) -> Path:
+        """A folder for each installed data set."""
         return self.data / "datasets"
 
     @property
     def settings(self) -> Path:
+        """What the user chose."""
         return self.config / "settings.json"
 
     @property
     def downloads(self) -> Path:
+        """Unfinished downloads."""
         return self.cache / "downloads"
 
     @property
     def logs(self) -> Path:
+        """The app's log and one for each run's worker."""
         return self.cache / "logs"
 
     @property

@@ -45,9 +45,7 @@ class Worker:
         AppError: It cannot be started.
     """
 
-    def __init__(
-        self, command: WorkerCommand, job: Job, log: Path, messages: "queue.Queue[Message]"
-    ) -> None:
+    def __init__(self, command: WorkerCommand, job: Job, log: Path, messages: "queue.Queue[Message]") -> None:
         self._messages = messages
         try:
             self._process = subprocess.Popen(

@@ -63,7 +63,7 @@ def unpack(archive: Path, folder: Path, check_cancel: Callable[[], None] = lambd
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk's fault, not the archive's
-        msg = f"it is damaged ({error or type(error).__name__})"
+        msg = f"it is damaged ({str(error) or type(error).__name__})"
         raise HostileArchiveError(msg) from error
     msg = f"{', '.join(sorted(wanted))} is missing"
     raise HostileArchiveError(msg)
@@ -93,8 +93,8 @@ def load(folder: Path | None) -> Arrays:
     digest = hashlib.sha256()
     files = _real_files(folder) if folder else _synthetic_files()
     for number, (images, labels) in enumerate(files):
-        digest.update(images)
-        digest.update(labels)
+        digest.update(images.data)
+        digest.update(labels.data)
         to, start = (train, number * IMAGES_PER_FILE) if number < len(TRAIN_FILES) else (test, 0)
         part = slice(start, start + IMAGES_PER_FILE)
         np.divide(images, np.float32(255), out=to[0][part])

@@ -1,0 +1,112 @@
+"""The command line's grammar."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import NoReturn, TypeAlias
+
+import app
+from app.cli import data, machine, results, run
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complains in one sentence, like the rest of the app, and exits with 2."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"epochmark: {message}. See `{self.prog} --help`.", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser; `verb` of its result is the function to call."""
+    parser = _Parser(
+        prog="epochmark",
+        description="How fast does this computer train neural networks, and how does that compare?",
+    )
+    parser.add_argument("--version", action="version", version=f"Epochmark {app.__version__}")
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    _add_run(verbs)
+    _add_machine(verbs)
+    _add_data(verbs)
+    _add_results(verbs)
+    return parser
+
+
+# argparse has no public name for it.
+Verbs: TypeAlias = "argparse._SubParsersAction[_Parser]"
+
+
+def _add_run(verbs: Verbs) -> None:
+    parser = verbs.add_parser("run", help="run a benchmark")
+    parser.add_argument("workload", metavar="WORKLOAD", help="see `epochmark workloads`")
+    parser.add_argument(
+        "--preset", choices=("quick", "standard"), help="quick estimates an epoch in about a minute"
+    )
+    parser.add_argument("--epochs", type=int, metavar="N", help="whole epochs (default: the study's number)")
+    parser.add_argument("--steps", type=int, metavar="N", help="cut each epoch to N steps: a short run")
+    parser.add_argument("--batch", type=int, metavar="N", help="examples per step (default: the study's number)")
+    parser.add_argument("--device", default="auto", metavar="auto|cpu|gpu:N")
+    parser.add_argument("--precision", default="float32", choices=("float32", "mixed_float16", "mixed_bfloat16"))
+    parser.add_argument("--jit", default="off", choices=("on", "off"), help="compile the step with XLA")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads inside one operation")
+    parser.add_argument("--data", choices=("auto", "real", "synthetic"))
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings")
+    parser.add_argument("--json", action="store_true", help="print the events, one JSON object a line")
+    parser.add_argument("--quiet", action="store_true", help="print only the result")
+    parser.set_defaults(verb=run.run)
+
+
+def _add_machine(verbs: Verbs) -> None:
+    for name, help_, verb in (
+        ("workloads", "list the benchmarks", machine.workloads),
+        ("hardware", "show this computer's parts", machine.hardware),
+    ):
+        parser = verbs.add_parser(name, help=help_)
+        parser.add_argument("--json", action="store_true")
+        parser.set_defaults(verb=verb)
+    parser = verbs.add_parser("compare", help="show your latest result among known machines")
+    parser.add_argument("workload", nargs="?", metavar="WORKLOAD")
+    parser.add_argument("--baseline", metavar="NAME", help="the machine that the others are compared with")
+    parser.add_argument("--json", action="store_true")
+    parser.set_defaults(verb=machine.compare)
+
+
+def _add_data(verbs: Verbs) -> None:
+    parent = verbs.add_parser("data", help="list, fetch, import or remove data sets")
+    actions = parent.add_subparsers(metavar="ACTION", required=True)
+    parser = actions.add_parser("list", help="show the data sets and whether they are installed")
+    parser.add_argument("--json", action="store_true")
+    parser.set_defaults(verb=data.show)
+    parser = actions.add_parser("fetch", help="download and install a data set")
+    parser.add_argument("dataset", metavar="NAME")
+    parser.add_argument("--url", help="a mirror of the official archive; the checksum must be the same")
+    parser.set_defaults(verb=data.fetch)
+    parser = actions.add_parser("import", help="install a data set from a downloaded archive")
+    parser.add_argument("dataset", metavar="NAME")
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.set_defaults(verb=data.import_)
+    parser = actions.add_parser("remove", help="delete an installed data set")
+    parser.add_argument("dataset", metavar="NAME")
+    parser.set_defaults(verb=data.remove)
+
+
+def _add_results(verbs: Verbs) -> None:
+    parent = verbs.add_parser("results", help="list, show, delete or export stored runs")
+    actions = parent.add_subparsers(metavar="ACTION", required=True)
+    parser = actions.add_parser("list", help="show the newest runs")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many (default: 50)")
+    parser.add_argument("--json", action="store_true")
+    parser.set_defaults(verb=results.list_)
+    parser = actions.add_parser("show", help="show one run")
+    parser.add_argument("id", type=int, metavar="ID")
+    parser.add_argument("--json", action="store_true")
+    parser.set_defaults(verb=results.show)
+    parser = actions.add_parser("delete", help="delete runs")
+    parser.add_argument("ids", type=int, nargs="+", metavar="ID")
+    parser.set_defaults(verb=results.delete)
+    parser = actions.add_parser("export", help="write runs as CSV or JSON")
+    parser.add_argument("ids", type=int, nargs="*", metavar="ID", help="all runs if none is named")
+    parser.add_argument("--format", choices=("csv", "json"), default="csv")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="standard output if not given")
+    parser.set_defaults(verb=results.export)

@@ -1,0 +1,69 @@
+"""The verb `data`: list, fetch, import and remove data sets. Only `fetch` opens a connection."""
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+
+from app.cli.text import table
+from app.core.data import fetch_dataset, import_dataset, list_datasets, remove_dataset
+from app.core.metrics import format_bytes
+from app.core.paths import Paths
+
+
+def show(options: argparse.Namespace, paths: Paths) -> int:
+    """List the data sets."""
+    datasets = list_datasets(paths)
+    if options.json:
+        print(json.dumps([asdict(dataset) for dataset in datasets], indent=2))
+        return 0
+    rows = [
+        (
+            dataset.id,
+            dataset.title,
+            "installed" if dataset.installed else "synthetic twin only",
+            format_bytes(dataset.size_bytes),
+            dataset.url,
+        )
+        for dataset in datasets
+    ]
+    print(table(("name", "title", "state", "download", "from"), rows, right=(3,)))
+    return 0
+
+
+def fetch(options: argparse.Namespace, paths: Paths) -> int:
+    """Download and install a data set."""
+    fetch_dataset(paths, options.dataset, options.url, _Percent())
+    print(f"{options.dataset} is installed.")
+    return 0
+
+
+def import_(options: argparse.Namespace, paths: Paths) -> int:
+    """Install a data set from a local archive."""
+    import_dataset(paths, options.dataset, options.file)
+    print(f"{options.dataset} is installed.")
+    return 0
+
+
+def remove(options: argparse.Namespace, paths: Paths) -> int:
+    """Delete an installed data set."""
+    found = remove_dataset(paths, options.dataset)
+    print(f"{options.dataset} is removed." if found else f"{options.dataset} was not installed.")
+    return 0
+
+
+class _Percent:
+    """Prints how far a download is: over and over on a terminal, every tenth elsewhere."""
+
+    def __init__(self) -> None:
+        self._told = -1
+
+    def __call__(self, done_bytes: int, total_bytes: int) -> None:
+        live = sys.stderr.isatty()
+        percent = 100 * done_bytes // total_bytes
+        if percent == self._told or (not live and percent % 10):
+            return
+        self._told = percent
+        text = f"{percent:3d} % of {format_bytes(total_bytes)}"
+        end = "\r" if live and done_bytes < total_bytes else "\n"
+        print(text, end=end, file=sys.stderr, flush=True)

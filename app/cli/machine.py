@@ -1,0 +1,143 @@
+"""The verbs `workloads`, `hardware` and `compare`: what there is, and how it compares."""
+
+import argparse
+import json
+from dataclasses import asdict
+
+import msgspec
+
+from app.cli.text import bar_chart, table
+from app.core.compare import Bar, bars, find_baseline, position
+from app.core.database import Database
+from app.core.errors import UsageError
+from app.core.hardware import detect_machine
+from app.core.metrics import format_bytes
+from app.core.model import Machine, RunSummary
+from app.core.paths import Paths
+from app.core.reference import comparable_rows
+from app.core.runs import list_runs, recover_runs
+from workloads import CATALOGUE, STANDARD
+
+OTHER_RUNS = 5
+
+
+def workloads(options: argparse.Namespace, paths: Paths) -> int:
+    """List the workloads."""
+    if options.json:
+        print(json.dumps([_workload(workload_id) for workload_id in CATALOGUE], indent=2))
+        return 0
+    rows = [
+        (
+            workload.id,
+            workload.title,
+            str(workload.epochs),
+            str(workload.batch_size),
+            f"{workload.parameters_count:,}" if workload.parameters_count else "-",
+            str(len(comparable_rows(workload.id))),
+        )
+        for workload in CATALOGUE.values()
+    ]
+    print(table(("id", "title", "epochs", "batch", "parameters", "published"), rows, right=(2, 3, 4, 5)))
+    return 0
+
+
+def hardware(options: argparse.Namespace, paths: Paths) -> int:
+    """Show this computer."""
+    machine = detect_machine()
+    if options.json:
+        print(json.dumps(asdict(machine), indent=2))
+        return 0
+    print(table(("part", "value"), _parts(machine)))
+    return 0
+
+
+def compare(options: argparse.Namespace, paths: Paths) -> int:
+    """Show the latest comparable run among published machines and the runs before it."""
+    workload = options.workload or STANDARD
+    if workload not in CATALOGUE:
+        raise UsageError(f"There is no workload {workload[:60]!r}.", f"There are: {', '.join(CATALOGUE)}.")
+    with Database(paths.database) as database:
+        recover_runs(database)
+        runs = [
+            run
+            for run in list_runs(database, workload=workload, limit=1_000)
+            if run.seconds_per_epoch_s is not None and run.status == "completed"
+        ]
+    run, others = (runs[0], runs[1 : 1 + OTHER_RUNS]) if runs else (None, [])
+    chart = bars(workload, run, others)
+    baseline = find_baseline(chart, options.baseline, workload)
+    if options.json:
+        print(json.dumps(_comparison(workload, run, chart, baseline), indent=2))
+        return 0
+    if not chart:
+        print(f"Nothing is published for {workload}, and you have no result yet: `run {workload}` makes one.")
+        return 0
+    against = f", × against {baseline.name}" if baseline else ""
+    print(f"{CATALOGUE[workload].title}: seconds per epoch, logarithmic bars{against}")
+    print(bar_chart(chart, baseline))
+    if run is None:
+        print(f"\nYou have no result yet: `run {workload}` adds this computer.")
+    elif sentence := position(run, baseline.name if baseline and baseline.row else None):
+        print(f"\nRun {run.id}: {sentence}")
+    return 0
+
+
+def _workload(workload_id: str) -> dict[str, object]:
+    workload = CATALOGUE[workload_id]
+    names = (
+        "id title kind version summary source dataset epochs batch_size samples_per_epoch validation_samples"
+        " parameters_count"
+    )
+    plain: dict[str, object] = {name: getattr(workload, name) for name in names.split()}
+    plain["parameters"] = [msgspec.to_builtins(parameter) for parameter in workload.parameters]
+    plain["published_rows"] = len(comparable_rows(workload_id))
+    return plain
+
+
+def _parts(machine: Machine) -> list[tuple[str, str]]:
+    if machine.virtual_machine is None:
+        virtual = "n/a"
+    else:
+        kind = f" ({machine.virtualization})" if machine.virtualization else ""
+        virtual = ("yes" if machine.virtual_machine else "no") + kind
+    parts = [
+        ("processor", machine.cpu_name or "n/a"),
+        ("cores", f"{machine.physical_cores or 'n/a'} physical, {machine.logical_cores or 'n/a'} logical"),
+        ("memory", format_bytes(machine.memory_bytes)),
+        ("system", f"{machine.os_name}, {machine.architecture}"),
+        ("virtual machine", virtual),
+        ("Python", machine.python_version),
+    ]
+    for gpu in machine.gpus:
+        capability = f", compute capability {gpu.compute_capability}" if gpu.compute_capability else ""
+        driver = f", driver {gpu.driver}" if gpu.driver else ""
+        parts.append(("GPU", f"{gpu.name}, {format_bytes(gpu.memory_bytes)}{driver}{capability}"))
+    if not machine.gpus:
+        parts.append(("GPU", "none that NVIDIA's driver knows"))
+    return parts
+
+
+def _comparison(
+    workload: str,
+    run: RunSummary | None,
+    chart: list[Bar],
+    baseline: Bar | None,
+) -> dict[str, object]:
+    return {
+        "workload": workload,
+        "run_id": run.id if run else None,
+        "sentence": position(run) if run else None,
+        "baseline": baseline.name if baseline else None,
+        "bars": [
+            {
+                "name": bar.name,
+                "kind": bar.kind,
+                "seconds_per_epoch_s": bar.seconds_per_epoch_s,
+                "times_baseline": baseline.seconds_per_epoch_s / bar.seconds_per_epoch_s if baseline else None,
+                "remarks": list(bar.remarks),
+                "run_id": bar.run.id if bar.run else None,
+                "reference": asdict(bar.row) if bar.row else None,
+            }
+            for bar in chart
+        ],
+    }

@@ -1,0 +1,168 @@
+"""The verb `results`: list, show, delete and export stored runs."""
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from app.cli.text import headline, machine_line, table
+from app.core.compare import position, run_name
+from app.core.database import Database
+from app.core.errors import AppError, UsageError
+from app.core.export import csv_lines, json_lines, run_as_dict
+from app.core.metrics import METRICS, format_metric, format_seconds
+from app.core.model import Gpu, Machine, Run
+from app.core.paths import Paths
+from app.core.runs import (
+    all_ids,
+    delete_runs,
+    list_runs,
+    load_run,
+    missing_runs,
+    recover_runs,
+    rows_for_export,
+)
+
+
+def list_(options: argparse.Namespace, paths: Paths) -> int:
+    """List the newest runs."""
+    if options.limit < 1:
+        raise UsageError(f"--limit must be at least 1, not {options.limit}.")
+    with _open(paths) as database:
+        runs = list(list_runs(database, limit=options.limit))
+    if options.json:
+        print(json.dumps([asdict(run) for run in runs], indent=2))
+        return 0
+    if not runs:
+        print("No runs yet; `run cifar10_keras_cnn` makes the first.")
+        return 0
+    rows = [
+        (
+            str(run.id),
+            run.started_at.replace("T", " ").removesuffix("Z"),
+            run.workload,
+            ("~" if run.basis == "estimate" else "") + format_seconds(run.seconds_per_epoch_s),
+            f"{run.spread_pct:.1f} %" if run.spread_pct is not None else "n/a",
+            f"{run.epochs_done}/{run.epochs}" + (" short" if run.steps else ""),
+            str(run.batch_size),
+            run_name(run),
+            run.data_source or "n/a",
+            run.status,
+        )
+        for run in runs
+    ]
+    head = (
+        "id",
+        "started (UTC)",
+        "workload",
+        "s/epoch",
+        "spread",
+        "epochs",
+        "batch",
+        "device",
+        "data",
+        "status",
+    )
+    print(table(head, rows, right=(0, 3, 4, 5, 6)))
+    return 0
+
+
+def show(options: argparse.Namespace, paths: Paths) -> int:
+    """Show one run."""
+    with _open(paths) as database:
+        run = load_run(database, options.id)
+    if options.json:
+        print(json.dumps(run_as_dict(run, private={}), indent=2, allow_nan=False))
+        return 0
+    _print_run(run)
+    return 0
+
+
+def delete(options: argparse.Namespace, paths: Paths) -> int:
+    """Delete runs."""
+    with _open(paths) as database:
+        delete_runs(database, options.ids)
+    print(f"Deleted: run {', '.join(map(str, options.ids))}.")
+    return 0
+
+
+def export(options: argparse.Namespace, paths: Paths) -> int:
+    """Write runs as CSV or JSON to a file or to standard output."""
+    with _open(paths) as database:
+        known = all_ids(database)
+        if missing := sorted(set(options.ids) - set(known)):
+            raise missing_runs(missing)
+        ids = sorted(set(options.ids)) or known
+        if options.format == "csv":
+            lines: Iterable[str] = csv_lines(rows_for_export(database, options.ids))
+        else:
+            lines = json_lines(load_run(database, run_id) for run_id in ids)
+        if options.output is None:
+            for line in lines:
+                sys.stdout.write(line)
+        else:
+            _write(options.output, lines)
+            print(f"{len(ids)} runs written to {options.output}.", file=sys.stderr)
+    return 0
+
+
+@contextlib.contextmanager
+def _open(paths: Paths) -> Iterator[Database]:
+    with Database(paths.database) as database:
+        recover_runs(database)
+        yield database
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    """Write the file as a whole or leave what was there."""
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(lines)
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise AppError(f"{path} cannot be written ({error.strerror}).", "Choose another file.") from error
+
+
+def _print_run(run: Run) -> None:
+    summary = run.summary
+    print(f"Run {summary.id} · {summary.workload} · {summary.preset} · {summary.status}")
+    print(f"Started  {summary.started_at} · Epochmark {summary.app_version}")
+    gpus = tuple(Gpu(**gpu) for gpu in run.machine.get("gpus", ()))
+    print(f"Machine  {machine_line(Machine(**(run.machine | {'gpus': gpus})))}")
+    engine = f"{summary.engine} {summary.engine_version or ''}".strip()
+    xla = "with XLA" if summary.jit else "without XLA"
+    device = summary.device_name or summary.device or "device n/a"
+    print(f"Engine   {engine} on {device} · {summary.precision} · {xla}")
+    print(f"Data     {summary.data_source or 'n/a'} · batch {summary.batch_size} · seed {summary.seed}")
+    if summary.error_message:
+        print(f"Error    {summary.error_code}: {summary.error_message}")
+    for warning in run.warnings:
+        print(f"Note     {warning.message}")
+    if run.epochs:
+        rows = [
+            (
+                str(epoch.index + 1),
+                f"{epoch.duration_s:.2f}",
+                f"{epoch.train_s:.2f}",
+                "n/a" if epoch.validation_s is None else f"{epoch.validation_s:.2f}",
+                format_metric("loss", epoch.loss),
+                format_metric("accuracy", epoch.accuracy),
+                format_metric("loss", epoch.val_loss),
+                format_metric("accuracy", epoch.val_accuracy),
+            )
+            for epoch in run.epochs
+        ]
+        head = ("epoch", "seconds", "training", "validation", "loss", "accuracy", "val loss", "val accuracy")
+        print("\n" + table(head, rows, right=range(8)))
+    print(f"\n{headline(summary)}")
+    if sentence := position(summary):
+        print(sentence)
+    for key, value in run.metrics.items():
+        label = METRICS[key].label if key in METRICS else key
+        print(f"{label}: {format_metric(key, value)}")

@@ -1,0 +1,141 @@
+"""The verb `run`: starts a run and shows it while it happens, for people or as a stream of events."""
+
+import argparse
+import contextlib
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+
+from app.cli.text import bar_chart, headline
+from app.cli.views import JsonView, TextView
+from app.core.compare import bars, find_baseline, left_out, position
+from app.core.database import Database
+from app.core.errors import UsageError
+from app.core.hardware import detect_machine
+from app.core.model import Run
+from app.core.paths import Paths
+from app.core.runner import Runner, Session, checked_workload
+from app.core.runs import load_run
+from app.core.settings import load_settings
+from workloads import CATALOGUE
+from workloads.spec import RunSpec
+from workloads.workload import Workload, WorkloadError
+
+
+def run(options: argparse.Namespace, paths: Paths) -> int:
+    """Run a workload; returns 0 done, 1 failed, 130 cancelled."""
+    spec = make_spec(options, paths)
+    workload = checked_workload(spec)
+    machine = detect_machine()
+    runner = Runner(paths, machine)
+    view = JsonView(sys.stdout) if options.json else TextView(workload, spec, machine, quiet=options.quiet)
+    session = runner.start(spec, view)
+    view.cancel = session.cancel
+    _wait(session)
+    if session.trouble:
+        print(f"epochmark: {session.trouble}", file=sys.stderr)
+        return 1
+    if not options.json:
+        with Database(paths.database) as database:
+            _print_result(load_run(database, session.run_id))
+    return {"completed": 0, "cancelled": 130}.get(session.status, 1)
+
+
+def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
+    """Turn the options into a spec; raises UsageError for values that no run can have."""
+    if options.workload not in CATALOGUE:
+        raise UsageError(f"There is no workload {options.workload[:60]!r}.", f"There are: {', '.join(CATALOGUE)}.")
+    workload = CATALOGUE[options.workload]
+    settings = load_settings(paths.settings)
+    # The wish for epochs or steps is a wish for the standard preset, whatever the settings prefer.
+    preferred = "standard" if options.epochs or options.steps else settings.preset
+    spec = workload.default_spec(
+        options.preset or preferred,
+        epochs=options.epochs,
+        steps=options.steps,
+        batch_size=options.batch,
+        device=options.device,
+        precision=options.precision,
+        jit=options.jit == "on",
+        threads=options.threads,
+        data=options.data or settings.data,
+        seed=options.seed,
+        parameters=_parameters(workload, options.settings),
+    )
+    checked_workload(spec)  # says it better than the schema below
+    try:
+        return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
+    except msgspec.ValidationError as error:
+        raise UsageError(_schema_sentence(spec, str(error))) from error
+
+
+def _schema_sentence(spec: RunSpec, message: str) -> str:
+    if "device" in message:
+        return f"The device must be auto, cpu or gpu:N (gpu:0 is the first), not {spec.device[:60]!r}."
+    return f"A value is out of range: {message}."
+
+
+def _parameters(workload: Workload, settings: list[str]) -> dict[str, Any]:
+    declared = {parameter.name: parameter for parameter in workload.parameters}
+    values = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--set takes NAME=VALUE, not {setting[:60]!r}.")
+        if name not in declared:
+            known = ", ".join(declared) or "none"
+            raise UsageError(f"{workload.id} has no parameter {name[:60]!r}; it has: {known}.")
+        try:
+            values[name] = declared[name].parse(text)
+        except WorkloadError as error:
+            raise UsageError(str(error)) from error
+    return values
+
+
+def _wait(session: Session) -> None:
+    """Wait for the run; Ctrl-C and a polite request to end cancel it, a second Ctrl-C kills the worker."""
+    presses = 0
+
+    def interrupt(number: int, frame: object) -> None:
+        nonlocal presses
+        presses += 1
+        if presses == 1:
+            session.cancel()
+            print("\nCancelling; what was measured is kept (Ctrl-C again ends it at once).", file=sys.stderr)
+        else:
+            session.kill()
+
+    with _signals(interrupt):
+        while not session.wait(0.2):
+            pass
+
+
+@contextlib.contextmanager
+def _signals(handler: Callable[[int, object], None]) -> Iterator[None]:
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def _print_result(stored: Run) -> None:
+    summary = stored.summary
+    if summary.status != "completed":
+        print(f"\nThe run was {summary.status} after {summary.epochs_done} of {summary.epochs} epochs.")
+    if summary.workload == "demo":
+        print(f"Run {summary.id} is kept. The demo does not train: its times say nothing about this computer.")
+        return
+    print(f"\n{headline(summary)}")
+    if sentence := position(summary):
+        chart = bars(summary.workload, summary)
+        baseline = find_baseline(chart, None, summary.workload)
+        print(f"{sentence}\n\nSeconds per epoch, logarithmic bars; published values keep their year")
+        print(bar_chart(chart, baseline))
+    for reason in left_out(summary) if summary.seconds_per_epoch_s else []:
+        print(f"  not drawn: {reason}")
+    print(f"\nRun {summary.id} is kept; see `results show {summary.id}`.")

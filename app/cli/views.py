@@ -1,0 +1,151 @@
+"""What a terminal shows of a run while it happens: a stream of events, or lines for people."""
+
+import sys
+from collections.abc import Callable
+from typing import TextIO
+
+from app.cli.text import machine_line
+from app.core.metrics import format_time_left
+from app.core.model import Machine
+from app.core.progress import Progress
+from workloads import events
+from workloads.spec import RunSpec
+from workloads.workload import Workload
+
+
+class View:
+    """Gets the events in the session's thread; when nobody reads the output any more, it cancels the run."""
+
+    def __init__(self) -> None:
+        self.cancel: Callable[[], None] = lambda: None
+        self._closed = False
+
+    def __call__(self, event: events.Event) -> None:
+        """Take the next event of the run."""
+        if self._closed:
+            return
+        try:
+            self.show(event)
+        except BrokenPipeError:
+            self._closed = True
+            self.cancel()
+
+    def show(self, event: events.Event) -> None:
+        """Show one event."""
+        raise NotImplementedError
+
+
+class JsonView(View):
+    """Writes every event as one line of JSON."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+
+    def show(self, event: events.Event) -> None:
+        """Write the event's line."""
+        self._stream.write(events.encode(event).decode())
+        self._stream.flush()
+
+
+class TextView(View):
+    """Prints lines that stay, and, on a terminal, one that is drawn over and over."""
+
+    def __init__(self, workload: Workload, spec: RunSpec, machine: Machine, *, quiet: bool) -> None:
+        super().__init__()
+        self._workload = workload
+        self._spec = spec
+        self._machine = machine
+        self._quiet = quiet
+        self._progress = Progress(spec)
+        self._live = sys.stdout.isatty() and not quiet
+        self._drawn = 0
+
+    def show(self, event: events.Event) -> None:
+        """Print what lasts, and draw the line that does not."""
+        self._progress.follow(event)
+        if isinstance(event, events.Warn):
+            self._line(f"Note: {event.message}", always=True)
+        if isinstance(event, events.Error):
+            self._line(f"The run failed: {event.message}", always=True)
+        if isinstance(event, events.End):
+            self._erase()
+        line = self._lasting(event)
+        if line:
+            self._line(line)
+        elif self._live and isinstance(event, events.Steps | events.Phase):
+            self._draw()
+
+    def _lasting(self, event: events.Event) -> str | None:
+        """Return the line that an event leaves on the screen, or None."""
+        line = None
+        match event:
+            case events.Run():
+                count = self._workload.parameters_count
+                network = f" · {count:,} parameters" if count else ""
+                title = f"{self._workload.title}{network} · batch {self._spec.batch_size}"
+                line = f"{title} · {self._spec.preset}\nMachine  {machine_line(self._machine)}"
+            case events.Environment():
+                engine = f"TensorFlow {event.engine_version}" if event.engine == "tensorflow" else event.engine
+                xla = "with XLA" if event.jit else "without XLA"
+                line = f"Engine   {engine} on {event.device_name or event.device} · {event.precision} · {xla}"
+            case events.Dataset():
+                source = "real data" if event.source == "real" else "synthetic twin (same shapes and counts)"
+                counts = f"{event.samples:,} examples, {event.validation_samples:,} to validate"
+                line = f"Data     {event.name} · {source} · {counts}"
+            case events.Phase(name="measure") if self._spec.preset != "quick":
+                line = "\n   epoch   seconds      loss  accuracy  val loss  val accuracy"
+            case events.Phase(name="warmup"):
+                line = "\nWarming up, then timing steps for up to a minute …"
+            case events.Epoch():
+                line = self._epoch(event)
+        return line
+
+    def _epoch(self, event: events.Epoch) -> str:
+        number = f"{event.index + 1}/{self._spec.epochs}"
+        cells = [f"{number:>8}", f"{event.duration_s:>8.2f}"]
+        for value, width, percent in (
+            (event.loss, 8, False),
+            (event.accuracy, 8, True),
+            (event.val_loss, 8, False),
+            (event.val_accuracy, 12, True),
+        ):
+            text = "n/a" if value is None else f"{value:.1%}" if percent else f"{value:.4f}"
+            cells.append(f"{text:>{width}}")
+        return "  ".join(cells)
+
+    def _draw(self) -> None:
+        progress = self._progress
+        if progress.steps_per_epoch and progress.phase in ("warmup", "measure"):
+            parts = [f"epoch {min(progress.epoch + 1, progress.epochs)}/{progress.epochs}"]
+            parts.append(f"step {progress.step}/{progress.steps_per_epoch}")
+            if progress.loss is not None:
+                parts.append(f"loss {progress.loss:.3f}")
+            if progress.step_s:
+                parts.append(f"{1 / progress.step_s:.1f} steps/s")
+            if progress.remaining_s is not None:
+                parts.append(f"{format_time_left(progress.remaining_s)} left")
+            text = " · ".join(parts)
+        else:
+            words = {
+                "import": "Starting the engine …",
+                "data": "Preparing the data …",
+                "build": "Building the network …",
+                "evaluate": "Evaluating on the test set …",
+            }
+            text = words.get(progress.phase or "", "")
+        self._erase()
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        self._drawn = len(text)
+
+    def _erase(self) -> None:
+        if self._drawn:
+            sys.stdout.write("\r" + " " * self._drawn + "\r")
+            self._drawn = 0
+
+    def _line(self, text: str, *, always: bool = False) -> None:
+        if self._quiet and not always:
+            return
+        self._erase()
+        print(text, flush=True)

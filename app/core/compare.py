@@ -1,0 +1,157 @@
+"""Like with like: a run beside published machines and other runs; pure functions over summaries and rows."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.core.errors import UsageError
+from app.core.model import RunSummary
+from app.core.reference import ReferenceRow, comparable_rows, short_name
+
+# What "4.8× the …" is said against; other workloads take their slowest row.
+_BASELINES = {"cifar10_keras_cnn": "Intel Core i5-8250U"}
+_PRECISIONS = {"fp32": "float32", "mixed fp16": "mixed_float16"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar: a published machine or a stored run.
+
+    Attributes:
+        remarks: What differs from the run that is looked at, in words; empty when nothing is known to differ.
+    """
+
+    name: str
+    kind: Literal["you", "own", "reference"]
+    seconds_per_epoch_s: float
+    remarks: tuple[str, ...] = ()
+    row: ReferenceRow | None = None
+    run: RunSummary | None = None
+
+
+def refusal(run: RunSummary, row: ReferenceRow) -> str | None:
+    """Say why the two must not be drawn together, or return None."""
+    if row.batch_size is not None and row.batch_size != run.batch_size:
+        return f"batch {row.batch_size}, not {run.batch_size}"
+    precision = _PRECISIONS.get(row.precision)
+    if precision is not None and precision != run.precision:
+        return f"{precision}, not {run.precision}"
+    return None
+
+
+def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
+    """Say why two runs must not be drawn together, or return None."""
+    for name, label in (
+        ("workload", ""),
+        ("workload_version", "workload version "),
+        ("batch_size", "batch "),
+        ("precision", ""),
+        ("samples_per_epoch", "samples per epoch "),
+    ):
+        mine, theirs = getattr(run, name), getattr(other, name)
+        if mine != theirs:
+            return f"{label}{theirs}, not {mine}"
+    return None
+
+
+def bars(workload: str, run: RunSummary | None, others: Iterable[RunSummary] = ()) -> list[Bar]:
+    """Return everything that may be drawn together, fastest first.
+
+    Args:
+        workload: Whose published rows are taken.
+        run: The run that is "you", or None to see the published rows alone.
+        others: More runs; those that are not like `run`, or have no headline, are left out.
+    """
+    result = [
+        Bar(row.short_name, "reference", row.value, _row_remarks(row), row=row)
+        for row in comparable_rows(workload)
+        if run is None or refusal(run, row) is None
+    ]
+    for other in others:
+        if run is not None and other.id != run.id and run_refusal(run, other) is None:
+            result += _run_bar(other, "own")
+    if run is not None:
+        result += _run_bar(run, "you")
+    return sorted(result, key=lambda bar: bar.seconds_per_epoch_s)
+
+
+def left_out(run: RunSummary) -> list[str]:
+    """Say of each published machine that cannot be drawn beside the run why not."""
+    reasons = [(row, refusal(run, row)) for row in comparable_rows(run.workload)]
+    return [f"{row.short_name}: {reason}" for row, reason in reasons if reason]
+
+
+def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
+    """Return the bar that the others are compared with; None if there is none at all.
+
+    Raises:
+        UsageError: The name fits no bar, or several.
+    """
+    published = [bar for bar in bars_ if bar.row is not None]
+    if name is None:
+        wanted = _BASELINES.get(workload)
+        default = [bar for bar in published if bar.row and bar.row.device == wanted]
+        return next(iter(default or published[-1:]), None)
+    key = name.casefold()
+    exact = [bar for bar in bars_ if bar.name.casefold() == key]
+    matches = exact or [bar for bar in bars_ if key in (bar.row.hardware if bar.row else bar.name).casefold()]
+    if len(matches) != 1:
+        problem = "fits several of" if matches else "is none of"
+        names = ", ".join(bar.name for bar in matches or bars_) or "nothing to compare with"
+        raise UsageError(f"The baseline {name[:60]!r} {problem}: {names}.")
+    return matches[0]
+
+
+def position(run: RunSummary, baseline: str | None = None) -> str | None:
+    """Say in one sentence where a run stands; None without a headline or anything to compare with."""
+    if run.seconds_per_epoch_s is None:
+        return None
+    published = bars(run.workload, run)
+    others = [bar for bar in published if bar.kind == "reference"]
+    if not others:
+        return None
+    value_s = run.seconds_per_epoch_s
+    base = find_baseline(others, baseline, run.workload)
+    assert base is not None
+    faster = [bar.name for bar in others if bar.seconds_per_epoch_s < value_s]
+    slower = [bar.name for bar in others if bar.seconds_per_epoch_s > value_s]
+    if faster and slower:
+        place = f"between {faster[-1]} and {slower[0]}"
+    elif slower:
+        place = f"faster than all {len(others)} published machines"
+    else:
+        place = f"slower than all {len(others)} published machines"
+    return f"{ratio_text(base.seconds_per_epoch_s / value_s)} the {base.name}, {place}"
+
+
+def ratio_text(ratio: float) -> str:
+    """Return a ratio with two telling digits: "4.8×", "53×", "0.27×"."""
+    digits = 0 if ratio >= 10 else 1 if ratio >= 1 else 2
+    return f"{ratio:.{digits}f}×"
+
+
+def run_name(run: RunSummary) -> str:
+    """Return what a run ran on, in short."""
+    device = run.device_name if run.device and run.device.startswith("gpu") else run.cpu_name
+    return short_name(device or run.device or "this computer")
+
+
+def _run_bar(run: RunSummary, kind: Literal["you", "own"]) -> list[Bar]:
+    if run.seconds_per_epoch_s is None:
+        return []
+    name = f"You · {run_name(run)}" if kind == "you" else f"{run_name(run)} (run {run.id})"
+    remarks = [f"{run.engine} {run.engine_version or ''}".strip()]
+    remarks += ["estimate"] if run.basis == "estimate" else []
+    remarks += ["first epoch only"] if run.basis == "first_epoch" else []
+    remarks += ["XLA"] if run.jit else []
+    remarks += ["synthetic data"] if run.data_source == "synthetic" else []
+    remarks += [f"{run.threads} threads"] if run.threads else []
+    remarks += [run.status] if run.status != "completed" else []
+    return [Bar(name, kind, run.seconds_per_epoch_s, tuple(remarks), run=run)]
+
+
+def _row_remarks(row: ReferenceRow) -> tuple[str, ...]:
+    remarks = [str(row.year) if row.year else "year not stated"]
+    remarks += ["close, not exact"] if row.match == "close" else []
+    remarks += ["an anomaly, see notes"] if "anomaly" in row.notes else []
+    return tuple(remarks)

@@ -1,0 +1,105 @@
+"""Runs as text: CSV (a row a run) and JSON (everything). Nothing here names the user, the computer or a folder."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+import app
+from app.core.model import EpochColumns, Run, RunSummary
+
+FORMAT_VERSION = 1
+CSV_COLUMNS = (
+    "format_version",
+    *(field.name for kind in (RunSummary, EpochColumns) for field in fields(kind)),
+)
+_TEXT_COLUMNS = [
+    index
+    for index, field in enumerate(fields(RunSummary))
+    if "str" in str(field.type) and not field.name.endswith("_at")
+]
+# A spreadsheet runs cells that begin like this as formulas (OWASP, CSV injection).
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_BOOLEANS = [index for index, field in enumerate(fields(RunSummary)) if "bool" in str(field.type)]
+_MESSAGE = next(index for index, field in enumerate(fields(RunSummary)) if field.name == "error_message")
+
+
+def csv_lines(rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield CSV text piece by piece, so that memory stays flat however many runs there are.
+
+    Args:
+        rows: Values in the order of RunSummary's and EpochColumns' fields (see runs.rows_for_export).
+        private: Texts to be replaced in messages, by default the user's folders.
+    """
+    private = private_texts() if private is None else private
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(CSV_COLUMNS)
+    for row in rows:
+        values = list(row)
+        for index in _TEXT_COLUMNS:
+            text = values[index]
+            if text and text[0] in _FORMULA_STARTS:
+                values[index] = "'" + text
+        for index in _BOOLEANS:
+            if values[index] is not None:
+                values[index] = "true" if values[index] else "false"
+        if values[_MESSAGE]:
+            values[_MESSAGE] = hide(values[_MESSAGE], private)
+        writer.writerow((FORMAT_VERSION, *values))
+        if buffer.tell() > 65_536:
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()
+
+
+def json_lines(runs: Iterable[Run], private: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield one JSON document piece by piece: format_version, app_version and the runs with all raw durations."""
+    private = private_texts() if private is None else private
+    head = json.dumps({"format_version": FORMAT_VERSION, "app_version": app.__version__})
+    yield head.removesuffix("}") + ', "runs": ['
+    separator = "\n"
+    for run in runs:
+        yield separator + json.dumps(run_as_dict(run, private), allow_nan=False)
+        separator = ",\n"
+    yield "\n]}\n"
+
+
+def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return a run as plain JSON types, its messages without the user's folders."""
+    private = private_texts() if private is None else private
+    plain: dict[str, Any] = asdict(run.summary)
+    plain["error_message"] = hide(run.summary.error_message, private)
+    plain["spec"], plain["machine"] = run.spec, run.machine
+    plain |= {"environment": run.environment, "dataset": run.dataset, "model": run.model}
+    plain["metrics"] = run.metrics
+    plain["epoch_records"] = [_event(event, "seq", "t_s") for event in run.epochs]
+    plain["step_records"] = [_event(event, "seq") for event in run.steps]
+    plain["warnings"] = [{"code": event.code, "message": hide(event.message, private)} for event in run.warnings]
+    plain["telemetry"] = [{"t_s": event.t_s, **event.telemetry} for event in run.samples]
+    return plain
+
+
+def private_texts() -> dict[str, str]:
+    """Return what must not leave the computer, and what stands in its place."""
+    home = Path.home()
+    return {str(home): "~", f"/{home.name}/": "/user/", f"\\{home.name}\\": "\\user\\"}
+
+
+def hide(text: str | None, private: Mapping[str, str]) -> str | None:
+    """Return the text with private parts replaced."""
+    if text is not None:
+        for secret, stand_in in private.items():
+            text = text.replace(secret, stand_in)
+    return text
+
+
+def _event(event: msgspec.Struct, *without: str) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(event)
+    return {name: value for name, value in plain.items() if name not in ("type", *without)}

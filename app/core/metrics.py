@@ -1,0 +1,70 @@
+"""The registry of numbers: for each key its label, unit and digits, and how to write it for people."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """How a number is called and written."""
+
+    label: str
+    unit: str = ""
+    digits: int = 2
+    scale: float = 1.0  # from the stored unit to the one that is shown
+
+
+METRICS = {
+    "seconds_per_epoch_s": Metric("Seconds per epoch", "s", 1),
+    "first_epoch_s": Metric("First epoch", "s", 1),
+    "step_median_s": Metric("Typical step", "ms", 1, 1_000),
+    "spread_pct": Metric("Spread", "%", 1),
+    "validation_s": Metric("Validation pass", "s", 2),
+    "evaluate_s": Metric("Evaluation on the test set", "s", 2),
+    "predict_s": Metric("Prediction of 20 images", "s", 3),
+    "loss": Metric("Loss", "", 4),
+    "accuracy": Metric("Accuracy", "%", 1, 100),
+    "test_loss": Metric("Test loss", "", 4),
+    "test_accuracy": Metric("Test accuracy", "%", 1, 100),
+    "memory_bytes": Metric("Memory", "GB", 1, 1e-9),
+}
+
+
+def format_metric(key: str, value: float | None) -> str:
+    """Return a value with its unit for people, "n/a" for None; an unknown key is written plainly."""
+    if value is None:
+        return "n/a"
+    metric = METRICS.get(key, Metric(key, "", 4))
+    return f"{value * metric.scale:.{metric.digits}f} {metric.unit}".strip()
+
+
+def format_seconds(duration_s: float | None) -> str:
+    """Return seconds with three telling digits: "66.3", "4.12", "0.0213", "382"."""
+    if duration_s is None:
+        return "n/a"
+    for limit, digits in ((100, 0), (10, 1), (1, 2), (0.1, 3)):
+        if duration_s >= limit:
+            return f"{duration_s:.{digits}f}"
+    return f"{duration_s:.4f}"
+
+
+def format_time_left(duration_s: float | None) -> str:
+    """Return a duration that lies ahead, as precise as it is known: "about 4 min 50 s"."""
+    if duration_s is None:
+        return ""
+    if duration_s < 60:
+        return f"about {max(1, round(duration_s))} s"
+    minutes, seconds = divmod(round(duration_s / 10) * 10, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    if hours:
+        return f"about {hours} h {minutes} min"
+    return f"about {minutes} min {int(seconds)} s"
+
+
+def format_bytes(size_bytes: float | None) -> str:
+    """Return a size in decimal units: "170 MB", "15.6 GB"."""
+    if size_bytes is None:
+        return "n/a"
+    for unit, factor, digits in (("GB", 1e9, 1), ("MB", 1e6, 0), ("kB", 1e3, 0)):
+        if size_bytes >= factor:
+            return f"{size_bytes / factor:.{digits}f} {unit}"
+    return f"{size_bytes:.0f} B"

@@ -1,0 +1,85 @@
+"""The published measurements that come with Epochmark, with their provenance."""
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from app.core.paths import RESOURCES
+
+# The seven machines of study 004 are what the standard workload is known by.
+FIRST_SOURCE_IDS = "s004-"
+_PREFIXES = ("Intel Core ", "NVIDIA GeForce ", "NVIDIA ", "Google ", "Apple ", "AMD ", "Intel ")
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRow:
+    """One published measurement. None means that the source does not say.
+
+    Attributes:
+        match: exact, close (one difference, see notes), context or claim.
+        value: In the unit that `metric` names.
+    """
+
+    id: str
+    workload: str
+    hardware: str
+    device: str
+    hardware_kind: str  # cpu, gpu, tpu
+    cores_or_units: str
+    software: str
+    year: int | None
+    batch_size: int | None
+    metric: str
+    value: float
+    precision: str
+    match: str
+    source: str
+    source_ref: str
+    derivation: str
+    notes: str
+    first_epoch_s: float | None
+    total_s: float | None
+    epochs_or_samples: str
+    price_usd_per_hour: float | None
+
+    @property
+    def short_name(self) -> str:
+        """The device without its maker: "GTX 1080 Ti"."""
+        return short_name(self.device)
+
+
+def short_name(device: str) -> str:
+    """Return a device's name without its maker and without remarks in brackets."""
+    name = device.split(" (", maxsplit=1)[0]
+    for prefix in _PREFIXES:
+        if name.startswith(prefix):
+            return name.removeprefix(prefix)
+    return name
+
+
+@cache
+def reference_rows() -> tuple[ReferenceRow, ...]:
+    """Return all rows, in the file's order."""
+    path = RESOURCES / "reference" / "reference_hardware.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return tuple(_row(values) for values in csv.DictReader(file))
+
+
+def comparable_rows(workload: str) -> list[ReferenceRow]:
+    """Return a workload's exact and close rows in seconds per epoch, the best known ones first."""
+    rows = [
+        row
+        for row in reference_rows()
+        if row.workload == workload and row.match in ("exact", "close") and row.metric == "s_per_epoch"
+    ]
+    return sorted(rows, key=lambda row: (not row.id.startswith(FIRST_SOURCE_IDS), row.match != "exact"))
+
+
+def _row(values: dict[str, str]) -> ReferenceRow:
+    known: dict[str, Any] = {name: values[name] for name in ReferenceRow.__dataclass_fields__}
+    for name in ("first_epoch_s", "total_s", "price_usd_per_hour"):
+        known[name] = float(values[name]) if values[name] else None
+    for name in ("year", "batch_size"):
+        known[name] = int(values[name]) if values[name] else None
+    return ReferenceRow(**(known | {"value": float(values["value"])}))

@@ -1,0 +1,348 @@
+"""Runs in the database: begun, written as their events arrive, recovered, read, deleted."""
+
+import dataclasses
+import json
+import sqlite3
+import statistics
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import psutil
+
+import app
+from app.core.database import Database, DatabaseError
+from app.core.errors import UsageError
+from app.core.model import EpochColumns, Machine, Run, RunSummary
+from app.core.stats import EpochStatistics, run_statistics
+from workloads import events
+from workloads.spec import RunSpec, spec_as_dict
+from workloads.workload import Workload
+
+FLUSH_INTERVAL_S = 1.0
+_MACHINE_FIELDS = (
+    "cpu_name",
+    "physical_cores",
+    "logical_cores",
+    "memory_bytes",
+    "os_name",
+    "virtual_machine",
+)
+_SUMMARY_FIELDS = tuple(field.name for field in dataclasses.fields(RunSummary))
+_EPOCH_FIELDS = {
+    field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
+    for field in dataclasses.fields(EpochColumns)
+}
+
+
+def begin_run(database: Database, spec: RunSpec, workload: Workload, machine: Machine) -> int:
+    """Store a run as running, owned by this process, and return its number."""
+    machine_json = json.dumps(msgspec.to_builtins(machine), sort_keys=True)
+    owner = psutil.Process()
+    values = {
+        "started_at": now_text(),
+        "status": "running",
+        "workload": workload.id,
+        "workload_version": workload.version,
+        "preset": spec.preset,
+        "batch_size": spec.batch_size,
+        "epochs": spec.epochs,
+        "steps": spec.steps,
+        "steps_per_epoch": workload.steps_per_epoch(spec),
+        "samples_per_epoch": workload.samples_per_epoch,
+        "precision": spec.precision,
+        "jit": spec.jit,
+        "threads": spec.threads,
+        "seed": spec.seed,
+        "engine": spec.engine,
+        "app_version": app.__version__,
+        "owner_pid": owner.pid,
+        "owner_started_s": owner.create_time(),
+        "spec": json.dumps(spec_as_dict(spec)),
+    }
+    with database.transaction() as connection:
+        connection.execute("INSERT OR IGNORE INTO machines (machine) VALUES (?)", (machine_json,))
+        values["machine_id"] = connection.execute(
+            "SELECT id FROM machines WHERE machine = ?", (machine_json,)
+        ).fetchone()[0]
+        cursor = connection.execute(*_insert("runs", values))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+class RunWriter:
+    """Writes one run's events. What cannot be written stays here and is tried again with the next flush."""
+
+    def __init__(self, database: Database, run_id: int) -> None:
+        self._database = database
+        self._run_id = run_id
+        self._pending: list[tuple[str, Sequence[Any]]] = []
+        self._flushed_s = time.monotonic()
+        self.trouble: DatabaseError | None = None
+
+    def add(self, event: events.Event) -> None:
+        """Take an event; epochs and everything else but steps and samples are committed at once."""
+        self._pending.extend(self._statements(event))
+        waits = isinstance(event, events.Steps | events.Sample)
+        if not waits or time.monotonic() - self._flushed_s >= FLUSH_INTERVAL_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is pending; a failure is kept in `trouble` and loses nothing."""
+        self._flushed_s = time.monotonic()
+        try:
+            with self._database.transaction() as connection:
+                for sql, values in self._pending:
+                    connection.execute(sql, values)
+        except DatabaseError as error:
+            self.trouble = error
+        else:
+            self._pending.clear()
+            self.trouble = None
+
+    def finish(self, status: str, error: events.Error | None) -> EpochStatistics | None:
+        """Store how the run ended and its headline; raises DatabaseError if the disk still refuses."""
+        self.flush()
+        if self.trouble:
+            raise self.trouble
+        return _finish(self._database, self._run_id, status, error)
+
+    def _statements(self, event: events.Event) -> Iterator[tuple[str, Sequence[Any]]]:
+        run_id = self._run_id
+        match event:
+            case events.Epoch():
+                fields = _plain(event, "seq", "t_s", "type", "index")
+                yield _insert("epochs", {"run_id": run_id, "idx": event.index, **fields})
+                yield "UPDATE runs SET epochs_done = epochs_done + 1 WHERE id = ?", (run_id,)
+            case events.Steps():
+                fields = _plain(event, "type", "durations_s")
+                durations = json.dumps(event.durations_s)
+                yield _insert("step_blocks", {"run_id": run_id, "durations_s": durations, **fields})
+            case events.Sample():
+                values = {"run_id": run_id, "t_s": event.t_s, "telemetry": json.dumps(event.telemetry)}
+                yield _insert("samples", values)
+            case events.Metric():
+                yield _insert("metrics", {"run_id": run_id, "key": event.key, "value": event.value}, "OR REPLACE")
+            case events.Warn():
+                yield _insert("warnings", {"run_id": run_id, **_plain(event, "type", "t_s")})
+            case events.Environment():
+                values = _plain(event, "type", "seq", "t_s")
+                yield self._update(
+                    environment=json.dumps(values),
+                    engine=event.engine,
+                    engine_version=event.engine_version,
+                    device=event.device,
+                    device_name=event.device_name,
+                    precision=event.precision,
+                    jit=event.jit,
+                )
+            case events.Dataset():
+                yield self._update(
+                    dataset=json.dumps(_plain(event, "type", "seq", "t_s")), data_source=event.source
+                )
+            case events.Model():
+                yield self._update(model=json.dumps(_plain(event, "type", "seq", "t_s")))
+
+    def _update(self, **values: Any) -> tuple[str, Sequence[Any]]:
+        columns = ", ".join(f"{name} = ?" for name in values)
+        return f"UPDATE runs SET {columns} WHERE id = ?", (*values.values(), self._run_id)
+
+
+def recover_runs(database: Database) -> list[int]:
+    """Mark runs whose process is gone as interrupted, their epochs kept; returns their numbers."""
+    with database.complaints():
+        rows = database.connection.execute(
+            "SELECT id, owner_pid, owner_started_s FROM runs WHERE status = 'running'"
+        ).fetchall()
+    gone = [row["id"] for row in rows if not _is_alive(row["owner_pid"], row["owner_started_s"])]
+    for run_id in gone:
+        _finish(database, run_id, "interrupted", None)
+    return gone
+
+
+def list_runs(
+    database: Database, *, limit: int | None = None, workload: str | None = None, ids: Sequence[int] = ()
+) -> Iterator[RunSummary]:
+    """Yield stored runs, newest first, one at a time."""
+    sql, values = _select(limit=limit, workload=workload, ids=ids, epochs=False)
+    with database.complaints():
+        for row in database.connection.execute(sql, values):
+            yield _summary(tuple(row))
+
+
+def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield plain rows in the order of RunSummary's and then EpochColumns' fields, oldest first."""
+    sql, values = _select(limit=None, workload=None, ids=ids, epochs=True)
+    with database.complaints():
+        yield from map(tuple, database.connection.execute(sql, values))
+
+
+def all_ids(database: Database) -> list[int]:
+    """Return the numbers of all stored runs, oldest first."""
+    with database.complaints():
+        return [row[0] for row in database.connection.execute("SELECT id FROM runs ORDER BY id")]
+
+
+def load_run(database: Database, run_id: int) -> Run:
+    """Return a run with everything kept; raises UsageError if there is no such run."""
+    summaries = list(list_runs(database, ids=[run_id]))
+    if not summaries:
+        raise missing_runs([run_id])
+    with database.complaints():
+        row = database.connection.execute(
+            "SELECT runs.*, machines.machine FROM runs JOIN machines ON machines.id = machine_id"
+            " WHERE runs.id = ?",
+            (run_id,),
+        ).fetchone()
+        blocks = _rows(database, "step_blocks", "seq", run_id)
+        return Run(
+            summary=summaries[0],
+            spec=json.loads(row["spec"]),
+            machine=json.loads(row["machine"]),
+            environment=_json(row["environment"]),
+            dataset=_json(row["dataset"]),
+            model=_json(row["model"]),
+            epochs=tuple(events.Epoch(index=values.pop("idx"), **values) for values in
+                         _rows(database, "epochs", "idx", run_id)),
+            steps=tuple(events.Steps(**(values | {"durations_s": tuple(json.loads(values["durations_s"]))}))
+                        for values in blocks),
+            metrics={values["key"]: values["value"] for values in _rows(database, "metrics", "key", run_id)},
+            warnings=tuple(events.Warn(**values) for values in _rows(database, "warnings", "seq", run_id)),
+            samples=tuple(events.Sample(t_s=values["t_s"], telemetry=json.loads(values["telemetry"]))
+                          for values in _rows(database, "samples", "rowid", run_id)),
+        )  # fmt: skip
+
+
+def delete_runs(database: Database, ids: Sequence[int]) -> None:
+    """Delete runs, all or none; raises UsageError if one does not exist or is still running."""
+    found = {summary.id: summary for summary in list_runs(database, ids=ids)}
+    if missing := [run_id for run_id in ids if run_id not in found]:
+        raise missing_runs(missing)
+    if running := [run_id for run_id in ids if found[run_id].status == "running"]:
+        raise UsageError(f"Run {running[0]} is still running.", "Cancel it first.")
+    with database.transaction() as connection:
+        connection.executemany("DELETE FROM runs WHERE id = ?", [(run_id,) for run_id in ids])
+
+
+def missing_runs(ids: Sequence[int]) -> UsageError:
+    """Return the error that says which runs do not exist."""
+    numbers = ", ".join(map(str, ids))
+    return UsageError(f"There is no run {numbers}.", "`results list` shows the runs there are.")
+
+
+def now_text() -> str:
+    """Return the present moment as ISO 8601 in UTC, to the second."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _finish(database: Database, run_id: int, status: str, error: events.Error | None) -> EpochStatistics | None:
+    with database.transaction() as connection:
+        result, step_median_s = _statistics(connection, run_id)
+        values = {
+            "status": status,
+            "finished_at": now_text(),
+            "error_code": error.code if error else None,
+            "error_message": error.message if error else None,
+            "error_traceback": error.traceback if error else None,
+            "step_median_s": step_median_s,
+            "seconds_per_epoch_s": result.median_s if result else None,
+            "basis": result.basis if result else None,
+            "first_epoch_s": result.first_s if result else None,
+            "minimum_s": result.minimum_s if result else None,
+            "maximum_s": result.maximum_s if result else None,
+            "spread_pct": result.spread_pct if result else None,
+        }
+        columns = ", ".join(f"{name} = ?" for name in values)
+        connection.execute(f"UPDATE runs SET {columns} WHERE id = ?", (*values.values(), run_id))
+    return result
+
+
+def _statistics(connection: sqlite3.Connection, run_id: int) -> tuple[EpochStatistics | None, float | None]:
+    run = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
+    epochs = connection.execute(
+        "SELECT duration_s FROM epochs WHERE run_id = ? ORDER BY idx", (run_id,)
+    ).fetchall()
+    blocks = connection.execute(
+        "SELECT durations_s FROM step_blocks WHERE run_id = ? AND phase = 'measure' ORDER BY seq", (run_id,)
+    )
+    steps_s = [duration_s for block in blocks for duration_s in json.loads(block["durations_s"])]
+    validation = connection.execute(
+        "SELECT value FROM metrics WHERE run_id = ? AND key = 'validation_s'", (run_id,)
+    ).fetchone()
+    result = run_statistics(
+        preset=run["preset"],
+        steps=run["steps"],
+        steps_per_epoch=run["steps_per_epoch"],
+        epoch_durations_s=[row["duration_s"] for row in epochs],
+        step_durations_s=steps_s,
+        validation_s=validation["value"] if validation else None,
+    )
+    return result, statistics.median(steps_s) if steps_s else None
+
+
+def _select(*, limit: int | None, workload: str | None, ids: Sequence[int], epochs: bool) -> tuple[str, list[Any]]:
+    """Return the query for RunSummary's columns, and EpochColumns' when `epochs` is set."""
+    columns = [
+        f"json_extract(machines.machine, '$.{name}')" if name in _MACHINE_FIELDS else f"runs.{name}"
+        for name in _SUMMARY_FIELDS
+    ]
+    if epochs:
+        columns += [
+            "(SELECT group_concat(coalesce(value, ''), ' ') FROM"
+            f" (SELECT {name} AS value FROM epochs WHERE run_id = runs.id ORDER BY idx))"
+            for name in _EPOCH_FIELDS.values()
+        ]
+    conditions, values = [], []
+    if workload is not None:
+        conditions.append("runs.workload = ?")
+        values.append(workload)
+    if ids:
+        conditions.append("runs.id IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(list(ids)))
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    order = " ORDER BY runs.id" + ("" if epochs else " DESC")
+    if limit is not None:
+        order += " LIMIT ?"
+        values.append(limit)  # type: ignore[arg-type] # SQLite takes both
+    sql = f"SELECT {', '.join(columns)} FROM runs JOIN machines ON machines.id = machine_id{where}{order}"
+    return sql, values
+
+
+def _summary(row: tuple[Any, ...]) -> RunSummary:
+    values = dict(zip(_SUMMARY_FIELDS, row, strict=True))
+    for name in ("jit", "virtual_machine"):
+        values[name] = None if values[name] is None else bool(values[name])
+    return RunSummary(**values)
+
+
+def _rows(database: Database, table: str, order: str, run_id: int) -> Iterable[dict[str, Any]]:
+    sql = f"SELECT * FROM {table} WHERE run_id = ? ORDER BY {order}"
+    for row in database.connection.execute(sql, (run_id,)):
+        values = dict(row)
+        del values["run_id"]
+        yield values
+
+
+def _insert(table: str, values: dict[str, Any], how: str = "") -> tuple[str, Sequence[Any]]:
+    names = ", ".join(values)
+    marks = ", ".join("?" * len(values))
+    return f"INSERT {how} INTO {table} ({names}) VALUES ({marks})", tuple(values.values())
+
+
+def _plain(event: events.Event, *without: str) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(event)
+    return {name: value for name, value in plain.items() if name not in without}
+
+
+def _json(text: str | None) -> dict[str, Any] | None:
+    return json.loads(text) if text else None
+
+
+def _is_alive(pid: int | None, started_s: float | None) -> bool:
+    """Say whether the very process is still there; a number alone may belong to another by now."""
+    try:
+        return pid is not None and abs(psutil.Process(pid).create_time() - (started_s or 0)) < 2
+    except psutil.Error:
+        return False

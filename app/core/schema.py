@@ -1,0 +1,99 @@
+"""The database's shape, as a ladder of plain SQL steps. A step that has been released is never edited."""
+
+APPLICATION_ID = 0x45706D6B  # "Epmk"
+
+MIGRATIONS: tuple[str, ...] = (
+    """
+    CREATE TABLE machines (
+        id INTEGER PRIMARY KEY,
+        machine TEXT NOT NULL UNIQUE  -- JSON of app.core.model.Machine
+    );
+    CREATE TABLE runs (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        started_at TEXT NOT NULL,  -- ISO 8601, UTC
+        finished_at TEXT,
+        status TEXT NOT NULL,  -- running, completed, cancelled, failed, interrupted
+        error_code TEXT,
+        error_message TEXT,
+        error_traceback TEXT,
+        workload TEXT NOT NULL,
+        workload_version INTEGER NOT NULL,
+        preset TEXT NOT NULL,
+        batch_size INTEGER NOT NULL,
+        epochs INTEGER NOT NULL,
+        steps INTEGER,
+        steps_per_epoch INTEGER NOT NULL,
+        samples_per_epoch INTEGER NOT NULL,
+        precision TEXT NOT NULL,
+        jit INTEGER NOT NULL,
+        threads INTEGER,
+        seed INTEGER NOT NULL,
+        data_source TEXT,
+        engine TEXT NOT NULL,
+        engine_version TEXT,
+        device TEXT,
+        device_name TEXT,
+        epochs_done INTEGER NOT NULL DEFAULT 0,
+        seconds_per_epoch_s REAL,
+        basis TEXT,
+        first_epoch_s REAL,
+        minimum_s REAL,
+        maximum_s REAL,
+        spread_pct REAL,
+        step_median_s REAL,
+        machine_id INTEGER NOT NULL REFERENCES machines (id),
+        app_version TEXT NOT NULL,
+        owner_pid INTEGER,
+        owner_started_s REAL,
+        spec TEXT NOT NULL,  -- JSON, as asked
+        environment TEXT,  -- JSON, as it became
+        dataset TEXT,
+        model TEXT
+    );
+    CREATE INDEX runs_by_workload ON runs (workload, status);
+    CREATE INDEX runs_unfinished ON runs (status) WHERE status = 'running';
+    CREATE TABLE epochs (
+        run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        idx INTEGER NOT NULL,
+        duration_s REAL NOT NULL,
+        train_s REAL NOT NULL,
+        validation_s REAL,
+        steps INTEGER,
+        loss REAL,
+        accuracy REAL,
+        val_loss REAL,
+        val_accuracy REAL,
+        PRIMARY KEY (run_id, idx)
+    ) WITHOUT ROWID;
+    CREATE TABLE step_blocks (
+        run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        seq INTEGER NOT NULL,
+        t_s REAL NOT NULL,
+        phase TEXT NOT NULL,
+        epoch INTEGER NOT NULL,
+        first_index INTEGER NOT NULL,
+        durations_s TEXT NOT NULL,  -- JSON array
+        loss REAL,
+        PRIMARY KEY (run_id, seq)
+    ) WITHOUT ROWID;
+    CREATE TABLE samples (
+        run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        t_s REAL NOT NULL,
+        telemetry TEXT NOT NULL  -- JSON of app.core.model.Telemetry
+    );
+    CREATE INDEX samples_by_run ON samples (run_id);
+    CREATE TABLE metrics (
+        run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        key TEXT NOT NULL,
+        value REAL,
+        PRIMARY KEY (run_id, key)
+    ) WITHOUT ROWID;
+    CREATE TABLE warnings (
+        run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        seq INTEGER NOT NULL,
+        code TEXT NOT NULL,
+        message TEXT NOT NULL,
+        PRIMARY KEY (run_id, seq)
+    ) WITHOUT ROWID;
+    """,
+)

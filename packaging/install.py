@@ -1,0 +1,144 @@
+"""Fills .venv with locked packages. start.py runs this with .venv's Python: `install.py LOCK [LOCK ...]`.
+
+The first lock holds the tools that build the one package that ships no wheel (GPUtil), so it is installed
+before the others. One line per stage goes to stderr, everything that pip says to start.log in .venv. After a
+failure the last line is one sentence that says what to do, and the exit code is 2.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+LOG_NAME = "start.log"
+SCRATCH_NAME = "tmp"
+LARGE_MB = 50
+# They would put packages elsewhere, or silence what explain() reads.
+MISLEADING_SETTINGS = ("DRY_RUN", "PREFIX", "PYTHON", "QUIET", "ROOT", "TARGET", "USER")
+# What pip prints -> what to tell the user. The first that fits counts.
+FAULTS = (
+    (
+        r"No space left on device|Errno 28\b|not enough space on the disk|Disk quota exceeded",
+        "The disk became full; free some space and start again.",
+    ),
+    (
+        "DO NOT MATCH THE HASHES",
+        "A downloaded package differs from the one that was tested; start again, and if this comes back, a"
+        " proxy or mirror changes what it delivers.",
+    ),
+    (
+        "CERTIFICATE_VERIFY_FAILED|SSLError|SSLCertVerificationError",
+        "No trusted connection to the package index; check this computer's date and its proxy, then start again.",
+    ),
+    (
+        "NewConnectionError|NameResolutionError|Temporary failure in name resolution|getaddrinfo failed"
+        "|Max retries exceeded|Timeout ?Error|Read timed out|ProxyError|ProtocolError|Connection broken"
+        "|Connection refused|Connection reset|Network is unreachable|RemoteDisconnected|HTTP error [45]",
+        "The package index cannot be reached; check the internet connection and start again.",
+    ),
+    (
+        r"Read-only file system|Permission denied|Errno 13\b|WinError 5\b",
+        "A file in .venv cannot be written; close Epochmark if it is open, then start again with --repair.",
+    ),
+    (
+        "Windows Long Path",
+        "A path became too long for Windows; move this folder to a short path such as C:\\epochmark.",
+    ),
+    (
+        "No matching distribution found|Could not find a version that satisfies",
+        "A package has no build for this computer; needed is Linux with glibc 2.34 (2021) or newer, Windows"
+        " on x64, or macOS 14 or newer on Apple silicon.",
+    ),
+)
+
+
+def say(text: str) -> None:
+    """Prints to stderr: stdout belongs to the app."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def explain(output: str) -> str:
+    """Finds the sentence for pip's output after a failure; nothing if it is an unknown one."""
+    for pattern, sentence in FAULTS:
+        if re.search(pattern, output):
+            return sentence
+    return ""
+
+
+def progress_of(line: str) -> str:
+    """Turns a line of pip's output into one for the user; most are not worth one."""
+    download = re.search(r"Downloading (?:\S*/)?([^\s/]+?)-\d\S* \((\d+)(?:\.\d+)? MB\)", line)
+    if download and int(download[2]) >= LARGE_MB:
+        return f"  downloading {download[1]} ({download[2]} MB) ..."
+    return "  installing ..." if line.startswith("Installing collected packages: ") else ""
+
+
+def drop_partial_packages(packages: Path) -> None:
+    """Forgets packages that an interruption left half copied; pip would take them for installed.
+
+    pip writes INSTALLER after the package's own files.
+    """
+    for record in packages.glob("*.dist-info"):
+        if not (record / "INSTALLER").exists():
+            shutil.rmtree(record)
+
+
+def pip_environment(scratch: Path) -> dict[str, str]:
+    """Keeps the user's mirrors, proxies and cache; temporary files go to the disk whose space was checked."""
+    misleading = [f"PIP_{name}" for name in MISLEADING_SETTINGS]
+    environment = {name: value for name, value in os.environ.items() if name not in misleading}
+    return environment | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
+
+
+def run_pip(arguments: list[str], log: Path) -> bool:
+    """Installs locked packages; tells whether that went well, and if not, says why."""
+    options = ["--require-hashes", "--no-deps", "--no-user", "--no-input", "--disable-pip-version-check"]
+    command = [sys.executable, "-I", "-m", "pip", "install", *options, "--progress-bar=off", *arguments]
+    scratch = log.parent / SCRATCH_NAME
+    scratch.mkdir(exist_ok=True)
+    lines = []
+    pip = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=pip_environment(scratch))
+    with pip, log.open("a", encoding="utf-8") as writer:
+        assert pip.stdout
+        try:
+            for raw in pip.stdout:
+                line = raw.decode("utf-8", "replace").rstrip()
+                writer.write(line + "\n")
+                lines.append(line)
+                if note := progress_of(line):
+                    say(note)
+        except KeyboardInterrupt:
+            pip.communicate()  # Ctrl-C reached pip as well; the next start must not meet it
+            raise
+    if pip.returncode:
+        last_lines = "\n".join(lines[-8:])
+        say(explain("\n".join(lines)) or f"{last_lines}\nThe packages could not be installed; see {log}")
+    return pip.returncode == 0
+
+
+def main(locks: list[str]) -> int:
+    """Installs the build tools, then everything else."""
+    drop_partial_packages(Path(sysconfig.get_path("purelib")))
+    log = Path(sys.prefix) / LOG_NAME
+    others = [part for lock in locks[1:] for part in ("-r", lock)]
+    wheels_only = "--only-binary=:all:"
+    try:
+        tools_done = run_pip([wheels_only, "-r", locks[0]], log)
+        done = tools_done and run_pip([wheels_only, "--no-binary=gputil", "--no-build-isolation", *others], log)
+    except OSError as error:
+        say(explain(str(error)) or f"The packages could not be installed: {error}")
+        return 2
+    except KeyboardInterrupt:
+        say("Stopped; the next start goes on from here.")
+        return 130
+    finally:
+        shutil.rmtree(log.parent / SCRATCH_NAME, ignore_errors=True)
+    return 0 if done else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,97 @@
+"""Writes the lock files in packaging/requirements, or says whether they still fit pyproject.toml.
+
+`python packaging/lock.py` keeps the pins that still fit, `--upgrade` takes the newest of everything,
+`--check` needs no network. The locks hold for Linux, Windows, macOS and every supported Python. uv is in
+dev.txt.
+"""
+
+import argparse
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = Path("packaging", "requirements")
+BASE = FOLDER / "cpu.txt"
+# Lock -> what goes in. All others take their pins from cpu.txt: every installation runs the same versions.
+SOURCES = {
+    "cpu.txt": ["pyproject.toml"],
+    "cuda.txt": ["pyproject.toml", "--extra=cuda"],
+    "cuda-legacy.txt": ["pyproject.toml", "--extra=cuda-legacy"],
+    "dev.txt": ["--group=test", "--group=lint", "--group=lock"],
+    "build.txt": ["-"],
+}
+# GPUtil ships no wheel; these build it, and are installed first.
+BUILD_TOOLS = "setuptools\nwheel\n"
+
+
+def fingerprint(pyproject: str) -> str:
+    """Sums up everything in pyproject.toml that decides what is locked."""
+    tables = tomllib.loads(pyproject)
+    project = tables["project"]
+    deciding = {
+        "requires-python": project["requires-python"],
+        "dependencies": project["dependencies"],
+        "optional-dependencies": project.get("optional-dependencies", {}),
+        "dependency-groups": tables.get("dependency-groups", {}),
+    }
+    return hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()
+
+
+def first_line(root: Path) -> str:
+    """Returns the first line of every lock made from the pyproject.toml of today."""
+    pyproject = (root / "pyproject.toml").read_text(encoding="utf-8")
+    return f"# Written by packaging/lock.py; SHA-256 of the dependencies: {fingerprint(pyproject)}"
+
+
+def stale_locks(root: Path) -> list[str]:
+    """Names the locks that are missing or were made from other dependencies."""
+    expected = first_line(root)
+    paths = [root / FOLDER / name for name in SOURCES]
+    return [
+        path.name
+        for path in paths
+        if not path.is_file() or path.read_text(encoding="utf-8").partition("\n")[0] != expected
+    ]
+
+
+def find_uv() -> list[str]:
+    """Returns the command that runs uv: the one on PATH, else the one installed beside this Python."""
+    uv = shutil.which("uv")
+    return [uv] if uv else [sys.executable, "-m", "uv"]
+
+
+def write_lock(name: str, upgrade: bool) -> None:
+    """Resolves one lock and puts the fingerprint on top."""
+    options = ["--universal", "--generate-hashes", "--python-version=3.11"]
+    options += ["--no-header", "--no-annotate", "--quiet"]
+    options += ["--upgrade"] if upgrade else []
+    options += [] if name == BASE.name else ["--constraints", str(BASE)]
+    command = [*find_uv(), "pip", "compile", *options, f"--output-file={FOLDER / name}", *SOURCES[name]]
+    subprocess.run(command, cwd=ROOT, check=True, text=True, input=BUILD_TOOLS)
+    path = ROOT / FOLDER / name
+    pins = path.read_text(encoding="utf-8")
+    path.write_text(f"{first_line(ROOT)}\n{pins}", encoding="utf-8", newline="\n")
+
+
+def main() -> int:
+    """Writes or checks the locks."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="only say whether the locks fit pyproject.toml")
+    parser.add_argument("--upgrade", action="store_true", help="take the newest versions allowed")
+    arguments = parser.parse_args()
+    if not arguments.check:
+        for name in SOURCES:
+            write_lock(name, arguments.upgrade)
+    stale = stale_locks(ROOT)
+    if stale:
+        sys.exit(f"Out of date with pyproject.toml: {', '.join(stale)}. Run: python packaging/lock.py")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,371 @@
+"""Sets up Epochmark in .venv beside this file, then starts it. Needs nothing but Python.
+
+    python3 start.py [ARGS]         the window, or the terminal program with ARGS
+    python3 start.py test [ARGS]    the test suite; ARGS go to pytest
+    python3 start.py check          everything that CI checks
+    python3 start.py --repair ...   builds .venv anew first
+
+EPOCHMARK_ACCELERATOR=cpu|cuda|cuda-legacy overrides what is found out about the graphics card.
+The syntax stays that of Python 3.6, so that an old Python prints a sentence and not a SyntaxError.
+"""
+
+import contextlib
+import errno
+import hashlib
+import importlib.util
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+from typing import IO, Any, Dict, Iterator, List, Tuple
+
+ROOT = Path(__file__).resolve().parent
+LOCKS = ROOT / "packaging" / "requirements"
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+# Exists from the moment .venv is whole; says what is in it, or only the profile while packages are changing.
+STAMP = VENV / "start.json"
+
+OLDEST, NEWEST = (3, 11), (3, 13)
+MINOR = "{}.{}".format(*sys.version_info)
+# Profile -> gigabytes to download, gigabytes of disk while installing (downloads, pip's cache, the packages).
+PROFILES = {"cpu": (0.8, 5), "cuda": (3.5, 14), "cuda-legacy": (3.5, 14)}
+OLDEST_CUDNN_CAPABILITY = 7.5
+NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
+NVIDIA_SMI_IN_WSL = "/usr/lib/wsl/lib/nvidia-smi"
+
+# What .venv's Python runs before the tests.
+CHECKS = {
+    "ruff check": ["-m", "ruff", "check"],
+    "ruff format --check": ["-m", "ruff", "format", "--check"],
+    "mypy": ["-m", "mypy"],
+    "lint-imports": [
+        "-c",
+        "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())",
+    ],
+}
+
+
+class Fault(Exception):  # noqa: N818 -- it is a sentence for the user, not an error of the program
+    """One sentence: what happened and what to do. Ends the start with exit code 2."""
+
+
+def say(text: str) -> None:
+    """Prints to stderr: stdout belongs to the app."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def succeeds(command: List[str]) -> bool:
+    """Tells whether a command runs and ends with exit code 0; its output is dropped."""
+    try:
+        null = subprocess.DEVNULL
+        return subprocess.call(command, stdin=null, stdout=null, stderr=null, timeout=30) == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
+
+
+def check_python(version: Tuple[int, int]) -> None:
+    """Stops on a Python for which the locked packages have no builds, and names a better one."""
+    if OLDEST <= version <= NEWEST:
+        return
+    names = ["python3.13", "python3.12", "python3.11"] if os.name == "posix" else []
+    # A version manager may leave names on PATH that only complain.
+    working = [name for name in names if shutil.which(name) and succeeds([name, "-c", ""])]
+    advice = f"type: {working[0]} start.py" if working else "install Python 3.13 and start again with it."
+    raise Fault(f"Epochmark needs Python 3.11, 3.12 or 3.13 and this is {version[0]}.{version[1]}; {advice}")
+
+
+def check_platform(system: str, machine: str, build: str) -> None:
+    """Stops where TensorFlow has no builds for the processor, or for what this Python was built for."""
+    if system == "darwin" and machine != "arm64":
+        raise Fault("TensorFlow 2.21 has no build for Intel Macs; on Apple silicon, use a Python built for arm64.")
+    if build == "win-arm64":
+        raise Fault("TensorFlow 2.21 has no build for Windows on ARM; use WSL 2 or another computer.")
+    if build == "win32":
+        raise Fault("This is a 32-bit Python; install the 64-bit Python 3.13 and start again with it.")
+
+
+def read_capabilities(text: str) -> List[float]:
+    """Reads the compute capabilities from nvidia-smi's answer, one a line; other text counts for nothing."""
+    return [float(line) for line in text.splitlines() if re.match(r"\s*\d+\.\d+\s*$", line)]
+
+
+def ask_nvidia_smi(timeout_s: float = 5) -> List[float]:
+    """Returns the compute capability of each NVIDIA GPU, or nothing where the driver does not answer."""
+    program = shutil.which("nvidia-smi") or NVIDIA_SMI_IN_WSL
+    command = [program, "--query-gpu=compute_cap", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=timeout_s,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return read_capabilities(done.stdout.decode("utf-8", "replace"))
+
+
+def can_use_cuda() -> bool:
+    """Tells whether TensorFlow has a CUDA build for this computer."""
+    return sys.platform.startswith("linux") and platform.machine() == "x86_64"
+
+
+def detect_profile() -> str:
+    """Chooses the packages that fit the graphics cards of this computer."""
+    if not can_use_cuda():
+        return "cpu"
+    capabilities = ask_nvidia_smi()
+    if capabilities:
+        return "cuda" if min(capabilities) >= OLDEST_CUDNN_CAPABILITY else "cuda-legacy"
+    return "cuda" if NVIDIA_DRIVER.exists() else "cpu"
+
+
+def wanted_profile() -> str:
+    """Returns the profile asked for in the environment, or an empty string."""
+    wanted = os.environ.get("EPOCHMARK_ACCELERATOR", "")
+    if wanted and wanted not in PROFILES:
+        raise Fault(f"EPOCHMARK_ACCELERATOR is {wanted!r}; set it to cpu, cuda or cuda-legacy, or unset it.")
+    if wanted.startswith("cuda") and not can_use_cuda():
+        raise Fault("TensorFlow has CUDA builds for Linux on x86-64 only; unset EPOCHMARK_ACCELERATOR.")
+    return wanted
+
+
+def lock_files(profile: str, dev: bool) -> List[Path]:
+    """Returns the lock files of an installation; the tools that build the others come first."""
+    return [LOCKS / name for name in ["build.txt", profile + ".txt", *["dev.txt"] * dev]]
+
+
+def digest_locks(profile: str, dev: bool) -> str:
+    """Sums up the lock files of an installation."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in lock_files(profile, dev))).hexdigest()
+
+
+def read_stamp() -> Dict[str, Any]:
+    """Returns what the last set-up left in .venv; nothing if there was none."""
+    try:
+        stamp = json.loads(STAMP.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return stamp if isinstance(stamp, dict) else {}
+
+
+def write_stamp(stamp: Dict[str, Any]) -> None:
+    """Records what is in .venv, whole or not at all."""
+    draft = STAMP.with_suffix(f".{os.getpid()}")
+    draft.write_text(json.dumps(stamp), encoding="utf-8")
+    draft.replace(STAMP)
+
+
+def has_python() -> bool:
+    """Tells whether .venv has a Python and the Python that it was made from is still there."""
+    try:
+        lines = (VENV / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+    homes = [line.partition("=")[2].strip() for line in lines if line.startswith("home")]
+    return PYTHON.exists() and all(Path(home).is_dir() for home in homes)
+
+
+def is_current(stamp: Dict[str, Any], wanted: str) -> bool:
+    """Tells whether .venv holds what the lock files say, without starting anything."""
+    profile = stamp.get("profile")
+    return (
+        profile in PROFILES
+        and wanted in ("", profile)
+        and stamp.get("python") == MINOR
+        and stamp.get("locks") == digest_locks(profile, bool(stamp.get("dev")))
+        and has_python()
+    )
+
+
+def is_whole() -> bool:
+    """Tells whether packages can be put into .venv as it is."""
+    test = "import sys, pip; sys.exit('{}.{}'.format(*sys.version_info) != sys.argv[1])"
+    return STAMP.exists() and has_python() and succeeds([str(PYTHON), "-I", "-c", test, MINOR])
+
+
+def child_environment() -> Dict[str, str]:
+    """Returns the environment without what would lead .venv's Python to other packages."""
+    return {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
+
+
+def try_lock(handle: IO[bytes]) -> bool:
+    """Locks an open file against other processes, if none holds it. Closing it, or dying, unlocks it."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            handle.seek(0)
+            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Waits until no other start is setting up this folder."""
+    with (ROOT / ".start.lock").open("ab") as handle:
+        if not try_lock(handle):
+            say("Another start is setting up Epochmark; waiting for it ...")
+            while not try_lock(handle):
+                time.sleep(0.2)
+        yield
+
+
+def make_venv(profile: str) -> None:
+    """Puts a new, empty .venv in the place of whatever is there."""
+    download_gb, disk_gb = PROFILES[profile]
+    if importlib.util.find_spec("ensurepip") is None:
+        raise Fault(f"This Python cannot make virtual environments; type: sudo apt-get install python{MINOR}-venv")
+    if VENV.exists():
+        shutil.rmtree(str(VENV))
+    free_gb = shutil.disk_usage(str(ROOT)).free / 1e9
+    if free_gb < disk_gb:
+        raise Fault(f"Setting up needs {disk_gb} GB of disk and {free_gb:.1f} GB are free in {ROOT}; free some.")
+    say(f"Setting up Epochmark in .venv (about {download_gb} GB to download the first time) ...")
+    # The base: start.py may run in the very .venv that is replaced.
+    command = [getattr(sys, "_base_executable", sys.executable), "-I", "-m", "venv", str(VENV)]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=child_environment(), check=False
+    )
+    if done.returncode:
+        say(done.stdout.decode("utf-8", "replace").strip())
+        raise Fault(f"This Python could not make a virtual environment in {VENV}; the lines above say why.")
+    packages = sysconfig.get_path("purelib", "venv", {"base": str(VENV)})
+    # Makes `app` and `workloads` importable; relative, so that the folder can be moved.
+    Path(packages, "epochmark.pth").write_text(os.path.relpath(str(ROOT), packages) + "\n", encoding="utf-8")
+    write_stamp({"profile": profile})
+
+
+def install(old: Dict[str, Any], wanted: str, dev: bool, repair: bool) -> Dict[str, Any]:
+    """Brings .venv to what the lock files say; can be interrupted anywhere and goes on at the next start."""
+    check_platform(sys.platform, platform.machine(), sysconfig.get_platform())
+    profile = old["profile"] if is_current(old, wanted) else wanted or detect_profile()
+    dev = dev or bool(old.get("dev"))
+    # pip only adds: NVIDIA's libraries left behind would still be used.
+    has_leftovers = profile == "cpu" and old.get("profile", "cpu") != "cpu"
+    if repair or has_leftovers or not is_whole():
+        make_venv(profile)
+    else:
+        say("Bringing Epochmark's packages in .venv up to date ...")
+    write_stamp({"profile": profile})
+    digest = digest_locks(profile, dev)
+    locks = [str(path) for path in lock_files(profile, dev)]
+    code = wait_for(["-I", str(ROOT / "packaging" / "install.py"), *locks], child_environment())
+    if code:
+        sys.exit(code)  # it has said why
+    stamp: Dict[str, Any] = {"profile": profile, "dev": dev, "python": MINOR, "locks": digest, "qt": []}
+    write_stamp(stamp)
+    say("Epochmark is set up.")
+    return stamp
+
+
+def set_up(dev: bool, repair: bool) -> Dict[str, Any]:
+    """Returns the stamp of a ready .venv; costs nothing when it is ready already."""
+    wanted = wanted_profile()
+
+    def is_ready(stamp: Dict[str, Any]) -> bool:
+        return is_current(stamp, wanted) and (bool(stamp.get("dev")) or not dev)
+
+    stamp = read_stamp()
+    if repair or not is_ready(stamp):
+        with alone():
+            stamp = read_stamp()
+            if repair or not is_ready(stamp):
+                stamp = install(stamp, wanted, dev, repair)
+    return stamp
+
+
+def check_qt(stamp: Dict[str, Any], for_tests: bool) -> None:
+    """Sees once to the system libraries that Qt needs on Linux; the terminal program runs without them."""
+    screen = "offscreen" if for_tests else "wayland" if os.environ.get("WAYLAND_DISPLAY") else "xcb"
+    if not sys.platform.startswith("linux") or screen in stamp["qt"]:
+        return
+    command = [str(PYTHON), "-P", str(ROOT / "packaging" / "qt_libraries.py"), screen]
+    # Its sentence goes to stderr; it prints nothing else.
+    if for_tests:
+        command.append("--install")
+    if subprocess.call(command, env=child_environment()) == 0:
+        with contextlib.suppress(OSError):
+            write_stamp({**stamp, "qt": [*stamp["qt"], screen]})
+    elif for_tests:
+        sys.exit(2)  # it has said why
+
+
+def wait_for(arguments: List[str], environment: Dict[str, str]) -> int:
+    """Runs .venv's Python and returns its exit code; Ctrl-C is for it to handle."""
+    with subprocess.Popen([str(PYTHON), *arguments], env=environment) as child:
+        while True:
+            with contextlib.suppress(KeyboardInterrupt):
+                return child.wait()
+
+
+def become(arguments: List[str], environment: Dict[str, str]) -> int:
+    """Goes on as .venv's Python where the system can: signals reach the app, no process is left over."""
+    if os.name == "posix":
+        os.execve(str(PYTHON), [str(PYTHON), *arguments], environment)
+    return wait_for(arguments, environment)
+
+
+def check(environment: Dict[str, str]) -> int:
+    """Runs everything that CI checks, the quick ones first; returns 1 if any of them found something."""
+    failed = []
+    for name, arguments in CHECKS.items():
+        say("== " + name)
+        if subprocess.call([str(PYTHON), *arguments], env=environment):
+            failed.append(name)
+    say("Failed before the tests: " + ", ".join(failed) if failed else "== pytest")
+    return 1 if wait_for(["-m", "pytest"], environment) or failed else 0
+
+
+def start(arguments: List[str]) -> int:
+    """Does what the command line says."""
+    check_python(sys.version_info[:2])
+    repair = arguments[:1] == ["--repair"]
+    arguments = arguments[1:] if repair else arguments
+    verb = arguments[0] if arguments[:1] in (["test"], ["check"]) else "app"
+    stamp = set_up(dev=verb != "app", repair=repair)
+    environment = child_environment()
+    if verb == "app":
+        if not arguments and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+            check_qt(stamp, for_tests=False)
+        # -P: the folder that the user is in may have an `app` of its own.
+        return become(["-P", "-m", "app", *arguments], environment)
+    check_qt(stamp, for_tests=True)
+    environment.setdefault("QT_QPA_PLATFORM", "offscreen")
+    os.chdir(str(ROOT))
+    return check(environment) if verb == "check" else become(["-m", "pytest", *arguments[1:]], environment)
+
+
+def main(arguments: List[str]) -> int:
+    """Starts, and turns what can go wrong outside the program into one sentence."""
+    try:
+        return start(arguments)
+    except Fault as fault:
+        say(str(fault))
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        advice = "free some space" if error.errno == errno.ENOSPC else "make the folder writable or move it"
+        say(f"{error.strerror or error}{where}; {advice}, and start again.")
+    except KeyboardInterrupt:
+        say("Stopped; the next start goes on from here.")
+        return 130
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
