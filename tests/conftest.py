@@ -11,6 +11,9 @@ import pytest
 from app.core.model import Machine
 from app.core.paths import Paths, default_paths
 
+# Before Qt starts; a developer who wants to look sets another platform.
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
 ROOT = Path(__file__).resolve().parents[1]
 CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
 

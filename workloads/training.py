@@ -40,10 +40,11 @@ def run(
         load: Returns the arrays, real ones from the folder that it is given, synthetic ones for None.
     """
     spec = job.spec
+    folder = _real_folder(workload, job)  # before the engine: missing data must not take ten seconds to say
     reporter.phase("import")
     device.prepare(spec, reporter)
     reporter.phase("data")
-    arrays = _arrays(workload, job, load)
+    arrays = _arrays(workload, folder, load)
     reporter.send(
         events.Dataset(
             name=str(workload.dataset),
@@ -72,21 +73,28 @@ def run(
     reporter.phase("finish")
 
 
-def _arrays(workload: Workload, job: Job, load: Callable[[Path | None], Arrays]) -> Arrays:
+def _real_folder(workload: Workload, job: Job) -> Path | None:
+    """Return where the real data is, or None for the synthetic twin."""
     name = str(workload.dataset)
     folder = Path(job.datasets_folder) / name
-    real = job.spec.data != "synthetic" and DATASETS[name].is_installed(folder)
-    if job.spec.data == "real" and not real:
+    if job.spec.data != "synthetic" and DATASETS[name].is_installed(folder):
+        return folder
+    if job.spec.data == "real":
         raise WorkloadError(
             "data_missing",
-            f"The real {name} data is not installed; get it with `epochmark data fetch {name}`, "
+            f"The real {name} data is not installed; get it with `data fetch {name}`, "
             "or train on the synthetic twin with --data synthetic.",
         )
+    return None
+
+
+def _arrays(workload: Workload, folder: Path | None, load: Callable[[Path | None], Arrays]) -> Arrays:
     try:
-        return load(folder if real else None)
+        return load(folder)
     except MissingDataError as error:
+        name = workload.dataset
         raise WorkloadError(
-            "data_missing", f"{error}; remove it with `epochmark data remove {name}` and fetch it again."
+            "data_missing", f"{error}; remove it with `data remove {name}` and fetch it again."
         ) from error
 
 

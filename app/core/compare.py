@@ -115,8 +115,11 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
     assert base is not None
     faster = [bar.name for bar in others if bar.seconds_per_epoch_s < value_s]
     slower = [bar.name for bar in others if bar.seconds_per_epoch_s > value_s]
+    level = [bar.name for bar in others if bar.seconds_per_epoch_s == value_s]
     if faster and slower:
         place = f"between {faster[-1]} and {slower[0]}"
+    elif level:
+        place = f"level with {level[0]}"
     elif slower:
         place = f"faster than all {len(others)} published machines"
     else:
@@ -126,8 +129,10 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
 
 def ratio_text(ratio: float) -> str:
     """Return a ratio with two telling digits: "4.8×", "53×", "0.27×"."""
-    digits = 0 if ratio >= 10 else 1 if ratio >= 1 else 2
-    return f"{ratio:.{digits}f}×"
+    for limit, digits in ((9.95, 0), (0.995, 1), (0.0995, 2), (0.00995, 3)):
+        if ratio >= limit:
+            return f"{ratio:.{digits}f}×"
+    return f"{ratio:.4f}×"
 
 
 def run_name(run: RunSummary) -> str:

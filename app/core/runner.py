@@ -38,7 +38,7 @@ class Limits:
         hung_s, hung_steps: The same after the first step: whichever is longer, seconds or typical steps.
         cancel_s: From asking a worker to stop until it is terminated.
         terminate_s: From terminating a worker until it is killed.
-        exit_s: From the end of its stream until a worker that does not exit is killed.
+        exit_s: From a worker's last word until its process, or what it left behind, is killed.
     """
 
     silence_s: float = 120.0
@@ -189,6 +189,8 @@ class Session(threading.Thread):
                 message = self._messages.get(timeout=0.1)
             except queue.Empty:
                 message = None
+                if self._is_over(worker):
+                    return
             match message:
                 case Gone():
                     return
@@ -198,6 +200,11 @@ class Session(threading.Thread):
                 case events.Event():
                     self._hear(message)
             self._press(worker)
+
+    def _is_over(self, worker: Worker) -> bool:
+        """Say whether the worker is done although its stream is open: a child of its own may hold it."""
+        silent_s = time.monotonic() - self._heard_s
+        return silent_s > self._limits.exit_s and (self._end is not None or worker.wait(0) is not None)
 
     def _hear(self, event: events.Event) -> None:
         if not isinstance(event, events.Sample):

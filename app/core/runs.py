@@ -92,6 +92,8 @@ class RunWriter:
     def flush(self) -> None:
         """Write what is pending; a failure is kept in `trouble` and loses nothing."""
         self._flushed_s = time.monotonic()
+        if not self._pending:
+            return
         try:
             with self._database.transaction() as connection:
                 for sql, values in self._pending:

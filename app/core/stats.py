@@ -62,7 +62,7 @@ def estimate_epoch(
 
     A trimmed mean stands for the typical step: unlike the median it follows a skewed distribution, and unlike
     the mean it is not moved by a step during which the computer froze. Minimum and maximum come from scaling
-    the averages of ten consecutive parts in the same way.
+    the averages of ten consecutive parts in the same way, and always enclose the estimate.
     """
     if not step_durations_s:
         return None
@@ -78,8 +78,8 @@ def estimate_epoch(
         basis="estimate",
         count=len(steps),
         median_s=estimate_s,
-        minimum_s=min(scaled),
-        maximum_s=max(scaled),
+        minimum_s=min(estimate_s, *scaled),
+        maximum_s=max(estimate_s, *scaled),
         spread_pct=spread_pct,
         first_s=None,
     )

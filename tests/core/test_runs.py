@@ -1,0 +1,161 @@
+import dataclasses
+import os
+from typing import Any
+
+import psutil
+import pytest
+
+from app.core.database import Database, DatabaseError
+from app.core.errors import UsageError
+from app.core.model import EpochColumns, Machine, RunSummary
+from app.core.paths import Paths
+from app.core.runs import (
+    RunWriter,
+    begin_run,
+    delete_runs,
+    list_runs,
+    load_run,
+    recover_runs,
+    rows_for_export,
+)
+from workloads import CATALOGUE, events
+
+
+def begin(database: Database, machine: Machine, **changes: Any) -> int:
+    workload = CATALOGUE[changes.pop("workload", "cifar10_keras_cnn")]
+    return begin_run(database, workload.default_spec(**changes), workload, machine)
+
+
+def add_epochs(writer: RunWriter, *durations_s: float) -> None:
+    for index, duration_s in enumerate(durations_s):
+        writer.add(events.Epoch(index=index, duration_s=duration_s, train_s=duration_s - 1, loss=1.5, seq=index))
+
+
+def test_the_headline_is_the_median_of_the_later_epochs(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine)
+        writer = RunWriter(database, run_id)
+        add_epochs(writer, 90, 60, 64, 62)
+        writer.finish("completed", None)
+        summary = load_run(database, run_id).summary
+    assert (summary.seconds_per_epoch_s, summary.first_epoch_s, summary.basis) == (62, 90, "later_epochs")
+    assert (summary.minimum_s, summary.maximum_s) == (60, 64)
+
+
+def test_a_short_run_has_no_epoch_time(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine, steps=10)
+        writer = RunWriter(database, run_id)
+        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.5, 0.1, 0.1)))
+        add_epochs(writer, 2, 1, 1)
+        writer.finish("completed", None)
+        summary = load_run(database, run_id).summary
+    assert summary.seconds_per_epoch_s is None
+    assert summary.step_median_s == 0.1
+
+
+def test_a_quick_run_is_an_estimate_that_holds_the_validation_pass(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine, preset="quick")
+        writer = RunWriter(database, run_id)
+        writer.add(events.Steps(phase="warmup", epoch=0, first_index=0, durations_s=(9.0,) * 20))
+        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1,) * 50, seq=1))
+        writer.add(events.Metric(key="validation_s", value=0.5))
+        writer.finish("completed", None)
+        summary = load_run(database, run_id).summary
+    assert summary.basis == "estimate"
+    assert summary.seconds_per_epoch_s == pytest.approx(500 * 0.1 + 0.5)
+
+
+def test_an_epoch_is_on_disk_as_soon_as_it_arrives(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as writing, Database(paths.database) as reading:
+        run_id = begin(writing, machine)
+        add_epochs(RunWriter(writing, run_id), 60)
+        assert reading.connection.execute("SELECT duration_s FROM epochs").fetchall()[0][0] == 60
+
+
+def test_what_could_not_be_written_is_written_later(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database, busy_timeout_s=0.05) as database, Database(paths.database) as other:
+        run_id = begin(database, machine)
+        writer = RunWriter(database, run_id)
+        other.connection.execute("BEGIN IMMEDIATE")
+        add_epochs(writer, 90, 60)
+        assert writer.trouble is not None
+        with pytest.raises(DatabaseError, match="locked"):
+            writer.finish("completed", None)
+        other.connection.execute("ROLLBACK")
+        writer.finish("completed", None)
+        assert [epoch.duration_s for epoch in load_run(database, run_id).epochs] == [90, 60]
+
+
+def test_a_run_whose_process_is_gone_is_interrupted_and_keeps_its_epochs(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        gone, mine, reused = (begin(database, machine) for _ in range(3))
+        add_epochs(RunWriter(database, gone), 90, 60)
+        database.connection.execute("UPDATE runs SET owner_pid = 2000000000 WHERE id = ?", (gone,))
+        # The same number, but a process that began at another time.
+        started_s = psutil.Process(os.getpid()).create_time() - 1000
+        database.connection.execute("UPDATE runs SET owner_started_s = ? WHERE id = ?", (started_s, reused))
+        assert sorted(recover_runs(database)) == [gone, reused]
+        assert load_run(database, mine).summary.status == "running"
+        summary = load_run(database, gone).summary
+    assert (summary.status, summary.epochs_done, summary.seconds_per_epoch_s) == ("interrupted", 2, 60)
+
+
+def test_runs_are_listed_newest_first_and_filtered(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        first, second = begin(database, machine), begin(database, machine)
+        demo = begin(database, machine, workload="demo")
+        assert [run.id for run in list_runs(database)] == [demo, second, first]
+        assert [run.id for run in list_runs(database, limit=2)] == [demo, second]
+        assert [run.id for run in list_runs(database, workload="cifar10_keras_cnn")] == [second, first]
+        run = next(iter(list_runs(database)))
+    assert (run.cpu_name, run.virtual_machine, run.jit) == ("Test CPU", False, False)
+
+
+def test_deleting_takes_everything_of_a_run_and_nothing_of_others(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        ids = [begin(database, machine) for _ in range(2)]
+        for run_id in ids:
+            writer = RunWriter(database, run_id)
+            add_epochs(writer, 90, 60)
+            writer.add(events.Warn(code="x", message="y", seq=9))
+            writer.finish("completed", None)
+        delete_runs(database, ids[:1])
+        for table in ("epochs", "warnings"):
+            rows = database.connection.execute(f"SELECT DISTINCT run_id FROM {table}").fetchall()
+            assert [row[0] for row in rows] == ids[1:]
+        with pytest.raises(UsageError, match="no run 77"):
+            delete_runs(database, [ids[1], 77])
+        assert [run.id for run in list_runs(database)] == ids[1:]
+
+
+def test_a_running_run_is_not_deleted(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine)
+        with pytest.raises(UsageError, match="still running"):
+            delete_runs(database, [run_id])
+
+
+def test_rows_for_export_are_complete_and_in_the_order_of_the_fields(paths: Paths, machine: Machine) -> None:
+    names = [field.name for kind in (RunSummary, EpochColumns) for field in dataclasses.fields(kind)]
+    with Database(paths.database) as database:
+        ids = [begin(database, machine) for _ in range(3)]
+        writer = RunWriter(database, ids[0])
+        add_epochs(writer, *(100 - index for index in range(12)))
+        writer.finish("completed", None)
+        rows = [dict(zip(names, row, strict=True)) for row in rows_for_export(database)]
+        assert [row["id"] for row in rows_for_export_as_dicts(database, names, ids[1:])] == ids[1:]
+    assert [row["id"] for row in rows] == ids
+    assert [float(text) for text in rows[0]["epoch_durations_s"].split()] == [100.0 - index for index in range(12)]
+    assert rows[0]["cpu_name"] == "Test CPU"
+    assert rows[1]["epoch_durations_s"] is None
+
+
+def rows_for_export_as_dicts(database: Database, names: list[str], ids: list[int]) -> list[dict[str, Any]]:
+    return [dict(zip(names, row, strict=True)) for row in rows_for_export(database, ids)]
+
+
+def test_an_unknown_run_is_a_usage_error(paths: Paths) -> None:
+    with Database(paths.database) as database, pytest.raises(UsageError, match="no run 5"):
+        load_run(database, 5)

@@ -1,0 +1,336 @@
+"""The command line as its users meet it: real commands, their output, and their exit codes."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from app.core.database import Database
+from app.core.paths import default_paths
+from tests.conftest import CommandLine, command
+from workloads import CATALOGUE
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and files")
+
+
+def start(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        command(*arguments), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def read_until(process: "subprocess.Popen[str]", kind: str) -> dict[str, Any]:
+    assert process.stdout is not None
+    for line in process.stdout:
+        event: dict[str, Any] = json.loads(line)
+        if event["type"] == kind:
+            return event
+    raise AssertionError(kind)
+
+
+def runs(epochmark: CommandLine) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = json.loads(epochmark("results", "list", "--json").stdout)
+    return listed
+
+
+def sentence_of(done: "subprocess.CompletedProcess[str]") -> str:
+    """Return what was said on stderr, which must be one line and no traceback."""
+    assert "Traceback" not in done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def test_json_is_the_event_stream_and_nothing_else(epochmark: CommandLine) -> None:
+    done = epochmark("run", "demo", "--json", "--set", "outcome=noise")
+    stream = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0
+    assert [event["seq"] for event in stream] == list(range(len(stream)))
+    assert [stream[0]["type"], stream[-2]["type"], stream[-1]["type"]] == ["run", "result", "end"]
+    assert len([event for event in stream if event["type"] == "epoch"]) == 3
+
+
+def test_a_person_sees_machine_data_epochs_and_where_the_run_is_kept(epochmark: CommandLine) -> None:
+    done = epochmark("run", "demo", "--epochs", "2")
+    assert done.returncode == 0
+    for words in ("Machine ", "Data     demo · synthetic twin", " 1/2 ", " 2/2 ", "Run 1 is kept"):
+        assert words in done.stdout
+    assert "\r" not in done.stdout, "no live line where no terminal is"
+
+
+def test_quiet_prints_the_result_only(epochmark: CommandLine) -> None:
+    done = epochmark("run", "demo", "--quiet")
+    assert done.stdout.count("\n") == 1
+
+
+def test_results_can_be_listed_shown_exported_and_deleted(epochmark: CommandLine, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert epochmark("run", "demo", "--epochs", "2", "--quiet").returncode == 0
+    assert [run["id"] for run in runs(epochmark)] == [2, 1]
+    shown = json.loads(epochmark("results", "show", "1", "--json").stdout)
+    rows = list(csv.DictReader(io.StringIO(epochmark("results", "export", "--format", "csv").stdout)))
+    assert [row["id"] for row in rows] == ["1", "2"]
+    durations = [float(text) for text in rows[0]["epoch_durations_s"].split()]
+    assert durations == pytest.approx([epoch["duration_s"] for epoch in shown["epoch_records"]])
+    assert float(rows[0]["seconds_per_epoch_s"]) == pytest.approx(durations[1])
+    file = tmp_path / "runs.json"
+    assert epochmark("results", "export", "2", "--format", "json", "--output", str(file)).returncode == 0
+    document = json.loads(file.read_text("utf-8"))
+    assert [run["id"] for run in document["runs"]] == [2]
+    assert epochmark("results", "delete", "1").returncode == 0
+    assert [run["id"] for run in runs(epochmark)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "nonsense"], "no workload 'nonsense'. There are: cifar10_keras_cnn, demo"),
+        (["run", "demo", "--set", "speed=9"], "no parameter 'speed'; it has: outcome, step_s"),
+        (["run", "demo", "--set", "outcome=great"], "outcome must be one of ok, fail"),
+        (["run", "demo", "--set", "step_s=nan"], "step_s must be a number at least 0 and at most 60 (s)"),
+        (["run", "demo", "--set", "step_s"], "--set takes NAME=VALUE"),
+        (["run", "cifar10_keras_cnn", "--set", "lr=1"], "no parameter 'lr'; it has: none"),
+        (["run", "demo", "--device", "tpu"], "auto, cpu or gpu:N"),
+        (["run", "demo", "--batch", "1001"], "A batch of 1001 is larger than the 1000"),
+        (["run", "demo", "--batch", "0"], "Batch size must be at least 1, not 0"),
+        (["run", "demo", "--batch", "-5"], "Batch size must be at least 1, not -5"),
+        (["run", "demo", "--epochs", "0"], "Epochs must be at least 1, not 0"),
+        (["run", "demo", "--epochs", "99999999999999999999"], "out of range"),
+        (["run", "demo", "--steps", "11"], "has 10 steps"),
+        (["run", "demo", "--threads", "0"], "Threads must be at least 1"),
+        (["run", "demo", "--seed", "-1"], "out of range"),
+        (["run", "demo", "--preset", "quick", "--epochs", "3"], "takes neither epochs nor steps"),
+        (["run"], "WORKLOAD"),
+        (["dance"], "invalid choice"),
+        (["results", "show", "7"], "There is no run 7"),
+        (["results", "delete", "7"], "There is no run 7"),
+        (["results", "export", "7"], "There is no run 7"),
+        (["results", "list", "--limit", "0"], "--limit must be at least 1"),
+        (["compare", "nonsense"], "no workload 'nonsense'"),
+        (["compare", "--baseline", "abacus"], "The baseline 'abacus' is none of"),
+        (["data", "fetch", "nonsense"], "no data set 'nonsense'. There are: cifar10"),
+        (["data", "fetch", "cifar10", "--url", "file:///etc/passwd"], "no http or https address"),
+        (["data", "import", "cifar10", "/no/such/file"], "cannot be read"),
+    ],
+)
+def test_wrong_use_ends_in_one_sentence_and_exit_code_2(
+    epochmark: CommandLine, arguments: list[str], words: str
+) -> None:
+    done = epochmark(*arguments)
+    assert words in sentence_of(done)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_failed_run_has_exit_code_1_and_its_reason(epochmark: CommandLine) -> None:
+    done = epochmark("run", "demo", "--set", "outcome=crash")
+    assert done.returncode == 1
+    assert "The run failed: The worker crashed" in done.stdout
+    assert "failed after 1 of 3 epochs" in done.stdout
+    assert "crashed" in epochmark("results", "show", "1").stdout
+
+
+@posix_only
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_cancels_cleanly_and_keeps_the_epochs(
+    epochmark: CommandLine, environment: dict[str, str], signal_number: int
+) -> None:
+    process = start(environment, "run", "demo", "--json", "--epochs", "500")
+    worker = read_until(process, "hello")["pid"]
+    read_until(process, "epoch")
+    process.send_signal(signal_number)
+    end = read_until(process, "end")
+    assert end["status"] == "cancelled"
+    assert process.wait(10) == 130
+    process.communicate()
+    assert not psutil.pid_exists(worker)
+    (run,) = runs(epochmark)
+    assert run["status"] == "cancelled"
+    assert run["epochs_done"] >= 1
+
+
+@posix_only
+def test_a_second_ctrl_c_ends_a_deaf_worker_at_once(environment: dict[str, str]) -> None:
+    process = start(environment, "run", "demo", "--json", "--set", "outcome=hang")
+    worker = read_until(process, "hello")["pid"]
+    read_until(process, "epoch")
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    while "Cancelling" not in process.stderr.readline():
+        pass
+    before_s = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+    assert time.monotonic() - before_s < 4.5, "it waited for the polite way"
+    process.communicate()
+    assert not psutil.pid_exists(worker)
+
+
+@posix_only
+@pytest.mark.parametrize("outcome", ["ok", "hang"])
+def test_a_killed_parent_leaves_no_worker_and_no_lost_epoch(
+    epochmark: CommandLine, environment: dict[str, str], outcome: str
+) -> None:
+    process = start(environment, "run", "demo", "--json", "--epochs", "500", "--set", f"outcome={outcome}")
+    worker = psutil.Process(read_until(process, "hello")["pid"])
+    read_until(process, "epoch")
+    process.kill()
+    process.communicate()
+    psutil.wait_procs([worker], timeout=5)
+    assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
+    (run,) = runs(epochmark)
+    assert run["status"] == "interrupted"
+    assert run["epochs_done"] >= 1
+    assert run["first_epoch_s"] > 0
+
+
+@posix_only
+def test_a_reader_that_closes_the_stream_cancels_the_run(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
+    process = start(environment, "run", "demo", "--json", "--epochs", "500")
+    read_until(process, "epoch")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(20) == 130
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert [run["status"] for run in runs(epochmark)] == ["cancelled"]
+
+
+def test_two_commands_share_one_database(epochmark: CommandLine) -> None:
+    codes = []
+    threads = [
+        threading.Thread(target=lambda: codes.append(epochmark("run", "demo", "--quiet").returncode))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == [0, 0]
+    assert sorted(run["id"] for run in runs(epochmark)) == [1, 2]
+
+
+def test_a_home_that_is_a_file_is_said(epochmark: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    done = epochmark("results", "list", EPOCHMARK_HOME=str(file))
+    assert "because a file is in its place" in sentence_of(done)
+    assert done.returncode == 2
+
+
+def test_a_damaged_database_is_replaced_and_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    paths = default_paths(environment)
+    paths.create()
+    paths.database.write_bytes(b"garbage" * 1000)
+    done = epochmark("run", "demo", "--quiet")
+    assert done.returncode == 0
+    assert "are damaged" in sentence_of(done)
+    assert len(list(paths.data.glob("runs.damaged-*"))) == 1
+
+
+def test_a_database_of_a_newer_epochmark_is_refused(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    with Database(default_paths(environment).database) as database:
+        database.connection.execute("PRAGMA user_version = 99")
+    done = epochmark("run", "demo")
+    assert "newer Epochmark" in sentence_of(done)
+    assert done.returncode == 2
+
+
+def test_settings_that_are_not_json_are_kept_and_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    paths = default_paths(environment)
+    paths.create()
+    paths.settings.write_text("{nonsense")
+    done = epochmark("run", "demo", "--quiet")
+    assert done.returncode == 0
+    assert "no valid settings" in sentence_of(done)
+    assert [path.read_text() for path in paths.config.glob("settings.damaged-*")] == ["{nonsense"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["hardware"],
+        ["hardware", "--json"],
+        ["workloads"],
+        ["workloads", "--json"],
+        ["results", "list"],
+        ["compare"],
+    ],
+)
+def test_looking_needs_no_engine(epochmark: CommandLine, arguments: list[str], tmp_path: Path) -> None:
+    done = epochmark(*arguments, PYTHONPROFILEIMPORTTIME="1")
+    assert done.returncode == 0
+    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
+    assert "app.cli" in imported
+    assert not imported & {"tensorflow", "keras", "numpy", "PySide6", "pyqtgraph"}
+
+
+def test_hardware_names_no_one(epochmark: CommandLine) -> None:
+    import platform
+
+    machine = json.loads(epochmark("hardware", "--json").stdout)
+    assert machine["logical_cores"] >= 1
+    assert machine["memory_bytes"] > 1e8
+    assert platform.node() not in json.dumps(machine)
+
+
+def test_the_workloads_are_those_of_the_catalogue(epochmark: CommandLine) -> None:
+    listed = json.loads(epochmark("workloads", "--json").stdout)
+    assert [workload["id"] for workload in listed] == list(CATALOGUE)
+    assert listed[0]["parameters_count"] == 1_337_002
+
+
+def test_compare_shows_the_seven_machines_of_the_study(epochmark: CommandLine) -> None:
+    comparison = json.loads(epochmark("compare", "--json").stdout)
+    assert [bar["seconds_per_epoch_s"] for bar in comparison["bars"]] == [4, 9, 16, 36, 36, 320, 382]
+    assert comparison["baseline"] == "i5-8250U"
+    shown = epochmark("compare", "--baseline", "1080 ti").stdout
+    assert "× against GTX 1080 Ti" in shown
+
+
+@posix_only
+def test_output_that_cannot_be_written_loses_nothing(epochmark: CommandLine, tmp_path: Path) -> None:
+    epochmark("run", "demo", "--quiet")
+    target = tmp_path / "folder"
+    target.mkdir()
+    done = epochmark("results", "export", "--output", str(target))
+    assert "cannot be written" in sentence_of(done)
+    assert done.returncode == 2
+    assert list(target.iterdir()) == []
+
+
+def test_a_terminal_without_unicode_gets_its_numbers(epochmark: CommandLine) -> None:
+    done = epochmark("compare", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0
+    assert "####" not in done.stdout
+    assert "---- " in done.stdout
+    assert "GTX 1080 Ti" in done.stdout
+
+
+@pytest.mark.engine
+def test_without_arguments_the_standard_workload_is_estimated(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
+    clean = {name: value for name, value in environment.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    done = subprocess.run(
+        [sys.executable, "-m", "app"], env=clean, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0].endswith("The standard benchmark runs here in the terminal.")
+    assert "s per epoch\nan estimate from timed steps" in done.stdout
+    assert "× the i5-8250U" in done.stdout
+    assert "You · " in done.stdout
+    (run,) = runs(epochmark)
+    assert (run["preset"], run["basis"], run["status"]) == ("quick", "estimate", "completed")
