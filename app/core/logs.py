@@ -23,14 +23,16 @@ def set_up_logging(folder: Path) -> None:
     terminal.setLevel(logging.WARNING)
     terminal.setFormatter(logging.Formatter("%(message)s"))
     root.addHandler(terminal)
-    try:
-        file = logging.handlers.RotatingFileHandler(
-            folder / "epochmark.log", maxBytes=_FILE_LIMIT_BYTES, backupCount=1, encoding="utf-8", delay=True
-        )
-    except OSError:
-        return  # a log is no reason not to work
+    file = _QuietFile(
+        folder / "epochmark.log", maxBytes=_FILE_LIMIT_BYTES, backupCount=1, encoding="utf-8", delay=True
+    )
     file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root.addHandler(file)
+
+
+class _QuietFile(logging.handlers.RotatingFileHandler):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002, N802 - logging's own signature
+        pass  # a log that cannot be written is no reason not to work
 
 
 class LogCopier(threading.Thread):
@@ -46,7 +48,7 @@ class LogCopier(threading.Thread):
         """Copy until the stream ends; a full disk stops the copy, not the worker."""
         left_bytes = WORKER_LOG_LIMIT_BYTES
         try:
-            file = self._path.open("wb")
+            file = self._path.open("wb", buffering=0)  # so that no rest is left for a full disk to refuse in close
         except OSError:
             file = None
         for line in iter(lambda: self._stream.readline(65_536), b""):
@@ -55,7 +57,6 @@ class LogCopier(threading.Thread):
                 continue
             try:
                 left_bytes -= file.write(line)
-                file.flush()
             except OSError:
                 left_bytes = 0
         if file is not None:

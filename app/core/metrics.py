@@ -41,7 +41,7 @@ def format_seconds(duration_s: float | None) -> str:
     """Return seconds with three telling digits: "66.3", "4.12", "0.0213", "382"."""
     if duration_s is None:
         return "n/a"
-    for limit, digits in ((100, 0), (10, 1), (1, 2), (0.1, 3)):
+    for limit, digits in ((99.95, 0), (9.995, 1), (0.9995, 2), (0.09995, 3)):
         if duration_s >= limit:
             return f"{duration_s:.{digits}f}"
     return f"{duration_s:.4f}"

@@ -57,10 +57,13 @@ class Paths:
 
 
 def default_paths(environment: Mapping[str, str] = os.environ) -> Paths:
-    """Return the user's folders, or those below EPOCHMARK_HOME if it is set."""
+    """Return the user's folders, or those below EPOCHMARK_HOME; raises UsageError if that names nobody's home."""
     home = environment.get("EPOCHMARK_HOME")
     if home:
-        root = Path(home).expanduser().absolute()
+        try:
+            root = Path(home).expanduser().absolute()
+        except RuntimeError as error:  # "~name" of nobody
+            raise UsageError(f"EPOCHMARK_HOME is {home!r}, but there is no such user.") from error
         return Paths(data=root / "data", config=root / "config", cache=root / "cache")
     return Paths(
         data=Path(appdirs.user_data_dir("epochmark", appauthor=False)),

@@ -1,5 +1,7 @@
 """The user's settings: a small JSON file, written atomically; a file that cannot be read is set aside."""
 
+import contextlib
+import itertools
 import logging
 import os
 import time
@@ -47,12 +49,15 @@ def save_settings(path: Path, settings: Settings) -> None:
         partial.write_bytes(msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")
         partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
         raise AppError(f"The settings cannot be written to {path} ({error.strerror}).") from error
 
 
 def _set_aside(path: Path, reason: str) -> Settings:
-    aside = path.with_name(f"{path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}{path.suffix}")
+    stem = f"{path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+    names = (f"{stem}-{number}" if number else stem for number in itertools.count())
+    aside = next(free for name in names if not (free := path.with_name(name + path.suffix)).exists())
     try:
         path.replace(aside)
     except OSError:

@@ -116,9 +116,9 @@ def test_a_folder_that_cannot_be_written_is_said_in_a_sentence() -> None:
 def test_a_read_only_file_is_said_in_a_sentence(paths: Paths) -> None:
     with Database(paths.database) as database:
         database.connection.execute("PRAGMA query_only = ON")
-        with pytest.raises(DatabaseError, match=r"cannot be written or read .*permissions"):
-            with database.transaction() as connection:
-                connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
+        refusal = pytest.raises(DatabaseError, match=r"cannot be written or read .*permissions")
+        with refusal, database.transaction() as connection:
+            connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
 
 
 def test_migrating_keeps_a_copy_and_the_rows(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
