@@ -82,13 +82,14 @@ def import_dataset(paths: Paths, dataset_id: str, archive: Path) -> Path:
 
 
 def remove_dataset(paths: Paths, dataset_id: str) -> bool:
-    """Delete an installed data set and its partial download; returns whether anything was there."""
+    """Delete an installed data set and what is left of its download; returns whether anything was there."""
     _known(dataset_id)
     folder = paths.datasets / dataset_id
-    part = paths.downloads / f"{dataset_id}.tar.gz.part"
-    found = folder.exists() or part.exists()
+    downloads = [paths.downloads / f"{dataset_id}.tar.gz{end}" for end in ("", ".part")]
+    found = any(path.exists() for path in (folder, *downloads))
     try:
-        part.unlink(missing_ok=True)
+        for download_ in downloads:
+            download_.unlink(missing_ok=True)
         if folder.exists():
             shutil.rmtree(folder)
     except OSError as error:
@@ -106,8 +107,9 @@ def _install(paths: Paths, module: ModuleType, source: DatasetSource, archive: P
     """Unpack beside the final place and rename: the data set is there as a whole or not at all."""
     make_folder(paths.datasets)
     folder = paths.datasets / source.id
-    fresh = Path(tempfile.mkdtemp(prefix=f".{source.id}-", dir=paths.datasets))
+    fresh: Path | None = None
     try:
+        fresh = Path(tempfile.mkdtemp(prefix=f".{source.id}-", dir=paths.datasets))
         module.unpack(archive, fresh)
         note = {"sha256": source.sha256, "url": source.url, "installed_at": now_text()}
         (fresh / _NOTE).write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
@@ -123,5 +125,6 @@ def _install(paths: Paths, module: ModuleType, source: DatasetSource, archive: P
             "Free some space or choose another folder with EPOCHMARK_HOME, then try again.",
         ) from error
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        if fresh is not None:
+            shutil.rmtree(fresh, ignore_errors=True)
     return folder

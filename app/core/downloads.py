@@ -20,6 +20,10 @@ class DownloadError(AppError):
     """A download ended before its end; what came is kept, and the next one goes on from there."""
 
 
+class _NoSuchPartError(DownloadError):
+    """The server cannot go on from what came before; that is removed, and the next one starts afresh."""
+
+
 def download(url: str, target: Path, size_bytes: int, sha256: str, progress: Progress = lambda *_: None) -> None:
     """Fetch a file of known size and checksum to `target`, which appears only when it is complete and right.
 
@@ -46,7 +50,7 @@ def download(url: str, target: Path, size_bytes: int, sha256: str, progress: Pro
             _fetch(url, part, done_bytes, size_bytes, progress)
         check_file(part, size_bytes, sha256, url)
         part.replace(target)
-    except WrongFileError:
+    except (WrongFileError, _NoSuchPartError):
         part.unlink(missing_ok=True)
         raise
     except OSError as error:
@@ -77,41 +81,59 @@ def check_file(path: Path, size_bytes: int, sha256: str, name: str) -> None:
         )
 
 
-def _fetch(url: str, part: Path, done_bytes: int, size_bytes: int, progress: Progress) -> None:
-    request = urllib.request.Request(url, headers={"User-Agent": "Epochmark"})  # noqa: S310 - checked above
-    if done_bytes:
-        request.add_header("Range", f"bytes={done_bytes}-")
-    try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:  # noqa: S310 - checked above
-            if not _continues(response, done_bytes):
-                done_bytes = 0
-            _receive(response, part, done_bytes, size_bytes, progress)
-    except urllib.error.HTTPError as error:
-        raise DownloadError(f"The server refused {url} ({error.code} {error.reason}).", _ADVICE) from error
-    except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError) as error:
-        reason = getattr(error, "reason", None) or error
-        raise DownloadError(f"The download of {url} broke off ({reason}).", _ADVICE) from error
-
-
 _ADVICE = "Check the connection and try again: it goes on where it stopped."
+_ADVICE_AFRESH = "Try again: it starts from the beginning."
 
 
-def _continues(response: HTTPResponse, done_bytes: int) -> bool:
-    """Say whether the server sends the rest; one that cannot resume sends everything."""
-    content_range = response.headers.get("Content-Range", "")
-    return response.status == HTTPStatus.PARTIAL_CONTENT and content_range.startswith(f"bytes {done_bytes}-")
+def _broken_off(url: str, error: Exception) -> DownloadError:
+    return DownloadError(f"The download of {url} broke off ({getattr(error, 'reason', None) or error}).", _ADVICE)
+
+
+def _read(response: HTTPResponse, size_bytes: int) -> bytes:
+    try:
+        return response.read(size_bytes)
+    except (HTTPException, OSError) as error:
+        raise _broken_off(response.url, error) from error
+
+
+def _fetch(url: str, part: Path, done_bytes: int, size_bytes: int, progress: Progress) -> None:
+    with _open(url, done_bytes) as response:
+        if response.status != HTTPStatus.PARTIAL_CONTENT:
+            done_bytes = 0  # a server that cannot resume sends everything
+        elif not response.headers.get("Content-Range", "").startswith(f"bytes {done_bytes}-"):
+            raise _NoSuchPartError(f"The server sent another part of {url} than was asked for.", _ADVICE_AFRESH)
+        _receive(response, part, done_bytes, size_bytes, progress)
+
+
+def _open(url: str, done_bytes: int) -> HTTPResponse:
+    try:
+        request = urllib.request.Request(url, headers={"User-Agent": "Epochmark"})  # noqa: S310 - checked above
+        if done_bytes:
+            request.add_header("Range", f"bytes={done_bytes}-")
+        response: HTTPResponse = urllib.request.urlopen(request, timeout=TIMEOUT_S)  # noqa: S310 - checked above
+    except urllib.error.HTTPError as error:
+        error.close()
+        sentence = f"The server refused {url} ({error.code} {error.reason})."
+        if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            raise _NoSuchPartError(sentence, _ADVICE_AFRESH) from error
+        raise DownloadError(sentence, _ADVICE) from error
+    except ValueError as error:
+        raise UsageError(f"{url[:100]!r} is no usable address ({error}).") from error
+    except (HTTPException, OSError) as error:
+        raise _broken_off(url, error) from error
+    return response
 
 
 def _receive(response: HTTPResponse, part: Path, done_bytes: int, size_bytes: int, progress: Progress) -> None:
     with part.open("ab" if done_bytes else "wb") as file:
         while done_bytes < size_bytes:
-            chunk = response.read(min(_CHUNK_BYTES, size_bytes - done_bytes))
+            chunk = _read(response, min(_CHUNK_BYTES, size_bytes - done_bytes))
             if not chunk:
                 raise DownloadError(f"The download broke off after {done_bytes} of {size_bytes} bytes.", _ADVICE)
             file.write(chunk)
             done_bytes += len(chunk)
             progress(done_bytes, size_bytes)
-        if response.read(1):
+        if _read(response, 1):
             raise WrongFileError(f"The server sends more than the expected {size_bytes} bytes.")
         file.flush()
         os.fsync(file.fileno())

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -45,7 +46,10 @@ def csv_lines(rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None
         for index in _TEXT_COLUMNS:
             text = values[index]
             if text and text[0] in _FORMULA_STARTS:
-                values[index] = "'" + text
+                values[index] = text = "'" + text
+            if text and "\r" in text:
+                # Until Python 3.13 csv does not quote it, and the row would break in two.
+                values[index] = text.replace("\r\n", "\n").replace("\r", "\n")
         for index in _BOOLEANS:
             if values[index] is not None:
                 values[index] = "true" if values[index] else "false"
@@ -88,15 +92,20 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
 
 def private_texts() -> dict[str, str]:
     """Return what must not leave the computer, and what stands in its place."""
-    home = Path.home()
-    return {str(home): "~", f"/{home.name}/": "/user/", f"\\{home.name}\\": "\\user\\"}
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without an entry and without HOME
+        return {}
+    if not home.name:  # HOME=/ in some containers
+        return {}
+    return {str(home): "~", f"/{home.name}": "/user", f"\\{home.name}": "\\user"}
 
 
 def hide(text: str | None, private: Mapping[str, str]) -> str | None:
-    """Return the text with private parts replaced."""
+    """Return the text with private parts replaced where they are whole names."""
     if text is not None:
         for secret, stand_in in private.items():
-            text = text.replace(secret, stand_in)
+            text = re.sub(re.escape(secret) + r"(?!\w)", stand_in.replace("\\", r"\\"), text)
     return text
 
 

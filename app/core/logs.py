@@ -31,7 +31,7 @@ def set_up_logging(folder: Path) -> None:
 
 
 class _QuietFile(logging.handlers.RotatingFileHandler):
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002, N802 - logging's own signature
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own signature
         pass  # a log that cannot be written is no reason not to work
 
 

@@ -168,7 +168,7 @@ def list_runs(
     database: Database, *, limit: int | None = None, workload: str | None = None, ids: Sequence[int] = ()
 ) -> Iterator[RunSummary]:
     """Yield stored runs, newest first, one at a time."""
-    sql, values = _select(limit=limit, workload=workload, ids=ids, epochs=False)
+    sql, values = _select(limit=limit, workload=workload, ids=ids)
     with database.complaints():
         for row in database.connection.execute(sql, values):
             yield _summary(tuple(row))
@@ -176,9 +176,22 @@ def list_runs(
 
 def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield plain rows in the order of RunSummary's and then EpochColumns' fields, oldest first."""
-    sql, values = _select(limit=None, workload=None, ids=ids, epochs=True)
+    sql, values = _select(ids=ids, oldest_first=True)
+    columns = ", ".join(f"group_concat(coalesce({name}, ''), ' ')" for name in _EPOCH_FIELDS.values())
+    chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
+    ordered = f"(SELECT * FROM epochs{chosen} ORDER BY run_id, idx)"
+    grouped = f"SELECT run_id, {columns} FROM {ordered} GROUP BY run_id ORDER BY run_id"
+    without = (None,) * len(_EPOCH_FIELDS)
     with database.complaints():
-        yield from map(tuple, database.connection.execute(sql, values))
+        # Both follow their tables' own order, so neither is sorted or held in memory.
+        epochs = iter(database.connection.execute(grouped, values))
+        group = next(epochs, None)
+        for row in database.connection.execute(sql, values):
+            if group is not None and group[0] == row[0]:
+                yield (*row, *group[1:])
+                group = next(epochs, None)
+            else:
+                yield (*row, *without)
 
 
 def all_ids(database: Database) -> list[int]:
@@ -284,19 +297,16 @@ def _statistics(connection: sqlite3.Connection, run_id: int) -> tuple[EpochStati
     return result, statistics.median(steps_s) if steps_s else None
 
 
-def _select(*, limit: int | None, workload: str | None, ids: Sequence[int], epochs: bool) -> tuple[str, list[Any]]:
-    """Return the query for RunSummary's columns, and EpochColumns' when `epochs` is set."""
-    columns = [
-        f"json_extract(machines.machine, '$.{name}')" if name in _MACHINE_FIELDS else f"runs.{name}"
-        for name in _SUMMARY_FIELDS
-    ]
-    if epochs:
-        columns += [
-            "(SELECT group_concat(coalesce(value, ''), ' ') FROM"
-            f" (SELECT {name} AS value FROM epochs WHERE run_id = runs.id ORDER BY idx))"
-            for name in _EPOCH_FIELDS.values()
-        ]
-    conditions, values = [], []
+def _select(
+    *, limit: int | None = None, workload: str | None = None, ids: Sequence[int] = (), oldest_first: bool = False
+) -> tuple[str, list[Any]]:
+    """Return the query for RunSummary's columns and its values."""
+    columns = [f"{'parts' if name in _MACHINE_FIELDS else 'runs'}.{name}" for name in _SUMMARY_FIELDS]
+    extracted = ", ".join(f"json_extract(machine, '$.{name}') AS {name}" for name in _MACHINE_FIELDS)
+    # Materialised: a machine has many runs, and its JSON need be read only once.
+    parts = f"WITH parts AS MATERIALIZED (SELECT id, {extracted} FROM machines)"
+    conditions: list[str] = []
+    values: list[Any] = []
     if workload is not None:
         conditions.append("runs.workload = ?")
         values.append(workload)
@@ -304,12 +314,12 @@ def _select(*, limit: int | None, workload: str | None, ids: Sequence[int], epoc
         conditions.append("runs.id IN (SELECT value FROM json_each(?))")
         values.append(json.dumps(list(ids)))
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    order = " ORDER BY runs.id" + ("" if epochs else " DESC")
+    order = f" ORDER BY runs.id {'ASC' if oldest_first else 'DESC'}"
     if limit is not None:
         order += " LIMIT ?"
-        values.append(limit)  # type: ignore[arg-type] # SQLite takes both
-    sql = f"SELECT {', '.join(columns)} FROM runs JOIN machines ON machines.id = machine_id{where}{order}"
-    return sql, values
+        values.append(limit)
+    joined = "runs JOIN parts ON parts.id = runs.machine_id"
+    return f"{parts} SELECT {', '.join(columns)} FROM {joined}{where}{order}", values
 
 
 def _summary(row: tuple[Any, ...]) -> RunSummary:

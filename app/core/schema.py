@@ -50,7 +50,7 @@ MIGRATIONS: tuple[str, ...] = (
         dataset TEXT,
         model TEXT
     );
-    CREATE INDEX runs_by_workload ON runs (workload, status);
+    CREATE INDEX runs_by_workload ON runs (workload);
     CREATE INDEX runs_unfinished ON runs (status) WHERE status = 'running';
     CREATE TABLE epochs (
         run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
