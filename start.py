@@ -57,12 +57,12 @@ class Fault(Exception):  # noqa: N818 -- it is a sentence for the user, not an e
 
 
 def say(text: str) -> None:
-    """Prints to stderr: stdout belongs to the app."""
+    """Print to stderr: stdout belongs to the app."""
     print(text, file=sys.stderr, flush=True)
 
 
 def succeeds(command: List[str]) -> bool:
-    """Tells whether a command runs and ends with exit code 0; its output is dropped."""
+    """Tell whether a command runs and ends with exit code 0; its output is dropped."""
     try:
         null = subprocess.DEVNULL
         return subprocess.call(command, stdin=null, stdout=null, stderr=null, timeout=30) == 0
@@ -71,7 +71,7 @@ def succeeds(command: List[str]) -> bool:
 
 
 def check_python(version: Tuple[int, int]) -> None:
-    """Stops on a Python for which the locked packages have no builds, and names a better one."""
+    """Stop on a Python for which the locked packages have no builds, and name a better one."""
     if OLDEST <= version <= NEWEST:
         return
     names = ["python3.13", "python3.12", "python3.11"] if os.name == "posix" else []
@@ -82,7 +82,7 @@ def check_python(version: Tuple[int, int]) -> None:
 
 
 def check_platform(system: str, machine: str, build: str) -> None:
-    """Stops where TensorFlow has no builds for the processor, or for what this Python was built for."""
+    """Stop where TensorFlow has no builds for the processor, or for what this Python was built for."""
     if system == "darwin" and machine != "arm64":
         raise Fault("TensorFlow 2.21 has no build for Intel Macs; on Apple silicon, use a Python built for arm64.")
     if build == "win-arm64":
@@ -92,12 +92,12 @@ def check_platform(system: str, machine: str, build: str) -> None:
 
 
 def read_capabilities(text: str) -> List[float]:
-    """Reads the compute capabilities from nvidia-smi's answer, one a line; other text counts for nothing."""
+    """Read the compute capabilities from nvidia-smi's answer, one a line; other text counts for nothing."""
     return [float(line) for line in text.splitlines() if re.match(r"\s*\d+\.\d+\s*$", line)]
 
 
 def ask_nvidia_smi(timeout_s: float = 5) -> List[float]:
-    """Returns the compute capability of each NVIDIA GPU, or nothing where the driver does not answer."""
+    """Return the compute capability of each NVIDIA GPU, or nothing where the driver does not answer."""
     program = shutil.which("nvidia-smi") or NVIDIA_SMI_IN_WSL
     command = [program, "--query-gpu=compute_cap", "--format=csv,noheader"]
     try:
@@ -115,12 +115,12 @@ def ask_nvidia_smi(timeout_s: float = 5) -> List[float]:
 
 
 def can_use_cuda() -> bool:
-    """Tells whether TensorFlow has a CUDA build for this computer."""
+    """Tell whether TensorFlow has a CUDA build for this computer."""
     return sys.platform.startswith("linux") and platform.machine() == "x86_64"
 
 
 def detect_profile() -> str:
-    """Chooses the packages that fit the graphics cards of this computer."""
+    """Choose the packages that fit the graphics cards of this computer."""
     if not can_use_cuda():
         return "cpu"
     capabilities = ask_nvidia_smi()
@@ -130,7 +130,7 @@ def detect_profile() -> str:
 
 
 def wanted_profile() -> str:
-    """Returns the profile asked for in the environment, or an empty string."""
+    """Return the profile asked for in the environment, or an empty string."""
     wanted = os.environ.get("EPOCHMARK_ACCELERATOR", "")
     if wanted and wanted not in PROFILES:
         raise Fault(f"EPOCHMARK_ACCELERATOR is {wanted!r}; set it to cpu, cuda or cuda-legacy, or unset it.")
@@ -140,17 +140,17 @@ def wanted_profile() -> str:
 
 
 def lock_files(profile: str, dev: bool) -> List[Path]:
-    """Returns the lock files of an installation; the tools that build the others come first."""
+    """Return the lock files of an installation; the tools that build the others come first."""
     return [LOCKS / name for name in ["build.txt", profile + ".txt", *["dev.txt"] * dev]]
 
 
 def digest_locks(profile: str, dev: bool) -> str:
-    """Sums up the lock files of an installation."""
+    """Sum up the lock files of an installation."""
     return hashlib.sha256(b"".join(path.read_bytes() for path in lock_files(profile, dev))).hexdigest()
 
 
 def read_stamp() -> Dict[str, Any]:
-    """Returns what the last set-up left in .venv; nothing if there was none."""
+    """Return what the last set-up left in .venv; nothing if there was none."""
     try:
         stamp = json.loads(STAMP.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -159,14 +159,14 @@ def read_stamp() -> Dict[str, Any]:
 
 
 def write_stamp(stamp: Dict[str, Any]) -> None:
-    """Records what is in .venv, whole or not at all."""
+    """Record what is in .venv, whole or not at all."""
     draft = STAMP.with_suffix(f".{os.getpid()}")
     draft.write_text(json.dumps(stamp), encoding="utf-8")
     draft.replace(STAMP)
 
 
 def has_python() -> bool:
-    """Tells whether .venv has a Python and the Python that it was made from is still there."""
+    """Tell whether .venv has a Python and the Python that it was made from is still there."""
     try:
         lines = (VENV / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -176,7 +176,7 @@ def has_python() -> bool:
 
 
 def is_current(stamp: Dict[str, Any], wanted: str) -> bool:
-    """Tells whether .venv holds what the lock files say, without starting anything."""
+    """Tell whether .venv holds what the lock files say, without starting anything."""
     profile = stamp.get("profile")
     return (
         profile in PROFILES
@@ -188,18 +188,18 @@ def is_current(stamp: Dict[str, Any], wanted: str) -> bool:
 
 
 def is_whole() -> bool:
-    """Tells whether packages can be put into .venv as it is."""
+    """Tell whether packages can be put into .venv as it is."""
     test = "import sys, pip; sys.exit('{}.{}'.format(*sys.version_info) != sys.argv[1])"
     return STAMP.exists() and has_python() and succeeds([str(PYTHON), "-I", "-c", test, MINOR])
 
 
 def child_environment() -> Dict[str, str]:
-    """Returns the environment without what would lead .venv's Python to other packages."""
+    """Return the environment without what would lead .venv's Python to other packages."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
 
 
 def try_lock(handle: IO[bytes]) -> bool:
-    """Locks an open file against other processes, if none holds it. Closing it, or dying, unlocks it."""
+    """Lock an open file against other processes, if none holds it. Closing it, or dying, unlocks it."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -217,7 +217,7 @@ def try_lock(handle: IO[bytes]) -> bool:
 
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-    """Waits until no other start is setting up this folder."""
+    """Wait until no other start is setting up this folder."""
     with (ROOT / ".start.lock").open("ab") as handle:
         if not try_lock(handle):
             say("Another start is setting up Epochmark; waiting for it ...")
@@ -227,7 +227,7 @@ def alone() -> Iterator[None]:
 
 
 def make_venv(profile: str) -> None:
-    """Puts a new, empty .venv in the place of whatever is there."""
+    """Put a new, empty .venv in the place of whatever is there."""
     download_gb, disk_gb = PROFILES[profile]
     if importlib.util.find_spec("ensurepip") is None:
         raise Fault(f"This Python cannot make virtual environments; type: sudo apt-get install python{MINOR}-venv")
@@ -252,7 +252,7 @@ def make_venv(profile: str) -> None:
 
 
 def install(old: Dict[str, Any], wanted: str, dev: bool, repair: bool) -> Dict[str, Any]:
-    """Brings .venv to what the lock files say; can be interrupted anywhere and goes on at the next start."""
+    """Bring .venv to what the lock files say; can be interrupted anywhere and goes on at the next start."""
     check_platform(sys.platform, platform.machine(), sysconfig.get_platform())
     profile = old["profile"] if is_current(old, wanted) else wanted or detect_profile()
     dev = dev or bool(old.get("dev"))
@@ -275,7 +275,7 @@ def install(old: Dict[str, Any], wanted: str, dev: bool, repair: bool) -> Dict[s
 
 
 def set_up(dev: bool, repair: bool) -> Dict[str, Any]:
-    """Returns the stamp of a ready .venv; costs nothing when it is ready already."""
+    """Return the stamp of a ready .venv; costs nothing when it is ready already."""
     wanted = wanted_profile()
 
     def is_ready(stamp: Dict[str, Any]) -> bool:
@@ -291,7 +291,7 @@ def set_up(dev: bool, repair: bool) -> Dict[str, Any]:
 
 
 def check_qt(stamp: Dict[str, Any], for_tests: bool) -> None:
-    """Sees once to the system libraries that Qt needs on Linux; the terminal program runs without them."""
+    """See once to the system libraries that Qt needs on Linux; the terminal program runs without them."""
     screen = "offscreen" if for_tests else "wayland" if os.environ.get("WAYLAND_DISPLAY") else "xcb"
     if not sys.platform.startswith("linux") or screen in stamp["qt"]:
         return
@@ -307,7 +307,7 @@ def check_qt(stamp: Dict[str, Any], for_tests: bool) -> None:
 
 
 def wait_for(arguments: List[str], environment: Dict[str, str]) -> int:
-    """Runs .venv's Python and returns its exit code; Ctrl-C is for it to handle."""
+    """Run .venv's Python and return its exit code; Ctrl-C is for it to handle."""
     with subprocess.Popen([str(PYTHON), *arguments], env=environment) as child:
         while True:
             with contextlib.suppress(KeyboardInterrupt):
@@ -315,14 +315,14 @@ def wait_for(arguments: List[str], environment: Dict[str, str]) -> int:
 
 
 def become(arguments: List[str], environment: Dict[str, str]) -> int:
-    """Goes on as .venv's Python where the system can: signals reach the app, no process is left over."""
+    """Go on as .venv's Python where the system can: signals reach the app, no process is left over."""
     if os.name == "posix":
         os.execve(str(PYTHON), [str(PYTHON), *arguments], environment)
     return wait_for(arguments, environment)
 
 
 def check(environment: Dict[str, str]) -> int:
-    """Runs everything that CI checks, the quick ones first; returns 1 if any of them found something."""
+    """Run everything that CI checks, the quick ones first; returns 1 if any of them found something."""
     failed = []
     for name, arguments in CHECKS.items():
         say("== " + name)
@@ -333,7 +333,7 @@ def check(environment: Dict[str, str]) -> int:
 
 
 def start(arguments: List[str]) -> int:
-    """Does what the command line says."""
+    """Do what the command line says."""
     check_python(sys.version_info[:2])
     repair = arguments[:1] == ["--repair"]
     arguments = arguments[1:] if repair else arguments
@@ -352,7 +352,7 @@ def start(arguments: List[str]) -> int:
 
 
 def main(arguments: List[str]) -> int:
-    """Starts, and turns what can go wrong outside the program into one sentence."""
+    """Start, and turns what can go wrong outside the program into one sentence."""
     try:
         return start(arguments)
     except Fault as fault:

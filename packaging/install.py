@@ -56,13 +56,13 @@ FAULTS = (
 
 
 def say(text: str) -> None:
-    """Prints to stderr: stdout belongs to the app."""
+    """Print to stderr: stdout belongs to the app."""
     sys.stderr.write(text + "\n")
     sys.stderr.flush()
 
 
 def explain(output: str) -> str:
-    """Finds the sentence for pip's output after a failure; nothing if it is an unknown one."""
+    """Find the sentence for pip's output after a failure; nothing if it is an unknown one."""
     for pattern, sentence in FAULTS:
         if re.search(pattern, output):
             return sentence
@@ -70,7 +70,7 @@ def explain(output: str) -> str:
 
 
 def progress_of(line: str) -> str:
-    """Turns a line of pip's output into one for the user; most are not worth one."""
+    """Turn a line of pip's output into one for the user; most are not worth one."""
     download = re.search(r"Downloading (?:\S*/)?([^\s/]+?)-\d\S* \((\d+)(?:\.\d+)? MB\)", line)
     if download and int(download[2]) >= LARGE_MB:
         return f"  downloading {download[1]} ({download[2]} MB) ..."
@@ -78,7 +78,7 @@ def progress_of(line: str) -> str:
 
 
 def drop_partial_packages(packages: Path) -> None:
-    """Forgets packages that an interruption left half copied; pip would take them for installed.
+    """Forget packages that an interruption left half copied; pip would take them for installed.
 
     pip writes INSTALLER after the package's own files.
     """
@@ -88,14 +88,14 @@ def drop_partial_packages(packages: Path) -> None:
 
 
 def pip_environment(scratch: Path) -> dict[str, str]:
-    """Keeps the user's mirrors, proxies and cache; temporary files go to the disk whose space was checked."""
+    """Keep the user's mirrors, proxies and cache; temporary files go to the disk whose space was checked."""
     misleading = [f"PIP_{name}" for name in MISLEADING_SETTINGS]
     environment = {name: value for name, value in os.environ.items() if name not in misleading}
     return environment | dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch))
 
 
 def run_pip(arguments: list[str], log: Path) -> bool:
-    """Installs locked packages; tells whether that went well, and if not, says why."""
+    """Install locked packages; tells whether that went well, and if not, says why."""
     options = ["--require-hashes", "--no-deps", "--no-user", "--no-input", "--disable-pip-version-check"]
     command = [sys.executable, "-I", "-m", "pip", "install", *options, "--progress-bar=off", *arguments]
     scratch = log.parent / SCRATCH_NAME
@@ -121,7 +121,7 @@ def run_pip(arguments: list[str], log: Path) -> bool:
 
 
 def main(locks: list[str]) -> int:
-    """Installs the build tools, then everything else."""
+    """Install the build tools, then everything else."""
     drop_partial_packages(Path(sysconfig.get_path("purelib")))
     log = Path(sys.prefix) / LOG_NAME
     others = [part for lock in locks[1:] for part in ("-r", lock)]

@@ -30,7 +30,7 @@ BUILD_TOOLS = "setuptools\nwheel\n"
 
 
 def fingerprint(pyproject: str) -> str:
-    """Sums up everything in pyproject.toml that decides what is locked."""
+    """Sum up everything in pyproject.toml that decides what is locked."""
     tables = tomllib.loads(pyproject)
     project = tables["project"]
     deciding = {
@@ -43,13 +43,13 @@ def fingerprint(pyproject: str) -> str:
 
 
 def first_line(root: Path) -> str:
-    """Returns the first line of every lock made from the pyproject.toml of today."""
+    """Return the first line of every lock made from the pyproject.toml of today."""
     pyproject = (root / "pyproject.toml").read_text(encoding="utf-8")
     return f"# Written by packaging/lock.py; SHA-256 of the dependencies: {fingerprint(pyproject)}"
 
 
 def stale_locks(root: Path) -> list[str]:
-    """Names the locks that are missing or were made from other dependencies."""
+    """Name the locks that are missing or were made from other dependencies."""
     expected = first_line(root)
     paths = [root / FOLDER / name for name in SOURCES]
     return [
@@ -60,13 +60,13 @@ def stale_locks(root: Path) -> list[str]:
 
 
 def find_uv() -> list[str]:
-    """Returns the command that runs uv: the one on PATH, else the one installed beside this Python."""
+    """Return the command that runs uv: the one on PATH, else the one installed beside this Python."""
     uv = shutil.which("uv")
     return [uv] if uv else [sys.executable, "-m", "uv"]
 
 
 def write_lock(name: str, upgrade: bool) -> None:
-    """Resolves one lock and puts the fingerprint on top."""
+    """Resolve one lock and puts the fingerprint on top."""
     options = ["--universal", "--generate-hashes", "--python-version=3.11"]
     options += ["--no-header", "--no-annotate", "--quiet"]
     options += ["--upgrade"] if upgrade else []
@@ -79,7 +79,7 @@ def write_lock(name: str, upgrade: bool) -> None:
 
 
 def main() -> int:
-    """Writes or checks the locks."""
+    """Write or checks the locks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="only say whether the locks fit pyproject.toml")
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions allowed")

@@ -37,7 +37,7 @@ APT_TIMEOUT_S = 600
 
 
 def find_problem(platform: str) -> str:
-    """Loads Qt and its platform plug-in; returns the system's complaint, or an empty string."""
+    """Load Qt and its platform plug-in; returns the system's complaint, or an empty string."""
     try:
         for module in ("PySide6.QtWidgets", "PySide6.QtTest"):
             importlib.import_module(module)
@@ -49,13 +49,13 @@ def find_problem(platform: str) -> str:
 
 
 def uses_new_glib_name() -> bool:
-    """Tells whether this is Debian 13, Ubuntu 24.04 or newer: they renamed GLib's package."""
+    """Tell whether this is Debian 13, Ubuntu 24.04 or newer: they renamed GLib's package."""
     done = subprocess.run(["apt-cache", "show", "libglib2.0-0t64"], capture_output=True, check=False)
     return done.returncode == 0
 
 
 def install_command(for_window: bool) -> list[str]:
-    """Returns the command that installs Qt's libraries on this system; nothing if it is not known."""
+    """Return the command that installs Qt's libraries on this system; nothing if it is not known."""
     for manager, (command, packages, window_packages) in MANAGERS.items():
         if shutil.which(manager):
             names = f"{packages} {window_packages}" if for_window else packages
@@ -66,7 +66,7 @@ def install_command(for_window: bool) -> list[str]:
 
 
 def run_apt(command: list[str]) -> None:
-    """Runs apt-get without questions; prints what it said only if it failed."""
+    """Run apt-get without questions; prints what it said only if it failed."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
     try:
         done = subprocess.run(
@@ -86,14 +86,14 @@ def run_apt(command: list[str]) -> None:
 
 
 def install_with_apt() -> None:
-    """Installs what Qt needs without a display; whether that helped shows at the next attempt to load it."""
+    """Install what Qt needs without a display; whether that helped shows at the next attempt to load it."""
     sys.stderr.write("Installing the system libraries that Qt needs, with apt-get ...\n")
     run_apt(["apt-get", "update"])
     run_apt(install_command(for_window=False))
 
 
 def sentence(problem: str, for_window: bool) -> str:
-    """Says what is missing and which command brings it."""
+    """Say what is missing and which command brings it."""
     if "cannot open shared object file" not in problem:
         return f"Qt does not load ({problem}); type: python3 start.py --repair"
     library = problem.partition(":")[0]
@@ -105,7 +105,7 @@ def sentence(problem: str, for_window: bool) -> str:
 
 
 def main() -> int:
-    """Looks, installs if asked and allowed to, and looks again."""
+    """Look, installs if asked and allowed to, and looks again."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("platform", choices=["offscreen", "wayland", "xcb"])
     parser.add_argument("--install", action="store_true", help="install them, as root with apt-get")

@@ -45,7 +45,7 @@ def list_gpus() -> tuple[Gpu, ...]:
 
 
 class GpuReader:
-    """Reads all GPUs repeatedly, from one thread. Nothing is loaded before the first read.
+    """Read all GPUs repeatedly, from one thread. Nothing is loaded before the first read.
 
     Args:
         root: Where Linux's sys folder is found.
@@ -134,7 +134,7 @@ class _NvmlSource:
 
 
 class _GputilSource:
-    """Asks nvidia-smi anew each time, through GPUtil."""
+    """Ask nvidia-smi anew each time, through GPUtil."""
 
     def __init__(self, gputil: ModuleType) -> None:
         self._gputil = gputil

@@ -30,7 +30,7 @@ _PACKAGE_LABELS = ("Package id", "Tdie", "Tctl")
 
 
 class Sampler:
-    """Looks at the machine, from one thread. Shares of CPU time count from the look before.
+    """Look at the machine, from one thread. Shares of CPU time count from the look before.
 
     Args:
         gpus: What reads the GPUs; without it they are left out and stay asleep.
@@ -137,7 +137,7 @@ class Monitor:
 
 
 def next_tick(tick: int, elapsed_s: float, interval_s: float) -> int:
-    """Number the next sample on the grid of intervals, leaving out those that a slow one has missed."""
+    """Return the number of the next sample on the grid of intervals, without those that a slow one missed."""
     return max(tick + 1, math.ceil(elapsed_s / interval_s))
 
 

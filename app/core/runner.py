@@ -272,7 +272,7 @@ class Session(threading.Thread):
             self._handle(events.Warn(code="gpu_not_used", message=text))
 
     def _sample(self, now_s: float, telemetry: Telemetry) -> None:
-        """Called in the monitor's thread."""
+        """Queue a sample; runs in the monitor's thread."""
         try:
             sample = events.Sample(t_s=max(0.0, now_s - self._start_s), telemetry=msgspec.to_builtins(telemetry))
             self._messages.put_nowait(sample)
@@ -316,7 +316,7 @@ class Session(threading.Thread):
         self._pass_on(self._stamp(event))
 
     def _stamp(self, event: events.Event) -> events.Event:
-        """Number the event in the joint stream; what comes from the worker and the monitor has its time."""
+        """Give the event its number in the joint stream, and a time if it comes without one."""
         t_s = event.t_s or max(0.0, time.monotonic() - self._start_s)
         if isinstance(event, events.Run):
             t_s = 0.0

@@ -50,17 +50,22 @@ def unpack(archive: Path, folder: Path, check_cancel: Callable[[], None] = lambd
     """
     copy = member_copier(folder, FILE_BYTES, check_cancel)
     wanted = {f"{_FOLDER_IN_ARCHIVE}/{name}": name for name in FILES}
+    seen: set[str] = set()
     try:
         with tarfile.open(archive, "r|gz") as tar:
             for count, member in enumerate(tar):
-                if count > 100 or member.size > 2 * FILE_BYTES:
+                if count > 100 or not 0 <= member.size <= 2 * FILE_BYTES:
                     msg = f"it holds more than CIFAR-10 does (at {member.name[:80]!r})"
                     raise HostileArchiveError(msg)
+                if member.name in seen:
+                    msg = f"it holds {member.name} more than once"
+                    raise HostileArchiveError(msg)
                 if member.name in wanted:
+                    seen.add(member.name)
                     copy(tar, member, wanted.pop(member.name))
                 if not wanted:
                     return
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+    except (tarfile.TarError, EOFError, OSError, ValueError, TypeError) as error:  # TypeError: gzip header cut
         if isinstance(error, OSError) and error.errno is not None:
             raise  # the disk's fault, not the archive's
         msg = f"it is damaged ({str(error) or type(error).__name__})"
