@@ -1,135 +1,55 @@
-"""What measuring costs: seconds per epoch under Epochmark over the same fit run bare, pair by pair.
+"""What measuring costs: seconds per epoch under Epochmark over the same fit in a bare script, pair by pair.
 
-    python -m tests.benchmarks.harness [PAIRS] [STEPS]
+    python -m tests.benchmarks.harness [PAIRS] [STEPS] [EPOCHS]    (at least 2, 1 and 2)
 
-A real run (runner, database, monitor) starts a worker that trains one and the same network by turns: bare, with
-a callback that only looks at the clock twice an epoch, and under Epochmark's callback and event stream. Turns
-are ordered A B B A, so that drift hits both alike.
+Whole processes by turns, in the order A B B A, so that drift of the machine hits both alike. A process counts with
+the median of its epochs after the first.
 """
 
+import json
+import os
 import statistics
+import subprocess
 import sys
 import tempfile
-from typing import Any
 
-from app.core.engines import WorkerCommand, worker_command
-from app.core.hardware import detect_machine
-from app.core.paths import Paths, default_paths
-from app.core.runner import Runner
-from tests.conftest import ROOT
-from workloads import CATALOGUE, events
-from workloads.reporter import Reporter
-from workloads.spec import RunSpec
+from tests.conftest import command
 
 
-def main(pairs: int = 10, steps: int = 60) -> None:
-    """Print the ratio of each pair and their median."""
-    with tempfile.TemporaryDirectory() as home:
-        paths = default_paths({"EPOCHMARK_HOME": home})
-        paths.create()
-        metrics: list[tuple[str, float]] = []
-
-        def listen(event: events.Event) -> None:
-            if isinstance(event, events.Metric) and event.value is not None:
-                metrics.append((event.key, event.value))
-            if isinstance(event, events.Error):
-                print(event.message, event.traceback)
-
-        spec = CATALOGUE["cifar10_keras_cnn"].default_spec(
-            epochs=pairs, steps=steps, data="synthetic", device="cpu"
+def main(pairs: int = 8, steps: int = 60, epochs: int = 4) -> None:
+    """Print the ratio of each pair, and what they come to."""
+    sides = {"bare": lambda: bare_s(epochs, steps), "epochmark": lambda: epochmark_s(epochs, steps)}
+    ratios = []
+    for pair in range(pairs):
+        order = list(sides) if pair % 2 else list(sides)[::-1]
+        taken_s = {side: sides[side]() for side in order}
+        ratios.append(taken_s["epochmark"] / taken_s["bare"])
+        print(
+            f"epochmark {taken_s['epochmark']:.3f} s  bare {taken_s['bare']:.3f} s  {ratios[-1]:.4f}", flush=True
         )
-        Runner(paths, detect_machine(), command=_command).start(spec, listen).wait()
-    bare = [value for key, value in metrics if key == "bare_s"]
-    ours = [value for key, value in metrics if key == "epochmark_s"]
-    ratios = [mine / theirs for mine, theirs in zip(ours, bare, strict=True)]
-    for mine, theirs, ratio in zip(ours, bare, ratios, strict=True):
-        print(f"epochmark {mine:7.3f} s   bare {theirs:7.3f} s   ratio {ratio:.4f}")
-    low, _, high = statistics.quantiles(ratios, n=4)
-    print(f"{len(ratios)} pairs of {steps} steps: median ratio {statistics.median(ratios):.4f}")
-    print(f"quartiles {low:.4f} to {high:.4f}, ratio of sums {sum(ours) / sum(bare):.4f}")
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    print(f"{pairs} pairs, epochs of {steps} steps: median ratio {middle:.4f}, quartiles {low:.4f} to {high:.4f}")
 
 
-def _command(spec: RunSpec, paths: Paths) -> WorkerCommand:
-    clean = worker_command(spec, paths)
-    code = "import tests.benchmarks.harness as harness; harness.be_worker()"
-    return WorkerCommand((sys.executable, "-P", "-c", code), clean.environment | {"PYTHONPATH": str(ROOT)})
+def bare_s(epochs: int, steps: int) -> float:
+    """Return the typical epoch of the bare script."""
+    script = [sys.executable, "-m", "tests.benchmarks.bare", str(epochs), str(steps)]
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1", "CUDA_VISIBLE_DEVICES": "-1"}
+    done = subprocess.run(script, env=environment, capture_output=True, text=True, check=True)
+    durations_s: list[float] = json.loads(done.stdout.splitlines()[-1])
+    return statistics.median(durations_s[1:])
 
 
-def be_worker() -> None:
-    """Be a worker whose standard workload trains by turns."""
-    from workloads import training
-    from workloads.__main__ import start
-
-    training._measure_epochs = _measure_by_turns
-    training._evaluate = lambda *_: None
-    start()
-
-
-def _measure_by_turns(workload: Any, spec: RunSpec, model: Any, arrays: Any, reporter: Reporter) -> None:
-    from workloads import training
-
-    def ours() -> float:
-        from tests.benchmarks.harness import Listening
-
-        listening = Listening(reporter)
-        training._fit(workload, spec, model, arrays, training._callback(listening), epochs=1, steps=spec.steps)
-        return listening.duration_s
-
-    def bare() -> float:
-        return _bare_fit(workload, spec, model, arrays)
-
-    ours(), bare()  # tracing and first allocations
-    reporter.phase("measure", epochs=2 * spec.epochs, total_steps=2 * spec.epochs * (spec.steps or 0))
-    turns = {"epochmark_s": ours, "bare_s": bare}
-    for pair in range(spec.epochs):
-        for key in turns if pair % 2 else reversed(turns):
-            reporter.send(events.Metric(key=key, value=turns[key]()))
-
-
-class Listening(Reporter):
-    """The real reporter on the real stream, which also keeps the epoch's duration."""
-
-    def __init__(self, reporter: Reporter) -> None:
-        self.__dict__.update(reporter.__dict__)
-        self._send = reporter.send
-        self.send = self._keep
-        self.duration_s = 0.0
-
-    def _keep(self, event: events.Event) -> None:
-        if isinstance(event, events.Epoch):
-            self.duration_s = event.duration_s
-            return  # its number would repeat: the epoch itself is no result here
-        self._send(event)
-
-
-def _bare_fit(workload: Any, spec: RunSpec, model: Any, arrays: Any) -> float:
-    """Fit as the study's script does, on plain arrays, with a clock around the epoch."""
-    import time
-
-    from keras.callbacks import Callback
-
-    class Clock(Callback):  # type: ignore[misc] # Keras ships no types
-        begin_s = end_s = 0.0
-
-        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-            self.begin_s = time.perf_counter()
-
-        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-            self.end_s = time.perf_counter()
-
-    clock = Clock()
-    count = workload.validation_samples
-    model.fit(
-        arrays.x_train,
-        arrays.y_train,
-        batch_size=spec.batch_size,
-        epochs=1,
-        steps_per_epoch=spec.steps,
-        validation_data=(arrays.x_test[:count], arrays.y_test[:count]),
-        callbacks=[clock],
-        verbose=0,
-    )
-    return clock.end_s - clock.begin_s
+def epochmark_s(epochs: int, steps: int) -> float:
+    """Return the typical epoch of the same under Epochmark."""
+    asked = f"run cifar10_keras_cnn --json --device cpu --data synthetic --epochs {epochs} --steps {steps}"
+    with tempfile.TemporaryDirectory() as home:
+        environment = {**os.environ, "EPOCHMARK_HOME": home}
+        arguments = command(*asked.split())
+        done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
+    events = map(json.loads, done.stdout.splitlines())
+    durations_s: list[float] = [event["duration_s"] for event in events if event["type"] == "epoch"]
+    return statistics.median(durations_s[1:])
 
 
 if __name__ == "__main__":
