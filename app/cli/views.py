@@ -1,5 +1,6 @@
 """What a terminal shows of a run while it happens: a stream of events, or lines for people."""
 
+import shutil
 import sys
 from collections.abc import Callable
 from typing import TextIO
@@ -134,8 +135,8 @@ class TextView(View):
                 "evaluate": "Evaluating on the test set …",
             }
             text = words.get(progress.phase or "", "")
-        self._erase()
-        sys.stdout.write(text)
+        text = text[: shutil.get_terminal_size().columns - 1]  # a line that wraps cannot be drawn over
+        sys.stdout.write("\r" + text.ljust(self._drawn))
         sys.stdout.flush()
         self._drawn = len(text)
 

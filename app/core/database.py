@@ -37,12 +37,12 @@ class Database:
         make_folder(path.parent)
         with self.complaints():
             try:
-                self.connection = self._open()
+                self.connection = self._open_patiently()
             except sqlite3.DatabaseError as error:
                 if not _is_damage(error):
                     raise
                 _set_aside(path, error)
-                self.connection = self._open()
+                self.connection = self._open_patiently()
 
     def close(self) -> None:
         """Close the file."""
@@ -75,13 +75,25 @@ class Database:
         except sqlite3.DatabaseError as error:
             raise DatabaseError(*_sentence(error, self.path)) from error
 
+    def _open_patiently(self) -> sqlite3.Connection:
+        """Open the file; SQLite itself does not wait while another process switches a new file to WAL."""
+        deadline_s = time.monotonic() + self._busy_timeout_s
+        while True:
+            try:
+                return self._open()
+            except sqlite3.OperationalError as error:
+                if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline_s:
+                    raise
+                time.sleep(0.02)
+
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=self._busy_timeout_s, isolation_level=None)
         try:
             connection.row_factory = sqlite3.Row
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            owner = connection.execute("PRAGMA application_id").fetchone()[0]
+            # In this order: another Epochmark may be making the tables, and signs them in the same transaction.
             tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            owner = connection.execute("PRAGMA application_id").fetchone()[0]
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
             if version > len(MIGRATIONS) or (owner != APPLICATION_ID and tables):
                 raise _foreign(self.path, version, owner)
             connection.execute("PRAGMA journal_mode = WAL")
@@ -138,7 +150,12 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def _is_damage(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _code(error: sqlite3.Error) -> int:
+    """Return SQLite's primary result code, 0 if the error has none."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _set_aside(path: Path, error: sqlite3.Error) -> None:
@@ -157,7 +174,7 @@ def _set_aside(path: Path, error: sqlite3.Error) -> None:
 
 
 def _sentence(error: sqlite3.DatabaseError, path: Path) -> tuple[str, str]:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    code = _code(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return (
             f"The results in {path} are locked by another program.",

@@ -1,5 +1,7 @@
 import contextlib
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from app.core.database import Database, DatabaseError
 from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.schema import MIGRATIONS
+from tests.conftest import ROOT
 
 
 def test_a_new_file_has_the_newest_format_and_survives_a_crash(paths: Paths) -> None:
@@ -147,3 +150,23 @@ def test_a_migration_that_fails_changes_nothing(paths: Paths, monkeypatch: pytes
     with Database(paths.database) as database:
         names = [row[0] for row in database.connection.execute("SELECT name FROM sqlite_master")]
     assert "later" not in names
+
+
+def test_many_may_make_the_file_at_once(paths: Paths) -> None:
+    code = (
+        "import sys; from pathlib import Path; from app.core.database import Database\n"
+        "for path in sys.stdin: Database(Path(path.strip())).close(); print(path, end='', flush=True)"
+    )
+    makers = [
+        subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdin=-1, stdout=-1, stderr=-1, text=True)
+        for _ in range(4)
+    ]
+    # All are up and waiting before each round begins, so that they meet.
+    for number in range(15):
+        for maker in makers:
+            assert maker.stdin is not None
+            maker.stdin.write(f"{paths.data / f'{number}.sqlite3'}\n")
+            maker.stdin.flush()
+        answers = [maker.stdout.readline() for maker in makers if maker.stdout is not None]
+        assert "" not in answers
+    assert [maker.communicate()[1] for maker in makers] == [""] * 4

@@ -230,6 +230,45 @@ def test_a_home_that_is_a_file_is_said(epochmark: CommandLine, tmp_path: Path) -
     assert done.returncode == 2
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a file system that nobody can write to")
+def test_a_home_that_cannot_be_written_is_said(epochmark: CommandLine) -> None:
+    done = epochmark("run", "demo", EPOCHMARK_HOME="/proc/epochmark")
+    assert "cannot be made" in sentence_of(done)
+    assert done.returncode == 2
+
+
+def test_a_locked_database_is_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    with Database(default_paths(environment).database) as database:
+        database.connection.execute("BEGIN IMMEDIATE")
+        done = epochmark("run", "demo")
+    assert "are locked by another program" in sentence_of(done)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@posix_only
+def test_a_terminal_sees_a_live_line_and_the_epochs_stay(environment: dict[str, str]) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        command("run", "demo", "--set", "step_s=0.05"), env=environment, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65_536):
+            shown += chunk
+    except OSError:
+        pass  # how a pseudo-terminal ends
+    os.close(ours)
+    assert process.wait(20) == 0
+    assert b"epoch 2/3 \xc2\xb7 step 4/10 \xc2\xb7 loss" in shown
+    assert b"left" in shown
+    # What a terminal keeps of each line is what comes after the last carriage return.
+    lines = [line.rsplit(b"\r", 1)[-1] for line in shown.replace(b"\r\n", b"\n").split(b"\n")]
+    assert [line.split()[0] for line in lines if line.startswith(b"     ")] == [b"1/3", b"2/3", b"3/3"]
+
+
 def test_a_damaged_database_is_replaced_and_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
     paths = default_paths(environment)
     paths.create()
