@@ -52,7 +52,7 @@ def _run(line: bytes, reporter: Reporter) -> events.EndStatus:
     except Cancelled:
         return "cancelled"
     except WorkloadError as error:
-        reporter.send(events.Error(code=_code(error.code), message=str(error)))
+        reporter.send(events.Error(code=_code(error.code), message=str(error)[:1_000]))
     except Exception as error:  # noqa: BLE001 - the worker's own last resort: whatever it is, the parent hears it
         reporter.send(_unexpected(error))
     else:

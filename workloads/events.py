@@ -126,7 +126,7 @@ class Epoch(Event, frozen=True, kw_only=True, tag="epoch"):
 class Metric(Event, frozen=True, kw_only=True, tag="metric"):
     """A single number; its key names the unit (see app.core.metrics)."""
 
-    key: Annotated[str, msgspec.Meta(max_length=100, pattern="^[a-z][a-z0-9_]*$")]
+    key: Annotated[str, msgspec.Meta(max_length=100, pattern=r"^[a-z][a-z0-9_]*\Z")]
     value: float | None
 
 
@@ -208,8 +208,20 @@ class DamagedEventError(ValueError):
 
 
 def encode(event: Event) -> bytes:
-    """Return the event as one line of JSON, newline included; non-finite numbers become null."""
-    return _encoder.encode(event) + b"\n"
+    """Return the event as one line of JSON, newline included.
+
+    Non-finite numbers become null, and what is no Unicode (names of files that are not UTF-8) becomes "?".
+    """
+    try:
+        return _encoder.encode(event) + b"\n"
+    except UnicodeEncodeError:
+        texts = {name: getattr(event, name) for name in event.__struct_fields__}
+        clean = {name: _unicode(text) for name, text in texts.items() if isinstance(text, str)}
+        return _encoder.encode(msgspec.structs.replace(event, **clean)) + b"\n"
+
+
+def _unicode(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def decode(line: bytes) -> AnyEvent | None:

@@ -8,7 +8,7 @@ Preset = Literal["quick", "standard"]
 Precision = Literal["float32", "mixed_float16", "mixed_bfloat16"]
 DataChoice = Literal["auto", "real", "synthetic"]
 
-DEVICE_PATTERN = r"^(auto|cpu|gpu:\d{1,3})$"
+DEVICE_PATTERN = r"^(auto|cpu|gpu:[0-9]{1,3})\Z"
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 ParameterValue = bool | int | float | str
 

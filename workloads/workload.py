@@ -3,6 +3,7 @@
 Declarations need no engine; whatever a workload imports to run, it imports inside `run`.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -72,11 +73,12 @@ class Parameter:
         return value
 
     def _in_range(self, value: Any) -> bool:
-        # Written so that not-a-number is outside every range.
+        # Written so that not-a-number and infinity are outside every range, and that a huge whole number is not
+        # made a float.
         return bool(
             (self.minimum is None or value >= self.minimum)
             and (self.maximum is None or value <= self.maximum)
-            and value == value  # noqa: PLR0124 - not-a-number is not equal to itself
+            and -math.inf < value < math.inf
         )
 
     def _refusal(self, value: object) -> WorkloadError:

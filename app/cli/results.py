@@ -46,7 +46,8 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
             run.workload,
             ("~" if run.basis == "estimate" else "") + format_seconds(run.seconds_per_epoch_s),
             f"{run.spread_pct:.1f} %" if run.spread_pct is not None else "n/a",
-            f"{run.epochs_done}/{run.epochs}" + (" short" if run.steps else ""),
+            f"{run.epochs_done}/{run.epochs}"
+            + (" short" if run.steps and run.steps < run.steps_per_epoch else ""),
             str(run.batch_size),
             run_name(run),
             run.data_source or "n/a",

@@ -57,7 +57,8 @@ def fetch_dataset(
     module, source = _known(dataset_id)
     make_folder(paths.downloads)
     archive = paths.downloads / f"{dataset_id}.tar.gz"
-    download(url or source.url, archive, source.size_bytes, source.sha256, progress)
+    if not _is_whole(archive, source):  # the last installation may have failed after its download
+        download(url or source.url, archive, source.size_bytes, source.sha256, progress)
     folder = _install(paths, module, source, archive)
     archive.unlink(missing_ok=True)
     return folder
@@ -103,12 +104,22 @@ def _known(dataset_id: str) -> tuple[ModuleType, DatasetSource]:
     return DATASETS[dataset_id], DATASETS[dataset_id].SOURCE
 
 
+def _is_whole(archive: Path, source: DatasetSource) -> bool:
+    try:
+        check_file(archive, source.size_bytes, source.sha256, archive.name)
+    except (WrongFileError, OSError):
+        return False
+    return True
+
+
 def _install(paths: Paths, module: ModuleType, source: DatasetSource, archive: Path) -> Path:
     """Unpack beside the final place and rename: the data set is there as a whole or not at all."""
     make_folder(paths.datasets)
     folder = paths.datasets / source.id
     fresh: Path | None = None
     try:
+        for leftover in paths.datasets.glob(f".{source.id}-*"):  # of an installation that was killed
+            shutil.rmtree(leftover)
         fresh = Path(tempfile.mkdtemp(prefix=f".{source.id}-", dir=paths.datasets))
         module.unpack(archive, fresh)
         note = {"sha256": source.sha256, "url": source.url, "installed_at": now_text()}

@@ -104,15 +104,15 @@ def checked_workload(spec: RunSpec) -> Workload:
     return CATALOGUE[spec.workload]
 
 
-class Session(threading.Thread):
+class Session:
     """One run while it happens. Its state belongs to its thread; `cancel`, `kill` and `wait` are for others."""
 
     def __init__(self, runner: Runner, run_id: int, spec: RunSpec, listener: Listener) -> None:
-        # Not a daemon: a program that ends must not cut the storing of its run short.
-        super().__init__(name=f"run-{run_id}")
         self.run_id = run_id
         self.status: str = "running"
         self.trouble: AppError | None = None
+        # Not a daemon: a program that ends must not cut the storing of its run short.
+        self._thread = threading.Thread(target=self._main, name=f"run-{run_id}")
         self._runner = runner
         self._limits = runner.limits
         self._spec = spec
@@ -141,11 +141,14 @@ class Session(threading.Thread):
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the end of the run; returns whether it has ended."""
-        self.join(timeout_s)
-        return not self.is_alive()
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
 
-    def run(self) -> None:
-        """Do the run; called by `start`."""
+    def start(self) -> None:
+        """Begin; called once, by the runner."""
+        self._thread.start()
+
+    def _main(self) -> None:
         try:
             with Database(self._runner.paths.database) as database:
                 self._writer = RunWriter(database, self.run_id)

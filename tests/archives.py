@@ -1,0 +1,41 @@
+"""Small archives that look like the official one of CIFAR-10, and hostile ones."""
+
+import io
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+from workloads.datasets import cifar10
+
+SIZE_BYTES = 1_000
+FOLDER = "cifar-10-batches-bin"
+CONTENT = {name: bytes([number]) * SIZE_BYTES for number, name in enumerate(cifar10.FILES)}
+Change = Callable[[tarfile.TarFile], None]
+
+
+def make_archive(archive: Path, first: Change = lambda tar: None, last: Change = lambda tar: None) -> Path:
+    """Write the six files, with something hostile before the first or in place of the last."""
+    with tarfile.open(archive, "w:gz", format=tarfile.GNU_FORMAT) as tar:
+        first(tar)
+        for name in cifar10.FILES[:-1]:
+            tar.addfile(*member(f"{FOLDER}/{name}", CONTENT[name]))
+        last(tar)
+        if f"{FOLDER}/{cifar10.FILES[-1]}" not in tar.getnames():
+            tar.addfile(*member(f"{FOLDER}/{cifar10.FILES[-1]}", CONTENT[cifar10.FILES[-1]]))
+    return archive
+
+
+def member(
+    name: str, content: bytes = b"x", kind: bytes = tarfile.REGTYPE, link: str = ""
+) -> tuple[tarfile.TarInfo, io.BytesIO]:
+    info = tarfile.TarInfo(name)
+    info.size, info.type, info.linkname = len(content), kind, link
+    return info, io.BytesIO(content)
+
+
+def adding(name: str, content: bytes = b"x", kind: bytes = tarfile.REGTYPE, link: str = "") -> Change:
+    return lambda tar: tar.addfile(*member(name, content if kind == tarfile.REGTYPE else b"", kind, link))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}

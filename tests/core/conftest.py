@@ -1,0 +1,49 @@
+"""What tests of the core share: one stored run in a row, to be changed with dataclasses.replace."""
+
+import pytest
+
+from app.core.model import RunSummary
+
+
+@pytest.fixture(scope="session")
+def summary() -> RunSummary:
+    return RunSummary(
+        id=7,
+        started_at="2026-11-20T10:00:00Z",
+        finished_at="2026-11-20T10:11:03Z",
+        status="completed",
+        workload="cifar10_keras_cnn",
+        workload_version=1,
+        preset="standard",
+        seconds_per_epoch_s=66.3,
+        basis="later_epochs",
+        first_epoch_s=68.9,
+        minimum_s=66.1,
+        maximum_s=66.8,
+        spread_pct=0.4,
+        step_median_s=0.131,
+        epochs=10,
+        epochs_done=10,
+        steps=None,
+        steps_per_epoch=500,
+        samples_per_epoch=50_000,
+        batch_size=100,
+        precision="float32",
+        jit=False,
+        threads=None,
+        seed=0,
+        data_source="real",
+        engine="tensorflow",
+        engine_version="2.21.0",
+        device="cpu",
+        device_name=None,
+        cpu_name="Intel Core i7-1165G7",
+        physical_cores=4,
+        logical_cores=8,
+        memory_bytes=16_000_000_000,
+        os_name="Test OS 1",
+        virtual_machine=False,
+        app_version="0.1.0",
+        error_code=None,
+        error_message=None,
+    )

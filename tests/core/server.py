@@ -1,0 +1,75 @@
+"""A web server on this computer that answers as well or as badly as a test wants."""
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+CONTENT = hashlib.shake_256(b"epochmark").digest(1_000_000)
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+Answer = Callable[["Handler", int], None]  # the handler, and where the asked range starts
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Hands each request to the server's answer."""
+
+    server: "Server"
+
+    def do_GET(self) -> None:
+        asked = self.headers.get("Range")
+        self.server.ranges.append(asked)
+        self.server.answer(self, int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0)
+
+    def give(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in ({"Content_Length": str(len(body))} | headers).items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's own name
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    """Remembers which ranges were asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.content = CONTENT
+        self.ranges: list[str | None] = []
+        self.answer: Answer = resumable
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/file.tar.gz"
+
+
+def resumable(handler: Handler, start: int) -> None:
+    """Answer as a good server does."""
+    content = handler.server.content
+    if start:
+        handler.give(206, content[start:], Content_Range=f"bytes {start}-{len(content) - 1}/{len(content)}")
+    else:
+        handler.give(200, content)
+
+
+def broken_after(size_bytes: int) -> Answer:
+    """Promise everything, and end early."""
+    return lambda handler, start: handler.give(
+        200, handler.server.content[:size_bytes], Content_Length=str(len(handler.server.content))
+    )
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """Serve until the end of the block."""
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,114 @@
+"""Logs: everything to a file with a limit, warnings to the terminal, and never a reason not to work."""
+
+import io
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.core import logs
+from app.core.logs import LogCopier, set_up_logging
+
+
+@pytest.fixture
+def app_log() -> Iterator[logging.Logger]:
+    """The app's logger, put back as it was afterwards."""
+    root = logging.getLogger("app")
+    before, level = list(root.handlers), root.level
+    yield root
+    for handler in set(root.handlers) - set(before):
+        handler.close()
+    root.handlers, root.level = before, level
+
+
+def copied(content: bytes, path: Path) -> LogCopier:
+    copier = LogCopier(io.BytesIO(content), path)
+    copier.start()
+    copier.join(10)
+    assert not copier.is_alive()
+    return copier
+
+
+def test_warnings_reach_the_terminal_as_sentences_and_all_reaches_the_file(
+    tmp_path: Path, app_log: logging.Logger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_up_logging(tmp_path)
+    logging.getLogger("app.core.runs").info("quiet")
+    logging.getLogger("app.core.runs").warning("Look here.")
+    assert capsys.readouterr().err == "Look here.\n"
+    text = (tmp_path / "epochmark.log").read_text(encoding="utf-8")
+    assert "INFO app.core.runs: quiet\n" in text
+    assert "WARNING app.core.runs: Look here.\n" in text
+
+
+def test_setting_up_twice_writes_each_line_once(
+    tmp_path: Path, app_log: logging.Logger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_up_logging(tmp_path)
+    set_up_logging(tmp_path)
+    logging.getLogger("app").warning("Once.")
+    assert capsys.readouterr().err == "Once.\n"
+    assert (tmp_path / "epochmark.log").read_text(encoding="utf-8").count("Once.") == 1
+
+
+@pytest.mark.parametrize("place", ["missing", "file"])
+def test_a_log_that_cannot_be_written_is_silent(
+    tmp_path: Path, app_log: logging.Logger, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    set_up_logging(tmp_path / place)
+    logging.getLogger("app").warning("Work goes on.")
+    assert capsys.readouterr().err == "Work goes on.\n"
+
+
+def test_the_log_cannot_grow_for_ever(
+    tmp_path: Path, app_log: logging.Logger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "_FILE_LIMIT_BYTES", 10_000)
+    set_up_logging(tmp_path)
+    for _ in range(300):
+        logging.getLogger("app").info("x" * 100)
+    files = list(tmp_path.iterdir())
+    assert len(files) == 2
+    assert sum(file.stat().st_size for file in files) <= 20_000
+
+
+def test_a_workers_output_is_copied_as_it_is(tmp_path: Path) -> None:
+    content = b"first\nsecond \xff\xfe\nno newline"
+    copied(content, tmp_path / "worker.log")
+    assert (tmp_path / "worker.log").read_bytes() == content
+
+
+def test_a_flood_ends_at_the_limit_and_its_last_lines_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "WORKER_LOG_LIMIT_BYTES", 10_000)
+    lines = [f"line {number}" for number in range(10_000)]
+    copier = copied("\n".join(lines).encode(), tmp_path / "worker.log")
+    assert 10_000 <= (tmp_path / "worker.log").stat().st_size <= 10_100
+    assert copier.last_lines(3) == lines[-3:]
+
+
+def test_one_endless_line_is_cut_into_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "WORKER_LOG_LIMIT_BYTES", 100_000)
+    copier = copied(b"x" * 1_000_000, tmp_path / "worker.log")
+    assert (tmp_path / "worker.log").stat().st_size <= 200_000
+    assert [len(line) for line in copier.last_lines()] == [500] * 5
+
+
+def test_the_last_lines_leave_an_engines_chatter_and_empty_lines_out(tmp_path: Path) -> None:
+    content = b"cause\n\nI0000 00:00:1 cuda\nWARNING: All log messages before\n  \nbad \xff byte\n"
+    assert copied(content, tmp_path / "worker.log").last_lines() == ["cause", "bad \ufffd byte"]
+
+
+def test_a_log_file_that_cannot_be_made_does_not_stop_the_reading(tmp_path: Path) -> None:
+    assert copied(b"said\n", tmp_path / "missing" / "worker.log").last_lines() == ["said"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a device that is always full")
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_full_disk_does_not_stop_the_reading(tmp_path: Path) -> None:
+    (tmp_path / "worker.log").symlink_to("/dev/full")
+    assert copied(b"one\ntwo\n" * 1_000, tmp_path / "worker.log").last_lines(1) == ["two"]

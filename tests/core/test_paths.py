@@ -1,0 +1,81 @@
+"""Folders: where they are, and one sentence when they cannot be used."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import UsageError
+from app.core.paths import RESOURCES, Paths, default_paths, make_folder
+
+
+def test_epochmark_home_moves_everything_below_one_folder(tmp_path: Path) -> None:
+    found = default_paths({"EPOCHMARK_HOME": str(tmp_path / "here")})
+    found.create()
+    for path in (found.database, found.datasets, found.settings, found.downloads, found.logs, found.keras_home):
+        assert path.is_relative_to(tmp_path / "here")
+        assert path.parent.is_dir()
+
+
+def test_epochmark_home_may_be_relative_or_begin_with_a_tilde(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert default_paths({"EPOCHMARK_HOME": "here"}).data == tmp_path / "here" / "data"
+    assert default_paths({"EPOCHMARK_HOME": "~/here"}).data == Path.home() / "here" / "data"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows guesses the folders of other users")
+def test_a_home_of_nobody_is_refused() -> None:
+    with pytest.raises(UsageError, match="EPOCHMARK_HOME"):
+        default_paths({"EPOCHMARK_HOME": "~no-such-user-here/x"})
+
+
+@pytest.mark.parametrize("environment", [{}, {"EPOCHMARK_HOME": ""}])
+def test_without_it_the_folders_are_the_users_own_and_told_apart(environment: dict[str, str]) -> None:
+    found = default_paths(environment)
+    for folder in (found.data, found.config, found.cache):
+        assert folder.is_absolute()
+        assert "epochmark" in str(folder).lower()
+    assert found.data != found.cache
+
+
+def test_folders_can_be_made_twice(paths: Paths) -> None:
+    paths.create()
+    assert paths.logs.is_dir()
+
+
+def test_a_data_folder_that_is_a_file_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    with pytest.raises(UsageError, match="because a file is in its place") as refused:
+        default_paths({"EPOCHMARK_HOME": str(tmp_path)}).create()
+    assert str(tmp_path / "data") in refused.value.message
+    assert "EPOCHMARK_HOME" in (refused.value.advice or "")
+    assert (tmp_path / "data").read_text() == "a file"
+
+
+def test_a_home_that_is_a_file_is_one_sentence(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.write_text("a file")
+    with pytest.raises(UsageError, match="because a file is in its place"):
+        default_paths({"EPOCHMARK_HOME": str(home)}).create()
+
+
+def test_a_folder_that_cannot_be_made_is_named_with_its_reason(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be made") as refused:
+        make_folder(tmp_path / ("long" * 100))
+    assert "longlong" in refused.value.message
+    assert isinstance(refused.value.__cause__, OSError)
+    assert str(refused.value.__cause__.strerror) in refused.value.message
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.getuid() == 0, reason="root may write everywhere")
+def test_a_read_only_parent_is_one_sentence(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(UsageError, match="cannot be made"):
+        make_folder(tmp_path / "new")
+
+
+def test_the_resources_are_where_the_code_looks_for_them() -> None:
+    assert (RESOURCES / "reference" / "reference_hardware.csv").is_file()

@@ -1,0 +1,121 @@
+"""Settings: kept, and a file that cannot be read harms nothing and is not lost."""
+
+import logging
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.errors import AppError
+from app.core.settings import Settings, load_settings, save_settings
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "settings.json"
+
+
+def set_aside(folder: Path) -> list[bytes]:
+    return sorted(path.read_bytes() for path in folder.glob("settings.damaged-*.json"))
+
+
+def test_without_a_file_there_are_defaults_and_no_file_is_made(file: Path) -> None:
+    assert load_settings(file) == Settings()
+    assert not file.exists()
+
+
+def test_what_was_saved_is_loaded_and_can_be_read_by_people(file: Path) -> None:
+    chosen = Settings(preset="quick", data="synthetic", theme="dark")
+    save_settings(file, chosen)
+    assert load_settings(file) == chosen
+    assert '  "theme": "dark"' in file.read_text(encoding="utf-8").splitlines()[-2]
+
+
+def test_fields_of_a_newer_version_are_ignored_and_missing_ones_have_defaults(file: Path) -> None:
+    file.write_text('{"theme": "light", "hologram": {"on": true}}', encoding="utf-8")
+    assert load_settings(file) == Settings(theme="light")
+    assert file.exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"theme: dark",
+        b'{"theme": "dark"',
+        b"[]",
+        b"null",
+        b'{"theme": 5}',
+        b'{"theme": "pink"}',
+        b'{"preset": null}',
+        b'{"theme": "\xff"}',
+        b'{"theme": NaN}',
+        b"\x00\x01\x02",
+        b'{"a":' * 100_000,
+        b" " * (1 << 20) + b"{}",
+    ],
+    ids=range(13),
+)
+def test_a_damaged_file_is_set_aside_with_a_warning(
+    file: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    file.write_bytes(content)
+    assert load_settings(file) == Settings()
+    assert not file.exists()
+    assert set_aside(file.parent) == [content]
+    assert "settings.damaged-" in caplog.text
+
+
+@given(st.binary(max_size=200))
+def test_no_content_makes_loading_fail(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    file = tmp_path_factory.getbasetemp() / "fuzz" / "settings.json"
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(content)
+    assert isinstance(load_settings(file), Settings)
+
+
+def test_two_damaged_files_in_one_second_are_both_kept(file: Path) -> None:
+    for content in (b"first", b"second"):
+        file.write_bytes(content)
+        load_settings(file)
+    assert set_aside(file.parent) == [b"first", b"second"]
+
+
+def test_a_folder_in_place_of_the_file_gives_defaults_and_stays(
+    file: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file.mkdir()
+    with caplog.at_level(logging.WARNING):
+        assert load_settings(file) == Settings()
+    assert file.is_dir()
+    assert "cannot be read" in caplog.text
+
+
+def test_saving_over_a_folder_is_one_sentence_and_leaves_no_half_file(file: Path) -> None:
+    file.mkdir()
+    with pytest.raises(AppError, match="cannot be written"):
+        save_settings(file, Settings())
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_saving_below_a_file_or_into_nowhere_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for folder in ("file", "missing"):
+        with pytest.raises(AppError, match="cannot be written"):
+            save_settings(tmp_path / folder / "settings.json", Settings())
+
+
+def test_a_save_that_fails_halfway_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_settings(file, Settings(theme="dark"))
+
+    def full_disk(path: Path, content: bytes) -> int:
+        with path.open("wb") as half:
+            half.write(content[:5])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full_disk)
+    with pytest.raises(AppError, match="No space left"):
+        save_settings(file, Settings(theme="light"))
+    assert load_settings(file).theme == "dark"
+    assert list(file.parent.iterdir()) == [file]

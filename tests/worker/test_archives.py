@@ -1,0 +1,125 @@
+"""Unpacking CIFAR-10's archive: only the six files, each of the right kind and size, or a refusal."""
+
+import gzip
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.archives import CONTENT, FOLDER, SIZE_BYTES, Change, adding, contents, make_archive, member
+from workloads.datasets import cifar10
+from workloads.datasets.source import HostileArchiveError
+
+
+@pytest.fixture(autouse=True)
+def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
+
+
+@pytest.fixture
+def unpacked(tmp_path: Path) -> Path:
+    folder = tmp_path / "unpacked"
+    folder.mkdir()
+    return folder
+
+
+def test_members_that_are_not_wanted_are_never_written(tmp_path: Path, unpacked: Path) -> None:
+    absolute = tmp_path / "absolute" / "escaped"
+    absolute.parent.mkdir()
+
+    def extras(tar: tarfile.TarFile) -> None:
+        for name in (
+            "../escaped",
+            str(absolute),
+            f"{FOLDER}/../escaped",
+            f"{FOLDER}/readme.html",
+            "test_batch.bin",
+        ):
+            adding(name)(tar)
+        adding("link", kind=tarfile.SYMTYPE, link="/etc")(tar)
+        adding(FOLDER, kind=tarfile.DIRTYPE)(tar)
+
+    cifar10.unpack(make_archive(tmp_path / "extras.tar.gz", first=extras), unpacked)
+    assert contents(unpacked) == CONTENT
+    assert not list(tmp_path.glob("**/escaped"))
+
+
+LAST = f"{FOLDER}/test_batch.bin"
+HOSTILE = {
+    "symlink": (adding(LAST, kind=tarfile.SYMTYPE, link="/etc/passwd"), "no regular file"),
+    "hardlink": (adding(LAST, kind=tarfile.LNKTYPE, link=f"{FOLDER}/data_batch_1.bin"), "no regular file"),
+    "character device": (adding(LAST, kind=tarfile.CHRTYPE), "no regular file"),
+    "block device": (adding(LAST, kind=tarfile.BLKTYPE), "no regular file"),
+    "pipe": (adding(LAST, kind=tarfile.FIFOTYPE), "no regular file"),
+    "folder": (adding(LAST, kind=tarfile.DIRTYPE), "no regular file"),
+    "short": (adding(LAST, b"x" * (SIZE_BYTES - 1)), "999 bytes instead of 1000"),
+    "long": (adding(LAST, b"x" * (SIZE_BYTES + 1)), "1001 bytes instead of 1000"),
+    "twice": (adding(f"{FOLDER}/data_batch_1.bin", b"x" * SIZE_BYTES), "more than once"),
+    "huge extra": (adding("extra", b"x" * (2 * SIZE_BYTES + 1)), "more than CIFAR-10 does"),
+    "crowd": (lambda tar: [adding(f"extra{number}")(tar) for number in range(101)] and None, "more than CIFAR-10"),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_archive_is_refused(tmp_path: Path, unpacked: Path, change: Change, reason: str) -> None:
+    archive = make_archive(tmp_path / "hostile.tar.gz", last=change)
+    with pytest.raises(HostileArchiveError, match=reason):
+        cifar10.unpack(archive, unpacked)
+    assert not any(path.is_symlink() or not path.is_file() for path in unpacked.iterdir())
+    assert not (unpacked / "test_batch.bin").exists()
+
+
+def test_a_missing_member_is_named(tmp_path: Path, unpacked: Path) -> None:
+    with tarfile.open(tmp_path / "few.tar.gz", "w:gz") as tar:
+        tar.addfile(*member(f"{FOLDER}/data_batch_1.bin", CONTENT["data_batch_1.bin"]))
+    with pytest.raises(HostileArchiveError, match=r"data_batch_2\.bin.* is missing"):
+        cifar10.unpack(tmp_path / "few.tar.gz", unpacked)
+
+
+def test_a_bomb_is_refused_by_its_declared_size_before_it_is_unpacked(tmp_path: Path, unpacked: Path) -> None:
+    info = tarfile.TarInfo(f"{FOLDER}/data_batch_1.bin")
+    info.size = 1 << 40
+    with gzip.open(tmp_path / "bomb.tar.gz", "wb", compresslevel=1) as file:
+        file.write(info.tobuf(tarfile.GNU_FORMAT))
+        for _ in range(50):
+            file.write(bytes(1 << 20))
+    with pytest.raises(HostileArchiveError, match="more than CIFAR-10 does"):
+        cifar10.unpack(tmp_path / "bomb.tar.gz", unpacked)
+    assert list(unpacked.iterdir()) == []
+
+
+def test_an_archive_cut_anywhere_is_refused_or_complete(tmp_path: Path, unpacked: Path) -> None:
+    whole = make_archive(tmp_path / "whole.tar.gz").read_bytes()
+    cut = tmp_path / "cut.tar.gz"
+    for end in [*range(40), *range(40, len(whole) - 1, 7)]:
+        cut.write_bytes(whole[:end])
+        folder = unpacked / str(end)
+        folder.mkdir()
+        try:
+            cifar10.unpack(cut, folder)
+        except HostileArchiveError:
+            continue
+        assert contents(folder) == CONTENT
+
+
+@given(st.binary(max_size=600), st.booleans(), st.sampled_from([b"", b"\x1f\x8b", b"\x1f\x8b\x08"]))
+def test_no_content_makes_unpacking_fail_otherwise(
+    tmp_path_factory: pytest.TempPathFactory, noise: bytes, packed: bool, magic: bytes
+) -> None:
+    archive = tmp_path_factory.getbasetemp() / f"noise{os.getpid()}.tar.gz"
+    archive.write_bytes(gzip.compress(noise, 1) if packed else magic + noise)
+    with pytest.raises(HostileArchiveError):
+        cifar10.unpack(archive, archive.parent)
+
+
+def test_a_damaged_header_inside_a_sound_gzip_is_refused(tmp_path: Path, unpacked: Path) -> None:
+    raw = bytearray(gzip.decompress(make_archive(tmp_path / "whole.tar.gz").read_bytes()))
+    for place in (0, 100, 124, 148, 156, 300):
+        damaged = bytes(raw[:place]) + b"\xff\xfe" + bytes(raw[place + 2 :])
+        (tmp_path / "damaged.tar.gz").write_bytes(gzip.compress(damaged, 1))
+        with pytest.raises(HostileArchiveError):
+            cifar10.unpack(tmp_path / "damaged.tar.gz", unpacked)
+    assert list(unpacked.iterdir()) == []
