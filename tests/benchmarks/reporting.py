@@ -1,0 +1,96 @@
+"""What reporting costs a step: a finer comparison, for machines too noisy to compare whole runs.
+
+    python -m tests.benchmarks.reporting [EPOCHS]
+
+One real run (runner, database, monitor, worker) in which blocks of five steps are reported as always and blocks of
+five steps are not reported at all, by turns A B B A. Neighbouring blocks meet the same disturbances.
+"""
+
+import math
+import statistics
+import sys
+import tempfile
+import time
+from typing import Any
+
+from app.core.engines import WorkerCommand, worker_command
+from app.core.hardware import detect_machine
+from app.core.paths import Paths, default_paths
+from app.core.runner import Runner
+from tests.conftest import ROOT
+from workloads import CATALOGUE, events
+from workloads.reporter import Reporter
+from workloads.spec import RunSpec
+
+BLOCK_STEPS = 5
+WARMUP_STEPS = 20
+
+
+def main(epochs: int = 2) -> None:
+    """Print the ratio of reported to unreported blocks."""
+    blocks: dict[str, list[float]] = {"reported_s": [], "bare_s": []}
+
+    def listen(event: events.Event) -> None:
+        if isinstance(event, events.Metric) and event.key in blocks and event.value is not None:
+            blocks[event.key].append(event.value)
+        if isinstance(event, events.Error):
+            print(event.message, event.traceback)
+
+    spec = CATALOGUE["cifar10_keras_cnn"].default_spec(epochs=epochs, data="synthetic", device="cpu")
+    with tempfile.TemporaryDirectory() as home:
+        paths = default_paths({"EPOCHMARK_HOME": home})
+        paths.create()
+        Runner(paths, detect_machine(), command=_command).start(spec, listen).wait()
+    ratios = [ours / bare for ours, bare in zip(*blocks.values(), strict=True)]
+    error = 1.253 * statistics.stdev(ratios) / len(ratios) ** 0.5  # of a median, for normal noise
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    print(f"{len(ratios)} pairs of {BLOCK_STEPS} steps: median ratio {middle:.4f} ± {error:.4f} (standard error)")
+    print(
+        f"quartiles {low:.4f} to {high:.4f}; a bare step takes {statistics.median(blocks['bare_s']) / BLOCK_STEPS:.4f} s"
+    )
+
+
+def _command(spec: RunSpec, paths: Paths) -> WorkerCommand:
+    code = "from tests.benchmarks.reporting import be_worker; be_worker()"
+    environment = worker_command(spec, paths).environment | {"PYTHONPATH": str(ROOT)}
+    return WorkerCommand((sys.executable, "-P", "-c", code), environment)
+
+
+def be_worker() -> None:
+    """Be a worker whose callback reports every other block of steps."""
+    from workloads import training
+    from workloads.__main__ import start
+
+    usual = training._callback
+
+    def alternating(reporter: Reporter, budget_s: float = math.inf) -> Any:
+        return _alternating(usual(reporter, budget_s), reporter)
+
+    training._callback = alternating
+    training._check_count = lambda *_: None  # half of the steps are not reported, on purpose
+    training._evaluate = lambda *_: None
+    start()
+
+
+def _alternating(stopwatch: Any, reporter: Reporter) -> Any:
+    report = stopwatch.on_train_batch_end
+    block = {"start_s": 0.0}
+
+    def on_train_batch_end(batch: int, logs: Any = None) -> None:
+        number, position = divmod(batch, BLOCK_STEPS)
+        reported = number % 4 in (0, 3)
+        if reported:
+            report(batch, logs)
+        now_s = time.perf_counter()
+        if position == BLOCK_STEPS - 1:
+            if batch >= WARMUP_STEPS:
+                key = "reported_s" if reported else "bare_s"
+                reporter.send(events.Metric(key=key, value=now_s - block["start_s"]))
+            block["start_s"] = time.perf_counter()
+
+    stopwatch.on_train_batch_end = on_train_batch_end
+    return stopwatch
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
