@@ -45,9 +45,8 @@ def main(epochs: int = 2) -> None:
     error = 1.253 * statistics.stdev(ratios) / len(ratios) ** 0.5  # of a median, for normal noise
     low, middle, high = statistics.quantiles(ratios, n=4)
     print(f"{len(ratios)} pairs of {BLOCK_STEPS} steps: median ratio {middle:.4f} ± {error:.4f} (standard error)")
-    print(
-        f"quartiles {low:.4f} to {high:.4f}; a bare step takes {statistics.median(blocks['bare_s']) / BLOCK_STEPS:.4f} s"
-    )
+    step_s = statistics.median(blocks["bare_s"]) / BLOCK_STEPS
+    print(f"quartiles {low:.4f} to {high:.4f}; a bare step takes {step_s:.4f} s")
 
 
 def _command(spec: RunSpec, paths: Paths) -> WorkerCommand:
