@@ -38,4 +38,5 @@ def adding(name: str, content: bytes = b"x", kind: bytes = tarfile.REGTYPE, link
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    """Return the files of a data set's folder; the checksum that is noted with them is compared elsewhere."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "contents.sha256"}

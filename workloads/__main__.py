@@ -3,8 +3,10 @@
 Later lines on stdin are requests ("cancel"); a closed stdin means that the parent is gone, and ends the worker.
 """
 
+import ctypes
 import faulthandler
 import os
+import signal
 import sys
 import threading
 import time
@@ -25,6 +27,7 @@ EXIT_ORPHANED = 3
 def main() -> int:
     """Run one job; returns 0 when it was completed, 1 otherwise."""
     faulthandler.enable()
+    _die_with_parent()
     emitter = Emitter(_take_stdout())
     reporter = Reporter(emitter)
     requests = _lines(0)
@@ -83,6 +86,12 @@ def _unexpected(error: Exception) -> events.Error:
 def _code(code: str) -> events.ErrorCode:
     known: dict[str, events.ErrorCode] = {name: name for name in events.ErrorCode.__args__}  # type: ignore[attr-defined]
     return known.get(code, "internal")
+
+
+def _die_with_parent() -> None:
+    """Have Linux end this process with its parent, even while it is stopped; elsewhere a closed stdin must do."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, from linux/prctl.h
 
 
 def _take_stdout() -> BinaryIO:

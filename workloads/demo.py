@@ -27,7 +27,6 @@ class Demo(Workload):
     batch_size = 100
     samples_per_epoch = 1_000
     validation_samples = 100
-    needs_engine = False
     parameters = (
         Parameter("outcome", "choice", "ok", "How the run ends", choices=_OUTCOMES),
         Parameter("step_s", "float", 0.01, "How long a step lasts", unit="s", minimum=0, maximum=60),

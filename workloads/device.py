@@ -31,7 +31,7 @@ def prepare(spec: RunSpec, reporter: Reporter) -> None:
             keras_version=str(keras.__version__),
             device=device,
             device_name=device_name,
-            precision=spec.precision,
+            precision=str(keras.mixed_precision.dtype_policy().name),
             jit=spec.jit,
             tf32=bool(tf.config.experimental.tensor_float_32_execution_enabled()) if device != "cpu" else None,
             onednn=os.environ.get("TF_ENABLE_ONEDNN_OPTS", "1") != "0" if device == "cpu" else None,

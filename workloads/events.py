@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 PROTOCOL = 1
-LINE_LIMIT_BYTES = 1 << 20
+LINE_LIMIT_BYTES = 1 << 16
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 Duration = Annotated[float, msgspec.Meta(ge=0)]
 Text = Annotated[str, msgspec.Meta(max_length=20_000)]
 
@@ -75,7 +75,7 @@ class Dataset(Event, frozen=True, kw_only=True, tag="dataset"):
 
     name: Text
     source: Literal["real", "synthetic"]
-    checksum: Text | None = None  # of the real archive, or of the synthetic recipe's result
+    checksum: Text | None = None  # SHA-256 of the bytes that the arrays were made from
     samples: Count
     validation_samples: Count = 0
     shape: tuple[Count, ...] = ()
@@ -94,6 +94,7 @@ class Phase(Event, frozen=True, kw_only=True, tag="phase"):
     name: PhaseName
     epochs: Count | None = None
     total_steps: Count | None = None  # training steps in the whole phase
+    budget_s: Duration | None = None  # the phase is cut short after this long
 
 
 class Steps(Event, frozen=True, kw_only=True, tag="steps"):

@@ -58,11 +58,17 @@ class Reporter:
         self._first_index = 0
         self._sent_s = 0.0
 
-    def phase(self, name: events.PhaseName, epochs: int | None = None, total_steps: int | None = None) -> None:
-        """Say that a phase begins."""
+    def phase(
+        self,
+        name: events.PhaseName,
+        epochs: int | None = None,
+        total_steps: int | None = None,
+        budget_s: float | None = None,
+    ) -> None:
+        """Say that a phase begins, and after how long it is cut short, if it is."""
         self.check_cancel()
         self._phase = name
-        self.send(events.Phase(name=name, epochs=epochs, total_steps=total_steps))
+        self.send(events.Phase(name=name, epochs=epochs, total_steps=total_steps, budget_s=budget_s))
 
     def check_cancel(self) -> None:
         """Raise Cancelled if the parent asked to stop."""
@@ -113,7 +119,9 @@ class Reporter:
         if self._phase != "measure":
             return
         if not self.whole_epochs:
+            rest_s = end_s - self._train_end_s - (self._validation_s or 0.0)
             self.send(events.Metric(key="validation_s", value=self._validation_s))
+            self.send(events.Metric(key="epoch_rest_s", value=max(0.0, rest_s)))
             self.send(events.Metric(key="loss", value=loss))
             self.send(events.Metric(key="accuracy", value=accuracy))
             return

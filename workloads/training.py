@@ -15,6 +15,8 @@ from workloads.workload import Workload, WorkloadError
 
 # Quick: enough steps to get past tracing, kernel selection and the first allocations …
 WARMUP_STEPS = 20
+WARMUP_BUDGET_S = 15.0
+WARMUP_STEPS_AT_LEAST = 2
 # … then steps until one of the two is reached, so that any machine answers in about a minute.
 QUICK_STEPS = 250
 QUICK_BUDGET_S = 40.0
@@ -40,7 +42,9 @@ def run(
         load: Returns the arrays, real ones from the folder that it is given, synthetic ones for None.
     """
     spec = job.spec
-    folder = _real_folder(workload, job)  # before the engine: missing data must not take ten seconds to say
+    folder = _real_folder(
+        workload, job, reporter
+    )  # before the engine: missing data must not take ten seconds to say
     reporter.phase("import")
     device.prepare(spec, reporter)
     reporter.phase("data")
@@ -73,12 +77,17 @@ def run(
     reporter.phase("finish")
 
 
-def _real_folder(workload: Workload, job: Job) -> Path | None:
+def _real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | None:
     """Return where the real data is, or None for the synthetic twin."""
     name = str(workload.dataset)
     folder = Path(job.datasets_folder) / name
     if job.spec.data != "synthetic" and DATASETS[name].is_installed(folder):
         return folder
+    if job.spec.data == "auto" and folder.exists():
+        text = (
+            f"The installed {name} data is incomplete: the synthetic twin is used. `data fetch {name}` mends it."
+        )
+        reporter.send(events.Warn(code="data_incomplete", message=text))
     if job.spec.data == "real":
         raise WorkloadError(
             "data_missing",
@@ -110,11 +119,12 @@ def _measure_quick(workload: Workload, spec: RunSpec, model: Any, arrays: Arrays
     whole = workload.steps_per_epoch(spec)
     reporter.whole_epochs = False
     warmup = min(WARMUP_STEPS, whole)
-    reporter.phase("warmup", epochs=1, total_steps=warmup)
-    _fit(workload, spec, model, arrays, _callback(reporter), epochs=1, steps=warmup)
+    reporter.phase("warmup", epochs=1, total_steps=warmup, budget_s=WARMUP_BUDGET_S)
+    callback = _callback(reporter, WARMUP_BUDGET_S, WARMUP_STEPS_AT_LEAST)
+    _fit(workload, spec, model, arrays, callback, epochs=1, steps=warmup)
     steps = min(QUICK_STEPS, whole)
-    reporter.phase("measure", epochs=1, total_steps=steps)
-    callback = _callback(reporter, budget_s=QUICK_BUDGET_S)
+    reporter.phase("measure", epochs=1, total_steps=steps, budget_s=QUICK_BUDGET_S)
+    callback = _callback(reporter, QUICK_BUDGET_S, QUICK_STEPS_AT_LEAST)
     _fit(workload, spec, model, arrays, callback, epochs=1, steps=steps)
 
 
@@ -175,12 +185,13 @@ def _evaluate(spec: RunSpec, model: Any, arrays: Arrays, reporter: Reporter) -> 
         reporter.send(events.Metric(key=key, value=float(value)))
 
 
-def _callback(reporter: Reporter, budget_s: float = math.inf) -> Any:
+def _callback(reporter: Reporter, budget_s: float = math.inf, steps_at_least: int = 0) -> Any:
     """Return the Keras callback that hands fit's progress to the reporter.
 
     Args:
         reporter: Gets every call.
-        budget_s: Seconds after which an epoch is cut short, once it has QUICK_STEPS_AT_LEAST steps.
+        budget_s: Seconds after which an epoch is cut short.
+        steps_at_least: Steps that it gets even so.
     """
     from keras.callbacks import Callback
 
@@ -196,7 +207,7 @@ def _callback(reporter: Reporter, budget_s: float = math.inf) -> Any:
                     f"The loss became {loss} at step {batch + 1}: what ran was no training any more.",
                 )
             elapsed_s = reporter.step_end(loss)
-            if elapsed_s > budget_s and batch + 1 >= QUICK_STEPS_AT_LEAST:
+            if elapsed_s > budget_s and batch + 1 >= steps_at_least:
                 self.model.stop_training = True
 
         def on_test_begin(self, logs: Any = None) -> None:

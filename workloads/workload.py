@@ -105,7 +105,6 @@ class Workload:
         summary: What it is, in at most two lines.
         source: Where the network is published.
         samples_per_epoch, validation_samples: Examples trained and validated in one epoch.
-        needs_engine: Whether `run` imports an engine.
     """
 
     id: ClassVar[str]
@@ -120,7 +119,6 @@ class Workload:
     samples_per_epoch: ClassVar[int]
     validation_samples: ClassVar[int] = 0
     parameters_count: ClassVar[int | None] = None
-    needs_engine: ClassVar[bool] = True
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     def default_spec(self, preset: Preset = "standard", **changes: Any) -> RunSpec:

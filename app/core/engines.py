@@ -15,7 +15,7 @@ _PASSED_ON = frozenset(
     """
     PATH HOME USER USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC
     PATHEXT NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE TEMP TMP TMPDIR TZ
-    LD_LIBRARY_PATH DYLD_LIBRARY_PATH CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER CUDA_HOME CUDA_PATH
+    LD_LIBRARY_PATH DYLD_LIBRARY_PATH CUDA_VISIBLE_DEVICES CUDA_HOME CUDA_PATH
     NVIDIA_VISIBLE_DEVICES NVIDIA_DRIVER_CAPABILITIES
     """.split()  # noqa: SIM905 - one word each reads better in lines
 )
@@ -40,6 +40,7 @@ def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] =
         "KERAS_HOME": str(paths.keras_home),
         "TF_CPP_MIN_LOG_LEVEL": "1",
         "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as NVML counts, so that gpu:1 is the same card everywhere
     }
     if spec.device == "cpu":
         clean["CUDA_VISIBLE_DEVICES"] = "-1"

@@ -23,6 +23,8 @@ class Progress:
         self._spec = spec
         self._recent_s: deque[float] = deque(maxlen=_RECENT_STEPS)
         self._validation_s = 0.0
+        self._begin_s = self._now_s = 0.0
+        self._budget_s: float | None = None
         self.phase: events.PhaseName | None = None
         self.epoch = 0
         self.epochs = spec.epochs
@@ -36,11 +38,13 @@ class Progress:
             case events.Phase():
                 self.phase = event.name
                 self.step = 0
+                self._begin_s, self._now_s, self._budget_s = event.t_s, event.t_s, event.budget_s
                 if event.total_steps and event.epochs:
                     self.epochs = event.epochs
                     self.steps_per_epoch = event.total_steps // event.epochs
             case events.Steps():
                 self.epoch = event.epoch
+                self._now_s = event.t_s
                 self.step = event.first_index + len(event.durations_s)
                 self.loss = event.loss
                 # The first step of a run traces and compiles: it says nothing about the rest.
@@ -68,4 +72,7 @@ class Progress:
         if self.phase != "measure" or not self.steps_per_epoch or self.step_s is None:
             return None
         steps_left = (self.epochs - self.epoch) * self.steps_per_epoch - self.step
-        return max(0.0, steps_left * self.step_s + (self.epochs - self.epoch) * self._validation_s)
+        left_s = steps_left * self.step_s
+        if self._budget_s is not None:
+            left_s = min(left_s, self._budget_s - (self._now_s - self._begin_s))
+        return max(0.0, left_s + (self.epochs - self.epoch) * self._validation_s)

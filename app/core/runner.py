@@ -2,10 +2,12 @@
 
 import logging
 import queue
+import tempfile
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 
@@ -16,7 +18,8 @@ from app.core.errors import AppError, UsageError
 from app.core.model import Machine, Telemetry
 from app.core.monitor import Monitor
 from app.core.paths import Paths
-from app.core.runs import RunWriter, begin_run, load_run, recover_runs
+from app.core.runs import RunWriter, begin_run, list_runs, recover_runs
+from app.core.stats import EpochStatistics
 from app.core.worker import Damaged, Gone, Message, Worker, explain_exit
 from workloads import CATALOGUE, events
 from workloads.spec import Job, RunSpec, spec_as_dict
@@ -24,6 +27,11 @@ from workloads.workload import Workload, WorkloadError
 
 _log = logging.getLogger(__name__)
 Listener = Callable[[events.Event], None]
+# Enough to never hold a worker up, and small enough that one gone wild cannot fill the memory.
+QUEUE_LIMIT = 2_000
+TICK_S = 0.1
+WRITE_PATIENCE_S = 0.2
+DAMAGED_TOLD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +46,9 @@ class Limits:
         hung_s, hung_steps: The same after the first step: whichever is longer, seconds or typical steps.
         cancel_s: From asking a worker to stop until it is terminated.
         terminate_s: From terminating a worker until it is killed.
-        exit_s: From a worker's last word until its process, or what it left behind, is killed.
+        exit_s: From a worker's last word until its process, or what it left behind, is killed; and from killing
+            it until it is given up (a process inside a driver that hangs cannot be killed).
+        store_s: How long the end of a run waits for a database that is locked or a disk that is full.
     """
 
     silence_s: float = 120.0
@@ -48,6 +58,7 @@ class Limits:
     cancel_s: float = 5.0
     terminate_s: float = 3.0
     exit_s: float = 5.0
+    store_s: float = 60.0
 
 
 class Runner:
@@ -117,7 +128,8 @@ class Session:
         self._limits = runner.limits
         self._spec = spec
         self._listener = listener
-        self._messages: queue.Queue[Message] = queue.Queue(maxsize=10_000)
+        self._messages: queue.Queue[Message] = queue.Queue(maxsize=QUEUE_LIMIT)
+        self._worker: Worker | None = None
         self._cancel = threading.Event()
         self._kill = threading.Event()
         self._start_s = time.monotonic()
@@ -126,18 +138,24 @@ class Session:
         self._end: events.End | None = None
         self._cancelled_s: float | None = None
         self._terminated = False
-        self._heard_s = self._start_s
+        # Counted in empty waits, not by the clock: time in which this process slept or a view was slow is no
+        # silence of the worker's.
+        self._silent_s = 0.0
         self._silence_told = False
+        self._damaged = 0
         self._step_s: float | None = None
+        self._store_told = False
 
     def cancel(self) -> None:
         """Ask the run to stop; it ends within cancel_s + terminate_s, however deaf the worker is."""
         self._cancel.set()
 
     def kill(self) -> None:
-        """End the run now."""
+        """End the run now, even if its thread is stuck in a listener."""
         self._cancel.set()
         self._kill.set()
+        if self._worker is not None:
+            self._worker.end(force=True)
 
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the end of the run; returns whether it has ended."""
@@ -150,19 +168,22 @@ class Session:
 
     def _main(self) -> None:
         try:
-            with Database(self._runner.paths.database) as database:
+            # Impatient: while the database is busy, events wait here and the run goes on.
+            with Database(self._runner.paths.database, busy_timeout_s=WRITE_PATIENCE_S) as database:
                 self._writer = RunWriter(database, self.run_id)
-                self._run(database)
+                try:
+                    self._run(database)
+                except Exception:  # noqa: BLE001 - see below
+                    # The session's last resort: the run must end, and the log must say why.
+                    _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
+                    message = "An error of Epochmark itself ended the run; the log says more."
+                    self.trouble = AppError(message)
+                    self._error = events.Error(code="internal", message=message)
+                    self._finish(database)
         except AppError as error:
             self.trouble = error
             self.status = "failed"
             self._tell(events.Error(code="internal", message=str(error)))
-            self._tell(events.End(status="failed"))
-        except Exception:  # noqa: BLE001 - see below
-            # The session's last resort: the run must end, and the log must say why.
-            _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
-            self.trouble = AppError("An error of Epochmark itself ended the run; the log says more.")
-            self.status = "failed"
             self._tell(events.End(status="failed"))
 
     def _run(self, database: Database) -> None:
@@ -173,7 +194,7 @@ class Session:
             job = Job(spec=self._spec, datasets_folder=str(self._runner.paths.datasets))
             command = self._runner.command(self._spec, self._runner.paths)
             log = self._runner.paths.logs / f"run-{self.run_id}.log"
-            worker = Worker(command, job, log, self._messages)
+            worker = self._worker = Worker(command, job, log, self._messages)
             with Monitor(self._sample):
                 self._listen(worker)
             code = worker.wait(self._limits.exit_s)
@@ -189,29 +210,36 @@ class Session:
         """Handle messages until the worker's stream ends."""
         while True:
             try:
-                message = self._messages.get(timeout=0.1)
+                message = self._messages.get(timeout=TICK_S)
             except queue.Empty:
                 message = None
+                self._silent_s += TICK_S
                 if self._is_over(worker):
                     return
             match message:
                 case Gone():
                     return
                 case Damaged():
-                    text = f"The worker sent something that is no event ({message.reason}); it was left out."
-                    self._handle(events.Warn(code="damaged_event", message=text))
+                    self._count_damaged(message)
                 case events.Event():
                     self._hear(message)
             self._press(worker)
 
     def _is_over(self, worker: Worker) -> bool:
         """Say whether the worker is done although its stream is open: a child of its own may hold it."""
-        silent_s = time.monotonic() - self._heard_s
-        return silent_s > self._limits.exit_s and (self._end is not None or worker.wait(0) is not None)
+        done = self._end is not None or self._kill.is_set() or worker.wait(0) is not None
+        return done and self._silent_s > self._limits.exit_s
+
+    def _count_damaged(self, message: Damaged) -> None:
+        """Tell of the first damaged lines; a worker gone wild must not fill the database with them."""
+        self._damaged += 1
+        if self._damaged <= DAMAGED_TOLD:
+            text = f"The worker sent something that is no event ({message.reason}); it was left out."
+            self._handle(events.Warn(code="damaged_event", message=text))
 
     def _hear(self, event: events.Event) -> None:
         if not isinstance(event, events.Sample):
-            self._heard_s = time.monotonic()
+            self._silent_s = 0.0
             self._silence_told = False
         match event:
             case events.Hello():
@@ -246,13 +274,13 @@ class Session:
             elif now_s - self._cancelled_s > self._limits.cancel_s and not self._terminated:
                 self._terminated = True
                 worker.end(force=False)
-        elif now_s - self._heard_s > self._patience_s():
-            message = f"The worker said nothing for {now_s - self._heard_s:.0f} s and was ended."
+        elif self._silent_s > self._patience_s():
+            message = f"The worker said nothing for {self._silent_s:.0f} s and was ended."
             self._error = events.Error(code="hung", message=message)
             self._kill.set()
-        elif now_s - self._heard_s > self._limits.silence_s and not self._silence_told:
+        elif self._silent_s > self._limits.silence_s and not self._silence_told:
             self._silence_told = True
-            text = f"The worker has said nothing for {now_s - self._heard_s:.0f} s; it may be compiling, or hang."
+            text = f"The worker has said nothing for {self._silent_s:.0f} s; it may be compiling, or hang."
             self._handle(events.Warn(code="silent_worker", message=text))
 
     def _patience_s(self) -> float:
@@ -271,7 +299,10 @@ class Session:
     def _note_unused_gpu(self, event: events.Environment) -> None:
         gpus = self._runner.machine.gpus
         if gpus and event.device == "cpu" and self._spec.device == "auto" and event.engine != "none":
-            text = f"TensorFlow cannot use the {gpus[0].name} of this computer; the run uses the processor."
+            text = (
+                f"TensorFlow cannot use the {gpus[0].name} of this computer; the run uses the processor. "
+                "On Linux, `python3 start.py --repair` installs what fits the graphics card."
+            )
             self._handle(events.Warn(code="gpu_not_used", message=text))
 
     def _sample(self, now_s: float, telemetry: Telemetry) -> None:
@@ -289,25 +320,56 @@ class Session:
             self.status = self._end.status
         else:
             self.status = "cancelled"
+        if self._damaged > DAMAGED_TOLD:
+            text = f"{self._damaged} lines from the worker were no events; the first ones are told above."
+            self._handle(events.Warn(code="damaged_event", message=text))
         if self._error is not None:
             self._handle(self._error)
         try:
-            statistics = self._writer.finish(self.status, self._error)
+            statistics = self._store_end()
         except DatabaseError as error:
-            self.trouble = error
+            self.trouble = AppError(error.message, self._rescue())
+            self.status = "failed"
+            self._tell(events.Error(code="internal", message=str(self.trouble)))
         else:
-            comparison = None
             if statistics is not None:
-                comparison = position(load_run(database, self.run_id).summary)
+                summary = next(list_runs(database, ids=[self.run_id]))
                 self._tell(
                     events.Result(
                         seconds_per_epoch_s=statistics.median_s,
                         basis=statistics.basis,
                         spread_pct=statistics.spread_pct,
-                        comparison=comparison,
+                        comparison=position(summary),
                     )
                 )
         self._tell(events.End(status=_end_status(self.status)))
+
+    def _store_end(self) -> EpochStatistics | None:
+        """Store how the run ended; waits for a locked database or a full disk, unless the user has no patience."""
+        deadline_s = time.monotonic() + self._limits.store_s
+        while True:
+            try:
+                return self._writer.finish(self.status, self._error)
+            except DatabaseError as error:
+                if time.monotonic() > deadline_s or self._kill.is_set():
+                    raise
+                if not self._store_told:
+                    self._store_told = True
+                    text = f"{error} Trying for {self._limits.store_s:.0f} s; what was measured is still here."
+                    self._tell(events.Warn(code="not_stored", message=text))
+                self._kill.wait(1)
+
+    def _rescue(self) -> str:
+        """Write what the database refuses to a file of its own, wherever there is room; returns where it is."""
+        text = b"".join(map(events.encode, self._writer.unsaved()))
+        for folder in (self._runner.paths.data, Path(tempfile.gettempdir())):
+            path = folder / f"run-{self.run_id}.unsaved.jsonl"
+            try:
+                path.write_bytes(text)
+            except OSError:
+                continue
+            return f"What could not be stored is in {path}."
+        return "There was no room for it elsewhere either."
 
     def _handle(self, event: events.Event) -> None:
         """Store an event, then tell the listener."""

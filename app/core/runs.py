@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import logging
 import sqlite3
 import statistics
 import time
@@ -22,6 +23,7 @@ from workloads.spec import RunSpec, spec_as_dict
 from workloads.workload import Workload
 
 FLUSH_INTERVAL_S = 1.0
+_log = logging.getLogger(__name__)
 _MACHINE_FIELDS = (
     "cpu_name",
     "physical_cores",
@@ -78,31 +80,34 @@ class RunWriter:
     def __init__(self, database: Database, run_id: int) -> None:
         self._database = database
         self._run_id = run_id
-        self._pending: list[tuple[str, Sequence[Any]]] = []
+        self._pending: list[tuple[events.Event, str, Sequence[Any]]] = []
         self._flushed_s = time.monotonic()
         self.trouble: DatabaseError | None = None
 
     def add(self, event: events.Event) -> None:
         """Take an event; epochs and everything else but steps and samples are committed at once."""
-        self._pending.extend(self._statements(event))
-        waits = isinstance(event, events.Steps | events.Sample)
+        self._pending.extend((event, sql, values) for sql, values in self._statements(event))
+        # After a failure nothing is urgent: each attempt may have to wait for the disk.
+        waits = isinstance(event, events.Steps | events.Sample) or self.trouble is not None
         if not waits or time.monotonic() - self._flushed_s >= FLUSH_INTERVAL_S:
             self.flush()
 
     def flush(self) -> None:
         """Write what is pending; a failure is kept in `trouble` and loses nothing."""
-        self._flushed_s = time.monotonic()
-        if not self._pending:
-            return
         try:
-            with self._database.transaction() as connection:
-                for sql, values in self._pending:
-                    connection.execute(sql, values)
+            self._write(self._pending)
         except DatabaseError as error:
             self.trouble = error
+            if isinstance(error.__cause__, sqlite3.IntegrityError):
+                self._write_singly()
         else:
             self._pending.clear()
             self.trouble = None
+        self._flushed_s = time.monotonic()
+
+    def unsaved(self) -> list[events.Event]:
+        """Return the events that are not in the database."""
+        return list({event.seq: event for event, _, _ in self._pending}.values())
 
     def finish(self, status: str, error: events.Error | None) -> EpochStatistics | None:
         """Store how the run ended and its headline; raises DatabaseError if the disk still refuses."""
@@ -111,13 +116,33 @@ class RunWriter:
             raise self.trouble
         return _finish(self._database, self._run_id, status, error)
 
+    def _write(self, pending: Sequence[tuple[events.Event, str, Sequence[Any]]]) -> None:
+        if pending:
+            with self._database.transaction() as connection:
+                for _, sql, values in pending:
+                    connection.execute(sql, values)
+
+    def _write_singly(self) -> None:
+        """Leave out what contradicts what is stored (an epoch told twice), so that it cannot hold up the rest."""
+        for statement in list(self._pending):
+            try:
+                self._write([statement])
+            except DatabaseError as error:
+                self.trouble = error
+                if not isinstance(error.__cause__, sqlite3.IntegrityError):
+                    return
+                _log.warning("Run %s: a %s event was left out (%s).", self._run_id, statement[0].type, error)
+            self._pending.remove(statement)
+        self.trouble = None
+
     def _statements(self, event: events.Event) -> Iterator[tuple[str, Sequence[Any]]]:
         run_id = self._run_id
         match event:
             case events.Epoch():
                 fields = _plain(event, "seq", "t_s", "type", "index")
                 yield _insert("epochs", {"run_id": run_id, "idx": event.index, **fields})
-                yield "UPDATE runs SET epochs_done = epochs_done + 1 WHERE id = ?", (run_id,)
+                counted = "(SELECT count(*) FROM epochs WHERE run_id = runs.id)"
+                yield f"UPDATE runs SET epochs_done = {counted} WHERE id = ?", (run_id,)
             case events.Steps():
                 fields = _plain(event, "type", "durations_s")
                 durations = json.dumps(event.durations_s)
@@ -177,7 +202,7 @@ def list_runs(
 def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield plain rows in the order of RunSummary's and then EpochColumns' fields, oldest first."""
     sql, values = _select(ids=ids, oldest_first=True)
-    columns = ", ".join(f"group_concat(coalesce({name}, ''), ' ')" for name in _EPOCH_FIELDS.values())
+    columns = ", ".join(f"group_concat(coalesce({name}, 'n/a'), ' ')" for name in _EPOCH_FIELDS.values())
     chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
     ordered = f"(SELECT * FROM epochs{chosen} ORDER BY run_id, idx)"
     grouped = f"SELECT run_id, {columns} FROM {ordered} GROUP BY run_id ORDER BY run_id"
@@ -283,18 +308,23 @@ def _statistics(connection: sqlite3.Connection, run_id: int) -> tuple[EpochStati
         "SELECT durations_s FROM step_blocks WHERE run_id = ? AND phase = 'measure' ORDER BY seq", (run_id,)
     )
     steps_s = [duration_s for block in blocks for duration_s in json.loads(block["durations_s"])]
-    validation = connection.execute(
-        "SELECT value FROM metrics WHERE run_id = ? AND key = 'validation_s'", (run_id,)
-    ).fetchone()
+    metrics = dict(connection.execute("SELECT key, value FROM metrics WHERE run_id = ?", (run_id,)).fetchall())
     result = run_statistics(
         preset=run["preset"],
         steps=run["steps"],
         steps_per_epoch=run["steps_per_epoch"],
         epoch_durations_s=[row["duration_s"] for row in epochs],
         step_durations_s=steps_s,
-        validation_s=validation["value"] if validation else None,
+        epoch_parts_s=_epoch_parts(metrics),
     )
     return result, statistics.median(steps_s) if steps_s else None
+
+
+def _epoch_parts(metrics: dict[str, float | None]) -> float | None:
+    """Return what a Quick run measured of an epoch beside its steps; None when it did not come so far."""
+    if "epoch_rest_s" not in metrics:
+        return None
+    return (metrics.get("validation_s") or 0.0) + (metrics["epoch_rest_s"] or 0.0)
 
 
 def _select(

@@ -56,23 +56,29 @@ def trimmed_mean(values: Sequence[float], share: float = 0.1) -> float:
 
 
 def estimate_epoch(
-    step_durations_s: Sequence[float], steps_per_epoch: int, validation_s: float | None
+    step_durations_s: Sequence[float], steps_per_epoch: int, parts_s: float
 ) -> EpochStatistics | None:
     """Scale timed steps to a whole epoch; None without steps.
 
-    A trimmed mean stands for the typical step: unlike the median it follows a skewed distribution, and unlike
-    the mean it is not moved by a step during which the computer froze. Minimum and maximum come from scaling
-    the averages of ten consecutive parts in the same way, and always enclose the estimate.
+    A trimmed mean stands for the typical step: the plain mean would be moved by one step during which the computer
+    froze. Where slow steps are part of the work it lies below the plain mean, by what it leaves out of the upper
+    tenth. Minimum and maximum come from scaling consecutive parts of about a tenth of the steps each in the same
+    way, and always enclose the estimate.
+
+    Args:
+        step_durations_s: The first one also sets the epoch's input pipeline up, which happens once an epoch.
+        steps_per_epoch: What is scaled to.
+        parts_s: What an epoch takes beside its steps: validation, and the rest between its parts.
     """
     if not step_durations_s:
         return None
-    fixed_s = validation_s or 0.0
-    # The first step of an epoch also sets its input pipeline up.
     steps = step_durations_s[1:] or step_durations_s
+    typical_s = trimmed_mean(steps)
+    fixed_s = parts_s + max(0.0, step_durations_s[0] - typical_s)
     size = max(1, len(steps) // 10)
-    parts = [trimmed_mean(steps[start : start + size]) for start in range(0, len(steps) - size + 1, size)]
-    scaled = [steps_per_epoch * part_s + fixed_s for part_s in parts]
-    estimate_s = steps_per_epoch * trimmed_mean(steps) + fixed_s
+    means_s = [trimmed_mean(steps[start : start + size]) for start in range(0, len(steps) - size + 1, size)]
+    scaled = [steps_per_epoch * mean_s + fixed_s for mean_s in means_s]
+    estimate_s = steps_per_epoch * typical_s + fixed_s
     spread_pct = 100 * statistics.stdev(scaled) / estimate_s if len(scaled) > 1 and estimate_s > 0 else None
     return EpochStatistics(
         basis="estimate",
@@ -95,7 +101,7 @@ def run_statistics(
     steps_per_epoch: int,
     epoch_durations_s: Sequence[float],
     step_durations_s: Sequence[float],
-    validation_s: float | None,
+    epoch_parts_s: float | None,
 ) -> EpochStatistics | None:
     """Return a run's headline from its raw durations; None when it has none.
 
@@ -105,12 +111,13 @@ def run_statistics(
         steps_per_epoch: Steps of a whole epoch.
         epoch_durations_s: Whole epochs, in order.
         step_durations_s: Steps measured after the warm-up.
-        validation_s: One validation pass, or None if the run has none.
+        epoch_parts_s: For an estimate, what an epoch takes beside its steps; None when it was not reached.
     """
     if preset == "quick":
-        if len(step_durations_s) < ESTIMATE_STEPS_AT_LEAST:
+        enough = len(step_durations_s) >= min(ESTIMATE_STEPS_AT_LEAST, steps_per_epoch)
+        if epoch_parts_s is None or not enough:
             return None
-        return estimate_epoch(step_durations_s, steps_per_epoch, validation_s)
+        return estimate_epoch(step_durations_s, steps_per_epoch, epoch_parts_s)
     if steps is not None and steps < steps_per_epoch:
         return None
     return epoch_statistics(epoch_durations_s)

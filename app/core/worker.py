@@ -19,8 +19,7 @@ from app.core.logs import LogCopier
 from workloads import events
 from workloads.spec import Job, write_job
 
-# Enough to never hold a worker up, and small enough that one gone wild cannot fill the memory.
-QUEUE_LIMIT = 10_000
+GIVEN_UP_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,9 @@ class Worker:
     def end(self, *, force: bool) -> None:
         """End the worker and all its children: terminate them, or kill them when forced."""
         children: list[psutil.Process] = []
-        with contextlib.suppress(psutil.Error):
-            children = psutil.Process(self._process.pid).children(recursive=True)
+        if self._process.poll() is None:  # its number may be another's by now
+            with contextlib.suppress(psutil.Error):
+                children = psutil.Process(self._process.pid).children(recursive=True)
         if hasattr(os, "killpg"):
             # It leads its own session, so the group has its number even after it is gone.
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -93,9 +93,9 @@ class Worker:
             return None
 
     def close(self) -> None:
-        """Leave nothing behind: no process, no open pipe."""
+        """Leave nothing behind: no process, no open pipe. One that cannot be killed is given up after a while."""
         self.end(force=True)
-        self._process.wait()
+        self.wait(GIVEN_UP_S)
         self._reader.join(2)
         self._log.join(2)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):

@@ -62,8 +62,8 @@ def be_worker() -> None:
 
     usual = training._callback
 
-    def alternating(reporter: Reporter, budget_s: float = math.inf) -> Any:
-        return _alternating(usual(reporter, budget_s), reporter)
+    def alternating(reporter: Reporter, budget_s: float = math.inf, steps_at_least: int = 0) -> Any:
+        return _alternating(usual(reporter, budget_s, steps_at_least), reporter)
 
     training._callback = alternating
     training._check_count = lambda *_: None  # half of the steps are not reported, on purpose

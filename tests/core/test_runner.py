@@ -1,7 +1,9 @@
 """The runner with real worker processes: every way in which a run can go, and what is kept of it."""
 
 import dataclasses
+import os
 import statistics
+import subprocess
 import sys
 import textwrap
 import threading
@@ -19,6 +21,7 @@ from app.core.model import Gpu, Machine, Run
 from app.core.paths import Paths
 from app.core.runner import Limits, Runner, Session
 from app.core.runs import load_run
+from tests.conftest import ROOT
 from workloads import CATALOGUE, events
 from workloads.spec import RunSpec
 
@@ -203,7 +206,7 @@ def fake_worker(tmp_path: Path, body: str) -> Callable[[RunSpec, Paths], WorkerC
         ("""say(HELLO.replace(b'"protocol":1', b'"protocol":2')); time.sleep(60)""", "failed", [], "protocol 2"),
         ("""say(HELLO); os.close(1); time.sleep(60)""", "failed", [], "had to be killed"),
         ("""say(HELLO); print("last words", file=sys.stderr); sys.exit(7)""", "failed", [], "last words"),
-        ("""say(b"x" * 3_000_000)""", "failed", ["damaged_event"] * 3, "exit code 0"),
+        ("""say(b"x" * 3_000_000)""", "failed", ["damaged_event"] * 4, "exit code 0"),
     ],
     ids=["half_line", "garbage", "unknown_type", "other_protocol", "closed_stream", "non_zero_exit", "long_line"],
 )
@@ -299,12 +302,78 @@ def test_a_full_disk_during_a_run_is_said_and_the_run_still_ends(
 
     monkeypatch.setattr(Database, "_open", open_on_a_full_disk)
     spec = CATALOGUE["demo"].default_spec(epochs=200, parameters={"step_s": 0})
-    session = Runner(paths, machine).start(spec, recorder)
+    session = Runner(paths, machine, Limits(store_s=0.5)).start(spec, recorder)
     finish(session)
-    assert session.trouble is not None
     assert "disk is full" in str(session.trouble)
-    assert len(recorder.of(events.Epoch)) == 200
+    assert session.status == "failed"
+    assert "not_stored" in [warning.code for warning in recorder.of(events.Warn)]
     assert recorder.events[-1].type == "end"
+    # What the database could not take is in a file beside it, and named.
+    (rescued,) = paths.data.glob("*.unsaved.jsonl")
+    assert str(rescued) in str(session.trouble)
+    unsaved = [
+        event
+        for line in rescued.read_bytes().splitlines()
+        if isinstance(event := events.decode(line), events.Epoch)
+    ]
+    kept = [epoch.index for epoch in stored(paths, session).epochs] + [epoch.index for epoch in unsaved]
+    assert kept == list(range(200))
+
+
+def test_a_database_locked_during_a_run_costs_neither_time_nor_epochs(
+    paths: Paths, machine: Machine, recorder: Recorder
+) -> None:
+    session = Runner(paths, machine).start(
+        CATALOGUE["demo"].default_spec(epochs=20, parameters={"step_s": 0}), recorder
+    )
+    with Database(paths.database) as database:
+        database.connection.execute("BEGIN IMMEDIATE")
+        assert not session.wait(2), "the end waits for the database"
+        assert len(recorder.of(events.Epoch)) == 20, "the run itself does not"
+        database.connection.execute("ROLLBACK")
+    finish(session)
+    assert session.trouble is None
+    assert len(stored(paths, session).epochs) == 20
+    assert stored(paths, session).summary.status == "completed"
+
+
+def test_a_slow_listener_is_no_hung_worker(paths: Paths, machine: Machine) -> None:
+    pause = threading.Event()
+
+    def listener(event: events.Event) -> None:
+        if isinstance(event, events.Epoch) and event.index == 0:
+            pause.wait(2 * QUICK_TO_ACT.hung_s)
+
+    session = Runner(paths, machine, QUICK_TO_ACT).start(demo(), listener)
+    finish(session)
+    assert stored(paths, session).summary.status == "completed"
+    assert not stored(paths, session).warnings
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux ends it, elsewhere its stdin")
+def test_a_stopped_worker_goes_with_its_parent(paths: Paths, machine: Machine, tmp_path: Path) -> None:
+    code = """
+import sys
+from app.core.engines import worker_command
+from app.core.hardware import detect_machine
+from app.core.paths import default_paths
+from app.core.runner import Runner
+from workloads import CATALOGUE
+paths = default_paths()
+paths.create()
+say = lambda event: event.type == "hello" and print(event.pid, flush=True)
+Runner(paths, detect_machine()).start(CATALOGUE["demo"].default_spec(parameters={"step_s": 1}), say)
+"""
+    environment = {**os.environ, "EPOCHMARK_HOME": str(tmp_path / "other")}
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, stdout=subprocess.PIPE
+    ) as parent:
+        assert parent.stdout is not None
+        worker = psutil.Process(int(parent.stdout.readline()))
+        worker.suspend()
+        parent.kill()
+    psutil.wait_procs([worker], timeout=5)
+    assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
 
 
 def test_a_gpu_that_the_engine_does_not_use_is_said(

@@ -61,10 +61,42 @@ def test_a_quick_run_is_an_estimate_that_holds_the_validation_pass(paths: Paths,
         writer.add(events.Steps(phase="warmup", epoch=0, first_index=0, durations_s=(9.0,) * 20))
         writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1,) * 50, seq=1))
         writer.add(events.Metric(key="validation_s", value=0.5))
+        writer.add(events.Metric(key="epoch_rest_s", value=0.25))
         writer.finish("completed", None)
         summary = load_run(database, run_id).summary
     assert summary.basis == "estimate"
-    assert summary.seconds_per_epoch_s == pytest.approx(500 * 0.1 + 0.5)
+    assert summary.seconds_per_epoch_s == pytest.approx(500 * 0.1 + 0.5 + 0.25)
+
+
+def test_a_quick_run_that_did_not_reach_its_validation_has_no_estimate(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine, preset="quick")
+        writer = RunWriter(database, run_id)
+        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1,) * 50))
+        writer.finish("cancelled", None)
+        assert load_run(database, run_id).summary.seconds_per_epoch_s is None
+
+
+def test_a_quick_run_of_few_large_batches_still_has_an_estimate(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine, preset="quick", batch_size=10_000)
+        writer = RunWriter(database, run_id)
+        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(4.0,) * 5))
+        writer.add(events.Metric(key="epoch_rest_s", value=0.0))
+        writer.finish("completed", None)
+        assert load_run(database, run_id).summary.seconds_per_epoch_s == pytest.approx(20)
+
+
+def test_an_epoch_told_twice_does_not_hold_up_the_rest(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine)
+        writer = RunWriter(database, run_id)
+        add_epochs(writer, 90, 60)
+        add_epochs(writer, 91, 61, 62)
+        writer.finish("completed", None)
+        run = load_run(database, run_id)
+    assert [epoch.duration_s for epoch in run.epochs] == [90, 60, 62]
+    assert (run.summary.status, run.summary.epochs_done) == ("completed", 3)
 
 
 def test_an_epoch_is_on_disk_as_soon_as_it_arrives(paths: Paths, machine: Machine) -> None:

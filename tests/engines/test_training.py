@@ -131,6 +131,7 @@ def test_installed_data_is_used_and_settings_become_true(paths: Paths, machine: 
         # Labels cycle through the classes, pixels are noise: enough to see that files are read.
         record = os.urandom(cifar10.RECORD_BYTES - 1)
         (folder / name).write_bytes(b"".join(bytes([number % 10]) + record for number in range(10_000)))
+    cifar10.write_checksum(folder)
     run = run_to_end(
         paths, machine, epochs=1, steps=2, threads=1, jit=True, precision="mixed_bfloat16", device="cpu"
     )

@@ -32,6 +32,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory, records: NDArray[np.uint
     folder = tmp_path_factory.mktemp("cifar10")
     for number, name in enumerate(cifar10.FILES):
         np.roll(records, number, axis=0).tofile(folder / name)
+    cifar10.write_checksum(folder)
     return folder
 
 
@@ -99,6 +100,8 @@ def test_a_data_set_is_installed_only_with_all_its_files(installed: Path, tmp_pa
     assert not cifar10.is_installed(tmp_path)
     for name in cifar10.FILES:
         (tmp_path / name).symlink_to(installed / name)
+    assert not cifar10.is_installed(tmp_path), "the checksum is missing"
+    cifar10.write_checksum(tmp_path)
     assert cifar10.is_installed(tmp_path)
     (tmp_path / "test_batch.bin").unlink()
     assert not cifar10.is_installed(tmp_path)
@@ -146,3 +149,16 @@ def test_the_official_source_is_stated_in_full() -> None:
     assert (source.id, source.size_bytes, len(source.sha256)) == ("cifar10", 170_052_171, 64)
     assert source.url == "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
     assert cifar10.FILE_BYTES == 30_730_000
+
+
+def test_files_that_were_changed_are_not_called_real(installed: Path, tmp_path: Path) -> None:
+    for name in (*cifar10.FILES, "contents.sha256"):
+        (tmp_path / name).symlink_to(installed / name)
+    assert cifar10.load(tmp_path).source == "real"
+    changed = bytearray((installed / "data_batch_3.bin").read_bytes())
+    changed[5_000_000] ^= 1
+    (tmp_path / "data_batch_3.bin").unlink()
+    (tmp_path / "data_batch_3.bin").write_bytes(changed)
+    assert cifar10.is_installed(tmp_path)
+    with pytest.raises(MissingDataError, match="not those that were installed"):
+        cifar10.load(tmp_path)

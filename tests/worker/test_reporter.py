@@ -151,6 +151,7 @@ def test_a_cut_epoch_sends_its_parts_but_never_an_epoch(bench: Bench) -> None:
     assert bench.sent(events.Epoch) == []
     assert {event.key: event.value for event in bench.sent(events.Metric)} == {
         "validation_s": 0.25,
+        "epoch_rest_s": 0.0,
         "loss": 1.5,
         "accuracy": 0.5,
     }

@@ -6,9 +6,9 @@ records of one label byte and 3,072 pixel bytes: 1,024 red, 1,024 green, 1,024 b
 
 import hashlib
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from workloads.datasets.source import (
     Arrays,
@@ -37,18 +37,19 @@ IMAGES_PER_FILE = 10_000
 RECORD_BYTES = 1 + 3 * 32 * 32
 FILE_BYTES = IMAGES_PER_FILE * RECORD_BYTES
 CLASSES = 10
+_CHECKSUM_FILE = "contents.sha256"
 _FOLDER_IN_ARCHIVE = "cifar-10-batches-bin"
 # The recipe's number is part of every pixel: raise it and the expected checksum when the recipe changes.
 _RECIPE = 1
 
 
-def unpack(archive: Path, folder: Path, check_cancel: Callable[[], None] = lambda: None) -> None:
-    """Copy the six data files out of the archive, and nothing else.
+def unpack(archive: Path, folder: Path) -> None:
+    """Copy the six data files out of the archive, and nothing else, and note their checksum beside them.
 
     Raises:
         HostileArchiveError: Not a tar.gz, a data file is missing, doubled, no regular file or of another size.
     """
-    copy = member_copier(folder, FILE_BYTES, check_cancel)
+    copy = member_copier(folder, FILE_BYTES)
     wanted = {f"{_FOLDER_IN_ARCHIVE}/{name}": name for name in FILES}
     seen: set[str] = set()
     try:
@@ -64,6 +65,7 @@ def unpack(archive: Path, folder: Path, check_cancel: Callable[[], None] = lambd
                     seen.add(member.name)
                     copy(tar, member, wanted.pop(member.name))
                 if not wanted:
+                    write_checksum(folder)
                     return
     except (tarfile.TarError, EOFError, OSError, ValueError, TypeError) as error:  # TypeError: gzip header cut
         if isinstance(error, OSError) and error.errno is not None:
@@ -75,9 +77,10 @@ def unpack(archive: Path, folder: Path, check_cancel: Callable[[], None] = lambd
 
 
 def is_installed(folder: Path) -> bool:
-    """Say whether all six files are there in their exact size."""
+    """Say whether all six files are there in their exact size, and the checksum noted with them."""
     try:
-        return all((folder / name).stat().st_size == FILE_BYTES for name in FILES)
+        sizes = all((folder / name).stat().st_size == FILE_BYTES for name in FILES)
+        return sizes and (folder / _CHECKSUM_FILE).is_file()
     except OSError:
         return False
 
@@ -89,7 +92,7 @@ def load(folder: Path | None) -> Arrays:
     file by file, so that no second full copy exists.
 
     Raises:
-        MissingDataError: A file is missing, has another size or an impossible label.
+        MissingDataError: A file is missing, was changed, has another size or an impossible label.
     """
     import numpy as np
 
@@ -97,13 +100,16 @@ def load(folder: Path | None) -> Arrays:
     test = aligned_floats(10_000, 32, 32, 3), np.empty((10_000, 1), np.int32)
     digest = hashlib.sha256()
     files = _real_files(folder) if folder else _synthetic_files()
-    for number, (images, labels) in enumerate(files):
-        digest.update(images.data)
-        digest.update(labels.data)
+    for number, (images, labels, raw) in enumerate(files):
+        for part in raw:
+            digest.update(part)
         to, start = (train, number * IMAGES_PER_FILE) if number < len(TRAIN_FILES) else (test, 0)
-        part = slice(start, start + IMAGES_PER_FILE)
-        np.divide(images, np.float32(255), out=to[0][part])
-        to[1][part, 0] = labels
+        rows = slice(start, start + IMAGES_PER_FILE)
+        np.divide(images, np.float32(255), out=to[0][rows])
+        to[1][rows, 0] = labels
+    if folder and digest.hexdigest() != _noted_checksum(folder):
+        msg = "the files of CIFAR-10 are not those that were installed"
+        raise MissingDataError(msg)
     return Arrays(
         x_train=train[0],
         y_train=train[1],
@@ -114,7 +120,26 @@ def load(folder: Path | None) -> Arrays:
     )
 
 
-def _real_files(folder: Path) -> Iterator[tuple["NDArray[np.uint8]", "NDArray[np.uint8]"]]:
+def write_checksum(folder: Path) -> None:
+    """Note the SHA-256 of the six files together, so that `load` can tell when they were changed."""
+    digest = hashlib.sha256()
+    for name in FILES:
+        digest.update((folder / name).read_bytes())
+    (folder / _CHECKSUM_FILE).write_text(digest.hexdigest() + "\n", encoding="ascii")
+
+
+def _noted_checksum(folder: Path) -> str | None:
+    try:
+        return (folder / _CHECKSUM_FILE).read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return None
+
+
+# Images, labels, and the bytes that they were made from.
+_File: TypeAlias = "tuple[NDArray[np.uint8], NDArray[np.uint8], Sequence[memoryview]]"
+
+
+def _real_files(folder: Path) -> Iterator[_File]:
     import numpy as np
 
     for name in FILES:
@@ -131,10 +156,10 @@ def _real_files(folder: Path) -> Iterator[tuple["NDArray[np.uint8]", "NDArray[np
             msg = f"{name} of CIFAR-10 holds a label above {CLASSES - 1}"
             raise MissingDataError(msg)
         images = records[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
-        yield np.ascontiguousarray(images), np.ascontiguousarray(records[:, 0])
+        yield np.ascontiguousarray(images), np.ascontiguousarray(records[:, 0]), [raw.data]
 
 
-def _synthetic_files() -> Iterator[tuple["NDArray[np.uint8]", "NDArray[np.uint8]"]]:
+def _synthetic_files() -> Iterator[_File]:
     """Yield six files' worth of images that can be learnt: a blurred pattern per class, shifted, under noise.
 
     Only raw PCG64 output and integer arithmetic are used: NumPy keeps that stream the same in all versions
@@ -155,7 +180,7 @@ def _synthetic_files() -> Iterator[tuple["NDArray[np.uint8]", "NDArray[np.uint8]
         images = raw.view(np.uint8).reshape(IMAGES_PER_FILE, 32, 32, 3)
         images = (images >> 1) + (images >> 3)  # noise 0..158
         images += patterns[kinds, shifts]  # pattern 0..95
-        yield images, labels
+        yield images, labels, [images.data, labels.data]
 
 
 def _patterns() -> "NDArray[np.uint8]":

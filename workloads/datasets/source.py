@@ -62,9 +62,7 @@ def is_aligned(array: "NDArray[Any]") -> bool:
     return array.flags.c_contiguous and array.ctypes.data % _ALIGNMENT_BYTES == 0
 
 
-def member_copier(
-    folder: Path, size_bytes: int, check_cancel: Callable[[], None]
-) -> Callable[[tarfile.TarFile, tarfile.TarInfo, str], None]:
+def member_copier(folder: Path, size_bytes: int) -> Callable[[tarfile.TarFile, tarfile.TarInfo, str], None]:
     """Return a function that copies one checked member to `folder` under a name of our own choice."""
 
     def copy(tar: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
@@ -78,7 +76,6 @@ def member_copier(
         assert content is not None  # it is a regular file
         with content, (folder / name).open("xb") as target:
             while chunk := content.read(_CHUNK_BYTES):
-                check_cancel()
                 target.write(chunk)
 
     return copy
