@@ -183,6 +183,8 @@ def is_current(stamp: Dict[str, Any], wanted: str) -> bool:
         and wanted in ("", profile)
         and stamp.get("python") == MINOR
         and stamp.get("locks") == digest_locks(profile, bool(stamp.get("dev")))
+        # A driver that came or went since: choose again.
+        and stamp.get("driver") == NVIDIA_DRIVER.exists()
         and has_python()
     )
 
@@ -269,6 +271,7 @@ def install(old: Dict[str, Any], wanted: str, dev: bool, repair: bool) -> Dict[s
     if code:
         sys.exit(code)  # it has said why
     stamp: Dict[str, Any] = {"profile": profile, "dev": dev, "python": MINOR, "locks": digest, "qt": []}
+    stamp["driver"] = NVIDIA_DRIVER.exists()
     write_stamp(stamp)
     say("Epochmark is set up.")
     return stamp

@@ -1,8 +1,8 @@
 """The SQLite file: opening, migrating, and turning SQLite's complaints into sentences. Knows no run."""
 
 import contextlib
+import itertools
 import logging
-import shutil
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class Database:
             except sqlite3.DatabaseError as error:
                 if not _is_damage(error):
                     raise
-                _set_aside(path, error)
+                self._set_aside(error)
                 self.connection = self._open_patiently()
 
     def close(self) -> None:
@@ -85,6 +85,26 @@ class Database:
                 if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline_s:
                     raise
                 time.sleep(0.02)
+
+    def _set_aside(self, error: sqlite3.Error) -> None:
+        """Rename a damaged file, never over another one; raises DatabaseError if that cannot be done."""
+        stem = f"{self.path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
+        names = (f"{stem}-{number}" if number else stem for number in itertools.count())
+        aside = next(free for name in names if not (free := self.path.with_name(name + self.path.suffix)).exists())
+        try:
+            for suffix in ("", "-wal", "-shm"):
+                source = self.path.with_name(self.path.name + suffix)
+                if source.exists():
+                    source.rename(aside.with_name(aside.name + suffix))
+        except OSError as refusal:
+            sentence = f"The results in {self.path} are damaged and cannot be set aside ({refusal.strerror})."
+            raise DatabaseError(sentence, "Move the file away by hand.") from refusal
+        _log.warning(
+            "The results in %s are damaged (%s); the file was kept as %s, and a new one was begun.",
+            self.path,
+            error,
+            aside.name,
+        )
 
     def _open(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=self._busy_timeout_s, isolation_level=None)
@@ -156,21 +176,6 @@ def _is_damage(error: sqlite3.Error) -> bool:
 def _code(error: sqlite3.Error) -> int:
     """Return SQLite's primary result code, 0 if the error has none."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-def _set_aside(path: Path, error: sqlite3.Error) -> None:
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    aside = path.with_name(f"{path.stem}.damaged-{stamp}{path.suffix}")
-    for suffix in ("", "-wal", "-shm"):
-        source = path.with_name(path.name + suffix)
-        if source.exists():
-            shutil.move(source, aside.with_name(aside.name + suffix))
-    _log.warning(
-        "The results in %s are damaged (%s); the file was kept as %s, and a new one was begun.",
-        path,
-        error,
-        aside.name,
-    )
 
 
 def _sentence(error: sqlite3.DatabaseError, path: Path) -> tuple[str, str]:

@@ -258,7 +258,8 @@ def test_plain_start_after_test_needs_nothing_new_and_test_after_plain_does(
 
 
 @pytest.mark.parametrize(
-    "change", [{"python": "3.10"}, {"profile": "tpu"}, {"locks": "0"}, {"profile": "cuda"}, {"dev": True}]
+    "change",
+    [{"python": "3.10"}, {"profile": "tpu"}, {"locks": "0"}, {"profile": "cuda"}, {"dev": True}, {"driver": None}],
 )
 def test_stamp_of_something_else_is_not_current(project: Path, change: dict[str, Any]) -> None:
     module = load(project / "start.py")
