@@ -1,10 +1,13 @@
 """The command line: every verb of Epochmark in a terminal. Knows no Qt and no engine."""
 
+import contextlib
 import logging
 import os
 import sys
 
+from app.cli import results
 from app.cli.arguments import make_parser
+from app.cli.views import is_broken_pipe
 from app.core.errors import AppError
 from app.core.logs import set_up_logging
 from app.core.paths import default_paths
@@ -19,9 +22,13 @@ def main(arguments: list[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without "×" still gets its numbers
     options = make_parser().parse_args(arguments)
+    if (getattr(options, "json", False) or options.verb is results.export) and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # for programs, whatever the terminal speaks
+    paths = None
     try:
         paths = default_paths()
-        paths.create()
+        if options.folders:
+            paths.create()
         set_up_logging(paths.logs)
         code: int = options.verb(options, paths)
         sys.stdout.flush()
@@ -30,12 +37,22 @@ def main(arguments: list[str] | None = None) -> int:
         return EXIT_USAGE
     except KeyboardInterrupt:
         return EXIT_CANCELLED
-    except BrokenPipeError:
-        # Whoever read our output (head, less) has seen enough; Python must not complain while ending.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_FAILED
-    except Exception:  # noqa: BLE001 - see below
+    except Exception as error:  # noqa: BLE001 - see below
+        if isinstance(error, OSError) and error.filename is None:  # no file of ours, so standard output
+            return _give_up_output(error)
         # The command line's last resort: one sentence for the user, the traceback for the log.
-        _log.exception("Epochmark itself failed; please report this with the lines below.")
+        where = paths.logs / "epochmark.log" if paths else "the log"
+        kind = type(error).__name__
+        _log.exception("Epochmark itself failed (%s); please report this with the end of %s.", kind, where)
         return EXIT_FAILED
     return code
+
+
+def _give_up_output(error: OSError) -> int:
+    """Say that the output is lost, or nothing if its reader (head, less) has seen enough."""
+    with contextlib.suppress(OSError, ValueError):  # Python must not complain about the rest while ending
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if not is_broken_pipe(error):
+        _log.info("The output cannot be written.", exc_info=error)
+        print(f"epochmark: The output cannot be written ({error.strerror or error}).", file=sys.stderr)
+    return EXIT_FAILED

@@ -24,6 +24,7 @@ def make_parser() -> argparse.ArgumentParser:
         description="How fast does this computer train neural networks, and how does that compare?",
     )
     parser.add_argument("--version", action="version", version=f"Epochmark {app.__version__}")
+    parser.set_defaults(folders=True)
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     _add_run(verbs)
     _add_machine(verbs)
@@ -64,8 +65,8 @@ def _add_machine(verbs: Verbs) -> None:
     ):
         parser = verbs.add_parser(name, help=help_)
         parser.add_argument("--json", action="store_true")
-        parser.set_defaults(verb=verb)
-    parser = verbs.add_parser("compare", help="show your latest result among known machines")
+        parser.set_defaults(verb=verb, folders=False)  # they only look, so that an unwritable home is no obstacle
+    parser = verbs.add_parser("compare", help="show your latest completed run among known machines")
     parser.add_argument("workload", nargs="?", metavar="WORKLOAD")
     parser.add_argument("--baseline", metavar="NAME", help="the machine that the others are compared with")
     parser.add_argument("--json", action="store_true")

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 import msgspec
 
-from app.cli.text import bar_chart, table
-from app.core.compare import Bar, bars, find_baseline, position
+from app.cli.text import bar_chart, table, virtualization
+from app.core.compare import Bar, bars, find_baseline, left_out, position
 from app.core.database import Database
 from app.core.errors import UsageError
 from app.core.hardware import detect_machine
@@ -17,8 +17,16 @@ from app.core.paths import Paths
 from app.core.reference import comparable_rows
 from app.core.runs import list_runs, recover_runs
 from workloads import CATALOGUE, STANDARD
+from workloads.workload import Workload
 
 OTHER_RUNS = 5
+
+
+def known_workload(workload_id: str) -> Workload:
+    """Return the workload of that name; raises UsageError if there is none."""
+    if workload_id not in CATALOGUE:
+        raise UsageError(f"There is no workload {workload_id[:60]!r}.", f"There are: {', '.join(CATALOGUE)}.")
+    return CATALOGUE[workload_id]
 
 
 def workloads(options: argparse.Namespace, paths: Paths) -> int:
@@ -52,10 +60,8 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def compare(options: argparse.Namespace, paths: Paths) -> int:
-    """Show the latest comparable run among published machines and the runs before it."""
-    workload = options.workload or STANDARD
-    if workload not in CATALOGUE:
-        raise UsageError(f"There is no workload {workload[:60]!r}.", f"There are: {', '.join(CATALOGUE)}.")
+    """Show the latest completed run among published machines and the comparable runs before it."""
+    workload = known_workload(options.workload or STANDARD).id
     with Database(paths.database) as database:
         recover_runs(database)
         runs = [
@@ -66,8 +72,10 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     run, others = (runs[0], runs[1 : 1 + OTHER_RUNS]) if runs else (None, [])
     chart = bars(workload, run, others)
     baseline = find_baseline(chart, options.baseline, workload)
+    # The sentence is about published machines; one's own run as baseline is for the bars alone.
+    sentence = position(run, baseline.name if baseline and baseline.row else None) if run else None
     if options.json:
-        print(json.dumps(_comparison(workload, run, chart, baseline), indent=2))
+        print(json.dumps(_comparison(workload, run, chart, baseline) | {"sentence": sentence}, indent=2))
         return 0
     if not chart:
         print(f"Nothing is published for {workload}, and you have no result yet: `run {workload}` makes one.")
@@ -75,10 +83,12 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     against = f", × against {baseline.name}" if baseline else ""
     print(f"{CATALOGUE[workload].title}: seconds per epoch, logarithmic bars{against}")
     print(bar_chart(chart, baseline))
+    for reason in left_out(run) if run else []:
+        print(f"  not drawn: {reason}")
     if run is None:
-        print(f"\nYou have no result yet: `run {workload}` adds this computer.")
-    elif sentence := position(run, baseline.name if baseline and baseline.row else None):
-        print(f"\nRun {run.id}: {sentence}")
+        print(f"\nYou have no completed run yet: `run {workload}` adds this computer.")
+    elif sentence:
+        print(f"\nRun {run.id}, the latest completed run: {sentence}")
     return 0
 
 
@@ -95,11 +105,9 @@ def _workload(workload_id: str) -> dict[str, object]:
 
 
 def _parts(machine: Machine) -> list[tuple[str, str]]:
-    if machine.virtual_machine is None:
-        virtual = "n/a"
-    else:
-        kind = f" ({machine.virtualization})" if machine.virtualization else ""
-        virtual = ("yes" if machine.virtual_machine else "no") + kind
+    kind, container = virtualization(machine)
+    virtual = {None: "n/a", True: "yes", False: "no"}[machine.virtual_machine]
+    virtual += (f" ({kind})" if kind else "") + (f", in {container}" if container else "")
     parts = [
         ("processor", machine.cpu_name or "n/a"),
         ("cores", f"{machine.physical_cores or 'n/a'} physical, {machine.logical_cores or 'n/a'} logical"),
@@ -126,7 +134,7 @@ def _comparison(
     return {
         "workload": workload,
         "run_id": run.id if run else None,
-        "sentence": position(run) if run else None,
+        "left_out": left_out(run) if run else [],
         "baseline": baseline.name if baseline else None,
         "bars": [
             {

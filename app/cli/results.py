@@ -7,14 +7,17 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from app.cli.text import headline, machine_line, table
+import msgspec
+
+from app.cli.text import engine_line, headline, machine_line, table
 from app.core.compare import position, run_name
 from app.core.database import Database
 from app.core.errors import AppError, UsageError
 from app.core.export import csv_lines, json_lines, run_as_dict
 from app.core.metrics import METRICS, format_metric, format_seconds
-from app.core.model import Gpu, Machine, Run
+from app.core.model import Machine, Run, RunSummary
 from app.core.paths import Paths
 from app.core.runs import (
     all_ids,
@@ -25,6 +28,11 @@ from app.core.runs import (
     recover_runs,
     rows_for_export,
 )
+
+_UNKNOWN_MACHINE = {
+    **dict.fromkeys(("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "virtual_machine")),
+    **dict.fromkeys(("os_name", "architecture", "python_version"), "n/a"),
+}
 
 
 def list_(options: argparse.Namespace, paths: Paths) -> int:
@@ -44,7 +52,7 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
             str(run.id),
             run.started_at.replace("T", " ").removesuffix("Z"),
             run.workload,
-            ("~" if run.basis == "estimate" else "") + format_seconds(run.seconds_per_epoch_s),
+            _marked_seconds(run),
             f"{run.spread_pct:.1f} %" if run.spread_pct is not None else "n/a",
             f"{run.epochs_done}/{run.epochs}"
             + (" short" if run.steps and run.steps < run.steps_per_epoch else ""),
@@ -68,6 +76,11 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
         "status",
     )
     print(table(head, rows, right=(0, 3, 4, 5, 6)))
+    bases = {run.basis for run in runs}
+    if "estimate" in bases:
+        print("~ estimate")
+    if "first_epoch" in bases:
+        print("* first epoch only: starting up is in it")
     return 0
 
 
@@ -110,6 +123,11 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
+def _marked_seconds(run: RunSummary) -> str:
+    estimate, first = run.basis == "estimate", run.basis == "first_epoch"
+    return "~" * estimate + format_seconds(run.seconds_per_epoch_s) + "*" * first
+
+
 @contextlib.contextmanager
 def _open(paths: Paths) -> Iterator[Database]:
     with Database(paths.database) as database:
@@ -130,16 +148,24 @@ def _write(path: Path, lines: Iterable[str]) -> None:
         raise AppError(f"{path} cannot be written ({error.strerror}).", "Choose another file.") from error
 
 
+def _machine_of(stored: dict[str, Any]) -> Machine:
+    """Return the machine as far as it is told: another version of Epochmark may know more or fewer parts."""
+    gpus = [{"name": "unknown GPU", "vendor": "unknown"} | gpu for gpu in stored.get("gpus", ())]
+    try:
+        return msgspec.convert(_UNKNOWN_MACHINE | stored | {"gpus": gpus}, Machine)
+    except msgspec.ValidationError:
+        return msgspec.convert(_UNKNOWN_MACHINE, Machine)
+
+
 def _print_run(run: Run) -> None:
     summary = run.summary
     print(f"Run {summary.id} · {summary.workload} · {summary.preset} · {summary.status}")
     print(f"Started  {summary.started_at} · Epochmark {summary.app_version}")
-    gpus = tuple(Gpu(**gpu) for gpu in run.machine.get("gpus", ()))
-    print(f"Machine  {machine_line(Machine(**(run.machine | {'gpus': gpus})))}")
-    engine = f"{summary.engine} {summary.engine_version or ''}".strip()
-    xla = "with XLA" if summary.jit else "without XLA"
-    device = summary.device_name or summary.device or "device n/a"
-    print(f"Engine   {engine} on {device} · {summary.precision} · {xla}")
+    print(f"Machine  {machine_line(_machine_of(run.machine))}")
+    device = summary.device_name or summary.device
+    print(
+        engine_line(summary.engine, summary.engine_version, device, precision=summary.precision, jit=summary.jit)
+    )
     print(f"Data     {summary.data_source or 'n/a'} · batch {summary.batch_size} · seed {summary.seed}")
     if summary.error_message:
         print(f"Error    {summary.error_code}: {summary.error_message}")

@@ -1,14 +1,15 @@
 """The verb `run`: starts a run and shows it while it happens, for people or as a stream of events."""
 
 import argparse
-import contextlib
+import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+import time
 from typing import Any
 
 import msgspec
 
+from app.cli.machine import known_workload
 from app.cli.text import bar_chart, headline
 from app.cli.views import JsonView, TextView
 from app.core.compare import bars, find_baseline, left_out, position
@@ -24,6 +25,8 @@ from workloads import CATALOGUE
 from workloads.spec import RunSpec
 from workloads.workload import Workload, WorkloadError
 
+STUCK_S = 3.0
+
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
     """Run a workload; returns 0 done, 1 failed, 130 cancelled."""
@@ -32,12 +35,15 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     machine = detect_machine()
     runner = Runner(paths, machine)
     view = JsonView(sys.stdout) if options.json else TextView(workload, spec, machine, quiet=options.quiet)
-    session = runner.start(spec, view)
-    view.cancel = session.cancel
-    _wait(session)
+    with _Interrupts() as interrupts:
+        session = runner.start(spec, view)
+        view.cancel = session.cancel
+        interrupts.wait(session)
     if session.trouble:
         print(f"epochmark: {session.trouble}", file=sys.stderr)
         return 1
+    if view.error:
+        raise view.error
     if not options.json:
         with Database(paths.database) as database:
             _print_result(load_run(database, session.run_id))
@@ -46,9 +52,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
 
 def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
     """Turn the options into a spec; raises UsageError for values that no run can have."""
-    if options.workload not in CATALOGUE:
-        raise UsageError(f"There is no workload {options.workload[:60]!r}.", f"There are: {', '.join(CATALOGUE)}.")
-    workload = CATALOGUE[options.workload]
+    workload = known_workload(options.workload)
     settings = load_settings(paths.settings)
     # The wish for epochs or steps is a wish for the standard preset, whatever the settings prefer.
     preferred = "standard" if options.epochs or options.steps else settings.preset
@@ -95,39 +99,49 @@ def _parameters(workload: Workload, settings: list[str]) -> dict[str, Any]:
     return values
 
 
-def _wait(session: Session) -> None:
-    """Wait for the run; Ctrl-C and a polite request to end cancel it, a second Ctrl-C kills the worker."""
-    presses = 0
+class _Interrupts:
+    """Ctrl-C, or a request to end: the first one cancels the run, the second one ends its worker at once."""
 
-    def interrupt(number: int, frame: object) -> None:
-        nonlocal presses
-        presses += 1
-        if presses == 1:
-            session.cancel()
-            print("\nCancelling; what was measured is kept (Ctrl-C again ends it at once).", file=sys.stderr)
-        else:
-            session.kill()
+    def __init__(self) -> None:
+        self._session: Session | None = None
+        self._presses = 0
+        self._killed_s: float | None = None
 
-    with _signals(interrupt):
-        while not session.wait(0.2):
-            pass
+    def __enter__(self) -> "_Interrupts":
+        self._before = {number: signal.signal(number, self._press) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
 
-
-@contextlib.contextmanager
-def _signals(handler: Callable[[int, object], None]) -> Iterator[None]:
-    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, old in before.items():
+    def __exit__(self, *exception: object) -> None:
+        for number, old in self._before.items():
             signal.signal(number, old)
+
+    def wait(self, session: Session) -> None:
+        """Wait for the end of the run, or leave it when it is stuck in an output that nobody reads."""
+        self._session = session
+        if self._presses:
+            session.cancel()
+        while not session.wait(0.2):
+            if self._killed_s is not None and time.monotonic() - self._killed_s > STUCK_S:
+                # The next start finds the run interrupted, with its epochs.
+                os._exit(130)
+
+    def _press(self, number: int, frame: object) -> None:
+        self._presses += 1
+        if self._presses == 1:
+            if self._session is not None:
+                self._session.cancel()
+            print("\nCancelling; what was measured is kept (Ctrl-C again ends it at once).", file=sys.stderr)
+        elif self._session is not None:
+            self._killed_s = time.monotonic()
+            self._session.kill()
 
 
 def _print_result(stored: Run) -> None:
     summary = stored.summary
     if summary.status != "completed":
-        print(f"\nThe run was {summary.status} after {summary.epochs_done} of {summary.epochs} epochs.")
-    if summary.workload == "demo":
+        ended = "failed" if summary.status == "failed" else f"was {summary.status}"
+        print(f"\nThe run {ended} after {summary.epochs_done} of {summary.epochs} epochs.")
+    if CATALOGUE[summary.workload].kind == "demo":
         print(f"Run {summary.id} is kept. The demo does not train: its times say nothing about this computer.")
         return
     print(f"\n{headline(summary)}")

@@ -4,11 +4,15 @@ import math
 import sys
 from collections.abc import Sequence
 
-from app.core.compare import Bar, ratio_text
+from app.core.compare import Bar, engine_name, ratio_text
 from app.core.metrics import format_bytes, format_seconds
 from app.core.model import Machine, RunSummary
 
 BAR_WIDTH = 36
+NAME_WIDTH = 44
+LINE_WIDTH = 118
+# What app.core.hardware calls containers; they say nothing about the machine that they run on.
+_CONTAINERS = ("docker", "kubernetes", "lxc", "podman")
 
 
 def machine_line(machine: Machine) -> str:
@@ -17,11 +21,22 @@ def machine_line(machine: Machine) -> str:
     parts = [machine.cpu_name or "unknown processor", cores, format_bytes(machine.memory_bytes)]
     parts += [gpu.name for gpu in machine.gpus]
     parts.append(machine.os_name)
-    if machine.virtual_machine:
-        parts.append("virtual machine" + (f" ({machine.virtualization})" if machine.virtualization else ""))
-    elif machine.virtualization:
-        parts.append(machine.virtualization)
-    return " · ".join(parts)
+    kind, container = virtualization(machine)
+    virtual = ("virtual machine" + (f" ({kind})" if kind else "")) if machine.virtual_machine else kind
+    parts.append(", ".join(part for part in (virtual, f"in {container}" if container else None) if part))
+    return " · ".join(part for part in parts if part)
+
+
+def virtualization(machine: Machine) -> tuple[str | None, str | None]:
+    """Return what the machine is virtual by, and the container: "docker in Xen" is ("Xen", "docker")."""
+    first, _, rest = (machine.virtualization or "").partition(" in ")
+    return (rest or None, first) if first in _CONTAINERS else (machine.virtualization, None)
+
+
+def engine_line(engine: str, version: str | None, device: str | None, *, precision: str, jit: bool) -> str:
+    """Return what computes, in one line: engine, device, precision, compiler."""
+    xla = "with XLA" if jit else "without XLA"
+    return f"Engine   {engine_name(engine, version)} on {device or 'device n/a'} · {precision} · {xla}"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
@@ -44,20 +59,20 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None) -> str:
     if not bars:
         return ""
     low, high = bars[0].seconds_per_epoch_s, bars[-1].seconds_per_epoch_s
-    name_width = max(len(bar.name) for bar in bars)
+    names = [bar.name[:NAME_WIDTH] for bar in bars]
+    name_width = max(map(len, names))
     values = [format_seconds(bar.seconds_per_epoch_s) for bar in bars]
     value_width = max(map(len, values))
     full, you = ("▒", "█") if _can_print("▒█") else ("-", "#")
     lines = []
-    for bar, value in zip(bars, values, strict=True):
+    for bar, name, value in zip(bars, names, values, strict=True):
         share = math.log(bar.seconds_per_epoch_s / low) / math.log(high / low) if high > low > 0 else 1.0
         drawn = (you if bar.kind == "you" else full) * round(4 + share * (BAR_WIDTH - 4))
         remarks = list(bar.remarks)
         if baseline is not None and baseline is not bar:
             remarks.insert(0, ratio_text(baseline.seconds_per_epoch_s / bar.seconds_per_epoch_s))
-        lines.append(
-            f"  {bar.name:<{name_width}}  {drawn:<{BAR_WIDTH}}  {value:>{value_width}}  {' · '.join(remarks)}"
-        )
+        line = f"  {name:<{name_width}}  {drawn:<{BAR_WIDTH}}  {value:>{value_width}}  {' · '.join(remarks)}"
+        lines.append(line if len(line) <= LINE_WIDTH else line[: LINE_WIDTH - 3].rstrip() + "...")
     return "\n".join(line.rstrip() for line in lines)
 
 

@@ -1,11 +1,13 @@
 """What a terminal shows of a run while it happens: a stream of events, or lines for people."""
 
+import errno
+import os
 import shutil
 import sys
 from collections.abc import Callable
 from typing import TextIO
 
-from app.cli.text import machine_line
+from app.cli.text import engine_line, machine_line
 from app.core.metrics import format_time_left
 from app.core.model import Machine
 from app.core.progress import Progress
@@ -13,12 +15,24 @@ from workloads import events
 from workloads.spec import RunSpec
 from workloads.workload import Workload
 
+WINDOWS = os.name == "nt"
+
+
+def is_broken_pipe(error: OSError) -> bool:
+    """Say whether the reader of the output went away; Windows has another error for it."""
+    return isinstance(error, BrokenPipeError) or (WINDOWS and error.errno == errno.EINVAL)
+
 
 class View:
-    """Gets the events in the session's thread; when nobody reads the output any more, it cancels the run."""
+    """Gets the events in the session's thread; when its output cannot be written any more, it cancels the run.
+
+    Attributes:
+        error: Why the output was lost; None while it is not, or when its reader just went away.
+    """
 
     def __init__(self) -> None:
         self.cancel: Callable[[], None] = lambda: None
+        self.error: OSError | None = None
         self._closed = False
 
     def __call__(self, event: events.Event) -> None:
@@ -27,8 +41,9 @@ class View:
             return
         try:
             self.show(event)
-        except BrokenPipeError:
+        except OSError as error:
             self._closed = True
+            self.error = None if is_broken_pipe(error) else error
             self.cancel()
 
     def show(self, event: events.Event) -> None:
@@ -87,9 +102,10 @@ class TextView(View):
                 title = f"{self._workload.title}{network} · batch {self._spec.batch_size}"
                 line = f"{title} · {self._spec.preset}\nMachine  {machine_line(self._machine)}"
             case events.Environment():
-                engine = f"TensorFlow {event.engine_version}" if event.engine == "tensorflow" else event.engine
-                xla = "with XLA" if event.jit else "without XLA"
-                line = f"Engine   {engine} on {event.device_name or event.device} · {event.precision} · {xla}"
+                device = event.device_name or event.device
+                line = engine_line(
+                    event.engine, event.engine_version, device, precision=event.precision, jit=event.jit
+                )
             case events.Dataset():
                 source = "real data" if event.source == "real" else "synthetic twin (same shapes and counts)"
                 counts = f"{event.samples:,} examples, {event.validation_samples:,} to validate"

@@ -124,7 +124,8 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
         place = f"faster than all {len(others)} published machines"
     else:
         place = f"slower than all {len(others)} published machines"
-    return f"{ratio_text(base.seconds_per_epoch_s / value_s)} the {base.name}, {place}"
+    doubt = {"estimate": " (estimate)", "first_epoch": " (first epoch only)"}.get(run.basis or "", "")
+    return f"{ratio_text(base.seconds_per_epoch_s / value_s)} the {base.name}, {place}{doubt}"
 
 
 def ratio_text(ratio: float) -> str:
@@ -141,11 +142,16 @@ def run_name(run: RunSummary) -> str:
     return short_name(device or run.device or "this computer")
 
 
+def engine_name(engine: str, version: str | None) -> str:
+    """Return an engine as its makers write it, with its version."""
+    return f"{'TensorFlow' if engine == 'tensorflow' else engine} {version or ''}".strip()
+
+
 def _run_bar(run: RunSummary, kind: Literal["you", "own"]) -> list[Bar]:
     if run.seconds_per_epoch_s is None:
         return []
     name = f"You · {run_name(run)}" if kind == "you" else f"{run_name(run)} (run {run.id})"
-    remarks = [f"{run.engine} {run.engine_version or ''}".strip()]
+    remarks = [engine_name(run.engine, run.engine_version)]
     remarks += ["estimate"] if run.basis == "estimate" else []
     remarks += ["first epoch only"] if run.basis == "first_epoch" else []
     remarks += ["XLA"] if run.jit else []
@@ -159,4 +165,11 @@ def _row_remarks(row: ReferenceRow) -> tuple[str, ...]:
     remarks = [str(row.year) if row.year else "year not stated"]
     remarks += ["close, not exact"] if row.match == "close" else []
     remarks += ["an anomaly, see notes"] if "anomaly" in row.notes else []
+    remarks.append(_short_software(row.software))  # last, so that a narrow view cuts it and no doubt
     return tuple(remarks)
+
+
+def _short_software(software: str) -> str:
+    """Return what stands before the first remark in brackets, cut where a part ends if that is still long."""
+    short = software.split(" (", maxsplit=1)[0]
+    return short if len(short) <= 40 else short[:40].rpartition(",")[0] or f"{short[:37]}..."

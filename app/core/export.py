@@ -1,9 +1,11 @@
 """Runs as text: CSV (a row a run) and JSON (everything). Nothing here names the user, the computer or a folder."""
 
+import contextlib
 import csv
 import io
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -12,7 +14,9 @@ from typing import Any
 import msgspec
 
 import app
+from app.core.errors import UsageError
 from app.core.model import EpochColumns, Run, RunSummary
+from app.core.paths import default_paths
 
 FORMAT_VERSION = 1
 CSV_COLUMNS = (
@@ -35,7 +39,7 @@ def csv_lines(rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None
 
     Args:
         rows: Values in the order of RunSummary's and EpochColumns' fields (see runs.rows_for_export).
-        private: Texts to be replaced in messages, by default the user's folders.
+        private: Texts to be replaced in messages, by default the user's and the program's folders.
     """
     private = private_texts() if private is None else private
     buffer = io.StringIO()
@@ -76,7 +80,7 @@ def json_lines(runs: Iterable[Run], private: Mapping[str, str] | None = None) ->
 
 
 def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return a run as plain JSON types, its messages without the user's folders."""
+    """Return a run as plain JSON types, its messages without the user's and the program's folders."""
     private = private_texts() if private is None else private
     plain: dict[str, Any] = asdict(run.summary)
     plain["error_message"] = hide(run.summary.error_message, private)
@@ -92,13 +96,22 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
 
 def private_texts() -> dict[str, str]:
     """Return what must not leave the computer, and what stands in its place."""
-    try:
+    folders = {Path(sys.base_prefix): "<python>", Path(sys.prefix): "<python>"}
+    folders[Path(app.__file__).parents[1]] = "<program>"
+    names: dict[str, str] = {}
+    with contextlib.suppress(UsageError):
+        own = default_paths()
+        folders |= dict.fromkeys((own.data, own.config, own.cache), "<epochmark>")
+    with contextlib.suppress(RuntimeError):  # a user without an entry and without HOME
         home = Path.home()
-    except RuntimeError:  # a user without an entry and without HOME
-        return {}
-    if not home.name:  # HOME=/ in some containers
-        return {}
-    return {str(home): "~", f"/{home.name}": "/user", f"\\{home.name}": "\\user"}
+        folders[home] = "~"
+        names = {f"/{home.name}": "/user", f"\\{home.name}": "\\user"} if home.name else {}
+    texts: dict[str, str] = {}
+    for folder, stand_in in folders.items():
+        if folder.name:  # HOME=/ in some containers
+            texts |= dict.fromkeys((str(folder), str(folder.resolve()), repr(str(folder))[1:-1]), stand_in)
+    # The longest first: a folder may lie in another.
+    return {text: texts[text] for text in sorted(texts, key=len, reverse=True)} | names
 
 
 def hide(text: str | None, private: Mapping[str, str]) -> str | None:

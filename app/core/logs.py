@@ -21,13 +21,20 @@ def set_up_logging(folder: Path) -> None:
         handler.close()
     terminal = logging.StreamHandler(sys.stderr)
     terminal.setLevel(logging.WARNING)
-    terminal.setFormatter(logging.Formatter("%(message)s"))
+    terminal.setFormatter(_Sentence())
     root.addHandler(terminal)
     file = _QuietFile(
         folder / "epochmark.log", maxBytes=_FILE_LIMIT_BYTES, backupCount=1, encoding="utf-8", delay=True
     )
     file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root.addHandler(file)
+
+
+class _Sentence(logging.Formatter):
+    """Leaves the traceback to the file."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return record.getMessage()
 
 
 class _QuietFile(logging.handlers.RotatingFileHandler):

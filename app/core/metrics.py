@@ -25,7 +25,6 @@ METRICS = {
     "accuracy": Metric("Accuracy", "%", 1, 100),
     "test_loss": Metric("Test loss", "", 4),
     "test_accuracy": Metric("Test accuracy", "%", 1, 100),
-    "memory_bytes": Metric("Memory", "GB", 1, 1e-9),
 }
 
 

@@ -17,7 +17,7 @@ from app.core.compare import (
 )
 from app.core.errors import UsageError
 from app.core.model import RunSummary
-from app.core.reference import comparable_rows
+from app.core.reference import comparable_rows, reference_rows
 
 STANDARD = "cifar10_keras_cnn"
 SEVEN = ["GTX 1080 Ti", "GTX 1060", "Colab GPU", "i7-9700K", "MX150", "i5-8250U", "Colab TPU"]
@@ -42,6 +42,14 @@ def test_the_sentence_names_the_baseline_and_both_neighbours(summary: RunSummary
 )
 def test_the_sentence_fits_every_place(summary: RunSummary, seconds_s: float, sentence: str) -> None:
     assert position(replace(summary, seconds_per_epoch_s=seconds_s)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("basis", "end"), [("estimate", " (estimate)"), ("first_epoch", " (first epoch only)"), ("later_epochs", "")]
+)
+def test_the_sentence_says_what_it_rests_on(summary: RunSummary, basis: str, end: str) -> None:
+    sentence = position(replace(summary, basis=basis))
+    assert sentence == "4.8× the i5-8250U, between MX150 and i5-8250U" + end
 
 
 def test_a_run_that_equals_the_fastest_is_not_called_faster_than_it(summary: RunSummary) -> None:
@@ -72,21 +80,29 @@ def test_you_stand_among_the_published_machines(summary: RunSummary) -> None:
     assert [bar.kind for bar in found] == ["reference"] * 5 + ["you"] + ["reference"] * 2
     you = found[5]
     assert (you.name, you.seconds_per_epoch_s, you.run) == ("You · i7-1165G7", 66.3, summary)
-    assert you.remarks == ("tensorflow 2.21.0",)
+    assert you.remarks == ("TensorFlow 2.21.0",)
 
 
 def test_what_differs_is_said_beside_the_bar(summary: RunSummary) -> None:
     run = replace(summary, basis="estimate", jit=True, data_source="synthetic", threads=2, status="cancelled")
     (you,) = [bar for bar in bars(STANDARD, run) if bar.kind == "you"]
-    assert you.remarks == ("tensorflow 2.21.0", "estimate", "XLA", "synthetic data", "2 threads", "cancelled")
+    assert you.remarks == ("TensorFlow 2.21.0", "estimate", "XLA", "synthetic data", "2 threads", "cancelled")
     first = replace(summary, basis="first_epoch")
     assert "first epoch only" in next(bar for bar in bars(STANDARD, first) if bar.kind == "you").remarks
 
 
-def test_published_rows_keep_their_year_and_their_doubts_in_view() -> None:
+def test_published_rows_keep_their_year_their_software_and_their_doubts_in_view() -> None:
     remarks = {bar.name: bar.remarks for bar in bars(STANDARD, None)}
-    assert remarks["GTX 1060"] == ("2019",)
-    assert remarks["Colab TPU"] == ("2019", "an anomaly, see notes")
+    assert remarks["GTX 1060"] == ("2019", "Keras / tf.keras on TensorFlow 1.x")
+    assert remarks["Colab TPU"] == ("2019", "an anomaly, see notes", "Keras / tf.keras on TensorFlow 1.x")
+
+
+def test_the_software_of_every_published_row_is_short_and_there() -> None:
+    for workload in {row.workload for row in reference_rows()}:
+        for bar in bars(workload, None):
+            assert 0 < len(bar.remarks[-1]) <= 40
+            assert bar.row is not None
+            assert bar.row.software.startswith(bar.remarks[-1].removesuffix("..."))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 import tracemalloc
 from collections.abc import Iterator
 from dataclasses import astuple, fields, replace
@@ -162,6 +163,21 @@ def test_home_and_user_are_hidden_in_both_formats(summary: RunSummary, monkeypat
     assert read_back(run.summary)[0]["error_message"] == hidden
     assert run_as_dict(run)["error_message"] == hidden
     assert "anna" not in "".join(json_lines([run]))
+
+
+def test_the_programs_and_epochmarks_own_folders_are_hidden(
+    summary: RunSummary, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path / "python"))
+    monkeypatch.setattr(app, "__file__", str(tmp_path / "venv" / "site" / "app" / "__init__.py"))
+    monkeypatch.setenv("EPOCHMARK_HOME", str(tmp_path / "kept"))
+    places = ("venv/site/workloads/x.py", "venv/bin", "python/os.py", "kept/data/runs", "kept/cache/logs", "other")
+    run = a_run(replace(summary, error_message=" ".join(str(tmp_path / place) for place in places)))
+    hidden = "<program>/workloads/x.py <python>/bin <python>/os.py <epochmark>/runs <epochmark>/logs ~/other"
+    for message in (read_back(run.summary)[0]["error_message"], run_as_dict(run)["error_message"]):
+        assert message.replace("\\", "/") == hidden
 
 
 @pytest.mark.parametrize("home", ["/", None])

@@ -43,6 +43,20 @@ def test_warnings_reach_the_terminal_as_sentences_and_all_reaches_the_file(
     assert "WARNING app.core.runs: Look here.\n" in text
 
 
+def test_a_traceback_is_for_the_file_alone(
+    tmp_path: Path, app_log: logging.Logger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_up_logging(tmp_path)
+    try:
+        raise ValueError("the reason")
+    except ValueError:
+        logging.getLogger("app").exception("It failed.")
+    assert capsys.readouterr().err == "It failed.\n"
+    text = (tmp_path / "epochmark.log").read_text(encoding="utf-8")
+    assert "Traceback" in text
+    assert "ValueError: the reason" in text
+
+
 def test_setting_up_twice_writes_each_line_once(
     tmp_path: Path, app_log: logging.Logger, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,7 +17,6 @@ from app.core.model import RunSummary
         ("step_median_s", 0.1312, "131.2 ms"),
         ("accuracy", 0.7312, "73.1 %"),
         ("loss", 0.0, "0.0000"),
-        ("memory_bytes", 15_600_000_000, "15.6 GB"),
         ("something_new", 1.5, "1.5000"),
         ("loss", None, "n/a"),
         ("something_new", None, "n/a"),
@@ -28,7 +27,7 @@ def test_a_number_is_written_as_the_registry_says(key: str, value: float | None,
 
 
 def test_keys_name_their_unit_and_labels_are_there() -> None:
-    ends = {"s": ("_s",), "ms": ("_s",), "%": ("_pct", "accuracy"), "GB": ("_bytes",), "": ("loss",)}
+    ends = {"s": ("_s",), "ms": ("_s",), "%": ("_pct", "accuracy"), "": ("loss",)}
     assert [key for key, metric in METRICS.items() if not key.endswith(ends[metric.unit])] == []
     assert all(metric.label for metric in METRICS.values())
 
