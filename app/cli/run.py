@@ -18,8 +18,9 @@ from app.core.errors import UsageError
 from app.core.hardware import detect_machine
 from app.core.model import Run
 from app.core.paths import Paths
-from app.core.runner import Runner, Session, checked_workload
+from app.core.runner import Runner, checked_workload
 from app.core.runs import load_run
+from app.core.session import Session
 from app.core.settings import load_settings
 from workloads import CATALOGUE
 from workloads.spec import RunSpec

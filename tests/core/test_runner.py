@@ -19,8 +19,9 @@ from app.core.engines import WorkerCommand, worker_command
 from app.core.errors import UsageError
 from app.core.model import Gpu, Machine, Run
 from app.core.paths import Paths
-from app.core.runner import Limits, Runner, Session
+from app.core.runner import Runner
 from app.core.runs import load_run
+from app.core.session import Limits, Session
 from tests.conftest import ROOT
 from workloads import CATALOGUE, events
 from workloads.spec import RunSpec
