@@ -1,0 +1,40 @@
+"""What the tests of the command line share: starting commands and reading what they say."""
+
+import json
+import os
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.conftest import CommandLine, command
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX signals and files")
+
+
+def start(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        command(*arguments), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def read_until(process: "subprocess.Popen[str]", kind: str) -> dict[str, Any]:
+    assert process.stdout is not None
+    for line in process.stdout:
+        event: dict[str, Any] = json.loads(line)
+        if event["type"] == kind:
+            return event
+    raise AssertionError(kind)
+
+
+def runs(epochmark: CommandLine) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = json.loads(epochmark("results", "list", "--json").stdout)
+    return listed
+
+
+def sentence_of(done: "subprocess.CompletedProcess[str]") -> str:
+    """Return what was said on stderr, which must be one line and no traceback."""
+    assert "Traceback" not in done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    return lines[0]
