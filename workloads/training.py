@@ -17,7 +17,7 @@ from workloads.workload import Workload, WorkloadError
 WARMUP_STEPS = 20
 WARMUP_BUDGET_S = 15.0
 WARMUP_STEPS_AT_LEAST = 2
-# … then steps until one of the two is reached, so that any machine answers in about a minute.
+# … then steps until one of the two is reached, so that most machines answer in about a minute.
 QUICK_STEPS = 250
 QUICK_BUDGET_S = 40.0
 QUICK_STEPS_AT_LEAST = 10
@@ -42,9 +42,8 @@ def run(
         load: Returns the arrays, real ones from the folder that it is given, synthetic ones for None.
     """
     spec = job.spec
-    folder = _real_folder(
-        workload, job, reporter
-    )  # before the engine: missing data must not take ten seconds to say
+    # Before the engine: missing data must not take ten seconds to say.
+    folder = _real_folder(workload, job, reporter)
     reporter.phase("import")
     device.prepare(spec, reporter)
     reporter.phase("data")

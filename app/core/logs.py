@@ -70,7 +70,10 @@ class LogCopier(threading.Thread):
             file.close()
 
     def last_lines(self, count: int = 5) -> list[str]:
-        """Return the last lines that are not an engine's routine chatter."""
+        """Return the last lines that are not an engine's routine chatter, or the head of a crash report."""
         lines = [line.decode("utf-8", "replace").rstrip() for line in list(self._tail)]
         telling = [line for line in lines if line and not line.startswith(("I0000", "WARNING: All log"))]
-        return [line[:500] for line in telling[-count:]]
+        # Python's report of a crash tells the most in its first lines: what happened, and in which function.
+        crashes = [index for index, line in enumerate(telling) if line.startswith("Fatal Python error")]
+        chosen = telling[crashes[-1] :][:count] if crashes else telling[-count:]
+        return [line[:500] for line in chosen]

@@ -184,3 +184,5 @@ def test_without_arguments_the_standard_workload_is_estimated(
     assert "You · " in done.stdout
     (run,) = runs(epochmark)
     assert (run["preset"], run["basis"], run["status"]) == ("quick", "estimate", "completed")
+    # Wide enough for a busy computer, narrow enough to notice a wrong number of steps.
+    assert run["seconds_per_epoch_s"] == pytest.approx(500 * run["step_median_s"], rel=0.5)
