@@ -82,7 +82,7 @@ def _real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | Non
     folder = Path(job.datasets_folder) / name
     if job.spec.data != "synthetic" and DATASETS[name].is_installed(folder):
         return folder
-    if job.spec.data == "auto" and folder.exists():
+    if job.spec.data == "auto" and _is_there(folder):
         text = (
             f"The installed {name} data is incomplete: the synthetic twin is used. `data fetch {name}` mends it."
         )
@@ -94,6 +94,13 @@ def _real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | Non
             "or train on the synthetic twin with --data synthetic.",
         )
     return None
+
+
+def _is_there(folder: Path) -> bool:
+    try:
+        return folder.exists()
+    except OSError:  # a drive that fails, a folder of somebody else's
+        return False
 
 
 def _arrays(workload: Workload, folder: Path | None, load: Callable[[Path | None], Arrays]) -> Arrays:

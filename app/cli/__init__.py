@@ -4,24 +4,36 @@ import contextlib
 import logging
 import os
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 from app.cli import results
 from app.cli.arguments import make_parser
 from app.cli.views import is_broken_pipe
 from app.core.errors import AppError
 from app.core.logs import set_up_logging
-from app.core.paths import default_paths
+from app.core.paths import default_paths, with_datasets_folder
+from app.core.settings import load_settings
+from app.core.share import ShareCard
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_CANCELLED = 0, 1, 2, 130
 _log = logging.getLogger(__name__)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run one command; returns the exit code: 0 done, 1 failed, 2 wrong use or environment, 130 cancelled."""
+def main(
+    arguments: list[str] | None = None, draw_share: Callable[[ShareCard, Path, bool], None] | None = None
+) -> int:
+    """Run one command; returns the exit code: 0 done, 1 failed, 2 wrong use or environment, 130 cancelled.
+
+    Args:
+        arguments: What was typed; by default what this process was started with.
+        draw_share: Writes a result's picture to a file, in dark colours or not; what draws lies above this layer.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without "×" still gets its numbers
     options = make_parser().parse_args(arguments)
+    options.draw_share = draw_share
     if (getattr(options, "json", False) or options.verb is results.export) and hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # for programs, whatever the terminal speaks
     paths = None
@@ -30,6 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.folders:
             paths.create()
         set_up_logging(paths.logs)
+        if options.folders:
+            paths = with_datasets_folder(paths, load_settings(paths.settings).datasets_folder)
         code: int = options.verb(options, paths)
         sys.stdout.flush()
     except AppError as error:

@@ -93,7 +93,7 @@ def _add_data(verbs: Verbs) -> None:
 
 
 def _add_results(verbs: Verbs) -> None:
-    parent = verbs.add_parser("results", help="list, show, delete or export stored runs")
+    parent = verbs.add_parser("results", help="list, show, share, delete or export stored runs")
     actions = parent.add_subparsers(metavar="ACTION", required=True)
     parser = actions.add_parser("list", help="show the newest runs")
     parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many (default: 50)")
@@ -103,6 +103,11 @@ def _add_results(verbs: Verbs) -> None:
     parser.add_argument("id", type=int, metavar="ID")
     parser.add_argument("--json", action="store_true")
     parser.set_defaults(verb=results.show)
+    parser = actions.add_parser("share", help="draw a run's result as a picture")
+    parser.add_argument("id", type=int, metavar="ID")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE.png")
+    parser.add_argument("--theme", choices=("light", "dark"), default="dark", help="its colours (default: dark)")
+    parser.set_defaults(verb=results.share)
     parser = actions.add_parser("delete", help="delete runs")
     parser.add_argument("ids", type=int, nargs="+", metavar="ID")
     parser.set_defaults(verb=results.delete)

@@ -6,16 +6,17 @@ from dataclasses import asdict
 
 import msgspec
 
-from app.cli.text import bar_chart, table, virtualization
+from app.cli.text import bar_chart, table
 from app.core.compare import Bar, bars, find_baseline, left_out, position
 from app.core.database import Database
 from app.core.errors import UsageError
 from app.core.hardware import detect_machine
-from app.core.metrics import format_bytes
-from app.core.model import Machine, RunSummary
+from app.core.history import own_runs
+from app.core.model import RunSummary
 from app.core.paths import Paths
 from app.core.reference import comparable_rows
-from app.core.runs import list_runs, recover_runs
+from app.core.runs import recover_runs
+from app.core.wording import machine_parts
 from workloads import CATALOGUE, STANDARD
 from workloads.workload import Workload
 
@@ -55,7 +56,7 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
     if options.json:
         print(json.dumps(asdict(machine), indent=2))
         return 0
-    print(table(("part", "value"), _parts(machine)))
+    print(table(("part", "value"), machine_parts(machine)))
     return 0
 
 
@@ -64,12 +65,8 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     workload = known_workload(options.workload or STANDARD).id
     with Database(paths.database) as database:
         recover_runs(database)
-        runs = [
-            run
-            for run in list_runs(database, workload=workload, limit=1_000)
-            if run.seconds_per_epoch_s is not None and run.status == "completed"
-        ]
-    run, others = (runs[0], runs[1 : 1 + OTHER_RUNS]) if runs else (None, [])
+        runs = own_runs(database, workload, limit=1 + OTHER_RUNS)
+    run, others = (runs[0], runs[1:]) if runs else (None, [])
     chart = bars(workload, run, others)
     baseline = find_baseline(chart, options.baseline, workload)
     # The sentence is about published machines; one's own run as baseline is for the bars alone.
@@ -102,27 +99,6 @@ def _workload(workload_id: str) -> dict[str, object]:
     plain["parameters"] = [msgspec.to_builtins(parameter) for parameter in workload.parameters]
     plain["published_rows"] = len(comparable_rows(workload_id))
     return plain
-
-
-def _parts(machine: Machine) -> list[tuple[str, str]]:
-    kind, container = virtualization(machine)
-    virtual = {None: "n/a", True: "yes", False: "no"}[machine.virtual_machine]
-    virtual += (f" ({kind})" if kind else "") + (f", in {container}" if container else "")
-    parts = [
-        ("processor", machine.cpu_name or "n/a"),
-        ("cores", f"{machine.physical_cores or 'n/a'} physical, {machine.logical_cores or 'n/a'} logical"),
-        ("memory", format_bytes(machine.memory_bytes)),
-        ("system", f"{machine.os_name}, {machine.architecture}"),
-        ("virtual machine", virtual),
-        ("Python", machine.python_version),
-    ]
-    for gpu in machine.gpus:
-        capability = f", compute capability {gpu.compute_capability}" if gpu.compute_capability else ""
-        driver = f", driver {gpu.driver}" if gpu.driver else ""
-        parts.append(("GPU", f"{gpu.name}, {format_bytes(gpu.memory_bytes)}{driver}{capability}"))
-    if not machine.gpus:
-        parts.append(("GPU", "none that NVIDIA's driver knows"))
-    return parts
 
 
 def _comparison(

@@ -1,4 +1,4 @@
-"""The verb `results`: list, show, delete and export stored runs."""
+"""The verb `results`: list, show, share, delete and export stored runs."""
 
 import argparse
 import contextlib
@@ -6,18 +6,14 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from app.cli.text import engine_line, headline, machine_line, table
+from app.cli.text import table
 from app.core.compare import position, run_name
 from app.core.database import Database
 from app.core.errors import AppError, UsageError
-from app.core.export import csv_lines, json_lines, run_as_dict
+from app.core.export import csv_lines, json_lines, run_as_dict, write_lines
 from app.core.metrics import METRICS, format_metric, format_seconds
-from app.core.model import Machine, Run, RunSummary
+from app.core.model import Run, RunSummary
 from app.core.paths import Paths
 from app.core.runs import (
     all_ids,
@@ -28,11 +24,8 @@ from app.core.runs import (
     recover_runs,
     rows_for_export,
 )
-
-_UNKNOWN_MACHINE = {
-    **dict.fromkeys(("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "virtual_machine")),
-    **dict.fromkeys(("os_name", "architecture", "python_version"), "n/a"),
-}
+from app.core.share import share_card
+from app.core.wording import engine_line, headline, machine_line, stored_machine
 
 
 def list_(options: argparse.Namespace, paths: Paths) -> int:
@@ -95,6 +88,17 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
+def share(options: argparse.Namespace, paths: Paths) -> int:
+    """Draw a run's result as a picture."""
+    with _open(paths) as database:
+        card = share_card(load_run(database, options.id))
+    if options.draw_share is None:
+        raise AppError("This command line cannot draw pictures.", "Start it with `python3 start.py`.")
+    options.draw_share(card, options.output, options.theme == "dark")
+    print(f"The picture of run {options.id} is written to {options.output}.")
+    return 0
+
+
 def delete(options: argparse.Namespace, paths: Paths) -> int:
     """Delete runs."""
     with _open(paths) as database:
@@ -118,7 +122,7 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
             for line in lines:
                 sys.stdout.write(line)
         else:
-            _write(options.output, lines)
+            write_lines(options.output, lines)
             print(f"{len(ids)} runs written to {options.output}.", file=sys.stderr)
     return 0
 
@@ -135,37 +139,16 @@ def _open(paths: Paths) -> Iterator[Database]:
         yield database
 
 
-def _write(path: Path, lines: Iterable[str]) -> None:
-    """Write the file as a whole or leave what was there."""
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(lines)
-        part.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise AppError(f"{path} cannot be written ({error.strerror}).", "Choose another file.") from error
-
-
-def _machine_of(stored: dict[str, Any]) -> Machine:
-    """Return the machine as far as it is told: another version of Epochmark may know more or fewer parts."""
-    gpus = [{"name": "unknown GPU", "vendor": "unknown"} | gpu for gpu in stored.get("gpus", ())]
-    try:
-        return msgspec.convert(_UNKNOWN_MACHINE | stored | {"gpus": gpus}, Machine)
-    except msgspec.ValidationError:
-        return msgspec.convert(_UNKNOWN_MACHINE, Machine)
-
-
 def _print_run(run: Run) -> None:
     summary = run.summary
     print(f"Run {summary.id} · {summary.workload} · {summary.preset} · {summary.status}")
     print(f"Started  {summary.started_at} · Epochmark {summary.app_version}")
-    print(f"Machine  {machine_line(_machine_of(run.machine))}")
+    print(f"Machine  {machine_line(stored_machine(run.machine))}")
     device = summary.device_name or summary.device
-    print(
-        engine_line(summary.engine, summary.engine_version, device, precision=summary.precision, jit=summary.jit)
+    engine = engine_line(
+        summary.engine, summary.engine_version, device, precision=summary.precision, jit=summary.jit
     )
+    print(f"Engine   {engine}")
     print(f"Data     {summary.data_source or 'n/a'} · batch {summary.batch_size} · seed {summary.seed}")
     if summary.error_message:
         print(f"Error    {summary.error_code}: {summary.error_message}")

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from app.cli.machine import known_workload
-from app.cli.text import bar_chart, headline
+from app.cli.text import bar_chart
 from app.cli.views import JsonView, TextView
 from app.core.compare import bars, find_baseline, left_out, position
 from app.core.database import Database
@@ -22,6 +22,7 @@ from app.core.runner import Runner, checked_workload
 from app.core.runs import load_run
 from app.core.session import Session
 from app.core.settings import load_settings
+from app.core.wording import headline
 from workloads import CATALOGUE
 from workloads.spec import RunSpec
 from workloads.workload import Workload, WorkloadError
@@ -56,7 +57,7 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
     workload = known_workload(options.workload)
     settings = load_settings(paths.settings)
     # The wish for epochs or steps is a wish for the standard preset, whatever the settings prefer.
-    preferred = "standard" if options.epochs or options.steps else settings.preset
+    preferred = "standard" if options.epochs or options.steps else settings.preset or "standard"
     spec = workload.default_spec(
         options.preset or preferred,
         epochs=options.epochs,

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import TextIO
 
-from app.cli.text import engine_line, machine_line
 from app.core.metrics import format_time_left
 from app.core.model import Machine
 from app.core.progress import Progress
+from app.core.wording import engine_line, machine_line
 from workloads import events
 from workloads.spec import RunSpec
 from workloads.workload import Workload
@@ -103,9 +103,10 @@ class TextView(View):
                 line = f"{title} · {self._spec.preset}\nMachine  {machine_line(self._machine)}"
             case events.Environment():
                 device = event.device_name or event.device
-                line = engine_line(
+                engine = engine_line(
                     event.engine, event.engine_version, device, precision=event.precision, jit=event.jit
                 )
+                line = f"Engine   {engine}"
             case events.Dataset():
                 source = "real data" if event.source == "real" else "synthetic twin (same shapes and counts)"
                 counts = f"{event.samples:,} examples, {event.validation_samples:,} to validate"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.core.errors import UsageError
+from app.core.metrics import format_seconds
 from app.core.model import RunSummary
 from app.core.reference import ReferenceRow, comparable_rows, short_name
 
@@ -126,6 +127,46 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
         place = f"slower than all {len(others)} published machines"
     doubt = {"estimate": " (estimate)", "first_epoch": " (first epoch only)"}.get(run.basis or "", "")
     return f"{ratio_text(base.seconds_per_epoch_s / value_s)} the {base.name}, {place}{doubt}"
+
+
+def provenance(bar: Bar) -> list[tuple[str, str]]:
+    """Say where a bar's number is from, as labels and texts; what the source does not say is left out."""
+    value = f"{format_seconds(bar.seconds_per_epoch_s)} s per epoch"
+    if bar.row is None:
+        run = bar.run
+        started = run.started_at.replace("T", " ").removesuffix("Z") + " UTC" if run else ""
+        parts = [("Run", f"{run.id}, {started}" if run else ""), ("Measured", value)]
+        return [part for part in (*parts, ("Differs in", " · ".join(bar.remarks))) if part[1]]
+    row = bar.row
+    parts = [
+        ("Hardware", row.hardware),
+        ("Published", value),
+        ("Year", str(row.year) if row.year else "not stated"),
+        ("Software", row.software),
+        ("Batch size", str(row.batch_size) if row.batch_size else "not stated"),
+        ("Precision", row.precision),
+        ("Same workload", {"exact": "yes", "close": "nearly; see the notes"}.get(row.match, row.match)),
+        ("Source", " · ".join(text for text in (row.source, row.source_ref) if text)),
+        ("Derived", row.derivation),
+        ("Notes", row.notes),
+    ]
+    return [part for part in parts if part[1]]
+
+
+def software_years(bars_: Iterable[Bar]) -> str:
+    """Return " · 2019 software" for a note on bars, "" where no year is known."""
+    years = sorted({bar.row.year for bar in bars_ if bar.row and bar.row.year})
+    if not years:
+        return ""
+    return f" · {years[0]} software" if years[0] == years[-1] else f" · software of {years[0]} to {years[-1]}"
+
+
+def doubts(bar: Bar) -> tuple[str, ...]:
+    """Return a bar's remarks without year and software, for places that say these once for all bars."""
+    if bar.row is None:
+        return bar.remarks
+    usual = {*_row_remarks(bar.row)[:1], _short_software(bar.row.software)}
+    return tuple(remark for remark in bar.remarks if remark not in usual)
 
 
 def ratio_text(ratio: float) -> str:

@@ -9,7 +9,7 @@ from types import ModuleType
 
 from app.core.downloads import Progress, WrongFileError, check_file, download
 from app.core.errors import AppError, UsageError
-from app.core.paths import Paths, make_folder
+from app.core.paths import Paths, check_datasets_folder, make_folder
 from app.core.runs import now_text
 from workloads.datasets import DATASETS
 from workloads.datasets.source import DatasetSource, HostileArchiveError
@@ -55,6 +55,7 @@ def fetch_dataset(
         AppError: It cannot be downloaded, checked or installed; a partial download is kept for the next time.
     """
     module, source = _known(dataset_id)
+    check_datasets_folder(paths)  # before many minutes of downloading
     make_folder(paths.downloads)
     archive = paths.downloads / f"{dataset_id}.tar.gz"
     if not _is_whole(archive, source):  # the last installation may have failed after its download
@@ -71,6 +72,7 @@ def import_dataset(paths: Paths, dataset_id: str, archive: Path) -> Path:
         AppError: The file cannot be read, is another one, or cannot be installed.
     """
     module, source = _known(dataset_id)
+    check_datasets_folder(paths)
     try:
         check_file(archive, source.size_bytes, source.sha256, str(archive))
     except WrongFileError as error:
@@ -85,6 +87,7 @@ def import_dataset(paths: Paths, dataset_id: str, archive: Path) -> Path:
 def remove_dataset(paths: Paths, dataset_id: str) -> bool:
     """Delete an installed data set and what is left of its download; returns whether anything was there."""
     _known(dataset_id)
+    check_datasets_folder(paths)
     folder = paths.datasets / dataset_id
     downloads = [paths.downloads / f"{dataset_id}.tar.gz{end}" for end in ("", ".part")]
     found = any(path.exists() for path in (folder, *downloads))

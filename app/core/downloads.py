@@ -2,14 +2,15 @@
 
 import hashlib
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from http import HTTPStatus
-from http.client import HTTPException, HTTPResponse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.core.errors import AppError, UsageError
+
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
 
 _CHUNK_BYTES = 1 << 18
 TIMEOUT_S = 30.0
@@ -89,7 +90,9 @@ def _broken_off(url: str, error: Exception) -> DownloadError:
     return DownloadError(f"The download of {url} broke off ({getattr(error, 'reason', None) or error}).", _ADVICE)
 
 
-def _read(response: HTTPResponse, size_bytes: int) -> bytes:
+def _read(response: "HTTPResponse", size_bytes: int) -> bytes:
+    from http.client import HTTPException
+
     try:
         return response.read(size_bytes)
     except (HTTPException, OSError) as error:
@@ -105,7 +108,12 @@ def _fetch(url: str, part: Path, done_bytes: int, size_bytes: int, progress: Pro
         _receive(response, part, done_bytes, size_bytes, progress)
 
 
-def _open(url: str, done_bytes: int) -> HTTPResponse:
+def _open(url: str, done_bytes: int) -> "HTTPResponse":
+    # Loaded here: TLS and its like take memory in a window that, as a rule, never downloads anything.
+    import urllib.error
+    import urllib.request
+    from http.client import HTTPException
+
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "Epochmark"})  # noqa: S310 - checked above
         if done_bytes:
@@ -124,7 +132,7 @@ def _open(url: str, done_bytes: int) -> HTTPResponse:
     return response
 
 
-def _receive(response: HTTPResponse, part: Path, done_bytes: int, size_bytes: int, progress: Progress) -> None:
+def _receive(response: "HTTPResponse", part: Path, done_bytes: int, size_bytes: int, progress: Progress) -> None:
     with part.open("ab" if done_bytes else "wb") as file:
         while done_bytes < size_bytes:
             chunk = _read(response, min(_CHUNK_BYTES, size_bytes - done_bytes))

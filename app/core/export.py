@@ -14,9 +14,10 @@ from typing import Any
 import msgspec
 
 import app
-from app.core.errors import UsageError
+from app.core.errors import AppError, UsageError
 from app.core.model import EpochColumns, Run, RunSummary
 from app.core.paths import default_paths
+from app.core.settings import load_settings
 
 FORMAT_VERSION = 1
 CSV_COLUMNS = (
@@ -94,6 +95,19 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
     return plain
 
 
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a file as a whole, or leave what was there; raises AppError if it cannot be written."""
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(lines)
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise AppError(f"{path} cannot be written ({error.strerror}).", "Choose another file.") from error
+
+
 def private_texts() -> dict[str, str]:
     """Return what must not leave the computer, and what stands in its place."""
     folders = {Path(sys.base_prefix): "<python>", Path(sys.prefix): "<python>"}
@@ -102,6 +116,8 @@ def private_texts() -> dict[str, str]:
     with contextlib.suppress(UsageError):
         own = default_paths()
         folders |= dict.fromkeys((own.data, own.config, own.cache), "<epochmark>")
+        chosen = load_settings(own.settings).datasets_folder
+        folders |= {Path(chosen): "<datasets>"} if chosen and Path(chosen).is_absolute() else {}
     with contextlib.suppress(RuntimeError):  # a user without an entry and without HOME
         home = Path.home()
         folders[home] = "~"

@@ -4,8 +4,10 @@ A value that the driver does not give is None: drivers refuse single values on m
 ones for "not available", and lose whole GPUs. Other vendors are not read.
 """
 
+import ctypes
 import logging
 import shutil
+import sys
 import threading
 import warnings
 from collections.abc import Callable
@@ -169,6 +171,8 @@ class _GputilSource:
 
 
 def _open_source() -> _NvmlSource | _GputilSource | None:
+    if not _may_have_nvml():
+        return _open_gputil()
     try:
         import pynvml
     except ImportError:
@@ -181,6 +185,17 @@ def _open_source() -> _NvmlSource | _GputilSource | None:
         _logger.info("NVML does not start: %s", error)
         return None
     return _NvmlSource(pynvml)
+
+
+def _may_have_nvml() -> bool:
+    """Say whether to try NVML: its import costs 10 MB, and most computers lack the library."""
+    if not sys.platform.startswith("linux") or "pynvml" in sys.modules:
+        return True
+    try:
+        ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return False
+    return True
 
 
 def _open_gputil() -> _GputilSource | None:

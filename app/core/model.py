@@ -105,6 +105,7 @@ class RunSummary:
     app_version: str
     error_code: str | None
     error_message: str | None
+    comment: str | None  # the user's own name or remark for the run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

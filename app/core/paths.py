@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import appdirs
@@ -14,11 +14,16 @@ RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The folders in use: `data` is worth keeping, `cache` can be made again."""
+    """The folders in use: `data` is worth keeping, `cache` can be made again.
+
+    Attributes:
+        datasets_folder: Where the user wants data sets; None for the usual place.
+    """
 
     data: Path
     config: Path
     cache: Path
+    datasets_folder: Path | None = None
 
     @property
     def database(self) -> Path:
@@ -28,7 +33,7 @@ class Paths:
     @property
     def datasets(self) -> Path:
         """A folder for each installed data set."""
-        return self.data / "datasets"
+        return self.datasets_folder or self.data / "datasets"
 
     @property
     def settings(self) -> Path:
@@ -69,6 +74,36 @@ def default_paths(environment: Mapping[str, str] = os.environ) -> Paths:
         data=Path(appdirs.user_data_dir("epochmark", appauthor=False)),
         config=Path(appdirs.user_config_dir("epochmark", appauthor=False)),
         cache=Path(appdirs.user_cache_dir("epochmark", appauthor=False)),
+    )
+
+
+def with_datasets_folder(paths: Paths, folder: str | None) -> Paths:
+    """Return the paths with the user's own folder for data sets; None or an empty one is the usual place."""
+    return replace(paths, datasets_folder=Path(folder) if folder else None)
+
+
+def check_datasets_folder(paths: Paths) -> None:
+    """Raise UsageError if the user's own folder for data sets is not there.
+
+    It is never made: where a drive is unplugged, its files would land on another one.
+    """
+    folder = paths.datasets_folder
+    if folder is None:
+        return
+    if not folder.is_absolute():
+        raise UsageError(
+            f"The folder for data sets is {str(folder)[:200]!r}, which does not say where it begins.",
+            "Choose a whole path in the settings.",
+        )
+    try:
+        reason = "it is a file" if folder.is_file() else "it is not there"
+        if folder.is_dir():
+            return
+    except OSError as error:
+        reason = str(error.strerror)
+    raise UsageError(
+        f"The folder for data sets, {str(folder)[:200]}, cannot be used ({reason}).",
+        "Plug in the drive that it is on, or choose another folder in the settings.",
     )
 
 

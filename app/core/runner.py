@@ -6,7 +6,7 @@ from app.core.database import Database
 from app.core.engines import WorkerCommand, worker_command
 from app.core.errors import UsageError
 from app.core.model import Machine
-from app.core.paths import Paths
+from app.core.paths import Paths, check_datasets_folder
 from app.core.runs import begin_run, recover_runs
 from app.core.session import Limits, Listener, Session
 from workloads import CATALOGUE
@@ -48,6 +48,8 @@ class Runner:
             DatabaseError: The results cannot be written.
         """
         workload = checked_workload(spec)
+        if workload.dataset and spec.data == "real":
+            check_datasets_folder(self.paths)
         with Database(self.paths.database) as database:
             recover_runs(database)
             run_id = begin_run(database, spec, workload, self.machine)

@@ -7,7 +7,7 @@ import sqlite3
 import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -24,14 +24,7 @@ from workloads.workload import Workload
 
 FLUSH_INTERVAL_S = 1.0
 _log = logging.getLogger(__name__)
-_MACHINE_FIELDS = (
-    "cpu_name",
-    "physical_cores",
-    "logical_cores",
-    "memory_bytes",
-    "os_name",
-    "virtual_machine",
-)
+_MACHINE_FIELDS = ("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine")
 _SUMMARY_FIELDS = tuple(field.name for field in dataclasses.fields(RunSummary))
 _EPOCH_FIELDS = {
     field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
@@ -41,7 +34,7 @@ _EPOCH_FIELDS = {
 
 def begin_run(database: Database, spec: RunSpec, workload: Workload, machine: Machine) -> int:
     """Store a run as running, owned by this process, and return its number."""
-    machine_json = json.dumps(msgspec.to_builtins(machine), sort_keys=True)
+    machine_json = machine_text(machine)
     owner = psutil.Process()
     values = {
         "started_at": now_text(),
@@ -190,18 +183,18 @@ def recover_runs(database: Database) -> list[int]:
 
 
 def list_runs(
-    database: Database, *, limit: int | None = None, workload: str | None = None, ids: Sequence[int] = ()
+    database: Database, *, limit: int | None = None, workload: str | None = None, ids: Sequence[int] | None = None
 ) -> Iterator[RunSummary]:
-    """Yield stored runs, newest first, one at a time."""
-    sql, values = _select(limit=limit, workload=workload, ids=ids)
+    """Yield stored runs, newest first, one at a time; those in the trash are not among them."""
+    sql, values = _select(ids, limit=limit, workload=workload)
     with database.complaints():
         for row in database.connection.execute(sql, values):
             yield _summary(tuple(row))
 
 
 def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield plain rows in the order of RunSummary's and then EpochColumns' fields, oldest first."""
-    sql, values = _select(ids=ids, oldest_first=True)
+    """Yield plain rows in the order of RunSummary's and then EpochColumns' fields, oldest first; no ids: all."""
+    sql, values = _select(ids or None, oldest_first=True)
     columns = ", ".join(f"group_concat(coalesce({name}, 'n/a'), ' ')" for name in _EPOCH_FIELDS.values())
     chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
     ordered = f"(SELECT * FROM epochs{chosen} ORDER BY run_id, idx)"
@@ -212,17 +205,16 @@ def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tup
         epochs = iter(database.connection.execute(grouped, values))
         group = next(epochs, None)
         for row in database.connection.execute(sql, values):
-            if group is not None and group[0] == row[0]:
-                yield (*row, *group[1:])
+            while group is not None and group[0] < row[0]:  # of a run in the trash
                 group = next(epochs, None)
-            else:
-                yield (*row, *without)
+            yield (*row, *(group[1:] if group is not None and group[0] == row[0] else without))
 
 
 def all_ids(database: Database) -> list[int]:
     """Return the numbers of all stored runs, oldest first."""
     with database.complaints():
-        return [row[0] for row in database.connection.execute("SELECT id FROM runs ORDER BY id")]
+        sql = "SELECT id FROM runs WHERE deleted_at IS NULL ORDER BY id"
+        return [row[0] for row in database.connection.execute(sql)]
 
 
 def load_run(database: Database, run_id: int) -> Run:
@@ -256,25 +248,41 @@ def load_run(database: Database, run_id: int) -> Run:
 
 
 def delete_runs(database: Database, ids: Sequence[int]) -> None:
-    """Delete runs, all or none; raises UsageError if one does not exist or is still running."""
-    found = {summary.id: summary for summary in list_runs(database, ids=ids)}
-    if missing := [run_id for run_id in ids if run_id not in found]:
-        raise missing_runs(missing)
-    if running := [run_id for run_id in ids if found[run_id].status == "running"]:
-        raise UsageError(f"Run {running[0]} is still running.", "Cancel it first.")
+    """Delete runs for good, all or none; raises UsageError if one does not exist or is still running."""
     with database.transaction() as connection:
-        connection.executemany("DELETE FROM runs WHERE id = ?", [(run_id,) for run_id in ids])
+        check_removable(connection, ids)
+        connection.execute("DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))", (ids_text(ids),))
+
+
+def check_removable(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
+    """Raise UsageError if one of the runs does not exist, is in the trash already or is still running."""
+    sql = "SELECT id, status FROM runs WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
+    status = dict(connection.execute(sql, (ids_text(ids),)).fetchall())
+    if missing := [run_id for run_id in ids if run_id not in status]:
+        raise missing_runs(missing)
+    if running := [run_id for run_id in ids if status[run_id] == "running"]:
+        raise UsageError(f"Run {running[0]} is still running.", "Cancel it first.")
 
 
 def missing_runs(ids: Sequence[int]) -> UsageError:
     """Return the error that says which runs do not exist."""
-    numbers = ", ".join(map(str, ids))
+    numbers = ", ".join(map(str, ids[:10])) + (f" and {len(ids) - 10} more" if len(ids) > 10 else "")
     return UsageError(f"There is no run {numbers}.", "`results list` shows the runs there are.")
 
 
-def now_text() -> str:
-    """Return the present moment as ISO 8601 in UTC, to the second."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def now_text(ago_s: float = 0.0) -> str:
+    """Return the present moment, or an earlier one, as ISO 8601 in UTC, to the second."""
+    return (datetime.now(UTC) - timedelta(seconds=ago_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def ids_text(ids: Sequence[int]) -> str:
+    """Return run numbers as one SQL value for json_each: any number of them, and of any size."""
+    return json.dumps(list(ids))
+
+
+def machine_text(machine: Machine) -> str:
+    """Return a machine as it is stored, and found again."""
+    return json.dumps(msgspec.to_builtins(machine), sort_keys=True)
 
 
 def _finish(database: Database, run_id: int, status: str, error: events.Error | None) -> EpochStatistics | None:
@@ -328,28 +336,27 @@ def _epoch_parts(metrics: dict[str, float | None]) -> float | None:
 
 
 def _select(
-    *, limit: int | None = None, workload: str | None = None, ids: Sequence[int] = (), oldest_first: bool = False
+    ids: Sequence[int] | None, *, limit: int | None = None, workload: str | None = None, oldest_first: bool = False
 ) -> tuple[str, list[Any]]:
     """Return the query for RunSummary's columns and its values."""
     columns = [f"{'parts' if name in _MACHINE_FIELDS else 'runs'}.{name}" for name in _SUMMARY_FIELDS]
     extracted = ", ".join(f"json_extract(machine, '$.{name}') AS {name}" for name in _MACHINE_FIELDS)
     # Materialised: a machine has many runs, and its JSON need be read only once.
     parts = f"WITH parts AS MATERIALIZED (SELECT id, {extracted} FROM machines)"
-    conditions: list[str] = []
+    conditions = ["runs.deleted_at IS NULL"]
     values: list[Any] = []
     if workload is not None:
         conditions.append("runs.workload = ?")
         values.append(workload)
-    if ids:
+    if ids is not None:
         conditions.append("runs.id IN (SELECT value FROM json_each(?))")
-        values.append(json.dumps(list(ids)))
-    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        values.append(ids_text(ids))
     order = f" ORDER BY runs.id {'ASC' if oldest_first else 'DESC'}"
     if limit is not None:
         order += " LIMIT ?"
         values.append(limit)
     joined = "runs JOIN parts ON parts.id = runs.machine_id"
-    return f"{parts} SELECT {', '.join(columns)} FROM {joined}{where}{order}", values
+    return f"{parts} SELECT {', '.join(columns)} FROM {joined} WHERE {' AND '.join(conditions)}{order}", values
 
 
 def _summary(row: tuple[Any, ...]) -> RunSummary:

@@ -96,4 +96,14 @@ MIGRATIONS: tuple[str, ...] = (
         PRIMARY KEY (run_id, seq)
     ) WITHOUT ROWID;
     """,
+    """
+    ALTER TABLE runs ADD COLUMN comment TEXT;  -- the user's own words
+    ALTER TABLE runs ADD COLUMN deleted_at TEXT;  -- ISO 8601, UTC; in the trash since then
+    -- All that app.core.history searches and sorts by, so that it need not read whole rows. What many runs share
+    -- comes first, but not the machine: joins with machines would leave the order of the ids for it.
+    CREATE INDEX runs_listed ON runs (
+        workload, preset, status, data_source, engine, device_name, machine_id, deleted_at,
+        started_at, seconds_per_epoch_s, spread_pct, epochs_done, batch_size, comment
+    );
+    """,
 )

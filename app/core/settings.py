@@ -6,22 +6,25 @@ import logging
 import os
 import time
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from app.core.errors import AppError
 
 _SIZE_LIMIT_BYTES = 1 << 20
+Folder = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z", max_length=4_096)]
 _log = logging.getLogger(__name__)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the user chose. Fields that a newer version wrote are ignored."""
 
-    preset: Literal["quick", "standard"] = "standard"  # of `run` without --preset
+    preset: Literal["quick", "standard"] | None = None  # None: never chosen; the views have defaults of their own
     data: Literal["auto", "real", "synthetic"] = "auto"
     theme: Literal["system", "light", "dark"] = "system"
+    datasets_folder: Folder | None = None  # None: among Epochmark's own files
+    geometry: str | None = None  # the window's place, as Qt says it, in base64
 
 
 def load_settings(path: Path) -> Settings:

@@ -1,8 +1,9 @@
-"""What tests of the core share: one stored run in a row, to be changed with dataclasses.replace."""
+"""What tests of the core share: one stored run, in a row and whole, to be changed with dataclasses.replace."""
 
 import pytest
 
-from app.core.model import RunSummary
+from app.core.model import Run, RunSummary
+from workloads import events
 
 
 @pytest.fixture(scope="session")
@@ -46,4 +47,31 @@ def summary() -> RunSummary:
         app_version="0.1.0",
         error_code=None,
         error_message=None,
+        comment=None,
+    )
+
+
+@pytest.fixture(scope="session")
+def stored_run(summary: RunSummary) -> Run:
+    return Run(
+        summary=summary,
+        spec={"workload": summary.workload, "batch_size": 100, "device": "auto"},
+        machine={"cpu_name": "Intel Core i7-1165G7", "physical_cores": 4, "logical_cores": 8}
+        | {"memory_bytes": 16_000_000_000, "os_name": "Test OS 1", "virtual_machine": False},
+        environment={
+            "engine": "tensorflow",
+            "engine_version": "2.21.0",
+            "keras_version": "3.15.1",
+            "device": "cpu",
+        },
+        dataset={"name": "cifar10", "source": "real"},
+        model=None,
+        epochs=(
+            events.Epoch(seq=9, t_s=80.0, index=0, duration_s=68.9, train_s=68.1),
+            events.Epoch(seq=19, t_s=146.3, index=1, duration_s=66.3, train_s=65.5),
+        ),
+        steps=(events.Steps(seq=5, t_s=11.5, phase="measure", epoch=0, first_index=0, durations_s=(0.2, 0.1)),),
+        metrics={},
+        warnings=(),
+        samples=(),
     )

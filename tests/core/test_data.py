@@ -11,11 +11,16 @@ from pathlib import Path
 import pytest
 
 from app.core.data import fetch_dataset, import_dataset, list_datasets, remove_dataset
+from app.core.database import Database
 from app.core.downloads import DownloadError
 from app.core.errors import AppError, UsageError
-from app.core.paths import Paths
+from app.core.model import Machine
+from app.core.paths import Paths, with_datasets_folder
+from app.core.runner import Runner
+from app.core.runs import all_ids
 from tests.archives import CONTENT, FOLDER, SIZE_BYTES, Change, adding, contents, make_archive
 from tests.core.server import broken_after, resumable, serving
+from workloads import CATALOGUE
 from workloads.datasets import cifar10
 
 
@@ -173,6 +178,63 @@ def test_leftovers_of_a_killed_install_are_cleaned_up(paths: Paths, official: Pa
     (leftover / "data_batch_1.bin").write_bytes(b"half")
     folder = import_dataset(paths, "cifar10", official)
     assert list(paths.datasets.iterdir()) == [folder]
+
+
+def test_a_data_set_goes_into_the_folder_that_the_user_chose(paths: Paths, official: Path, tmp_path: Path) -> None:
+    (tmp_path / "drive").mkdir()
+    chosen = with_datasets_folder(paths, str(tmp_path / "drive"))
+    assert import_dataset(chosen, "cifar10", official) == tmp_path / "drive" / "cifar10"
+    assert [dataset.installed for dataset in (*list_datasets(chosen), *list_datasets(paths))] == [True, False]
+    assert remove_dataset(chosen, "cifar10")
+    assert not paths.datasets.exists()
+
+
+@pytest.mark.parametrize("folder", ["unplugged", "x" * 300, None])
+def test_a_folder_on_an_unplugged_drive_is_said_before_anything_is_downloaded(
+    paths: Paths, official: Path, tmp_path: Path, folder: str | None
+) -> None:
+    chosen = with_datasets_folder(paths, str(tmp_path / folder) if folder else "relative")
+    assert not list_datasets(chosen)[0].installed
+    with serving() as server:
+        server.content = official.read_bytes()
+        server.answer = resumable
+        acts: list[Callable[[], object]] = [
+            lambda: fetch_dataset(chosen, "cifar10", server.url),
+            lambda: import_dataset(chosen, "cifar10", official),
+            lambda: remove_dataset(chosen, "cifar10"),
+        ]
+        for act in acts:
+            with pytest.raises(UsageError, match="The folder for data sets"):
+                act()
+    assert server.ranges == []
+    assert list(paths.downloads.iterdir()) == []
+    assert not (tmp_path / "unplugged").exists()
+
+
+def test_a_run_of_real_data_on_an_unplugged_drive_is_refused_before_it_begins(
+    paths: Paths, machine: Machine, tmp_path: Path
+) -> None:
+    runner = Runner(with_datasets_folder(paths, str(tmp_path / "unplugged")), machine)
+    with pytest.raises(UsageError, match=r"The folder for data sets, .*unplugged, cannot be used"):
+        runner.start(CATALOGUE["cifar10_keras_cnn"].default_spec(data="real"))
+    with Database(paths.database) as database:
+        assert all_ids(database) == []
+    assert runner.start(CATALOGUE["demo"].default_spec(data="real", epochs=1)).wait(30)
+
+
+def test_a_drive_that_goes_while_data_is_installed_is_one_sentence(
+    paths: Paths, official: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drive = tmp_path / "drive"
+    drive.mkdir()
+
+    def unplug(archive: Path, fresh: Path) -> None:
+        shutil.rmtree(drive)
+        (fresh / "data_batch_1.bin").write_bytes(b"half")
+
+    monkeypatch.setattr(cifar10, "unpack", unplug)
+    with pytest.raises(AppError, match=r"cannot be installed in .*drive.*No such file"):
+        import_dataset(with_datasets_folder(paths, str(drive)), "cifar10", official)
 
 
 def test_a_whole_download_is_not_fetched_again(paths: Paths, official: Path) -> None:

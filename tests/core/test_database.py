@@ -9,9 +9,13 @@ import pytest
 from app.core import database as module
 from app.core.database import Database, DatabaseError
 from app.core.errors import UsageError
+from app.core.history import Query, find_ids, set_comment
+from app.core.model import Machine
 from app.core.paths import Paths
+from app.core.runs import RunWriter, list_runs, load_run
 from app.core.schema import MIGRATIONS
 from tests.conftest import ROOT
+from tests.core.storing import add_epochs, begin
 
 
 def test_a_new_file_has_the_newest_format_and_survives_a_crash(paths: Paths) -> None:
@@ -134,10 +138,51 @@ def test_migrating_keeps_a_copy_and_the_rows(paths: Paths, monkeypatch: pytest.M
     monkeypatch.setattr(module, "MIGRATIONS", later)
     with Database(paths.database) as database:
         assert database.connection.execute("SELECT note FROM machines").fetchone()[0] == "new; format"
-    copy = paths.data / "runs.before-format-2.sqlite3"
+    copy = paths.data / f"runs.before-format-{len(later)}.sqlite3"
     with contextlib.closing(sqlite3.connect(copy)) as connection:
         assert connection.execute("SELECT count(*) FROM machines").fetchone()[0] == 1
-        assert connection.execute("PRAGMA user_version").fetchone()[0] == 1
+        assert connection.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+
+
+def make_first_format(path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Make the file that the first version made, with two runs in it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "MIGRATIONS", MIGRATIONS[:1])
+        with Database(path) as database:
+            ids = [begin(database, machine) for _ in range(2)]
+            add_epochs(RunWriter(database, ids[0]), 90, 60)
+            database.connection.execute("UPDATE runs SET status = 'completed', seconds_per_epoch_s = 60")
+    return ids
+
+
+def test_a_file_of_the_first_format_keeps_its_runs(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = make_first_format(paths.database, machine, monkeypatch)
+    with Database(paths.database) as database:
+        runs = {run.id: run for run in list_runs(database)}
+        assert sorted(runs) == ids
+        assert (runs[ids[0]].epochs_done, runs[ids[0]].comment) == (2, None)
+        assert [epoch.duration_s for epoch in load_run(database, ids[0]).epochs] == [90, 60]
+        set_comment(database, ids[1], "from before")
+        assert find_ids(database, Query("before")) == ids[1:]
+        assert database.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    with contextlib.closing(sqlite3.connect(paths.data / "runs.before-format-2.sqlite3")) as copy:
+        assert copy.execute("PRAGMA user_version").fetchone()[0] == 1
+        assert [row[0] for row in copy.execute("SELECT id FROM runs")] == ids
+        assert "comment" not in [row[1] for row in copy.execute("PRAGMA table_info(runs)")]
+
+
+def test_a_file_of_the_first_format_migrates_once(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_first_format(paths.database, machine, monkeypatch)
+    Database(paths.database).close()
+    copy = paths.data / "runs.before-format-2.sqlite3"
+    before = copy.stat().st_mtime_ns
+    Database(paths.database).close()
+    assert copy.stat().st_mtime_ns == before
+    assert set(paths.data.glob("*.sqlite3")) == {copy, paths.database}
 
 
 def test_a_migration_that_fails_changes_nothing(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:

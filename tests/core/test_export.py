@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 import app
 from app.core.export import CSV_COLUMNS, FORMAT_VERSION, csv_lines, hide, json_lines, private_texts, run_as_dict
 from app.core.model import EpochColumns, Run, RunSummary
+from app.core.paths import Paths
+from app.core.settings import Settings, save_settings
 from workloads import events
 
 EPOCHS = EpochColumns(
@@ -74,7 +76,7 @@ def test_no_runs_are_a_heading_alone() -> None:
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
-@pytest.mark.parametrize("column", ["cpu_name", "device_name", "os_name", "error_message", "workload"])
+@pytest.mark.parametrize("column", ["cpu_name", "device_name", "os_name", "error_message", "workload", "comment"])
 def test_text_that_a_spreadsheet_would_run_is_neutralised(summary: RunSummary, column: str, start: str) -> None:
     text = f'{start}HYPERLINK("http://x")'
     (row,) = read_back(replace(summary, **{column: text}))  # type: ignore[arg-type]
@@ -178,6 +180,16 @@ def test_the_programs_and_epochmarks_own_folders_are_hidden(
     hidden = "<program>/workloads/x.py <python>/bin <python>/os.py <epochmark>/runs <epochmark>/logs ~/other"
     for message in (read_back(run.summary)[0]["error_message"], run_as_dict(run)["error_message"]):
         assert message.replace("\\", "/") == hidden
+
+
+def test_the_users_own_folder_for_data_sets_is_hidden(
+    monkeypatch: pytest.MonkeyPatch, paths: Paths, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("EPOCHMARK_HOME", str(tmp_path / "home"))
+    save_settings(paths.settings, Settings(datasets_folder=str(tmp_path / "secret project")))
+    assert hide(f"{tmp_path / 'secret project'}/x is missing", private_texts()) == "<datasets>/x is missing"
+    save_settings(paths.settings, Settings(datasets_folder="data"))
+    assert hide("the data is missing", private_texts()) == "the data is missing"
 
 
 @pytest.mark.parametrize("home", ["/", None])

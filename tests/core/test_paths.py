@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import UsageError
-from app.core.paths import RESOURCES, Paths, default_paths, make_folder
+from app.core.paths import (
+    RESOURCES,
+    Paths,
+    check_datasets_folder,
+    default_paths,
+    make_folder,
+    with_datasets_folder,
+)
 
 
 def test_epochmark_home_moves_everything_below_one_folder(tmp_path: Path) -> None:
@@ -75,6 +82,51 @@ def test_a_read_only_parent_is_one_sentence(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(UsageError, match="cannot be made"):
         make_folder(tmp_path / "new")
+
+
+def test_data_sets_lie_where_the_user_wants_them_and_nothing_else_does(paths: Paths, tmp_path: Path) -> None:
+    chosen = with_datasets_folder(paths, str(tmp_path))
+    assert chosen.datasets == tmp_path
+    assert (chosen.data, chosen.cache, chosen.config) == (paths.data, paths.cache, paths.config)
+    check_datasets_folder(chosen)
+
+
+@pytest.mark.parametrize("folder", [None, ""])
+def test_without_a_wish_data_sets_lie_among_epochmarks_own_files(paths: Paths, folder: str | None) -> None:
+    assert with_datasets_folder(paths, folder) == paths
+    assert paths.datasets == paths.data / "datasets"
+    check_datasets_folder(paths)  # made when it is needed
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [
+        ("unplugged", "it is not there"),
+        ("unplugged/below", "it is not there"),
+        ("file", "it is a file"),
+        ("file/below", "it is not there"),
+        ("x" * 300, "cannot be used (File name too long"),
+    ],
+)
+def test_a_folder_for_data_sets_that_is_not_there_is_one_sentence(
+    paths: Paths, tmp_path: Path, folder: str, words: str
+) -> None:
+    (tmp_path / "file").write_text("a file")
+    with pytest.raises(UsageError, match="The folder for data sets, ") as refused:
+        check_datasets_folder(with_datasets_folder(paths, str(tmp_path / folder)))
+    assert words in refused.value.message or sys.platform == "win32"
+    assert "another folder" in (refused.value.advice or "")
+    assert not (tmp_path / "unplugged").exists()
+
+
+@pytest.mark.parametrize("folder", ["data", "./data", "~/data", "../data"])
+def test_a_relative_folder_for_data_sets_is_refused(
+    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    with pytest.raises(UsageError, match=r"which does not say where it begins\. Choose a whole path"):
+        check_datasets_folder(with_datasets_folder(paths, folder))
 
 
 def test_the_resources_are_where_the_code_looks_for_them() -> None:

@@ -7,28 +7,20 @@ import pytest
 
 from app.core.database import Database, DatabaseError
 from app.core.errors import UsageError
+from app.core.history import trash_runs
 from app.core.model import EpochColumns, Machine, RunSummary
 from app.core.paths import Paths
 from app.core.runs import (
     RunWriter,
-    begin_run,
+    all_ids,
     delete_runs,
     list_runs,
     load_run,
     recover_runs,
     rows_for_export,
 )
-from workloads import CATALOGUE, events
-
-
-def begin(database: Database, machine: Machine, **changes: Any) -> int:
-    workload = CATALOGUE[changes.pop("workload", "cifar10_keras_cnn")]
-    return begin_run(database, workload.default_spec(**changes), workload, machine)
-
-
-def add_epochs(writer: RunWriter, *durations_s: float) -> None:
-    for index, duration_s in enumerate(durations_s):
-        writer.add(events.Epoch(index=index, duration_s=duration_s, train_s=duration_s - 1, loss=1.5, seq=index))
+from tests.core.storing import add_epochs, begin, store
+from workloads import events
 
 
 def test_the_headline_is_the_median_of_the_later_epochs(paths: Paths, machine: Machine) -> None:
@@ -186,6 +178,33 @@ def test_rows_for_export_are_complete_and_in_the_order_of_the_fields(paths: Path
 
 def rows_for_export_as_dicts(database: Database, names: list[str], ids: list[int]) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in rows_for_export(database, ids)]
+
+
+def test_no_numbers_are_no_runs(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        store(database, machine, 90, 60)
+        assert list(list_runs(database, ids=[])) == []
+        delete_runs(database, [])
+        assert len(all_ids(database)) == 1
+
+
+def test_an_export_gives_each_run_its_own_epochs_whatever_is_in_the_trash(paths: Paths, machine: Machine) -> None:
+    names = [field.name for kind in (RunSummary, EpochColumns) for field in dataclasses.fields(kind)]
+    with Database(paths.database) as database:
+        ids = [store(database, machine, 90 + number, 60) for number in range(3)]
+        ids += [begin(database, machine), store(database, machine, 99)]
+        trash_runs(database, [ids[0], ids[2]])
+        everything = rows_for_export_as_dicts(database, names, [])
+        some = rows_for_export_as_dicts(database, names, ids[:2])
+    durations = {row["id"]: row["epoch_durations_s"] for row in everything}
+    assert durations == {ids[1]: "91.0 60.0", ids[3]: None, ids[4]: "99.0"}
+    assert {row["id"]: row["epoch_durations_s"] for row in some} == {ids[1]: "91.0 60.0"}
+
+
+def test_thousands_of_missing_runs_are_one_short_sentence(paths: Paths) -> None:
+    with Database(paths.database) as database, pytest.raises(UsageError) as refused:
+        delete_runs(database, range(1, 5_001))
+    assert refused.value.message == "There is no run 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 4990 more."
 
 
 def test_an_unknown_run_is_a_usage_error(paths: Paths) -> None:

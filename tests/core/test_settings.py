@@ -26,10 +26,17 @@ def test_without_a_file_there_are_defaults_and_no_file_is_made(file: Path) -> No
 
 
 def test_what_was_saved_is_loaded_and_can_be_read_by_people(file: Path) -> None:
-    chosen = Settings(preset="quick", data="synthetic", theme="dark")
+    chosen = Settings(preset="quick", theme="dark", datasets_folder="E:\\Daten ü", geometry="AdnQyw==")
     save_settings(file, chosen)
     assert load_settings(file) == chosen
-    assert '  "theme": "dark"' in file.read_text(encoding="utf-8").splitlines()[-2]
+    assert '  "theme": "dark",' in file.read_text(encoding="utf-8").splitlines()
+
+
+def test_a_preset_that_was_never_chosen_is_told_from_one_that_was(file: Path) -> None:
+    save_settings(file, Settings())
+    assert load_settings(file).preset is None
+    save_settings(file, Settings(preset="standard"))
+    assert load_settings(file).preset == "standard"
 
 
 def test_fields_of_a_newer_version_are_ignored_and_missing_ones_have_defaults(file: Path) -> None:
@@ -48,14 +55,15 @@ def test_fields_of_a_newer_version_are_ignored_and_missing_ones_have_defaults(fi
         b"null",
         b'{"theme": 5}',
         b'{"theme": "pink"}',
-        b'{"preset": null}',
+        b'{"preset": "slow"}',
+        b'{"datasets_folder": "/a\\u0000b"}',
         b'{"theme": "\xff"}',
         b'{"theme": NaN}',
         b"\x00\x01\x02",
         b'{"a":' * 100_000,
         b" " * (1 << 20) + b"{}",
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_a_damaged_file_is_set_aside_with_a_warning(
     file: Path, content: bytes, caplog: pytest.LogCaptureFixture

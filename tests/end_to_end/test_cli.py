@@ -12,6 +12,7 @@ import pytest
 
 from app.core.database import Database
 from app.core.paths import default_paths
+from app.core.settings import Settings, save_settings
 from tests.conftest import CommandLine
 from tests.end_to_end.commands import runs, sentence_of
 
@@ -167,6 +168,31 @@ def test_settings_that_are_not_json_are_kept_and_said(epochmark: CommandLine, en
     assert done.returncode == 0
     assert "no valid settings" in sentence_of(done)
     assert [path.read_text() for path in paths.config.glob("settings.damaged-*")] == ["{nonsense"]
+
+
+@pytest.mark.parametrize("folder", ["relative", "/no/such/drive", "/" + "x" * 300])
+def test_a_folder_for_data_sets_that_is_not_there_is_said_where_it_is_needed(
+    epochmark: CommandLine, environment: dict[str, str], folder: str
+) -> None:
+    paths = default_paths(environment)
+    paths.create()
+    save_settings(paths.settings, Settings(datasets_folder=folder))
+    for arguments in (["data", "fetch", "cifar10"], ["run", "cifar10_keras_cnn", "--data", "real"]):
+        done = epochmark(*arguments)
+        assert "The folder for data sets" in sentence_of(done)
+        assert (done.returncode, done.stdout) == (2, "")
+    for arguments in (["data", "list"], ["run", "demo", "--epochs", "1", "--quiet"], ["results", "list"]):
+        done = epochmark(*arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_preset_is_the_one_of_the_settings_or_standard(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
+    epochmark("run", "demo", "--quiet")
+    save_settings(default_paths(environment).settings, Settings(preset="quick"))
+    epochmark("run", "demo", "--quiet")
+    assert [run["preset"] for run in runs(epochmark)] == ["quick", "standard"]
 
 
 @pytest.mark.engine

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.text import bar_chart, engine_line, machine_line
+from app.cli.text import bar_chart
 from app.core.compare import Bar
 from app.core.database import Database
 from app.core.model import Machine
 from app.core.paths import default_paths
+from app.core.wording import engine_line, machine_line
 from tests.conftest import CommandLine
 from workloads import CATALOGUE
 
@@ -163,4 +164,4 @@ def test_the_engine_is_written_in_one_way(epochmark: CommandLine) -> None:
     assert line in epochmark("run", "demo", "--epochs", "1").stdout
     assert line in epochmark("results", "show", "1").stdout
     line = engine_line("tensorflow", "2.21.0", None, precision="float32", jit=True)
-    assert line == "Engine   TensorFlow 2.21.0 on device n/a · float32 · with XLA"
+    assert line == "TensorFlow 2.21.0 on device n/a · float32 · with XLA"

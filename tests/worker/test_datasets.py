@@ -1,13 +1,17 @@
 """CIFAR-10 as arrays: the synthetic twin is always the same, and real files are read pixel by pixel right."""
 
+import io
 from pathlib import Path
 
 import numpy as np  # noqa: TID253 - these tests are about arrays
 import pytest
 from numpy.typing import NDArray  # noqa: TID253 - as above
 
+from workloads import CATALOGUE, training
 from workloads.datasets import DATASETS, cifar10
 from workloads.datasets.source import Arrays, MissingDataError, aligned_floats, is_aligned
+from workloads.reporter import Emitter, Reporter
+from workloads.spec import Job
 
 TWIN_SHA256 = "be0f7d31128d698843809ef200720c155916fd41da79e6f85c2dd7f0425b4507"
 
@@ -162,3 +166,11 @@ def test_files_that_were_changed_are_not_called_real(installed: Path, tmp_path: 
     assert cifar10.is_installed(tmp_path)
     with pytest.raises(MissingDataError, match="not those that were installed"):
         cifar10.load(tmp_path)
+
+
+def test_a_folder_that_cannot_even_be_looked_for_holds_no_data() -> None:
+    workload = CATALOGUE["cifar10_keras_cnn"]
+    stream = io.BytesIO()
+    job = Job(spec=workload.default_spec(), datasets_folder="/" + "x" * 300)
+    assert training._real_folder(workload, job, Reporter(Emitter(stream))) is None
+    assert stream.getvalue() == b""

@@ -1,0 +1,144 @@
+"""What stands on the picture of a result that people share: texts and bars; knows no drawing."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+
+from app.core.compare import Bar, bars, engine_name, position
+from app.core.errors import UsageError
+from app.core.metrics import format_bytes, format_seconds
+from app.core.model import Run, RunSummary
+from app.core.reference import short_name
+from app.core.wording import result_notes, workload_title
+
+
+@dataclass(frozen=True, slots=True)
+class ShareCard:
+    """The picture's texts, ready to be drawn.
+
+    Attributes:
+        machine: What computed, with its full name.
+        details: At most two lines.
+        badge: Facts about how it was measured; no verdict.
+        caution: Whether something is known that may make the number mislead.
+    """
+
+    title: str
+    value: str
+    unit: str
+    spread: str
+    machine: str
+    details: tuple[str, ...]
+    badge: str
+    caution: bool
+    bars: tuple[Bar, ...]
+    axis: str
+    footer: str
+
+
+def share_card(run: Run) -> ShareCard:
+    """Return what stands on the picture; raises UsageError if the run has no epoch time to show."""
+    summary = run.summary
+    if summary.seconds_per_epoch_s is None:
+        raise UsageError(
+            f"Run {summary.id} has no epoch time, so there is nothing to put on a picture.",
+            "Take a run that measured a whole epoch or estimated one.",
+        )
+    chart = tuple(bars(summary.workload, summary))
+    device = summary.device_name if _is_gpu(summary) else summary.cpu_name
+    footer = (position(summary), summary.started_at[:10], f"result {result_code(run)}")
+    return ShareCard(
+        title=_title(run),
+        value=format_seconds(summary.seconds_per_epoch_s),
+        unit="seconds per epoch",
+        spread=_spread(summary),
+        machine=device or summary.device or "unknown device",
+        details=(_machine_details(summary), _engine_details(run)),
+        badge=_badge(summary),
+        caution=any(note.kind == "caution" for note in result_notes(run)),
+        bars=chart,
+        axis=_axis(chart),
+        footer=" · ".join(part for part in footer if part),
+    )
+
+
+def result_code(run: Run) -> str:
+    """Return a short checksum of what was asked, what ran and all raw durations: "7F3A-91C2"."""
+    record = {
+        "spec": run.spec,
+        "environment": run.environment,
+        "epochs": [(epoch.index, epoch.duration_s, epoch.train_s, epoch.validation_s) for epoch in run.epochs],
+        "steps": [(block.phase, block.epoch, block.first_index, block.durations_s) for block in run.steps],
+    }
+    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    digits = hashlib.sha256(text.encode()).hexdigest()[:8].upper()
+    return f"{digits[:4]}-{digits[4:]}"
+
+
+def _title(run: Run) -> str:
+    summary = run.summary
+    keras = "Keras" if (run.environment or {}).get("keras_version") else ""
+    parts = (workload_title(summary), keras, f"batch {summary.batch_size}", summary.precision)
+    return " · ".join(part for part in parts if part)
+
+
+def _spread(run: RunSummary) -> str:
+    if run.basis == "first_epoch":
+        return "first epoch only"
+    spread = f"± {run.spread_pct:.1f} %" if run.spread_pct is not None else ""
+    return f"estimate {spread}".strip() if run.basis == "estimate" else spread
+
+
+def _is_gpu(run: RunSummary) -> bool:
+    return run.device is not None and run.device.startswith("gpu")
+
+
+def _machine_details(run: RunSummary) -> str:
+    parts = (
+        short_name(run.cpu_name) if _is_gpu(run) and run.cpu_name else "",
+        _count(run.physical_cores, "core") if run.physical_cores else "",
+        format_bytes(run.memory_bytes).replace(".0 ", " ") if run.memory_bytes else "",
+        run.os_name or "",
+        "GPU run" if _is_gpu(run) else "CPU run",
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def _engine_details(run: Run) -> str:
+    summary = run.summary
+    keras = (run.environment or {}).get("keras_version")
+    parts = (
+        engine_name(summary.engine, summary.engine_version),
+        f"Keras {keras}" if keras else "",
+        "XLA" if summary.jit else "no XLA",
+        _count(summary.threads, "thread") if summary.threads else "",
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def _badge(run: RunSummary) -> str:
+    parts = (
+        "timed steps" if run.basis == "estimate" else _count(run.epochs_done, "epoch"),
+        "" if run.status == "completed" else run.status,
+        f"{run.data_source} data" if run.data_source else "",
+        "virtual machine" if run.virtual_machine else "",
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _axis(chart: tuple[Bar, ...]) -> str:
+    """Name the scale, and from which years the published rows are."""
+    rows = [bar.row for bar in chart if bar.row is not None]
+    years = sorted({row.year for row in rows if row.year is not None})
+    text = "seconds per epoch, log scale"
+    if not rows:
+        return text
+    if not years:
+        return f"{text} · reference rows: software of unknown year"
+    told = f"{years[0]} to {years[-1]}" if len(years) > 3 else ", ".join(map(str, years))
+    doubt = ", some of unknown year" if any(row.year is None for row in rows) else ""
+    return f"{text} · reference rows: {told} software{doubt}"

@@ -1,0 +1,93 @@
+"""What charts show, from events that come and from runs that are stored."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.core.model import RunSummary
+from app.core.series import POINTS_LIMIT, Curve, RunSeries, live_summary
+from workloads import events
+
+
+def steps(
+    first_index: int, *durations_s: float, t_s: float = 0.0, epoch: int = 0, phase: str = "measure"
+) -> events.Steps:
+    return events.Steps(
+        phase=phase,
+        epoch=epoch,
+        first_index=first_index,
+        durations_s=durations_s,
+        loss=1.5,
+        t_s=t_s,  # type: ignore[arg-type]
+    )
+
+
+def epoch(index: int, duration_s: float) -> events.Epoch:
+    return events.Epoch(index=index, duration_s=duration_s, train_s=duration_s)
+
+
+def test_throughput_is_counted_over_whole_seconds() -> None:
+    series = RunSeries(10)
+    for number in range(8):
+        series.follow(steps(number, 0.25, t_s=number * 0.25 + 0.25))
+    assert series.steps_per_s == Curve([1.0, 2.0], [4.0, 4.0])
+    series.follow(steps(8, 3.0, t_s=5.5))
+    assert series.steps_per_s.x[-2:] == [2.5, 5.5]
+    assert series.steps_per_s.y[-2:] == pytest.approx([1 / 3, 1 / 3])
+    assert series.loss.x == [0.4, 0.8, 0.9]
+
+
+def test_an_epoch_ends_the_one_that_goes_on() -> None:
+    series = RunSeries(10)
+    assert series.current_epoch_s is None
+    series.follow(steps(0, 0.5, 0.25))
+    assert series.current_epoch_s == 0.75
+    series.follow(epoch(0, 3.0))
+    assert series.current_epoch_s is None
+    assert [one.duration_s for one in series.epochs] == [3.0]
+
+
+def test_readings_that_a_machine_does_not_give_have_no_curve() -> None:
+    series = RunSeries(1)
+    for number in range(2):
+        telemetry = {"cpu_pct": 50.0 + number, "cpu_temperature_c": None}
+        telemetry["gpus"] = [{"index": 1, "power_w": 88.0, "clock_mhz": None}]  # type: ignore[assignment]
+        series.follow(events.Sample(t_s=float(number), telemetry=telemetry))
+    assert series.telemetry == {
+        "cpu_pct": Curve([0.0, 1.0], [50.0, 51.0]),
+        "gpu1_power_w": Curve([0.0, 1.0], [88.0, 88.0]),
+    }
+    series.follow(events.Sample(t_s=2.0, telemetry={"cpu_pct": None}))
+    assert series.telemetry["cpu_pct"].last is None
+
+
+def test_curves_stay_short_and_keep_both_ends() -> None:
+    curve = Curve()
+    for number in range(3 * POINTS_LIMIT):
+        curve.add(float(number), float(number))
+    assert len(curve.x) <= POINTS_LIMIT
+    assert curve.x[0] == 0.0
+    assert curve.x == sorted(curve.x)
+    assert curve.x[-1] >= 3 * POINTS_LIMIT - 2
+    assert curve.y == curve.x
+
+
+def test_the_headline_so_far(summary: RunSummary) -> None:
+    begun = replace(summary, seconds_per_epoch_s=None, basis=None, epochs_done=0, steps_per_epoch=20)
+    series = RunSeries(20)
+    assert live_summary(begun, series).seconds_per_epoch_s is None
+    series.follow(steps(0, *[0.1] * 12))
+    estimate = live_summary(begun, series)
+    assert (estimate.basis, estimate.seconds_per_epoch_s) == ("estimate", pytest.approx(2.0))
+    series.follow(epoch(0, 9.0))
+    assert (live_summary(begun, series).basis, live_summary(begun, series).seconds_per_epoch_s) == (
+        "first_epoch",
+        9.0,
+    )
+    for index, duration_s in enumerate((4.0, 6.0, 5.0), 1):
+        series.follow(epoch(index, duration_s))
+    later = live_summary(begun, series)
+    assert (later.basis, later.seconds_per_epoch_s, later.epochs_done) == ("later_epochs", 5.0, 4)
+    assert (later.minimum_s, later.maximum_s, later.first_epoch_s) == (4.0, 6.0, 9.0)
+    # A cut epoch is never an epoch's time.
+    assert live_summary(replace(begun, steps=5), series).seconds_per_epoch_s is None
