@@ -293,20 +293,20 @@ def set_up(dev: bool, repair: bool) -> Dict[str, Any]:
     return stamp
 
 
-def check_qt(stamp: Dict[str, Any], for_tests: bool) -> None:
-    """See once to the system libraries that Qt needs on Linux; the terminal program runs without them."""
+def check_qt(stamp: Dict[str, Any], for_tests: bool) -> bool:
+    """See once to the system libraries that Qt needs on Linux; says what lacks and returns False."""
     screen = "offscreen" if for_tests else "wayland" if os.environ.get("WAYLAND_DISPLAY") else "xcb"
     if not sys.platform.startswith("linux") or screen in stamp["qt"]:
-        return
+        return True
     command = [str(PYTHON), "-P", str(ROOT / "packaging" / "qt_libraries.py"), screen]
     # Its sentence goes to stderr; it prints nothing else.
     if for_tests:
         command.append("--install")
-    if subprocess.call(command, env=child_environment()) == 0:
-        with contextlib.suppress(OSError):
-            write_stamp({**stamp, "qt": [*stamp["qt"], screen]})
-    elif for_tests:
-        sys.exit(2)  # it has said why
+    if subprocess.call(command, env=child_environment()):
+        return False
+    with contextlib.suppress(OSError):
+        write_stamp({**stamp, "qt": [*stamp["qt"], screen]})
+    return True
 
 
 def wait_for(arguments: List[str], environment: Dict[str, str]) -> int:
@@ -344,11 +344,14 @@ def start(arguments: List[str]) -> int:
     stamp = set_up(dev=verb != "app", repair=repair)
     environment = child_environment()
     if verb == "app":
-        if not arguments and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-            check_qt(stamp, for_tests=False)
+        has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        if not arguments and has_display and not check_qt(stamp, for_tests=False):
+            say("Until then: python3 start.py run cifar10_keras_cnn --preset quick runs in the terminal.")
+            return 2
         # -P: the folder that the user is in may have an `app` of its own.
         return become(["-P", "-m", "app", *arguments], environment)
-    check_qt(stamp, for_tests=True)
+    if not check_qt(stamp, for_tests=True):
+        return 2
     environment.setdefault("QT_QPA_PLATFORM", "offscreen")
     os.chdir(str(ROOT))
     return check(environment) if verb == "check" else become(["-m", "pytest", *arguments[1:]], environment)

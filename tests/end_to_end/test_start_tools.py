@@ -152,7 +152,7 @@ def test_only_root_installs_qt_libraries(
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Qt's wheels bring all they need elsewhere")
-def test_qt_is_looked_at_once_and_only_tests_insist(bare: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_qt_is_looked_at_once(bare: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = [1, 1, 0]
     commands: list[list[str]] = []
     stamps: list[dict[str, Any]] = []
@@ -163,15 +163,25 @@ def test_qt_is_looked_at_once_and_only_tests_insist(bare: ModuleType, monkeypatc
 
     monkeypatch.setattr(bare.subprocess, "call", run)
     monkeypatch.setattr(bare, "write_stamp", stamps.append)
-    bare.check_qt({"qt": []}, for_tests=False)
-    with pytest.raises(SystemExit, match="2"):
-        bare.check_qt({"qt": []}, for_tests=True)
-    bare.check_qt({"qt": ["xcb"]}, for_tests=True)
+    assert not bare.check_qt({"qt": []}, for_tests=False)
+    assert not bare.check_qt({"qt": []}, for_tests=True)
+    assert bare.check_qt({"qt": ["xcb"]}, for_tests=True)
     assert commands == [["xcb"], ["offscreen", "--install"], ["offscreen", "--install"]]
     assert stamps == [{"qt": ["xcb", "offscreen"]}]
-    bare.check_qt(stamps[0], for_tests=True)
-    bare.check_qt(stamps[0], for_tests=False)
+    assert bare.check_qt(stamps[0], for_tests=True)
+    assert bare.check_qt(stamps[0], for_tests=False)
     assert len(commands) == 3
+
+
+def test_without_qts_libraries_the_window_is_not_tried(
+    bare: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bare, "set_up", lambda **_: {"qt": []})
+    monkeypatch.setattr(bare, "check_qt", lambda *_, **__: False)
+    monkeypatch.setattr(bare, "become", lambda *_: pytest.fail("the app was started"))
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert bare.start([]) == 2
+    assert "runs in the terminal" in capsys.readouterr().err
 
 
 def test_qt_of_this_environment_loads(qt_libraries: ModuleType) -> None:
