@@ -1,6 +1,13 @@
 """Decides what to start, worker, command line or window, before importing any of them."""
 
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.core.share import ShareCard
+
+_QT_LIBRARIES = "libgl1 libegl1 libxkbcommon0 libfontconfig1 libdbus-1-3 libglib2.0-0"
 
 
 def main() -> int:
@@ -10,12 +17,41 @@ def main() -> int:
         from workloads.__main__ import start
 
         start()
+    if arguments:
+        from app.cli import main as run_command
+
+        return run_command(arguments, _draw_share)
+    from app.gui.display import find_problem, has_display
+
+    if not has_display():
+        return _run_without_window()
+    if problem := find_problem():
+        print(f"epochmark: {problem} `run cifar10_keras_cnn` runs in the terminal meanwhile.", file=sys.stderr)
+        return 2
+    from app.gui.application import run_window
+
+    return run_window()
+
+
+def _run_without_window() -> int:
+    """Do in the terminal what the window's big button does at first."""
     from app.cli import main as run_command
 
-    if arguments:
-        return run_command(arguments)
-    print("Epochmark's window is not built yet. The standard benchmark runs here in the terminal.", flush=True)
+    print("There is no display for the window. The standard benchmark runs here in the terminal.", flush=True)
     return run_command(["run", "cifar10_keras_cnn", "--preset", "quick"])
+
+
+def _draw_share(card: "ShareCard", path: Path, dark: bool) -> None:
+    """Draw a result for the command line, which knows no Qt; raises AppError where Qt cannot be loaded."""
+    from app.core.errors import AppError
+
+    try:
+        from app.gui.share_picture import draw_headless
+    except ImportError as error:
+        raise AppError(
+            f"Qt cannot be loaded ({error}).", f"On Debian or Ubuntu: sudo apt-get install {_QT_LIBRARIES}."
+        ) from error
+    draw_headless(card, path, dark)
 
 
 if __name__ == "__main__":

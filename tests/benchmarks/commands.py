@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from app.core.database import Database
+from app.core.history import Query, find_ids
 from app.core.model import Machine
 from app.core.paths import default_paths
 from app.core.runs import RunWriter, begin_run
@@ -35,6 +36,7 @@ def main(runs: int = 100_000, epochs: int = 10) -> None:
         arguments = ["results", "export", "--format", "csv", "--output", str(file)]
         report("results export --format csv", command(*arguments), home, repeats=3)
         print(f"  {file.stat().st_size / 1e6:.0f} MB written")
+        report_finding(Path(home))
 
 
 def report(name: str, arguments: list[str], home: str, repeats: int = REPEATS) -> None:
@@ -55,6 +57,28 @@ def report(name: str, arguments: list[str], home: str, repeats: int = REPEATS) -
         f"{name:34} {statistics.median(times_s):6.3f} s  ({min(times_s):.3f} to {max(times_s):.3f})"
         f"  peak {max(peaks_bytes) / 1e6:.0f} MB"
     )
+
+
+def report_finding(home: Path, repeats: int = REPEATS) -> None:
+    """Print how long the window's table takes to find and sort its runs."""
+    queries = (
+        Query(),
+        Query(status="completed"),
+        Query(sort="seconds_per_epoch_s"),
+        Query(sort="device", descending=False),
+        Query("intel completed"),
+        Query("99", sort="started_at"),
+        Query("nothing like it"),
+    )
+    with Database(default_paths({"EPOCHMARK_HOME": str(home)}).database) as database:
+        for query in queries:
+            times_s = []
+            for _ in range(repeats):
+                start_s = time.perf_counter()
+                count = len(find_ids(database, query))
+                times_s.append(time.perf_counter() - start_s)
+            name = f"{query.text or query.status or 'all'} by {query.sort}"
+            print(f"{name:34} {statistics.median(times_s):6.3f} s  ({max(times_s):.3f} at most)  {count:,} found")
 
 
 def fill(home: Path, runs: int, epochs: int) -> None:

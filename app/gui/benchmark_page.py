@@ -1,0 +1,216 @@
+"""The first page: choose, run, watch, and what came of it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QMessageBox, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.database import Database
+from app.core.errors import AppError
+from app.core.model import Machine, Run
+from app.core.runs import load_run
+from app.gui.log_dialog import LogDialog
+from app.gui.result_actions import ResultActions
+from app.gui.run_bridge import BusyError
+from app.gui.services import Services
+from app.gui.setup_view import SetupView
+from app.gui.tokens import GAP_PX
+from app.gui.widgets import Button, column
+from workloads.spec import RunSpec
+
+if TYPE_CHECKING:
+    from app.gui.run_view import RunView
+
+
+class BenchmarkPage(QWidget):
+    """Shows the choice, or the run that was begun last.
+
+    Signals:
+        state_changed: What can be done now is something else: run, cancel, copy, save.
+    """
+
+    state_changed = Signal()
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._asked: tuple[RunSpec, Machine] | None = None
+        self.run: Run | None = None
+        self.setup = SetupView(services)
+        self.view: RunView | None = None
+        self._log = LogDialog(self, lambda: services.bridge.lines, self._log_file)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.setup)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
+        layout.addWidget(self._stack)
+        self._actions = ResultActions(services, self)
+        self._make_buttons()
+        self.setup.run_requested.connect(self._on_run_requested)
+        services.bridge.ended.connect(self._on_ended)
+        services.bridge.refused.connect(self._on_refused)
+
+    def prepare(self) -> None:
+        """Make the charts, which takes long the first time; called while nothing else happens."""
+        if self.view is not None:
+            return
+        from app.gui.run_view import RunView
+
+        self.view = RunView(self._services.theme)
+        self.view.follow(self._services.bridge)
+        for button in (self.new_button, self.again_button, self.log_button):
+            self.view.corner.addWidget(button)
+        self.view.headline.buttons.addWidget(self.cancel_button)
+        self.view.headline.buttons.addWidget(self._after)
+        self._stack.addWidget(self.view)
+
+    @property
+    def can_run(self) -> bool:
+        """Whether a run can be begun."""
+        return not self._services.bridge.is_running and (
+            self._stack.currentIndex() == 1 or self.setup.run_button.isEnabled()
+        )
+
+    @property
+    def can_copy(self) -> bool:
+        """Whether a result is shown."""
+        return self.run is not None and self._stack.currentIndex() == 1
+
+    @property
+    def can_share(self) -> bool:
+        """Whether a result with a headline is shown."""
+        return self.can_copy and self.run is not None and self.run.summary.seconds_per_epoch_s is not None
+
+    def start(self) -> None:
+        """Begin what is chosen, or the last run again if that is what is shown."""
+        if self._services.bridge.is_running:
+            return
+        if self._stack.currentIndex() == 1 and self._asked is not None:
+            self._begin(*self._asked)
+        else:
+            self.setup.run()
+
+    def cancel(self) -> None:
+        """Cancel the run that is going on."""
+        if self._services.bridge.is_running:
+            self._services.bridge.cancel()
+            self.cancel_button.setEnabled(False)
+            if self.view is not None:
+                self.view.refresh()
+
+    def choose(self) -> None:
+        """Go back to the choice."""
+        self.setup.refresh()
+        self._stack.setCurrentIndex(0)
+        self.setup.run_button.setFocus()
+        self.state_changed.emit()
+
+    def save_picture(self) -> None:
+        """Save the share picture of the result that is shown."""
+        if self.run is not None:
+            self._actions.save_picture(self.run)
+
+    def copy_picture(self) -> None:
+        """Copy the share picture of the result that is shown."""
+        if self.run is not None:
+            self._actions.copy_picture(self.run)
+
+    def copy_text(self) -> None:
+        """Copy the result that is shown as text."""
+        if self.run is not None:
+            self._actions.copy_text(self.run)
+
+    def show_run_view(self) -> None:
+        """Turn from the choice to the run."""
+        self.prepare()
+        assert self.view is not None
+        self.run = None
+        self._stack.setCurrentWidget(self.view)
+        self._show_buttons(running=True)
+
+    def show_result(self, run_id: int) -> None:
+        """Show a stored run as it is shown after its end."""
+        self.show_run_view()
+        self._on_ended(run_id)
+
+    def _make_buttons(self) -> None:
+        theme = self._services.theme
+        self.log_button = Button(theme, "Log", "file-text")
+        self.log_button.clicked.connect(self._log.show)
+        self.cancel_button = Button(theme, "Cancel", "circle-stop")
+        self.cancel_button.clicked.connect(self.cancel)
+        self.save_button = Button(theme, "Save picture", "image", kind="primary")
+        self.save_button.clicked.connect(self.save_picture)
+        self.copy_button = Button(theme, "Copy result", "copy")
+        self.copy_button.clicked.connect(self.copy_text)
+        self.again_button = Button(theme, "Run again", "rotate-ccw")
+        self.again_button.clicked.connect(self.start)
+        self.new_button = Button(theme, "New run", "arrow-left")
+        self.new_button.clicked.connect(self.choose)
+        self._after = QWidget()
+        self._after.setLayout(column(None, self.save_button, self.copy_button, None))
+
+    def _on_run_requested(self, spec: RunSpec, machine: Machine) -> None:
+        self._begin(spec, machine)
+
+    def _begin(self, spec: RunSpec, machine: Machine, *, beside: bool = False) -> None:
+        self._asked = (spec, machine)
+        self.show_run_view()
+        self._services.bridge.start(spec, machine, beside=beside)
+        self.cancel_button.setFocus()
+        self.state_changed.emit()
+
+    def _on_refused(self, error: AppError) -> None:
+        if isinstance(error, BusyError) and self._asked is not None:
+            self._ask_to_run_beside(error)
+            return
+        self._services.tell(str(error), "invalid", "", None)
+        if not self._services.bridge.is_running:
+            self.choose()
+
+    def _ask_to_run_beside(self, error: AppError) -> None:
+        assert self._asked is not None
+        text = f"{error}\n\nBoth would be slower, and neither number would be this computer's. Run anyway?"
+        buttons = QMessageBox.StandardButton
+        answer = QMessageBox.question(self, "Already running", text, buttons.Yes | buttons.No, buttons.No)
+        if answer == buttons.Yes:
+            self._begin(*self._asked, beside=True)
+        else:
+            self.choose()
+
+    def _on_ended(self, run_id: int) -> None:
+        path = self._services.paths.database
+
+        def load() -> Run:
+            with Database(path) as database:
+                return load_run(database, run_id)
+
+        self._services.tasks.start(load, self._on_loaded, self._on_lost)
+
+    def _on_loaded(self, run: Run) -> None:
+        if self._services.bridge.is_running or self.view is None:
+            return
+        self.run = run
+        self.view.show_run(run)
+        self._show_buttons(running=False)
+        if run.summary.seconds_per_epoch_s is not None:
+            self.save_button.setFocus()
+        self.state_changed.emit()
+
+    def _on_lost(self, error: AppError) -> None:
+        self._services.tell(str(error), "invalid", "", None)
+        self._show_buttons(running=False)
+        self.state_changed.emit()
+
+    def _show_buttons(self, *, running: bool) -> None:
+        self.cancel_button.setVisible(running)
+        self.cancel_button.setEnabled(True)
+        for part in (self._after, self.new_button, self.again_button):
+            part.setVisible(not running)
+        self.save_button.setEnabled(self.can_share)
+        self.copy_button.setEnabled(self.can_copy)
+
+    def _log_file(self) -> Path | None:
+        summary = self._services.bridge.summary
+        return None if summary is None else self._services.paths.logs / f"run-{summary.id}.log"

@@ -1,0 +1,203 @@
+"""The charts of a run: seconds per epoch, loss and accuracy, throughput."""
+
+import statistics
+from collections.abc import Sequence
+
+import pyqtgraph
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.core.metrics import format_seconds
+from app.core.series import Curve, RunSeries
+from app.gui.plots import CountAxis, DoublePlot, Plot, TimeAxis, round_up, thin_pen
+from app.gui.theme import Theme, font
+from app.gui.tokens import LABEL_PX, SERIES
+
+BLUE, ORANGE = SERIES[:2]
+
+
+class Legend(QWidget):
+    """Names of lines, each behind a stroke of its colour; what has no room is left out at the end."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._entries: list[tuple[str, str, bool]] = []
+        self.setFont(font(LABEL_PX))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        theme.changed.connect(self.update)
+
+    def show_entries(self, entries: Sequence[tuple[str, str, bool]]) -> None:
+        """Show colour, name, and whether the line is dashed."""
+        if list(entries) != self._entries:
+            self._entries = list(entries)
+            text = ", ".join(name for _, name, _ in entries)
+            self.setAccessibleName(text)
+            self.setToolTip(text)
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        """Want one line of text."""
+        return QSize(120, QFontMetrics(self.font()).height() + 2)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint from the right edge, where a card's note stands too."""
+        painter = QPainter(self)
+        metrics = QFontMetrics(self.font())
+        widths = [metrics.horizontalAdvance(name) + 34 for _, name, _ in self._entries]
+        while sum(widths) > self.width() + 12 and widths:
+            widths.pop()
+        x = float(self.width() - sum(widths) + 12)
+        for (colour, name, dashed), width in zip(self._entries, widths, strict=False):
+            style = Qt.PenStyle.DotLine if dashed else Qt.PenStyle.SolidLine
+            painter.setPen(QPen(QColor(colour), 3, style))
+            painter.drawLine(round(x), self.height() // 2, round(x) + 12, self.height() // 2)
+            painter.setPen(QColor(self._theme.tokens.muted))
+            box = QRectF(x + 17, 0, width, self.height())
+            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, name)
+            x += width
+        painter.end()
+
+
+class EpochChart(Plot):
+    """A bar for each epoch; the first one apart, a dashed line at the median of the others."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._bars = pyqtgraph.BarGraphItem(x=[], height=[], width=0.68, pen=QPen(Qt.PenStyle.NoPen))
+        self._median = pyqtgraph.PlotCurveItem(pen=None)
+        self._label = pyqtgraph.TextItem(anchor=(1, 1))
+        self._brushes: list[str] = []
+        self._shown: tuple[float, ...] = ()
+        super().__init__(theme, CountAxis())
+        self._label.setFont(font(LABEL_PX))
+        for item in (self._bars, self._median, self._label):
+            self.addItem(item, ignoreBounds=True)
+        self.setAccessibleName("Seconds per epoch")
+
+    def show_epochs(self, durations_s: Sequence[float], planned: int, current_s: float | None = None) -> None:
+        """Show whole epochs, and how long the one that is going on took so far."""
+        shown = (*durations_s, current_s if current_s is not None else -1.0, float(planned))
+        if shown == self._shown:
+            return
+        self._shown = shown
+        heights = [*durations_s, *([current_s] if current_s is not None else [])]
+        count = max(planned, len(heights), 1)
+        self.set_range("x", 0.4, count + 0.6)
+        self.set_range("y", 0.0, round_up(1.25 * max(heights, default=1.0)))
+        self._draw(heights, len(durations_s))
+        self._draw_median(durations_s[1:], count)
+        told = ", ".join(format_seconds(value_s) for value_s in durations_s)
+        self.setAccessibleDescription(
+            f"{len(durations_s)} of {planned} epochs: {told}" if told else "No epoch yet"
+        )
+
+    def colour(self) -> None:
+        """Take the theme's colours, for bars and median too."""
+        super().colour()
+        tokens = self.theme.tokens
+        self._median.setPen(thin_pen(tokens.text, dashed=True))
+        self._label.setColor(tokens.text)
+        self._label.fill = pyqtgraph.mkBrush(tokens.surface)
+        shown, self._shown = self._shown, ()
+        if shown:
+            current_s = shown[-2] if shown[-2] >= 0 else None
+            self.show_epochs(shown[:-2], int(shown[-1]), current_s)
+
+    def _draw(self, heights: Sequence[float], whole: int) -> None:
+        tokens = self.theme.tokens
+        current = QColor(tokens.accent)
+        current.setAlphaF(0.4)
+        # An only epoch is the result, with its start-up in it; it stays apart all the same.
+        brushes = [QColor(tokens.neutral_bar), *[QColor(tokens.accent)] * (whole - 1)][:whole]
+        brushes += [current] * (len(heights) - whole)
+        numbers = [number + 1 for number in range(len(heights))]
+        # pyqtgraph fails on lists of colours that are empty.
+        self._bars.setVisible(bool(heights))
+        if heights:
+            self._bars.setOpts(x=numbers, height=list(heights), brushes=brushes)
+
+    def _draw_median(self, later_s: Sequence[float], count: int) -> None:
+        if not later_s:
+            self._median.setData([], [])
+            self._label.setText("")
+            return
+        median_s = statistics.median(later_s)
+        self._median.setData([1.5, count + 0.6], [median_s, median_s])
+        self._label.setText(f"median {format_seconds(median_s)}")
+        self._label.setPos(count + 0.6, median_s)
+
+
+class LossChart(DoublePlot):
+    """Loss on the left axis, accuracy in percent on the right one, over epochs; validation dashed."""
+
+    ENTRIES = ((ORANGE, "loss", False), (BLUE, "accuracy", False), (ORANGE, "validation", True))
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, CountAxis())
+        self._loss = self.add_line(ORANGE)
+        self._val_loss = self.add_line(ORANGE, dashed=True)
+        self._accuracy = self.add_line(BLUE, box=self.right)
+        self._val_accuracy = self.add_line(BLUE, dashed=True, box=self.right)
+        self._shown = (-1, -1, False)
+        self.set_range("accuracy", 0.0, 100.0, self.right)
+        self.setAccessibleName("Loss and accuracy over epochs")
+
+    def show_series(self, series: RunSeries, planned: int, *, live: bool) -> None:
+        """Show what a run has come to."""
+        shown = (len(series.epochs), len(series.loss.x), live)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        ends = [float(epoch.index + 1) for epoch in series.epochs]
+        loss = series.loss if series.loss.x else Curve(ends, [epoch.loss for epoch in series.epochs])
+        val_loss = Curve(ends, [epoch.val_loss for epoch in series.epochs])
+        self._loss.show(loss, smooth=not live)
+        self._val_loss.show(val_loss, smooth=True)
+        self._accuracy.show(Curve(ends, [_percent(epoch.accuracy) for epoch in series.epochs]), smooth=True)
+        val_accuracy = Curve(ends, [_percent(epoch.val_accuracy) for epoch in series.epochs])
+        self._val_accuracy.show(val_accuracy, smooth=True)
+        values = [value for value in (*loss.y, *val_loss.y) if value is not None]
+        self.set_range("x", 0.0, 1.04 * max(planned, len(series.epochs), 1))
+        self.set_range("y", 0.0, round_up(1.05 * max(values, default=1.0)))
+        self.setAccessibleDescription(_loss_sentence(series))
+
+
+class ThroughputChart(DoublePlot):
+    """Training steps per second over time."""
+
+    colour_name = BLUE
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, TimeAxis())
+        self._line = self.add_line(BLUE)
+        self._shown = (-1, False)
+        # Without values, so that its time axis lies exactly above that of the machine's readings.
+        self.getAxis("right").setStyle(showValues=False)
+        self.setAccessibleName("Training steps per second")
+
+    def show_curve(self, curve: Curve, span_s: float, *, live: bool) -> None:
+        """Show the throughput so far, on an axis that reaches to span_s."""
+        self.set_range("x", 0.0, span_s)
+        if (len(curve.x), live) == self._shown:
+            return
+        self._shown = (len(curve.x), live)
+        self._line.show(curve, smooth=not live)
+        highest = max((value for value in curve.y if value is not None), default=1.0)
+        self.set_range("y", 0.0, round_up(1.1 * highest))
+        last = "n/a" if curve.last is None else f"{curve.last:.1f}"
+        self.setAccessibleDescription(f"{last} steps per second now, at most {highest:.1f}")
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _loss_sentence(series: RunSeries) -> str:
+    if not series.epochs:
+        return "No epoch yet"
+    last = series.epochs[-1]
+    named = {"loss": last.loss, "accuracy": last.accuracy, "validation loss": last.val_loss}
+    named["validation accuracy"] = last.val_accuracy
+    told = ", ".join(f"{name} {value:.3f}" for name, value in named.items() if value is not None)
+    return f"After epoch {last.index + 1}: {told}"

@@ -1,0 +1,179 @@
+"""The settings of data sets: where they are, which are there, and how they come and go without a network."""
+
+import contextlib
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QDir, Qt, Signal
+from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
+
+from app.core.data import InstalledDataset, import_dataset, list_datasets, remove_dataset
+from app.core.errors import AppError
+from app.core.metrics import format_bytes
+from app.gui.services import Services
+from app.gui.settings_parts import ask, open_folder, setting
+from app.gui.tokens import GAP_PX
+from app.gui.widgets import Button, Card, ElidedLabel, line
+
+
+class DataCard(Card):
+    """Shows and changes the folder of data sets, imports and removes them.
+
+    Signals:
+        changed: Other data sets are there now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, services: Services) -> None:
+        super().__init__("Data sets")
+        self._services = services
+        self._asked = 0
+        theme = services.theme
+        self.folder = ElidedLabel(muted=True)
+        self.open_button = Button(theme, "Open", "folder-open")
+        self.open_button.setAccessibleName("Open the folder of data sets")
+        self.open_button.clicked.connect(lambda: open_folder(services, services.paths.datasets))
+        self.change_button = Button(theme, "Change …")
+        self.change_button.setAccessibleName("Choose another folder for data sets")
+        self.change_button.clicked.connect(self._on_change)
+        self.usual_button = Button(theme, "Usual folder", "undo-2")
+        self.usual_button.clicked.connect(lambda: self._take(None))
+        self.rows: dict[str, DatasetLine] = {}
+        self._list = QVBoxLayout()
+        self._list.setSpacing(GAP_PX)
+        buttons = (self.usual_button, self.change_button, self.open_button)
+        self.body.addLayout(setting("Folder", self.folder, *buttons))
+        self.body.addWidget(line())
+        self.body.addLayout(self._list)
+
+    def refresh(self) -> None:
+        """Look again at what is in the folder."""
+        self._asked += 1
+        number, paths = self._asked, self._services.paths
+        custom = self._services.preferences.settings.datasets_folder is not None
+        self.usual_button.setVisible(custom)
+
+        def look() -> tuple[int, int | None, list[InstalledDataset]]:
+            datasets = list_datasets(paths)
+            return number, folder_bytes(paths.datasets, [dataset.id for dataset in datasets]), datasets
+
+        self._services.tasks.start(look, self._on_looked, self._complain)
+
+    def _on_looked(self, answer: tuple[int, int | None, list[InstalledDataset]]) -> None:
+        number, size_bytes, datasets = answer
+        if number != self._asked:
+            return  # a later look is on its way
+        there = size_bytes is not None
+        self.open_button.setEnabled(there)
+        size = format_bytes(size_bytes) if there else "not there yet"
+        self.folder.show_text(f"{self._services.paths.datasets} · {size}")
+        for dataset in datasets:
+            if dataset.id not in self.rows:
+                self.rows[dataset.id] = DatasetLine(self._services, dataset)
+                self.rows[dataset.id].import_button.clicked.connect(partial(self._on_import, dataset))
+                self.rows[dataset.id].remove_button.clicked.connect(partial(self._on_remove, dataset))
+                self._list.addWidget(self.rows[dataset.id])
+            self.rows[dataset.id].show_state(dataset)
+
+    def _on_change(self) -> None:
+        dialog = QFileDialog(self, "Choose a folder for data sets", str(self._services.paths.datasets))
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+        dialog.fileSelected.connect(lambda path: self._take(QDir.toNativeSeparators(path)))
+        _open(dialog)
+
+    def _take(self, folder: str | None) -> None:
+        try:
+            self._services.preferences.change(datasets_folder=folder)
+        except AppError as error:
+            self._complain(error)
+        self.refresh()
+        self.changed.emit()
+
+    def _on_import(self, dataset: InstalledDataset) -> None:
+        dialog = QFileDialog(self, f"Choose the official archive of {dataset.title}")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([f"{dataset.url.rsplit('/', 1)[-1]} (*.tar.gz *.tgz)", "All files (*)"])
+        dialog.fileSelected.connect(lambda path: self._import(dataset, Path(path)))
+        _open(dialog)
+
+    def _import(self, dataset: InstalledDataset, archive: Path) -> None:
+        paths = self._services.paths
+        self.rows[dataset.id].show_busy("Checking and unpacking …")
+        self._services.tasks.start(
+            lambda: import_dataset(paths, dataset.id, archive),
+            lambda _: self._on_changed(f"{dataset.title} is installed."),
+            self._on_failed,
+        )
+
+    def _on_remove(self, dataset: InstalledDataset) -> None:
+        text = f"Remove {dataset.title} from this computer? Runs then use synthetic data of the same shapes."
+        ask(self, text, f"Remove {dataset.title}", lambda: self._remove(dataset))
+
+    def _remove(self, dataset: InstalledDataset) -> None:
+        paths = self._services.paths
+        self.rows[dataset.id].show_busy("Removing …")
+        self._services.tasks.start(
+            lambda: remove_dataset(paths, dataset.id),
+            lambda _: self._on_changed(f"{dataset.title} is removed."),
+            self._on_failed,
+        )
+
+    def _on_changed(self, told: str) -> None:
+        self._services.tell(told, "", "", None)
+        self.refresh()
+        self.changed.emit()
+
+    def _on_failed(self, error: AppError) -> None:
+        self._complain(error)
+        self.refresh()
+
+    def _complain(self, error: AppError) -> None:
+        self._services.tell(str(error), "invalid", "", None)
+
+
+class DatasetLine(QWidget):
+    """One data set: whether it is here, and what can be done about it."""
+
+    def __init__(self, services: Services, dataset: InstalledDataset) -> None:
+        super().__init__()
+        self.state = ElidedLabel(muted=True)
+        self.import_button = Button(services.theme, "Import from a file …", "file-down")
+        self.import_button.setAccessibleName(f"Import {dataset.title} from a file")
+        self.remove_button = Button(services.theme, "Remove", "trash-2")
+        self.remove_button.setAccessibleName(f"Remove {dataset.title}")
+        self.setLayout(setting(dataset.title, self.state, self.import_button, self.remove_button))
+
+    def show_state(self, dataset: InstalledDataset) -> None:
+        """Show whether the data set is installed."""
+        self.state.show_text(
+            "Installed and checked"
+            if dataset.installed
+            else f"Not installed: download {format_bytes(dataset.size_bytes)} on the Benchmark page, or import it"
+        )
+        self.import_button.setEnabled(not dataset.installed)
+        self.remove_button.setEnabled(dataset.installed)
+
+    def show_busy(self, text: str) -> None:
+        """Show that something is being done, which cannot be stopped."""
+        self.state.show_text(text)
+        self.import_button.setEnabled(False)
+        self.remove_button.setEnabled(False)
+
+
+def folder_bytes(folder: Path, names: Sequence[str]) -> int | None:
+    """Return how large the data sets in a folder are; None if it is not there."""
+    if not folder.is_dir():
+        return None
+    size_bytes = 0
+    for path in (path for name in names for path in (folder / name).rglob("*")):
+        with contextlib.suppress(OSError):  # gone by now
+            size_bytes += path.lstat().st_size
+    return size_bytes
+
+
+def _open(dialog: QFileDialog) -> None:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.open()

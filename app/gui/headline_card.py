@@ -1,0 +1,200 @@
+"""The card with the number that dominates, and beside it how far the run is or how it ended."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QFontMetrics
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.compare import engine_name, position
+from app.core.metrics import format_seconds, format_time_left
+from app.core.model import Run, RunSummary
+from app.core.progress import Progress
+from app.core.wording import ADVICE, headline_note, result_notes
+from app.gui.icons import pixmap
+from app.gui.theme import Theme, font
+from app.gui.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
+from app.gui.widgets import Card, ClampedLabel, ElidedLabel, Tone, column, label, row, set_tone
+
+PROGRESS_STEPS = 1_000
+_PHASES = {
+    "import": "Starting the engine",
+    "data": "Preparing the data",
+    "build": "Building the network",
+    "warmup": "Warming up",
+    "evaluate": "Evaluating on the test set",
+    "finish": "Finishing",
+}
+_ENDINGS: dict[str, tuple[str, Tone]] = {
+    "completed": ("Completed", "valid"),
+    "cancelled": ("Cancelled; what was measured is kept", "caution"),
+    "failed": ("The run failed", "invalid"),
+    "interrupted": ("Interrupted; what was measured is kept", "caution"),
+    "running": ("Still running", ""),
+}
+_FAILURES = {
+    "out_of_memory": "The memory did not suffice",
+    "engine_missing": "TensorFlow is missing",
+    "device_unavailable": "The device cannot be used",
+    "data_missing": "The data is not there",
+    "non_finite_loss": "The loss is no number any more",
+    "crashed": "The worker process crashed",
+    "hung": "The worker process hung",
+}
+
+
+class HeadlineCard(Card):
+    """Shows one run, live or stored; `buttons` takes its buttons. Keeps its size whatever it shows."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.value = label("–", HEADLINE_PX, QFont.Weight.Bold)
+        self.unit = label("s / epoch", TITLE_PX, muted=True)
+        self.note = ElidedLabel("", muted=True)
+        self.progress_text = ElidedLabel("", weight=QFont.Weight.DemiBold)
+        self.remaining = label(muted=True)
+        self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
+        self.progress_bar.setAccessibleName("Progress")
+        self.facts = ElidedLabel("", muted=True)
+        self.outcome = ElidedLabel("", weight=QFont.Weight.DemiBold)
+        self.message = ClampedLabel(lines=2)
+        self.outcome_facts = ElidedLabel("", muted=True)
+        self.verdict = ElidedLabel("")
+        self._verdict_icon = label()
+        self.buttons = QHBoxLayout()
+        self.buttons.setSpacing(GAP_PX)
+        self._state = QStackedWidget()
+        self._lay_out()
+        theme.changed.connect(self._on_theme)
+        self._cautious: bool | None = None
+
+    def show_live(self, run: RunSummary | None, progress: Progress, *, cancelled: bool) -> None:
+        """Show a run that is going on; run is None until it is stored."""
+        self._state.setCurrentIndex(0)
+        self._show_value(run, progress.step_s)
+        self.show_progress(progress, cancelled=cancelled)
+        self.facts.show_text(_facts(run) if run else "")
+        self._show_verdict("", cautious=None)
+
+    def show_progress(self, progress: Progress, *, cancelled: bool) -> None:
+        """Show only how far the run is."""
+        self.progress_text.show_text("Cancelling …" if cancelled else _where(progress))
+        left = format_time_left(progress.remaining_s)
+        self.remaining.setText(f"{left} left" if left and not cancelled else "")
+        busy = progress.fraction is None or progress.phase in ("import", "data", "build", "finish")
+        self.progress_bar.setMaximum(0 if busy else PROGRESS_STEPS)
+        if not busy:
+            self.progress_bar.setValue(round(PROGRESS_STEPS * (progress.fraction or 0.0)))
+
+    def show_stored(self, run: Run) -> None:
+        """Show a run that is over."""
+        summary = run.summary
+        self._state.setCurrentIndex(1)
+        self._show_value(summary, summary.step_median_s)
+        text, tone = _ENDINGS.get(summary.status, (summary.status, ""))
+        if summary.status == "failed":
+            text = _FAILURES.get(summary.error_code or "", text)
+        if summary.status != "completed" and summary.preset != "quick":
+            text += f" · {summary.epochs_done} of {summary.epochs} epochs"
+        self.outcome.show_text(text)
+        set_tone(self.outcome, tone)
+        self.message.show_text(summary.error_message or position(summary) or "")
+        self.outcome_facts.show_text(_facts(summary))
+        self._show_notes(run)
+
+    def _show_notes(self, run: Run) -> None:
+        """Say what to do about a failure, or else what is known of the number."""
+        if run.summary.status == "failed":
+            self._show_verdict(ADVICE.get(run.summary.error_code or "", ""), cautious=True)
+            return
+        notes = result_notes(run)
+        caution = any(note.kind == "caution" for note in notes)
+        self._show_verdict(" ".join(_sentence(note.text) for note in notes), cautious=caution if notes else None)
+
+    def _show_value(self, run: RunSummary | None, step_s: float | None) -> None:
+        value, unit, note = "–", "s / epoch", ""
+        if run is not None and run.seconds_per_epoch_s is not None:
+            about = "≈ " if run.basis == "estimate" else ""
+            value, note = about + format_seconds(run.seconds_per_epoch_s), _note(run)
+        elif run is not None and run.steps is not None and step_s is not None:
+            value, unit = f"{1000 * step_s:.1f}", "ms / step"
+            note = f"a short run: {run.steps} of {run.steps_per_epoch} steps an epoch, so it has no epoch time"
+        if value != self.value.text():
+            self.value.setText(value)
+            self.value.setAccessibleName(f"{value} {unit}")
+        self.unit.setText(unit)
+        self.note.show_text(note)
+
+    def _show_verdict(self, text: str, *, cautious: bool | None) -> None:
+        self.verdict.show_text(text)
+        if cautious != self._cautious:
+            self._cautious = cautious
+            self._on_theme()
+
+    def _on_theme(self) -> None:
+        tokens = self._theme.tokens
+        if self._cautious is None:
+            self._verdict_icon.clear()
+            return
+        name, colour = ("triangle-alert", tokens.caution) if self._cautious else ("info", tokens.muted)
+        self._verdict_icon.setPixmap(pixmap(name, colour, 16))
+
+    def _lay_out(self) -> None:
+        self.value.setFixedHeight(QFontMetrics(font(HEADLINE_PX)).height() - 6)
+        number = row(self.value, self.unit, None)
+        number.setAlignment(self.unit, Qt.AlignmentFlag.AlignBottom)
+        self.unit.setContentsMargins(0, 0, 0, 8)
+        left = QWidget()
+        left.setLayout(number)
+        # As wide as its widest number, so that nothing moves when digits come and go.
+        widest = QFontMetrics(font(HEADLINE_PX, QFont.Weight.Bold)).horizontalAdvance("≈ 8888")
+        left.setFixedWidth(widest + 90)
+        where = row(self.progress_text, self.remaining)
+        where.setStretch(0, 1)
+        self._state.addWidget(_page(where, self.progress_bar, self.facts))
+        self._state.addWidget(_page(self.outcome, self.message, self.outcome_facts))
+        self._state.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._state.setFixedHeight(92)
+        self._verdict_icon.setFixedSize(16, 16)
+        top = QHBoxLayout()
+        top.setSpacing(2 * GAP_PX)
+        top.addWidget(left, alignment=Qt.AlignmentFlag.AlignTop)
+        top.addWidget(self._state, stretch=1)
+        top.addLayout(self.buttons)
+        self.body.setSpacing(2)
+        self.body.addLayout(top)
+        self.body.addWidget(self.note)
+        self.body.addLayout(row(self._verdict_icon, self.verdict))
+
+
+def _page(*items: QWidget | QHBoxLayout | QVBoxLayout) -> QWidget:
+    page = QWidget()
+    page.setLayout(column(None, *items, None))
+    return page
+
+
+def _where(progress: Progress) -> str:
+    """Return how far a run is, in words."""
+    if progress.phase == "measure" and progress.steps_per_epoch:
+        epoch = min(progress.epoch + 1, progress.epochs)
+        return f"Epoch {epoch} of {progress.epochs} · step {progress.step} of {progress.steps_per_epoch}"
+    return f"{_PHASES.get(progress.phase or 'import', 'Starting the engine')} …"
+
+
+def _facts(run: RunSummary) -> str:
+    """Return what computes on what, in one line."""
+    parts = [
+        run.device_name or (run.device or "…").upper(),
+        engine_name(run.engine, run.engine_version),
+        f"{run.precision}{' with XLA' if run.jit else ''}",
+        f"{run.data_source or '…'} data",
+    ]
+    return " · ".join(parts)
+
+
+def _note(run: RunSummary) -> str:
+    """Return the headline's note without the first epoch, which has a bar of its own."""
+    return headline_note(run).partition(" · first epoch")[0]
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

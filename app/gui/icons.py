@@ -1,0 +1,50 @@
+"""Lucide's icons from resources/icons, drawn in the theme's colours."""
+
+from PySide6.QtCore import QByteArray, QSize, Qt
+from PySide6.QtGui import QIcon, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from app.core.paths import RESOURCES
+
+FOLDER = RESOURCES / "icons"
+_SIZES_PX = (20, 40)  # as drawn, and on a screen of twice the density
+
+
+def icon(name: str, colour: str, chosen: str | None = None) -> QIcon:
+    """Return an icon in one colour, and in another one where it is checked or chosen.
+
+    Args:
+        name: The file's name without its ending.
+        colour: As #RRGGBB.
+        chosen: The other colour, or None for the same.
+    """
+    result = QIcon()
+    for state, paint in ((QIcon.State.Off, colour), (QIcon.State.On, chosen or colour)):
+        for size_px in _SIZES_PX:
+            result.addPixmap(pixmap(name, paint, size_px), QIcon.Mode.Normal, state)
+    return result
+
+
+def pixmap(name: str, colour: str, size_px: int) -> QPixmap:
+    """Return an icon as a square picture with a transparent ground."""
+    svg = (FOLDER / f"{name}.svg").read_text(encoding="utf-8").replace("currentColor", colour)
+    return _drawn(QSvgRenderer(QByteArray(svg.encode())), size_px)
+
+
+def application_icon() -> QIcon:
+    """Return Epochmark's own icon, in the sizes that window systems ask for."""
+    renderer = QSvgRenderer(str(FOLDER / "epochmark.svg"))
+    result = QIcon()
+    for size_px in (16, 24, 32, 48, 64, 128, 256):
+        result.addPixmap(_drawn(renderer, size_px))
+    return result
+
+
+def _drawn(renderer: QSvgRenderer, size_px: int) -> QPixmap:
+    picture = QPixmap(QSize(size_px, size_px))
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    renderer.render(painter)
+    painter.end()
+    return picture

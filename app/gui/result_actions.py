@@ -1,0 +1,90 @@
+"""What is done with a stored result wherever it is shown: picture, text, export."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from app.core.database import Database
+from app.core.errors import AppError
+from app.core.export import csv_lines, json_lines, write_lines
+from app.core.model import Run
+from app.core.runs import all_ids, load_run, rows_for_export
+from app.core.share import share_card
+from app.core.wording import result_text
+from app.gui.services import Services
+from app.gui.share_picture import paint_share_picture, save_share_picture
+
+
+class ResultActions:
+    """Saves and copies results, and says in the window what became of it."""
+
+    def __init__(self, services: Services, window: QWidget) -> None:
+        self._services = services
+        self._window = window
+
+    def save_picture(self, run: Run, path: Path | None = None) -> None:
+        """Save the share picture in the window's theme, to a file that the user is asked for if none is given."""
+        try:
+            card = share_card(run)
+            if path is None:
+                name = f"epochmark-{run.summary.workload}-{run.summary.id}.png"
+                path = self._ask("Save the picture", name, "PNG picture (*.png)", ".png")
+            if path is not None:
+                save_share_picture(card, self._services.theme.tokens, path)
+                self._services.tell(f"The picture is saved as {path.name}.", "", "", None)
+        except AppError as error:
+            self._complain(error)
+
+    def copy_picture(self, run: Run) -> None:
+        """Put the share picture on the clipboard."""
+        try:
+            picture = paint_share_picture(share_card(run), self._services.theme.tokens)
+        except AppError as error:
+            self._complain(error)
+            return
+        QGuiApplication.clipboard().setImage(picture)
+        self._services.tell("The picture is on the clipboard.", "", "", None)
+
+    def copy_text(self, run: Run) -> None:
+        """Put the result on the clipboard as text."""
+        QGuiApplication.clipboard().setText(result_text(run))
+        self._services.tell("The result is on the clipboard as text.", "", "", None)
+
+    def export(self, ids: Sequence[int], path: Path | None = None) -> None:
+        """Write runs as CSV or JSON, by the file's name; all runs if none are given."""
+        if path is None:
+            what = "Export all runs" if not ids else "Export the chosen runs"
+            path = self._ask(what, "epochmark-runs.csv", "CSV table (*.csv);;JSON, everything (*.json)", ".csv")
+        if path is None:
+            return
+        target, database_path = path, self._services.paths.database
+
+        def write() -> int:
+            with Database(database_path) as database:
+                count = len(ids) or len(all_ids(database))
+                write_lines(target, _lines(database, ids, as_json=target.suffix.lower() == ".json"))
+                return count
+
+        def done(count: int) -> None:
+            runs = "1 run is" if count == 1 else f"{count:,} runs are"
+            self._services.tell(f"{runs} written to {target.name}.", "", "", None)
+
+        self._services.tasks.start(write, done, self._complain)
+
+    def _ask(self, title: str, name: str, kinds: str, ending: str) -> Path | None:
+        chosen, _ = QFileDialog.getSaveFileName(self._window, title, name, kinds)
+        if not chosen:
+            return None
+        path = Path(chosen)
+        return path if path.suffix else path.with_suffix(ending)
+
+    def _complain(self, error: AppError) -> None:
+        self._services.tell(str(error), "invalid", "", None)
+
+
+def _lines(database: Database, ids: Sequence[int], *, as_json: bool) -> Iterable[str]:
+    if not as_json:
+        return csv_lines(rows_for_export(database, ids))
+    return json_lines(load_run(database, run_id) for run_id in sorted(ids) or all_ids(database))

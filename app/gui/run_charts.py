@@ -1,0 +1,83 @@
+"""The four cards of a run: seconds per epoch, loss and accuracy, the machine meanwhile, and known hardware."""
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from app.core.compare import Bar, software_years
+from app.core.model import RunSummary
+from app.core.series import RunSeries
+from app.gui.bar_list import BarList
+from app.gui.charts import EpochChart, Legend, LossChart, ThroughputChart
+from app.gui.plots import time_span
+from app.gui.telemetry_chart import TelemetryChart
+from app.gui.theme import Theme
+from app.gui.tokens import GAP_PX
+from app.gui.widgets import Card
+
+
+class RunCharts(QWidget):
+    """Draws a run, live or stored. Made once; what it shows is only fed."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.epochs = EpochChart(theme)
+        self.loss = LossChart(theme)
+        self.throughput = ThroughputChart(theme)
+        self.machine = TelemetryChart(theme)
+        self.bars = BarList(theme, row_max_px=48)
+        self._machine_legend = Legend(theme)
+        self._epochs_card = _card("Seconds per epoch", self.epochs)
+        self._rate_card = _card("While training", self.throughput, self.machine, legend=self._machine_legend)
+        self._bars_card = _card("Against known hardware", self.bars)
+        loss_legend = Legend(theme)
+        loss_legend.show_entries(LossChart.ENTRIES)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(2 * GAP_PX)
+        grid.addWidget(self._epochs_card, 0, 0)
+        grid.addWidget(_card("Loss and accuracy", self.loss, legend=loss_legend), 0, 1)
+        grid.addWidget(self._rate_card, 1, 0)
+        grid.addWidget(self._bars_card, 1, 1)
+        for number in (0, 1):
+            grid.setColumnStretch(number, 1)
+            grid.setRowStretch(number, (4, 5)[number])
+
+    def show_series(self, series: RunSeries, summary: RunSummary, memory_bytes: int | None, *, live: bool) -> None:
+        """Show the curves of a run.
+
+        Args:
+            series: What its events came to.
+            summary: What was asked, and its headline so far.
+            memory_bytes: All the memory of its machine.
+            live: Whether it goes on: then time axes grow in leaps.
+        """
+        quick = summary.preset == "quick"
+        current_s = summary.seconds_per_epoch_s if quick else series.current_epoch_s if live else None
+        self.epochs.show_epochs([epoch.duration_s for epoch in series.epochs], summary.epochs, current_s)
+        self._epochs_card.note.show_text("an estimate, no whole epoch" if quick else "first epoch kept apart")
+        self.loss.show_series(series, summary.epochs, live=live)
+        curves = (series.steps_per_s, *series.telemetry.values())
+        latest_s = max((curve.x[-1] for curve in curves if curve.x), default=1.0)
+        span_s = time_span(latest_s) if live else latest_s
+        self.throughput.show_curve(series.steps_per_s, span_s, live=live)
+        self.machine.show_curves(series.telemetry, end_s=span_s, memory_bytes=memory_bytes, live=live)
+        self.throughput.show_right(self.machine.has_right)
+        rate = series.steps_per_s.last
+        steps = [] if rate is None else [(self.throughput.colour_name, f"{rate:.1f} steps/s", False)]
+        self._machine_legend.show_entries([*steps, *self.machine.entries])
+
+    def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
+        """Show the run among published machines."""
+        self.bars.show_bars(bars, baseline)
+        self._bars_card.note.show_text(f"s per epoch, log scale{software_years(bars)}")
+
+
+def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:
+    card = Card(heading)
+    if legend is not None:
+        card.corner.addWidget(legend, stretch=1)
+        card.note.hide()
+    for chart in charts:
+        card.body.addWidget(chart, stretch=1)
+    return card

@@ -1,0 +1,140 @@
+"""One stored run in full: its name, its charts or the same as a table, and what can be done with it."""
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLineEdit,
+    QStackedWidget,
+    QTableWidget,
+    QTableWidgetItem,
+    QWidget,
+)
+
+from app.core.history import COMMENT_LIMIT
+from app.core.metrics import METRICS, format_metric
+from app.core.model import Run
+from app.gui.result_actions import ResultActions
+from app.gui.run_view import RunView
+from app.gui.services import Services
+from app.gui.tokens import GAP_PX
+from app.gui.widgets import Button, Card, column, label, row
+
+_HEADINGS = ("Epoch", "Seconds", "Training s", "Validation s", "Loss", "Accuracy", "Val. loss", "Val. accuracy")
+
+
+class RunDetail(QWidget):
+    """Shows a run of the history.
+
+    Signals:
+        left: The user goes back to the table.
+        commented: The user named the run; with the text.
+        delete_requested: The run is to be deleted.
+    """
+
+    left = Signal()
+    commented = Signal(str)
+    delete_requested = Signal()
+
+    def __init__(self, services: Services, actions: ResultActions) -> None:
+        super().__init__()
+        self._actions = actions
+        self.run: Run | None = None
+        theme = services.theme
+        self.back_button = Button(theme, "All results", "arrow-left", kind="flat")
+        self.back_button.clicked.connect(self.left)
+        self.comment = QLineEdit(maxLength=COMMENT_LIMIT, placeholderText="Name or comment")
+        self.comment.setAccessibleName("Name or comment")
+        self.comment.editingFinished.connect(self._on_commented)
+        self.charts_button = Button(theme, "Charts", "chart-bar", kind="segment")
+        self.table_button = Button(theme, "Table", "list", kind="segment")
+        self.charts_button.setChecked(True)
+        self.table_button.toggled.connect(self._on_table)
+        self.delete_button = Button(theme, "Delete", "trash-2")
+        self.delete_button.clicked.connect(self.delete_requested)
+        self.view = RunView(theme)
+        self.table = QTableWidget(0, len(_HEADINGS))
+        self.numbers = label(muted=True, wrap=True)
+        self._add_actions(services)
+        self._lay_out()
+
+    def show_run(self, run: Run) -> None:
+        """Show a run."""
+        self.run = run
+        self.comment.setText(run.summary.comment or "")
+        self.view.show_run(run)
+        shareable = run.summary.seconds_per_epoch_s is not None
+        self.save_button.setEnabled(shareable)
+        self.picture_button.setEnabled(shareable)
+        self._fill_table(run)
+
+    def _add_actions(self, services: Services) -> None:
+        theme, act = services.theme, self._actions
+        self.save_button = Button(theme, "Save picture", "image", kind="primary")
+        self.save_button.clicked.connect(lambda: self._do(act.save_picture))
+        self.picture_button = Button(theme, "Copy picture", "image")
+        self.picture_button.clicked.connect(lambda: self._do(act.copy_picture))
+        self.copy_button = Button(theme, "Copy result", "copy")
+        self.copy_button.clicked.connect(lambda: self._do(act.copy_text))
+        self.export_button = Button(theme, "Export …", "file-down")
+        self.export_button.clicked.connect(lambda: self._do(lambda run: act.export([run.summary.id])))
+        buttons = QWidget()
+        buttons.setLayout(column(None, self.save_button, self.copy_button, None))
+        self.view.headline.buttons.addWidget(buttons)
+        for button in (self.picture_button, self.export_button):
+            self.view.corner.addWidget(button)
+
+    def _do(self, action: Callable[[Run], None]) -> None:
+        if self.run is not None:
+            action(self.run)
+
+    def _lay_out(self) -> None:
+        self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.table.setHorizontalHeaderLabels(_HEADINGS)
+        self.table.verticalHeader().hide()
+        self.table.setShowGrid(False)
+        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        self.table.setAccessibleName("Epochs of the run")
+        card = Card("Epochs")
+        card.body.addWidget(self.table, stretch=1)
+        card.body.addWidget(self.numbers)
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.view)
+        self.pages.addWidget(card)
+        head = row(
+            self.back_button,
+            self.comment,
+            self.charts_button,
+            self.table_button,
+            self.delete_button,
+            spacing_px=GAP_PX,
+        )
+        head.setStretch(1, 1)
+        whole = column(head, self.pages, spacing_px=GAP_PX + 4)
+        whole.setStretch(1, 1)
+        self.setLayout(whole)
+
+    def _on_table(self, shown: bool) -> None:
+        self.pages.setCurrentIndex(1 if shown else 0)
+
+    def _on_commented(self) -> None:
+        text = self.comment.text().strip()
+        if self.run is not None and text != (self.run.summary.comment or ""):
+            self.commented.emit(text)
+
+    def _fill_table(self, run: Run) -> None:
+        self.table.setRowCount(len(run.epochs))
+        for number, epoch in enumerate(run.epochs):
+            seconds = (epoch.duration_s, epoch.train_s, epoch.validation_s)
+            cells = [str(epoch.index + 1), *("n/a" if value is None else f"{value:.2f}" for value in seconds)]
+            cells += [format_metric("loss", epoch.loss), format_metric("accuracy", epoch.accuracy)]
+            cells += [format_metric("loss", epoch.val_loss), format_metric("accuracy", epoch.val_accuracy)]
+            for place, text in enumerate(cells):
+                self.table.setItem(number, place, QTableWidgetItem(text))
+        told = [
+            f"{METRICS[key].label if key in METRICS else key}: {format_metric(key, value)}"
+            for key, value in run.metrics.items()
+        ]
+        self.numbers.setText(" · ".join(told))

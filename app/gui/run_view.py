@@ -1,0 +1,111 @@
+"""One run, live or stored: its headline and its charts. Imports the charts, so it is itself imported late."""
+
+import time
+from typing import Any
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QFont, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from app.core.compare import bars, find_baseline, run_name
+from app.core.metrics import format_bytes
+from app.core.model import Run, RunSummary
+from app.core.series import RunSeries, series_of
+from app.core.wording import stored_machine
+from app.gui.headline_card import HeadlineCard
+from app.gui.run_bridge import RunBridge
+from app.gui.run_charts import RunCharts
+from app.gui.theme import Theme
+from app.gui.tokens import GAP_PX, TITLE_PX
+from app.gui.widgets import ElidedLabel, Pill, column, label, row
+from workloads import CATALOGUE, events
+
+TEXT_INTERVAL_S, CHART_INTERVAL_S = 0.25, 1.0
+# What changes more than numbers, and is drawn at once.
+_TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}
+
+
+class RunView(QWidget):
+    """Shows one run; `headline.buttons` takes what is done with it, `corner` what leads elsewhere."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._title = label("", TITLE_PX, QFont.Weight.DemiBold)
+        self._about = ElidedLabel("", TITLE_PX - 2, muted=True)
+        self._device, self._memory = Pill(), Pill()
+        self.headline = HeadlineCard(theme)
+        self.charts = RunCharts(theme)
+        self._bridge: RunBridge | None = None
+        self._texts_s = self._charts_s = 0.0
+        self._bars_of: tuple[Any, ...] = ()
+        self.corner = QHBoxLayout()
+        self.corner.setSpacing(GAP_PX)
+        head = row(self._title, self._about, self._device, self._memory, self.corner)
+        head.setStretch(1, 1)
+        whole = column(head, self.headline, self.charts, spacing_px=GAP_PX + 4)
+        whole.setStretch(2, 1)
+        self.setLayout(whole)
+
+    def follow(self, bridge: RunBridge) -> None:
+        """Show whatever run is going on from now on."""
+        self._bridge = bridge
+        bridge.started.connect(self._on_started)
+        bridge.advanced.connect(self._on_advanced)
+
+    def show_run(self, run: Run) -> None:
+        """Show a stored run."""
+        machine = stored_machine(run.machine)
+        parameters = (run.model or {}).get("parameters_count")
+        self._show_head(run.summary, parameters, machine.memory_bytes)
+        self.headline.show_stored(run)
+        self._show_charts(series_of(run), run.summary, live=False)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw what was not drawn while nobody looked."""
+        super().showEvent(event)
+        if self._bridge is not None and self._bridge.is_running:
+            QTimer.singleShot(0, self.refresh)
+
+    def refresh(self) -> None:
+        """Draw the run that is going on, as far as it is."""
+        bridge = self._bridge
+        if bridge is None or bridge.progress is None:
+            return
+        live = bridge.live()
+        self._texts_s = self._charts_s = time.monotonic()
+        self.headline.show_live(live, bridge.progress, cancelled=bridge.is_cancelled)
+        if live is not None:
+            self._show_head(live, CATALOGUE[live.workload].parameters_count, live.memory_bytes)
+            self._show_charts(bridge.series, live, live=True)
+
+    def _on_started(self) -> None:
+        self.refresh()
+
+    def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
+        """Draw texts four times a second and charts once: more is not seen, and costs what is being measured."""
+        bridge = self._bridge
+        if bridge is None or bridge.progress is None or not self.isVisible():
+            return
+        now_s = time.monotonic()
+        if kinds & _TELLING or now_s - self._charts_s >= CHART_INTERVAL_S:
+            self.refresh()
+        elif now_s - self._texts_s >= TEXT_INTERVAL_S:
+            self._texts_s = now_s
+            self.headline.show_progress(bridge.progress, cancelled=bridge.is_cancelled)
+
+    def _show_head(self, summary: RunSummary, parameters: int | None, memory_bytes: int | None) -> None:
+        workload = CATALOGUE.get(summary.workload)
+        self._title.setText(workload.title if workload else summary.workload)
+        network = f"{parameters:,} parameters, " if parameters else ""
+        self._about.show_text(f"{network}batch {summary.batch_size}, {summary.preset}")
+        self._device.setText(run_name(summary))
+        self._memory.setText(format_bytes(memory_bytes))
+
+    def _show_charts(self, series: RunSeries, summary: RunSummary, *, live: bool) -> None:
+        self.charts.show_series(series, summary, summary.memory_bytes, live=live)
+        # The bars change only with what they show.
+        bars_of = (summary.id, summary.seconds_per_epoch_s, summary.basis, summary.device, summary.status)
+        if bars_of != self._bars_of:
+            self._bars_of = bars_of
+            found = bars(summary.workload, summary)
+            self.charts.show_bars(found, find_baseline(found, None, summary.workload))

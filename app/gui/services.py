@@ -1,0 +1,37 @@
+"""What pages are given: one bundle made by the application, so that no page fetches anything from a global."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from app.core.paths import Paths, with_datasets_folder
+from app.gui.machine_finder import MachineFinder
+from app.gui.preferences import Preferences
+from app.gui.run_bridge import RunBridge
+from app.gui.tasks import Tasks
+from app.gui.theme import Theme
+from app.gui.widgets import Tone
+
+Tell = Callable[[str, Tone, str, Callable[[], None] | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the window's parts share.
+
+    Attributes:
+        home: The folders as the program started with them.
+        tell: Shows a message in the window: text, tone, what its button says ("" for none), what that does.
+    """
+
+    home: Paths
+    theme: Theme
+    tasks: Tasks
+    preferences: Preferences
+    finder: MachineFinder
+    bridge: RunBridge
+    tell: Tell
+
+    @property
+    def paths(self) -> Paths:
+        """The folders, with the data sets where the settings say by now."""
+        return with_datasets_folder(self.home, self.preferences.settings.datasets_folder)

@@ -1,0 +1,294 @@
+"""What is chosen before a run: workload, preset, device, data, and the rest behind one click."""
+
+from typing import get_args
+
+import msgspec
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from app.core.compare import bars, software_years
+from app.core.database import Database
+from app.core.errors import AppError, UsageError
+from app.core.history import expected_duration_s
+from app.core.metrics import format_bytes, format_time_left
+from app.core.model import Machine
+from app.core.reference import short_name
+from app.core.runner import checked_workload
+from app.gui.bar_list import BarList
+from app.gui.dataset_row import DatasetRow
+from app.gui.parameter_form import ParameterForm
+from app.gui.services import Services
+from app.gui.tokens import GAP_PX, TITLE_PX
+from app.gui.widgets import Button, Card, ElidedLabel, Pill, column, give_way, label, row
+from workloads import CATALOGUE, STANDARD
+from workloads.spec import Precision, Preset, RunSpec
+from workloads.workload import Parameter, Workload
+
+SLOT = ("You", "press Run benchmark to take your place")
+PRESETS: tuple[Preset, ...] = ("quick", "standard")
+_NAMES = {"jit": "Compile with XLA", "threads": "Threads (0: automatic)", "batch_size": "Batch size"}
+
+
+class SetupView(QWidget):
+    """The page before a run.
+
+    Signals:
+        run_requested: The big button was pressed; with the RunSpec and the Machine.
+    """
+
+    run_requested = Signal(object, object)
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self.form: ParameterForm | None = None
+        self._machine_name = ElidedLabel("Looking at this computer …", TITLE_PX, QFont.Weight.DemiBold)
+        self._pills = QHBoxLayout()
+        self._pills.setSpacing(GAP_PX)
+        self.workload, self.device = QComboBox(), QComboBox()
+        for combo in (self.workload, self.device):
+            give_way(combo)
+        self.workload.setAccessibleName("Workload")
+        for workload in CATALOGUE.values():
+            self.workload.addItem(workload.title, workload.id)
+        self.workload.setCurrentIndex(self.workload.findData(STANDARD))
+        self.summary = label(size_px=12, muted=True, wrap=True)
+        self.presets = {preset: Button(services.theme, "", kind="segment") for preset in PRESETS}
+        self.device.setAccessibleName("Device")
+        self.dataset = DatasetRow(services)
+        self.advanced_button = Button(services.theme, "More settings", "chevron-right", kind="flat")
+        self.advanced_button.setCheckable(True)
+        self._advanced = QVBoxLayout()
+        self.problem = label(wrap=True)
+        self.problem.setProperty("tone", "invalid")
+        self.run_button = Button(services.theme, "Run benchmark", "play", kind="primary")
+        self.run_button.setMinimumHeight(48)
+        self.run_button.setFont(_large(self.run_button.font()))
+        self.run_button.setEnabled(False)
+        self.bars = BarList(services.theme, row_max_px=64)
+        self._bars_card = Card("Against known hardware")
+        self.presets[services.preferences.settings.preset or "quick"].setChecked(True)
+        self._lay_out()
+        self._connect()
+        self._on_workload()
+
+    @property
+    def chosen_workload(self) -> Workload:
+        """The workload that is chosen."""
+        return CATALOGUE[self.workload.currentData()]
+
+    def spec(self) -> RunSpec:
+        """Return what is asked for; raises UsageError with the sentence to show if no run can have it."""
+        preset: Preset = next(name for name, button in self.presets.items() if button.isChecked())
+        values = self.form.values() if self.form else {}
+        workload = self.chosen_workload
+        own = {parameter.name: values[parameter.name] for parameter in workload.parameters}
+        epochs, steps = values["epochs"], values["steps"] or None
+        spec = workload.default_spec(
+            preset,
+            epochs=1 if preset == "quick" else epochs,
+            steps=None if preset == "quick" else steps,
+            batch_size=values["batch_size"],
+            device=self.device.currentData(),
+            precision=values["precision"],
+            jit=values["jit"],
+            threads=values["threads"] or None,
+            data=self.dataset.data,
+            seed=values["seed"],
+            parameters=own,
+        )
+        checked_workload(spec)
+        try:
+            return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"A value is out of range: {error}.") from error
+
+    def refresh(self) -> None:
+        """Look again at what may have changed: the data sets, and what runs took."""
+        self.dataset.show_dataset(self.chosen_workload.dataset)
+        self._estimate()
+
+    def _connect(self) -> None:
+        self.workload.currentIndexChanged.connect(self._on_workload)
+        for button in self.presets.values():
+            button.toggled.connect(self._check)
+        self.device.currentIndexChanged.connect(self._check)
+        self.dataset.changed.connect(self._check)
+        self.advanced_button.toggled.connect(self._on_advanced)
+        self.run_button.clicked.connect(self.run)
+        self._services.finder.found.connect(self._on_machine)
+        if self._services.finder.machine is not None:
+            self._on_machine()
+
+    def run(self) -> None:
+        """Ask for the run, unless it cannot be run."""
+        machine = self._services.finder.machine
+        if machine is None or not self.run_button.isEnabled():
+            return
+        self.run_requested.emit(self.spec(), machine)
+
+    def _on_machine(self) -> None:
+        machine = self._services.finder.machine
+        assert machine is not None
+        self._machine_name.show_text(machine.cpu_name or "Unknown processor")
+        while (item := self._pills.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        for text in _facts(machine):
+            self._pills.addWidget(Pill(text))
+        chosen = self.device.currentData()
+        self.device.clear()
+        best = machine.gpus[0].name if machine.gpus else "processor"
+        self.device.addItem(f"Automatic: {best}", "auto")
+        self.device.addItem("Processor", "cpu")
+        for number, gpu in enumerate(machine.gpus):
+            self.device.addItem(f"GPU {number}: {gpu.name}", f"gpu:{number}")
+        self.device.setCurrentIndex(max(0, self.device.findData(chosen)))
+        self._check()
+        self._estimate()
+
+    def _on_workload(self) -> None:
+        workload = self.chosen_workload
+        self.summary.setText(workload.summary.replace("\n", " "))
+        self.summary.setToolTip(workload.source)
+        self.dataset.show_dataset(workload.dataset)
+        self._make_form(workload)
+        published = bars(workload.id, None)
+        self.bars.show_bars(published, slot=SLOT)
+        self._bars_card.note.show_text(f"seconds per epoch, log scale{software_years(published)}")
+        self._check()
+        self._estimate()
+
+    def _make_form(self, workload: Workload) -> None:
+        while (item := self._advanced.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        self.form = ParameterForm((*workload.parameters, *_common(workload)), _NAMES)
+        self.form.changed.connect(self._check)
+        self.form.changed.connect(self._estimate)
+        self.form.setVisible(self.advanced_button.isChecked())
+        self._advanced.addWidget(self.form)
+
+    def _on_advanced(self, shown: bool) -> None:
+        self.advanced_button.show_icon("chevron-down" if shown else "chevron-right")
+        if self.form is not None:
+            self.form.setVisible(shown)
+
+    def _check(self) -> None:
+        """Say at once what is wrong with the choice, instead of after the button."""
+        try:
+            self.spec()
+        except UsageError as error:
+            self.problem.setText(str(error))
+            self.run_button.setEnabled(False)
+        else:
+            self.problem.setText("")
+            self.run_button.setEnabled(self._services.finder.machine is not None)
+        self.problem.setVisible(bool(self.problem.text()))
+
+    def _estimate(self) -> None:
+        """Say how long each preset takes; measured by earlier runs, so unknown before the first."""
+        workload, machine = self.chosen_workload, self._services.finder.machine
+        epochs = int(self.form.values()["epochs"]) if self.form else workload.epochs
+        self._name("quick", "Quick", "an estimate, about a minute")
+        self._name("standard", "Standard", f"{epochs} {'epoch' if epochs == 1 else 'epochs'}")
+        if machine is None:
+            return
+        try:
+            spec = replace_preset(self.spec(), epochs)
+        except UsageError:
+            return
+        path = self._services.paths.database
+
+        def look() -> float | None:
+            with Database(path) as database:
+                return expected_duration_s(database, spec, machine)
+
+        self._services.tasks.start(look, self._on_expected, self._on_trouble)
+
+    def _on_expected(self, duration_s: float | None) -> None:
+        epochs = int(self.form.values()["epochs"]) if self.form else 0
+        told = f"{format_time_left(duration_s)} here" if duration_s else "time known after a first run"
+        self._name("standard", "Standard", f"{epochs} {'epoch' if epochs == 1 else 'epochs'}, {told}")
+
+    def _on_trouble(self, error: AppError) -> None:
+        self._services.tell(str(error), "invalid", "", None)
+
+    def _name(self, preset: Preset, name: str, note: str) -> None:
+        self.presets[preset].setText(f"{name}\n{note}")
+        self.presets[preset].setAccessibleName(f"{name}: {note}")
+
+    def _lay_out(self) -> None:
+        form = QWidget()
+        form.setObjectName("scrolled")
+        form.setLayout(
+            column(
+                _field("Workload", self.workload, self.summary),
+                _field("Preset", *self.presets.values()),
+                _field("Device", self.device),
+                _field("Data", self.dataset),
+                row(self.advanced_button, None),
+                self._advanced,
+                None,
+                spacing_px=GAP_PX + 4,
+            )
+        )
+        scroll = QScrollArea(widgetResizable=True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(form)
+        left, right = Card(), self._bars_card
+        left.body.addWidget(scroll, stretch=1)
+        left.body.addWidget(self.problem)
+        left.body.addWidget(self.run_button)
+        right.body.addWidget(self.bars, stretch=1)
+        halves = QHBoxLayout()
+        halves.setSpacing(2 * GAP_PX)
+        halves.addWidget(left, stretch=5)
+        halves.addWidget(right, stretch=5)
+        head = row(self._machine_name, self._pills)
+        head.setStretch(0, 1)
+        whole = column(head, halves, spacing_px=GAP_PX + 4)
+        whole.setStretch(1, 1)
+        self.setLayout(whole)
+
+
+def replace_preset(spec: RunSpec, epochs: int) -> RunSpec:
+    """Return the spec as a standard run of that many epochs."""
+    return msgspec.structs.replace(spec, preset="standard", epochs=epochs)
+
+
+def _field(name: str, *items: QWidget) -> QVBoxLayout:
+    return column(label(name, weight=QFont.Weight.Medium), *items, spacing_px=6)
+
+
+def _common(workload: Workload) -> tuple[Parameter, ...]:
+    """Return what every workload can be asked for, declared like its own parameters."""
+    samples = workload.samples_per_epoch
+    return (
+        Parameter("epochs", "int", workload.epochs, "Whole epochs of a Standard run.", minimum=1, maximum=100_000),
+        Parameter("steps", "int", 0, "Cut each epoch to so many steps: a short run. 0: whole epochs.", minimum=0),
+        Parameter("batch_size", "int", workload.batch_size, "Examples per step.", minimum=1, maximum=samples),
+        Parameter("precision", "choice", "float32", "Of the numbers.", choices=get_args(Precision)),
+        Parameter("jit", "bool", False, "Let XLA compile the training step; the studies ran without it."),
+        Parameter("threads", "int", 0, "Threads inside one operation.", minimum=0, maximum=4096),
+        Parameter("seed", "int", 0, "Of weights, order and synthetic data.", minimum=0),
+    )
+
+
+def _facts(machine: Machine) -> list[str]:
+    """Return the machine's parts in a few words each."""
+    cores = f"{machine.physical_cores or '?'} cores, {machine.logical_cores or '?'} threads"
+    gpus = [
+        f"{short_name(gpu.name)} · {format_bytes(gpu.memory_bytes)}" if gpu.memory_bytes else short_name(gpu.name)
+        for gpu in machine.gpus
+    ]
+    virtual = ["virtual machine"] if machine.virtual_machine else []
+    return [cores, format_bytes(machine.memory_bytes), *gpus, machine.os_name, *virtual]
+
+
+def _large(font: QFont) -> QFont:
+    font.setPixelSize(16)
+    return font

@@ -1,0 +1,68 @@
+"""Work that may take longer than a frame: done in a thread, its result handed over in the window's thread."""
+
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+from app.core.errors import AppError
+
+_Result = TypeVar("_Result")
+
+
+class Tasks(QObject):
+    """Runs functions in the background. Results that come after `close` are dropped."""
+
+    _finished = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._closed = False
+        self._running: set[threading.Thread] = set()
+        self._finished.connect(self._hand_over, Qt.ConnectionType.QueuedConnection)
+
+    def start(
+        self,
+        work: Callable[[], _Result],
+        done: Callable[[_Result], None],
+        failed: Callable[[AppError], None],
+    ) -> None:
+        """Do the work in a thread of its own; then call `done` or `failed` in the window's thread.
+
+        What the work raises beside AppError is a fault of Epochmark and is raised again in the window's thread.
+        """
+
+        def run() -> None:
+            outcome: Callable[[], None]
+            try:
+                result = work()
+            except AppError as error:
+                outcome = partial(failed, error)
+            except BaseException as error:  # noqa: BLE001 - handed over, to be raised where it is seen
+                outcome = partial(_raise, error)
+            else:
+                outcome = partial(done, result)
+            self._running.discard(threading.current_thread())
+            if not self._closed:
+                self._finished.emit(outcome)
+
+        # A daemon, so that a download that waits for its server does not keep the program alive.
+        thread = threading.Thread(target=run, daemon=True, name="task")
+        self._running.add(thread)
+        thread.start()
+
+    def close(self, patience_s: float = 2.0) -> None:
+        """Drop what is still to come, and give what is being written a moment to end."""
+        self._closed = True
+        for thread in list(self._running):
+            thread.join(patience_s / max(1, len(self._running)))
+
+    def _hand_over(self, outcome: Callable[[], None]) -> None:
+        if not self._closed:
+            outcome()
+
+
+def _raise(error: BaseException) -> None:
+    raise error

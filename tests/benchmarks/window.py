@@ -1,0 +1,271 @@
+"""What the window costs: start, idle, a streaming run, 100,000 stored runs, 3,000 updates of the charts.
+
+python -m tests.benchmarks.window [start|idle|stream|results|charts] ...
+"""
+
+import gc
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import psutil
+from PySide6.QtCore import QEventLoop, Qt, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.core.database import Database
+from app.core.model import RunSummary
+from app.core.paths import default_paths
+from app.core.runs import load_run
+from app.core.series import RunSeries
+from app.gui.application import open_window
+from app.gui.main_window import RESULTS, MainWindow
+from app.gui.runs_model import COLUMNS
+from app.gui.services import Services
+from app.gui.theme import Theme
+from tests.benchmarks.commands import fill
+from tests.recording import recorded_events, store_recording
+from workloads import CATALOGUE, events
+
+REPEATS = 9
+STREAM_S = 20.0
+TICK_MS = 5
+# Prints how long after its process was made the window was painted and took events.
+START = """
+import sys, time, psutil
+import app.gui.application as application
+
+def painted(window, services):
+    window.repaint()
+    sys.stdout.write(str(time.time() - psutil.Process().create_time()))
+    window.close()
+
+application._start_up = painted
+from app.__main__ import main
+sys.argv[1:] = []
+sys.exit(main())
+"""
+
+
+class Bench:
+    """The window with folders of its own."""
+
+    def __init__(self, home: str) -> None:
+        self.application = QApplication.instance() or QApplication(sys.argv[:1])
+        self.paths = default_paths({"EPOCHMARK_HOME": home})
+        self.paths.create()
+        self.process = psutil.Process()
+        self.window: MainWindow
+        self.services: Services
+
+    def open(self) -> None:
+        """Open the window and let it make its charts."""
+        assert isinstance(self.application, QApplication)
+        self.window, self.services = open_window(Theme(self.application, "dark"), self.paths)
+        self.wait(lambda: self.window.benchmark.view is not None and self.services.finder.machine is not None)
+
+    def close(self) -> None:
+        """Close it."""
+        self.services.bridge.finish(10)
+        self.window.close()
+        self.services.tasks.close()
+
+    def wait(self, condition: Callable[[], object], patience_s: float = 60.0) -> None:
+        """Let Qt work until something is so; without a timeout the loop sleeps, as it does in the real program."""
+        timer = QTimer()
+        timer.start(TICK_MS)
+        end_s = time.monotonic() + patience_s
+        while not condition() and time.monotonic() < end_s:
+            self.application.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents)
+        timer.stop()
+
+    def idle(self, duration_s: float) -> None:
+        """Let Qt work for a while, without a tick of our own."""
+        QTimer.singleShot(round(duration_s * 1000), self.application.quit)
+        self.application.exec()
+
+    def memory(self) -> str:
+        """Return what the process holds."""
+        gc.collect()
+        used = self.process.memory_full_info()
+        return f"{used.rss / 1e6:.0f} MB resident, {used.uss / 1e6:.0f} MB of its own"
+
+    def cpu_s(self) -> float:
+        """Return the processor time of this process, without its children."""
+        times = self.process.cpu_times()
+        return float(times.user + times.system)
+
+
+def start() -> None:
+    """Time a whole process from its creation to a painted window."""
+    times_s = []
+    with tempfile.TemporaryDirectory() as home:
+        for _ in range(REPEATS + 1):
+            done = subprocess.run(
+                [sys.executable, "-c", START],
+                env={**os.environ, "EPOCHMARK_HOME": home},
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            times_s.append(float(done.stdout))
+    times_s = times_s[1:]  # the first one read the files into memory
+    low, high = min(times_s), max(times_s)
+    print(f"start: {statistics.median(times_s):.2f} s to a painted window ({low:.2f} to {high:.2f})")
+
+
+def idle(bench: Bench) -> None:
+    """Report memory and processor time while nothing happens."""
+    bench.open()
+    bench.idle(2)
+    before_s, start_s = bench.cpu_s(), time.monotonic()
+    bench.idle(10)
+    share = (bench.cpu_s() - before_s) / (time.monotonic() - start_s)
+    print(f"idle: {bench.memory()}; {100 * share:.2f} % of a core")
+    bench.close()
+
+
+def stream(bench: Bench) -> None:
+    """Report processor time and the longest stall while the demo sends 2,000 steps a second."""
+    bench.open()
+    spec = CATALOGUE["demo"].default_spec(epochs=400, batch_size=1, parameters={"step_s": 0.0004})
+    machine = bench.services.finder.machine
+    assert machine is not None
+    bridge = bench.services.bridge
+    bench.window.benchmark.show_run_view()
+    bridge.start(spec, machine)
+    bench.wait(lambda: len(bridge.series.epochs) >= 2)
+    gaps = Stalls()
+    before_s, epochs = bench.cpu_s(), len(bridge.series.epochs)
+    start_s = time.monotonic()
+    bench.idle(STREAM_S)
+    passed_s = time.monotonic() - start_s
+    with_ticks = (bench.cpu_s() - before_s) / passed_s
+    rate = (len(bridge.series.epochs) - epochs) * 1_000 / passed_s
+    gaps.stop()
+    before_s, start_s = bench.cpu_s(), time.monotonic()
+    bench.idle(STREAM_S)
+    share = (bench.cpu_s() - before_s) / (time.monotonic() - start_s)
+    print(
+        f"stream: {rate:,.0f} steps/s; {100 * share:.2f} % of a core ({100 * with_ticks:.2f} % with stalls watched); "
+        f"longest stall {1000 * max(gaps.wall_s):.0f} ms by the clock, {1000 * max(gaps.busy_s):.0f} ms of work; "
+        f"{bench.memory()}"
+    )
+    bench.close()
+
+
+class Stalls:
+    """Notes how late a timer comes, and how long the thread worked between two of its ticks."""
+
+    def __init__(self) -> None:
+        self.wall_s, self.busy_s = [0.0], [0.0]
+        self._last = (time.monotonic(), time.thread_time())
+        self._timer = QTimer()
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._on_tick)
+        self._timer.start(TICK_MS)
+
+    def stop(self) -> None:
+        self._timer.stop()
+
+    def _on_tick(self) -> None:
+        now = (time.monotonic(), time.thread_time())
+        self.wall_s.append(now[0] - self._last[0] - TICK_MS / 1000)
+        self.busy_s.append(now[1] - self._last[1])
+        self._last = now
+
+
+def results(bench: Bench, runs: int = 100_000) -> None:
+    """Time opening, sorting and filtering the history."""
+    fill(bench.paths.data.parent, runs, 1)
+    bench.open()
+    page = bench.window.results
+
+    def timed(name: str, act: Callable[[], None]) -> None:
+        times_s = []
+        for _ in range(5):
+            found: list[int] = []
+            page.model.found.connect(found.append)
+            start_s = time.perf_counter()
+            act()
+            bench.wait(lambda found=found: found)  # type: ignore[misc]
+            page.table.repaint()
+            times_s.append(time.perf_counter() - start_s)
+            page.model.found.disconnect(found.append)
+        print(f"  {name:28} {1000 * statistics.median(times_s):4.0f} ms (at most {1000 * max(times_s):.0f})")
+
+    print(f"results with {runs:,} runs:")
+    bench.window.show_page(RESULTS)
+    bench.wait(lambda: page.model.ids)
+    timed("open again", page.refresh)
+    for number, (key, _) in enumerate(COLUMNS):
+        orders = [Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder] * 3
+        timed(f"sort by {key}", lambda number=number, orders=orders: page.model.sort(number, orders.pop()))  # type: ignore[misc]
+    words = ["8250u", "cifar 777", "quick", "intel i5", "nothing"]
+    timed("filter", lambda: page.model.filter(text=words.pop()))
+    bench.close()
+
+
+def charts(bench: Bench, updates: int = 3_000) -> None:
+    """Feed a recorded run into the charts over and over; memory and references must stay."""
+    bench.open()
+    view = bench.window.benchmark.view
+    assert view is not None
+    bench.window.benchmark.show_run_view()
+    recorded = [
+        event for event in recorded_events() if isinstance(event, events.Steps | events.Epoch | events.Sample)
+    ]
+    summary = _any_summary(bench)
+    series = RunSeries(500)
+
+    def update(count: int) -> None:
+        nonlocal series
+        for number in range(count):
+            if number % len(recorded) == 0:
+                series = RunSeries(500)
+            series.follow(recorded[number % len(recorded)])
+            view.charts.show_series(series, summary, 16_000_000_000, live=True)
+            if number % 20 == 0:
+                bench.application.processEvents()
+
+    update(300)
+    gc.collect()
+    references, before = sys.getrefcount(None), bench.process.memory_full_info().uss
+    start_s = time.thread_time()
+    update(updates)
+    work_ms = 1000 * (time.thread_time() - start_s) / updates
+    gc.collect()
+    grown = (bench.process.memory_full_info().uss - before) / 1e6
+    lost = references - sys.getrefcount(None)
+    print(
+        f"charts: {updates} updates of {work_ms:.2f} ms, memory {grown:+.2f} MB, references to None lost: {lost}"
+    )
+    bench.close()
+
+
+def _any_summary(bench: Bench) -> RunSummary:
+    with Database(bench.paths.database) as database:
+        return load_run(database, store_recording(database, recorded_events())).summary
+
+
+def main(names: list[str]) -> None:
+    """Run what is named, each in a process of its own if there is more than one."""
+    known = {"idle": idle, "stream": stream, "results": results, "charts": charts}
+    if len(names) != 1:
+        for name in names or ["start", *known]:
+            subprocess.run([sys.executable, "-m", "tests.benchmarks.window", name], check=True)
+        return
+    if names == ["start"]:
+        start()
+        return
+    with tempfile.TemporaryDirectory() as home:
+        known[names[0]](Bench(home))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,87 @@
+"""What tests of the window share: the theme of the one application, and services with folders of their own."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.core.paths import Paths
+from app.core.session import Limits
+from app.gui.application import open_window
+from app.gui.machine_finder import MachineFinder
+from app.gui.preferences import Preferences
+from app.gui.run_bridge import RunBridge
+from app.gui.services import Services
+from app.gui.tasks import Tasks
+from app.gui.theme import Theme
+from app.gui.widgets import Tone
+from tests.gui.driving import PATIENCE_MS, Driver
+
+
+@dataclass
+class Told:
+    """What pages told the user."""
+
+    messages: list[tuple[str, Tone]] = field(default_factory=list)
+
+    def tell(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
+        self.messages.append((text, tone))
+
+
+@pytest.fixture(scope="session")
+def session_theme(qapp: QApplication) -> Theme:
+    return Theme(qapp, "light")
+
+
+@pytest.fixture
+def application_theme(session_theme: Theme) -> Theme:
+    """The application's theme, light at the beginning of each test."""
+    session_theme.choose("light")
+    return session_theme
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def services(paths: Paths, application_theme: Theme, told: Told) -> Iterator[Services]:
+    """What a page is given, made like the application makes it."""
+    tasks = Tasks()
+    bridge = RunBridge(lambda: made.paths, tasks)
+    made = Services(
+        home=paths,
+        theme=application_theme,
+        tasks=tasks,
+        preferences=Preferences(paths.settings),
+        finder=MachineFinder(tasks),
+        bridge=bridge,
+        tell=told.tell,
+    )
+    yield made
+    assert bridge.finish(10)
+    tasks.close()
+
+
+# Short, because a deaf worker is waited for; otherwise like the application's.
+SHORT = Limits(cancel_s=1.0, terminate_s=1.0, exit_s=1.0, start_s=30.0, hung_s=3.0, hung_steps=1.0)
+
+
+@pytest.fixture
+def driver(
+    request: pytest.FixtureRequest, qtbot: QtBot, paths: Paths, application_theme: Theme
+) -> Iterator[Driver]:
+    """The real window, shown, with the machine found."""
+    limits = None if request.node.get_closest_marker("engine") else SHORT
+    window, services = open_window(application_theme, paths, limits)
+    driver = Driver(qtbot, window, services)
+    qtbot.waitUntil(lambda: services.finder.machine is not None, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: window.benchmark.view is not None, timeout=PATIENCE_MS)
+    yield driver
+    services.bridge.finish(10)
+    window.close()
+    services.tasks.close()
+    window.deleteLater()

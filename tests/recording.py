@@ -1,0 +1,56 @@
+"""A real run, recorded: its events as `run --json` printed them, for pictures and tests that need a whole one."""
+
+import gzip
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from app.core.database import Database
+from app.core.model import Machine
+from app.core.runs import RunWriter, begin_run
+from workloads import CATALOGUE, events
+from workloads.spec import RunSpec
+
+FILE = Path(__file__).parent / "data" / "cifar10_standard.jsonl.gz"
+
+
+def recorded_events() -> list[events.AnyEvent]:
+    """Return the events in their order."""
+    with gzip.open(FILE) as file:
+        return [event for line in file if (event := events.decode(line)) is not None]
+
+
+def until_epoch(recorded: Sequence[events.AnyEvent], epochs: int, more_steps: int = 0) -> list[events.AnyEvent]:
+    """Return what had happened after so many whole epochs and so many steps of the next one."""
+    found: list[events.AnyEvent] = []
+    for event in recorded:
+        found.append(event)
+        if isinstance(event, events.Steps) and event.epoch == epochs and event.first_index >= more_steps:
+            break
+        if isinstance(event, events.Epoch) and event.index + 1 == epochs and not more_steps:
+            break
+    return found
+
+
+def asked(recorded: Sequence[events.AnyEvent]) -> tuple[RunSpec, Machine]:
+    """Return what was run, on which machine."""
+    first = recorded[0]
+    assert isinstance(first, events.Run)
+    return msgspec.convert(first.spec, RunSpec), msgspec.convert(first.machine, Machine)
+
+
+def store_recording(
+    database: Database,
+    recorded: Sequence[events.AnyEvent],
+    status: str = "completed",
+    error: events.Error | None = None,
+) -> int:
+    """Store the run as a session does; returns its number."""
+    spec, machine = asked(recorded)
+    run_id = begin_run(database, spec, CATALOGUE[spec.workload], machine)
+    writer = RunWriter(database, run_id)
+    for event in recorded:
+        writer.add(event)
+    writer.finish(status, error)
+    return run_id

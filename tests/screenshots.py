@@ -1,0 +1,157 @@
+"""Pictures of every page, in both themes and two sizes: python3 -m tests.screenshots FOLDER.
+
+What they show is a real run that was recorded; nothing is run for them.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.core.database import Database
+from app.core.errors import AppError
+from app.core.history import set_comment
+from app.core.paths import default_paths
+from app.core.progress import Progress
+from app.core.runs import load_run
+from app.core.series import RunSeries
+from app.gui.application import open_window
+from app.gui.main_window import BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS, MainWindow
+from app.gui.services import Services
+from app.gui.theme import Choice, Theme
+from tests.recording import asked, recorded_events, store_recording, until_epoch
+from workloads import events
+
+THEMES: tuple[Choice, ...] = ("dark", "light")
+SIZES = ((1024, 700), (1440, 900))
+CRASH = events.Error(
+    code="crashed",
+    message="The worker was ended by signal 9 (SIGKILL) before the run was done; it may have been out of memory.",
+)
+
+
+class Photographer:
+    """Shows one state after the other in the real window, and keeps pictures of it."""
+
+    def __init__(self, folder: Path, window: MainWindow, services: Services, application: QApplication) -> None:
+        self.folder = folder
+        self.window = window
+        self.services = services
+        self.application = application
+        self.recorded = recorded_events()
+
+    def wait(self, condition: Callable[[], object] = lambda: False, patience_s: float = 20.0) -> None:
+        """Let Qt work until something is so, or for a while."""
+        end_s = time.monotonic() + patience_s
+        while not condition() and time.monotonic() < end_s:
+            self.application.processEvents()
+            time.sleep(0.005)
+
+    def take(self, name: str, number: int) -> None:
+        """Keep pictures of a page in all themes and sizes."""
+        self.window.show_page(number)
+        self.window.banner.hide()
+        for theme in THEMES:
+            self.services.theme.choose(theme)
+            for width, height in SIZES:
+                self.window.resize(width, height)
+                self.wait(patience_s=1.2 if number == HARDWARE else 0.5)
+                self.save(self.window, f"{name}-{theme}-{width}")
+
+    def save(self, widget: QWidget, name: str) -> None:
+        """Write one picture."""
+        widget.grab().save(str(self.folder / f"{name}.png"))
+        sys.stdout.write(f"{name}.png\n")
+
+    def show_running(self) -> None:
+        """Show the recorded run as it was in its sixth epoch."""
+        page, bridge = self.window.benchmark, self.services.bridge
+        spec, _ = asked(self.recorded)
+        path = self.services.paths.database
+        with Database(path) as database:
+            run_id = store_recording(database, self.recorded[:1], status="running")
+            summary = load_run(database, run_id).summary
+        page.prepare()
+        assert page.view is not None
+        bridge.spec, bridge.progress, bridge.summary = spec, Progress(spec), summary
+        bridge.series = RunSeries(summary.steps_per_epoch)
+        page.show_run_view()
+        for event in until_epoch(self.recorded, 5, more_steps=214):
+            bridge.take(event)
+        page.view.refresh()
+
+    def show_stored(self, run_id: int) -> None:
+        """Show a stored run on the Benchmark page, as it is after its end."""
+        self.window.benchmark.show_result(run_id)
+        self.wait(lambda: self.window.benchmark.run is not None)
+
+
+def main(folder: Path) -> None:
+    """Take all pictures."""
+    folder.mkdir(parents=True, exist_ok=True)
+    application = QApplication(sys.argv[:1])
+    with tempfile.TemporaryDirectory() as home:
+        paths = default_paths({"EPOCHMARK_HOME": home})
+        paths.create()
+        window, services = open_window(Theme(application), paths)
+        camera = Photographer(folder, window, services, application)
+        camera.wait(lambda: window.benchmark.view is not None and services.finder.machine is not None)
+        try:
+            take_all(camera)
+        finally:
+            window.close()
+            services.tasks.close()
+
+
+def take_all(camera: Photographer) -> None:
+    """Go through the states in the order in which a user meets them."""
+    for name, number in (("benchmark-empty", BENCHMARK), ("results-empty", RESULTS), ("compare-empty", COMPARE)):
+        camera.take(name, number)
+    camera.show_running()
+    camera.take("benchmark-running", BENCHMARK)
+    recorded = camera.recorded
+    with Database(camera.services.paths.database) as database:
+        database.connection.execute("DELETE FROM runs")
+        store_recording(database, until_epoch(recorded, 3), status="cancelled")
+        failed = store_recording(database, [*until_epoch(recorded, 4)], status="failed", error=CRASH)
+        finished = store_recording(database, recorded)
+        set_comment(database, finished, "first full run")
+    camera.show_stored(failed)
+    camera.take("benchmark-failed", BENCHMARK)
+    camera.show_stored(finished)
+    camera.take("benchmark-finished", BENCHMARK)
+    camera.take("results", RESULTS)
+    camera.window.results.open_run(finished)
+    camera.wait(lambda: camera.window.results.run is not None)
+    camera.take("results-detail", RESULTS)
+    camera.take("compare", COMPARE)
+    camera.take("hardware", HARDWARE)
+    camera.take("settings", SETTINGS)
+    take_share_pictures(camera, finished)
+
+
+def take_share_pictures(camera: Photographer, run_id: int) -> None:
+    """Draw the share picture in both themes."""
+    from app.core.share import share_card
+    from app.gui.share_picture import save_share_picture
+    from app.gui.tokens import DARK, LIGHT
+
+    with Database(camera.services.paths.database) as database:
+        card = share_card(load_run(database, run_id))
+    for name, tokens in (("dark", DARK), ("light", LIGHT)):
+        save_share_picture(card, tokens, camera.folder / f"share-{name}.png")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("Usage: python3 -m tests.screenshots FOLDER")
+    try:
+        main(Path(sys.argv[1]))
+    except AppError as error:
+        sys.exit(str(error))
