@@ -66,12 +66,10 @@ class EpochChart(Plot):
     def __init__(self, theme: Theme) -> None:
         self._bars = pyqtgraph.BarGraphItem(x=[], height=[], width=0.68, pen=QPen(Qt.PenStyle.NoPen))
         self._median = pyqtgraph.PlotCurveItem(pen=None)
-        self._label = pyqtgraph.TextItem(anchor=(1, 1))
         self._brushes: list[str] = []
         self._shown: tuple[float, ...] = ()
         super().__init__(theme, CountAxis())
-        self._label.setFont(font(LABEL_PX))
-        for item in (self._bars, self._median, self._label):
+        for item in (self._bars, self._median):
             self.addItem(item, ignoreBounds=True)
         self.setAccessibleName("Seconds per epoch")
 
@@ -84,7 +82,7 @@ class EpochChart(Plot):
         heights = [*durations_s, *([current_s] if current_s is not None else [])]
         count = max(planned, len(heights), 1)
         self.set_range("x", 0.4, count + 0.6)
-        self.set_range("y", 0.0, round_up(1.25 * max(heights, default=1.0)))
+        self.set_range("y", 0.0, round_up(1.08 * max(heights, default=1.0)))
         self._draw(heights, len(durations_s))
         self._draw_median(durations_s[1:], count)
         told = ", ".join(format_seconds(value_s) for value_s in durations_s)
@@ -97,8 +95,6 @@ class EpochChart(Plot):
         super().colour()
         tokens = self.theme.tokens
         self._median.setPen(thin_pen(tokens.text, dashed=True))
-        self._label.setColor(tokens.text)
-        self._label.fill = pyqtgraph.mkBrush(tokens.surface)
         shown, self._shown = self._shown, ()
         if shown:
             current_s = shown[-2] if shown[-2] >= 0 else None
@@ -120,12 +116,9 @@ class EpochChart(Plot):
     def _draw_median(self, later_s: Sequence[float], count: int) -> None:
         if not later_s:
             self._median.setData([], [])
-            self._label.setText("")
             return
         median_s = statistics.median(later_s)
         self._median.setData([1.5, count + 0.6], [median_s, median_s])
-        self._label.setText(f"median {format_seconds(median_s)}")
-        self._label.setPos(count + 0.6, median_s)
 
 
 class LossChart(DoublePlot):

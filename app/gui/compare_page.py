@@ -23,7 +23,7 @@ from workloads import CATALOGUE
 SLOT = ("You", "Run the benchmark to take your place")
 OWN_LIMITS = (5, 20, 100)
 ROW_PX, COMBO_MAX_PX = 40, 300
-NAMES_LIMIT = 10
+LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
 class ComparePage(QWidget):
@@ -83,7 +83,7 @@ class ComparePage(QWidget):
     def _lay_out(self) -> None:
         content = QWidget()
         content.setObjectName("scrolled")
-        content.setLayout(column(self.bar_list, self.reasons, None, spacing_px=2 * GAP_PX))
+        content.setLayout(column(self.bar_list, None))
         scroll = QScrollArea(widgetResizable=True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -94,6 +94,7 @@ class ComparePage(QWidget):
             self.stack.addWidget(page)
         self.card = Card("Seconds per epoch")
         self.card.body.addWidget(self.stack, stretch=1)
+        self.card.body.addWidget(self.reasons)
         head = row(title("Compare"), None, self.view, self.copy_button)
         first = row(
             label("Workload", muted=True),
@@ -229,6 +230,8 @@ def _reasons(runs: Sequence[RunSummary]) -> list[str]:
     for name, reason in refused:
         names.setdefault(reason, []).append(name)
     lines = [f"{reason}: {_listed(group)}" for reason, group in names.items()]
+    more = len(lines) - LINES_LIMIT
+    lines = lines[:LINES_LIMIT] + ([f"and for {more} other reasons"] if more > 0 else [])
     return ["Not drawn, because they are not like your newest run:", *lines] if lines else []
 
 

@@ -58,7 +58,7 @@ class HeadlineCard(Card):
         self.outcome = ElidedLabel("", weight=QFont.Weight.DemiBold)
         self.message = ClampedLabel(lines=2)
         self.outcome_facts = ElidedLabel("", muted=True)
-        self.verdict = ElidedLabel("")
+        self.verdict = ClampedLabel(lines=2, muted=False)
         self._verdict_icon = label()
         self.buttons = QHBoxLayout()
         self.buttons.setSpacing(GAP_PX)
@@ -163,7 +163,13 @@ class HeadlineCard(Card):
         self.body.setSpacing(2)
         self.body.addLayout(top)
         self.body.addWidget(self.note)
-        self.body.addLayout(row(self._verdict_icon, self.verdict))
+        foot = row(self._verdict_icon, self.verdict)
+        foot.setAlignment(self._verdict_icon, Qt.AlignmentFlag.AlignTop)
+        verdict = QWidget()
+        verdict.setLayout(foot)
+        # Room for two lines, also while there is nothing to say yet.
+        verdict.setFixedHeight(2 * self.verdict.fontMetrics().lineSpacing() + 2)
+        self.body.addWidget(verdict)
 
 
 def _page(*items: QWidget | QHBoxLayout | QVBoxLayout) -> QWidget:

@@ -32,7 +32,7 @@ from workloads import CATALOGUE
 
 TYPING_MS = 150
 STATUSES = ("completed", "cancelled", "failed", "interrupted", "running")
-_WIDTHS_PX = (64, 154, 124, 90, 84, 84, 72, 104, 96, 100, 60)
+_WIDTHS_PX = (80, 154, 124, 90, 84, 84, 72, 104, 96, 100, 60)
 # Left out where there is little room; the run in full has them.
 _WIDE_ONLY = (4, 6, 8)
 WIDE_PX = 1_060

@@ -1,10 +1,12 @@
 """The four cards of a run: seconds per epoch, loss and accuracy, the machine meanwhile, and known hardware."""
 
+import statistics
 from collections.abc import Sequence
 
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.core.compare import Bar, software_years
+from app.core.metrics import format_seconds
 from app.core.model import RunSummary
 from app.core.series import RunSeries
 from app.gui.bar_list import BarList
@@ -54,8 +56,12 @@ class RunCharts(QWidget):
         """
         quick = summary.preset == "quick"
         current_s = summary.seconds_per_epoch_s if quick else series.current_epoch_s if live else None
-        self.epochs.show_epochs([epoch.duration_s for epoch in series.epochs], summary.epochs, current_s)
-        self._epochs_card.note.show_text("an estimate, no whole epoch" if quick else "first epoch kept apart")
+        durations_s = [epoch.duration_s for epoch in series.epochs]
+        self.epochs.show_epochs(durations_s, summary.epochs, current_s)
+        note = "an estimate, no whole epoch" if quick else "first epoch kept apart"
+        if len(durations_s) > 1:
+            note += f" · median {format_seconds(statistics.median(durations_s[1:]))}"
+        self._epochs_card.note.show_text(note)
         self.loss.show_series(series, summary.epochs, live=live)
         curves = (series.steps_per_s, *series.telemetry.values())
         latest_s = max((curve.x[-1] for curve in curves if curve.x), default=1.0)
@@ -70,7 +76,7 @@ class RunCharts(QWidget):
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
         """Show the run among published machines."""
         self.bars.show_bars(bars, baseline)
-        self._bars_card.note.show_text(f"s per epoch, log scale{software_years(bars)}")
+        self._bars_card.note.show_text(f"s per epoch, log{software_years(bars)}")
 
 
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:

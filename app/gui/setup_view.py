@@ -42,7 +42,6 @@ class SetupView(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self.form: ParameterForm | None = None
         self._machine_name = ElidedLabel("Looking at this computer …", TITLE_PX, QFont.Weight.DemiBold)
         self._pills = QHBoxLayout()
         self._pills.setSpacing(GAP_PX)
@@ -81,7 +80,7 @@ class SetupView(QWidget):
     def spec(self) -> RunSpec:
         """Return what is asked for; raises UsageError with the sentence to show if no run can have it."""
         preset: Preset = next(name for name, button in self.presets.items() if button.isChecked())
-        values = self.form.values() if self.form else {}
+        values = self.form.values()
         workload = self.chosen_workload
         own = {parameter.name: values[parameter.name] for parameter in workload.parameters}
         epochs, steps = values["epochs"], values["steps"] or None
@@ -156,7 +155,7 @@ class SetupView(QWidget):
         self._make_form(workload)
         published = bars(workload.id, None)
         self.bars.show_bars(published, slot=SLOT)
-        self._bars_card.note.show_text(f"seconds per epoch, log scale{software_years(published)}")
+        self._bars_card.note.show_text(f"s per epoch, log{software_years(published)}")
         self._check()
         self._estimate()
 
@@ -172,8 +171,7 @@ class SetupView(QWidget):
 
     def _on_advanced(self, shown: bool) -> None:
         self.advanced_button.show_icon("chevron-down" if shown else "chevron-right")
-        if self.form is not None:
-            self.form.setVisible(shown)
+        self.form.setVisible(shown)
 
     def _check(self) -> None:
         """Say at once what is wrong with the choice, instead of after the button."""
@@ -189,8 +187,8 @@ class SetupView(QWidget):
 
     def _estimate(self) -> None:
         """Say how long each preset takes; measured by earlier runs, so unknown before the first."""
-        workload, machine = self.chosen_workload, self._services.finder.machine
-        epochs = int(self.form.values()["epochs"]) if self.form else workload.epochs
+        machine = self._services.finder.machine
+        epochs = int(self.form.values()["epochs"])
         self._name("quick", "Quick", "an estimate, about a minute")
         self._name("standard", "Standard", f"{epochs} {'epoch' if epochs == 1 else 'epochs'}")
         if machine is None:
@@ -208,7 +206,7 @@ class SetupView(QWidget):
         self._services.tasks.start(look, self._on_expected, self._on_trouble)
 
     def _on_expected(self, duration_s: float | None) -> None:
-        epochs = int(self.form.values()["epochs"]) if self.form else 0
+        epochs = int(self.form.values()["epochs"])
         told = f"{format_time_left(duration_s)} here" if duration_s else "time known after a first run"
         self._name("standard", "Standard", f"{epochs} {'epoch' if epochs == 1 else 'epochs'}, {told}")
 

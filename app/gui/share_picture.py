@@ -127,7 +127,7 @@ def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
     painter.drawRoundedRect(_CHART.adjusted(0.5, 0.5, -0.5, -0.5), CARD_RADIUS_PX, CARD_RADIUS_PX)
     inside = _CHART.adjusted(24, 20, -24, -20)
     _write_within(painter, inside.bottomLeft(), card.axis, _type(15), tokens.muted, width=inside.width())
-    bars = card.bars
+    bars = fitting_bars(card.bars, BARS_LIMIT)
     if not bars:
         return
     room = inside.height() - 30

@@ -75,9 +75,9 @@ QHeaderView {{ background: {surface}; }}
 QHeaderView::section {{ background: {surface}; color: {muted}; border: none; border-bottom: 1px solid {border};
     padding: 6px 16px 6px 8px; }}
 QHeaderView::down-arrow {{ image: url("{pictures}/chevron-down.svg"); width: 12px; height: 12px;
-    subcontrol-position: right center; }}
+    margin-left: -12px; subcontrol-position: right center; }}
 QHeaderView::up-arrow {{ image: url("{pictures}/chevron-up.svg"); width: 12px; height: 12px;
-    subcontrol-position: right center; }}
+    margin-left: -12px; subcontrol-position: right center; }}
 QTableCornerButton::section {{ background: {surface}; border: none; }}
 QScrollArea, QScrollArea > QWidget > QWidget#scrolled {{ background: transparent; border: none; }}
 QScrollBar:vertical {{ background: transparent; width: 10px; margin: 2px; }}

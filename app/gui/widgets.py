@@ -104,12 +104,12 @@ class ElidedLabel(QLabel):
 class ClampedLabel(QLabel):
     """A few lines at most, the last one ending in "…" where there is no room, with the whole text as tooltip."""
 
-    def __init__(self, lines: int) -> None:
+    def __init__(self, lines: int, *, muted: bool = True) -> None:
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
         self.setFont(font(TEXT_PX))
-        self.setProperty("muted", True)
+        self.setProperty("muted", muted)
         self.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._room_px = lines * self.fontMetrics().lineSpacing() + 2

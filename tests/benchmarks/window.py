@@ -152,7 +152,7 @@ def stream(bench: Bench) -> None:
     bench.idle(STREAM_S)
     share = (bench.cpu_s() - before_s) / (time.monotonic() - start_s)
     print(
-        f"stream: {rate:,.0f} steps/s; {100 * share:.2f} % of a core ({100 * with_ticks:.2f} % with stalls watched); "
+        f"stream: {rate:,.0f} steps/s; {100 * share:.2f} % of a core ({100 * with_ticks:.2f} % while watched); "
         f"longest stall {1000 * max(gaps.wall_s):.0f} ms by the clock, {1000 * max(gaps.busy_s):.0f} ms of work; "
         f"{bench.memory()}"
     )

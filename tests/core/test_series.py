@@ -9,16 +9,9 @@ from app.core.series import POINTS_LIMIT, Curve, RunSeries, live_summary
 from workloads import events
 
 
-def steps(
-    first_index: int, *durations_s: float, t_s: float = 0.0, epoch: int = 0, phase: str = "measure"
-) -> events.Steps:
+def steps(first_index: int, *durations_s: float, t_s: float = 0.0) -> events.Steps:
     return events.Steps(
-        phase=phase,
-        epoch=epoch,
-        first_index=first_index,
-        durations_s=durations_s,
-        loss=1.5,
-        t_s=t_s,  # type: ignore[arg-type]
+        phase="measure", epoch=0, first_index=first_index, durations_s=durations_s, loss=1.5, t_s=t_s
     )
 
 
@@ -78,7 +71,8 @@ def test_the_headline_so_far(summary: RunSummary) -> None:
     assert live_summary(begun, series).seconds_per_epoch_s is None
     series.follow(steps(0, *[0.1] * 12))
     estimate = live_summary(begun, series)
-    assert (estimate.basis, estimate.seconds_per_epoch_s) == ("estimate", pytest.approx(2.0))
+    assert estimate.basis == "estimate"
+    assert estimate.seconds_per_epoch_s == pytest.approx(2.0)
     series.follow(epoch(0, 9.0))
     assert (live_summary(begun, series).basis, live_summary(begun, series).seconds_per_epoch_s) == (
         "first_epoch",

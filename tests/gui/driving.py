@@ -38,7 +38,7 @@ class Driver:
     def press(self, button: QPushButton) -> None:
         assert button.isVisible(), button.accessibleName()
         assert button.isEnabled(), button.accessibleName()
-        self.qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        self.qtbot.mouseClick(button, Qt.MouseButton.LeftButton)  # type: ignore[no-untyped-call]
 
     def until(self, condition: Callable[[], bool]) -> None:
         self.qtbot.waitUntil(condition, timeout=PATIENCE_MS)
@@ -49,7 +49,8 @@ class Driver:
         setup.workload.setCurrentIndex(setup.workload.findData("demo"))
         self.press(setup.presets["standard"])
         form = setup.form
-        for name, value in ({"outcome": outcome, "step_s": 0.005, "epochs": 3} | values).items():
+        chosen: dict[str, ParameterValue] = {"outcome": outcome, "step_s": 0.005, "epochs": 3}
+        for name, value in (chosen | values).items():
             form.set_value(name, value)
 
     def run_demo(self, outcome: str = "ok", **values: ParameterValue) -> RunSummary:

@@ -44,7 +44,7 @@ def test_a_fault_is_shown_with_text_to_copy_and_the_window_goes_on(driver: Drive
     report = catcher.dialog.report.toPlainText()
     assert "RuntimeError: broken" in report
     assert str(Path.home()) not in report
-    driver.press(catcher.dialog.copy_button)  # type: ignore[arg-type]
+    driver.press(catcher.dialog.copy_button)
     assert QGuiApplication.clipboard().text() == report
     catcher.dialog.reject()
     assert driver.run_demo().status == "completed"
@@ -69,7 +69,8 @@ def test_a_fault_of_a_task_is_raised_in_the_windows_thread(driver: Driver, catch
 
 def test_results_of_tasks_are_dropped_after_closing(driver: Driver) -> None:
     tasks = Tasks()
-    go_on, done = threading.Event(), []
+    go_on = threading.Event()
+    done: list[bool] = []
     tasks.start(lambda: go_on.wait(10), done.append, lambda _: None)
     tasks.close(patience_s=0.1)
     go_on.set()

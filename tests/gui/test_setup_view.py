@@ -16,6 +16,7 @@ from tests.core.server import Handler, Server, serving
 from tests.core.storing import store
 from tests.gui.driving import Driver
 from workloads.datasets import cifar10
+from workloads.spec import ParameterValue
 
 
 @pytest.fixture
@@ -25,8 +26,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
     with serving() as server:
         server.content = raw
-        known = {"size_bytes": len(raw), "sha256": hashlib.sha256(raw).hexdigest(), "url": server.url}
-        monkeypatch.setattr(cifar10, "SOURCE", replace(cifar10.SOURCE, **known))
+        checksum = hashlib.sha256(raw).hexdigest()
+        official = replace(cifar10.SOURCE, size_bytes=len(raw), sha256=checksum, url=server.url)
+        monkeypatch.setattr(cifar10, "SOURCE", official)
         yield server
 
 
@@ -35,7 +37,7 @@ def test_the_form_is_made_from_declarations(driver: Driver) -> None:
     form = driver.page.setup.form
     outcome = next(box for box in form.findChildren(QComboBox) if box.accessibleName() == "Outcome")
     assert [outcome.itemText(number) for number in range(3)] == ["ok", "fail", "out_of_memory"]
-    step = form.findChild(QDoubleSpinBox)
+    step = form.findChildren(QDoubleSpinBox)[0]
     assert (step.minimum(), step.maximum(), step.suffix()) == (0.0, 60.0, " s")
     spec = driver.page.setup.spec()
     assert spec.parameters == {"outcome": "crash", "step_s": 0.25}
@@ -47,7 +49,14 @@ def test_all_settings_reach_the_spec(driver: Driver) -> None:
     driver.choose_demo()
     driver.press(setup.advanced_button)
     assert setup.form.isVisible()
-    wanted = {"epochs": 2, "steps": 3, "batch_size": 50, "precision": "mixed_float16", "jit": True, "threads": 4}
+    wanted: dict[str, ParameterValue] = {
+        "epochs": 2,
+        "steps": 3,
+        "batch_size": 50,
+        "precision": "mixed_float16",
+        "jit": True,
+        "threads": 4,
+    }
     for name, value in (wanted | {"seed": 9}).items():
         setup.form.set_value(name, value)
     setup.device.setCurrentIndex(setup.device.findData("cpu"))
