@@ -1,6 +1,7 @@
 """Starts the window: fonts and theme, services, the work that can wait, and what catches faults."""
 
 import contextlib
+import linecache
 import logging
 import signal
 import socket
@@ -109,6 +110,8 @@ def _start_up(window: MainWindow, services: Services) -> None:
 
 def _import_charts() -> None:
     import app.gui.run_view  # noqa: F401
+
+    linecache.clearcache()  # pyqtgraph's import leaves 8 MB of source lines there
 
 
 def _never(error: AppError) -> None:

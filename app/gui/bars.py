@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 
 from app.core.compare import Bar, ratio_text
 from app.core.metrics import format_seconds
-from app.gui.theme import font
+from app.gui.theme import figures, font
 from app.gui.tokens import Tokens
 
 SHORTEST_PX, TICKS_LIMIT = 3.0, 6
@@ -101,17 +101,20 @@ def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> f
 
 
 def name_font(look: RowLook, bar: Bar | None) -> QFont:
-    """Return the font of a bar's name: heavier for the user's own, hyphens as narrow as in other text."""
-    chosen = value_font(look, bar)
-    chosen.unsetFeature(QFont.Tag("tnum"))
-    return chosen
+    """Return the font of a bar's name: heavier for the user's own."""
+    chosen = font(look.text_px, _weight(bar))
+    return unhinted(chosen) if look.outlined else chosen
 
 
 def value_font(look: RowLook, bar: Bar | None) -> QFont:
     """Return the font of what stands behind a bar."""
-    own = bar is None or bar.kind == "you"
-    chosen = font(look.text_px, QFont.Weight.DemiBold if own else QFont.Weight.Normal)
+    chosen = figures(look.text_px, _weight(bar))
     return unhinted(chosen) if look.outlined else chosen
+
+
+def _weight(bar: Bar | None) -> QFont.Weight:
+    own = bar is None or bar.kind == "you"
+    return QFont.Weight.DemiBold if own else QFont.Weight.Normal
 
 
 def unhinted(chosen: QFont) -> QFont:
@@ -196,7 +199,7 @@ def paint_grid(
     """Paint the grid lines of a scale over the rows, and their values below them."""
     room = rect.width() - look.name_width - look.text_width - 2 * look.gap
     left = rect.left() + look.name_width + look.gap
-    painter.setFont(unhinted(font(label_px)) if look.outlined else font(label_px))
+    painter.setFont(unhinted(figures(label_px)) if look.outlined else figures(label_px))
     metrics = QFontMetricsF(painter.font())
     height = metrics.height()
     for value_s in scale.ticks():

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.core.metrics import format_seconds
 from app.core.series import Curve, RunSeries
 from app.gui.plots import CountAxis, DoublePlot, Plot, TimeAxis, round_up, thin_pen
-from app.gui.theme import Theme, font
+from app.gui.theme import Theme, figures
 from app.gui.tokens import LABEL_PX, SERIES
 
 BLUE, ORANGE = SERIES[:2]
@@ -24,7 +24,7 @@ class Legend(QWidget):
         super().__init__()
         self._theme = theme
         self._entries: list[tuple[str, str, bool]] = []
-        self.setFont(font(LABEL_PX))
+        self.setFont(figures(LABEL_PX))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self.update)
 

@@ -90,6 +90,12 @@ class DatasetRow(QWidget):
         value: DataChoice = self.choice.currentData() or "auto"
         return value
 
+    def choose(self, data: DataChoice) -> None:
+        """Choose, if that is there to be chosen."""
+        number = self.choice.findData(data)
+        if number >= 0:
+            self.choice.setCurrentIndex(number)
+
     def cancel(self) -> None:
         """Stop a download that is going on."""
         if self._download is not None:

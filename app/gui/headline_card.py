@@ -10,8 +10,8 @@ from app.core.model import Run, RunSummary
 from app.core.progress import Progress
 from app.core.wording import ADVICE, headline_note, result_notes
 from app.gui.icons import pixmap
-from app.gui.theme import Theme, font
-from app.gui.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
+from app.gui.theme import Theme, figures
+from app.gui.tokens import GAP_PX, HEADLINE_PX, TEXT_PX, TITLE_PX
 from app.gui.widgets import Card, ClampedLabel, ElidedLabel, Tone, column, label, row, set_tone
 
 PROGRESS_STEPS = 1_000
@@ -52,6 +52,9 @@ class HeadlineCard(Card):
         self.note = ElidedLabel("", muted=True)
         self.progress_text = ElidedLabel("", weight=QFont.Weight.DemiBold)
         self.remaining = label(muted=True)
+        self.value.setFont(figures(HEADLINE_PX, QFont.Weight.Bold))
+        self.progress_text.setFont(figures(TEXT_PX, QFont.Weight.DemiBold))
+        self.remaining.setFont(figures(TEXT_PX))
         self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
         self.progress_bar.setAccessibleName("Progress")
         self.facts = ElidedLabel("", muted=True)
@@ -139,14 +142,14 @@ class HeadlineCard(Card):
         self._verdict_icon.setPixmap(pixmap(name, colour, 16))
 
     def _lay_out(self) -> None:
-        self.value.setFixedHeight(QFontMetrics(font(HEADLINE_PX)).height() - 6)
+        self.value.setFixedHeight(QFontMetrics(self.value.font()).height() - 6)
         number = row(self.value, self.unit, None)
         number.setAlignment(self.unit, Qt.AlignmentFlag.AlignBottom)
         self.unit.setContentsMargins(0, 0, 0, 8)
         left = QWidget()
         left.setLayout(number)
         # As wide as its widest number, so that nothing moves when digits come and go.
-        widest = QFontMetrics(font(HEADLINE_PX, QFont.Weight.Bold)).horizontalAdvance("≈ 8888")
+        widest = QFontMetrics(self.value.font()).horizontalAdvance("≈ 8888")
         left.setFixedWidth(widest + 90)
         where = row(self.progress_text, self.remaining)
         where.setStretch(0, 1)

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QSizePolicy
 
 from app.core.series import Curve
-from app.gui.theme import Theme, font
+from app.gui.theme import Theme, figures
 from app.gui.tokens import LABEL_PX
 
 AXIS_WIDTH_PX, AXIS_HEIGHT_PX, RIGHT_MARGIN_PX = 36, 20, 12
@@ -84,8 +84,8 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
 
     def _set_up_axis(self, side: str) -> None:
         axis = self.getAxis(side)
-        axis.setStyle(tickFont=font(LABEL_PX), tickLength=0, maxTickLevel=0)
-        axis.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False)
+        axis.setStyle(tickFont=figures(LABEL_PX), tickLength=0, maxTickLevel=0)
+        axis.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False, hideOverlappingLabels=False)
         axis.enableAutoSIPrefix(False)
         axis.setZValue(-1)  # its grid lies behind what is drawn
 

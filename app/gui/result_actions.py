@@ -28,14 +28,20 @@ class ResultActions:
         """Save the share picture in the window's theme, to a file that the user is asked for if none is given."""
         try:
             card = share_card(run)
-            if path is None:
-                name = f"epochmark-{run.summary.workload}-{run.summary.id}.png"
-                path = self._ask("Save the picture", name, "PNG picture (*.png)", ".png")
-            if path is not None:
-                save_share_picture(card, self._services.theme.tokens, path)
-                self._services.tell(f"The picture is saved as {path.name}.", "", "", None)
         except AppError as error:
             self._complain(error)
+            return
+        if path is None:
+            name = f"epochmark-{run.summary.workload}-{run.summary.id}.png"
+            path = self._ask("Save the picture", name, "PNG picture (*.png)", ".png")
+        if path is None:
+            return
+        target, tokens = path, self._services.theme.tokens
+
+        def done(_: None) -> None:
+            self._services.tell(f"The picture is saved as {target.name}.", "", "", None)
+
+        self._services.tasks.start(lambda: save_share_picture(card, tokens, target), done, self._complain)
 
     def copy_picture(self, run: Run) -> None:
         """Put the share picture on the clipboard."""

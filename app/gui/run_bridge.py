@@ -120,10 +120,13 @@ class RunBridge(QObject):
         if session is None:
             return True
         self._timer.stop()
-        if not session.wait(timeout_s):
+        ended = session.wait(timeout_s)
+        if not ended:
             session.kill()
-            return session.wait(timeout_s)
-        return True
+            ended = session.wait(timeout_s)
+        if ended:
+            self._session = None
+        return ended
 
     def take(self, event: events.Event) -> None:
         """Follow one event of the run."""

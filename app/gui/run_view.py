@@ -20,8 +20,8 @@ from app.gui.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets import ElidedLabel, Pill, column, label, row
 from workloads import CATALOGUE, events
 
-TEXT_INTERVAL_S, CHART_INTERVAL_S = 0.25, 1.0
-# What changes more than numbers, and is drawn at once.
+TEXT_INTERVAL_S, TELLING_INTERVAL_S, CHART_INTERVAL_S = 0.25, 0.5, 1.0
+# What changes more than numbers, and is drawn sooner.
 _TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}
 
 
@@ -87,7 +87,8 @@ class RunView(QWidget):
         if bridge is None or bridge.progress is None or not self.isVisible():
             return
         now_s = time.monotonic()
-        if kinds & _TELLING or now_s - self._charts_s >= CHART_INTERVAL_S:
+        since_s = now_s - self._charts_s
+        if since_s >= CHART_INTERVAL_S or (kinds & _TELLING and since_s >= TELLING_INTERVAL_S):
             self.refresh()
         elif now_s - self._texts_s >= TEXT_INTERVAL_S:
             self._texts_s = now_s

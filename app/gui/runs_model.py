@@ -16,6 +16,8 @@ from app.core.metrics import format_seconds
 from app.core.model import RunSummary
 from app.core.runs import list_runs
 from app.gui.services import Services
+from app.gui.theme import figures
+from app.gui.tokens import TEXT_PX
 from app.gui.widgets import plain_tip
 from workloads import CATALOGUE
 
@@ -112,6 +114,8 @@ class RunsModel(QAbstractTableModel):
         """Return what a cell shows."""
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(index.column())
+        if role == Qt.ItemDataRole.FontRole:
+            return figures(TEXT_PX) if COLUMNS[index.column()][0] in _RIGHT else None
         if role not in _ROLES:
             return None
         run = self.summary(index.row())

@@ -67,7 +67,9 @@ class SetupView(QWidget):
         self.run_button.setEnabled(False)
         self.bars = BarList(services.theme, row_max_px=64)
         self._bars_card = Card("Against known hardware")
-        self.presets[services.preferences.settings.preset or "quick"].setChecked(True)
+        settings = services.preferences.settings
+        self._preferred = (settings.preset, settings.data)
+        self.presets[settings.preset or "quick"].setChecked(True)
         self._lay_out()
         self._connect()
         self._on_workload()
@@ -116,6 +118,7 @@ class SetupView(QWidget):
         self.dataset.changed.connect(self._check)
         self.advanced_button.toggled.connect(self._on_advanced)
         self.run_button.clicked.connect(self.run)
+        self._services.preferences.changed.connect(self._on_preferences)
         self._services.finder.found.connect(self._on_machine)
         if self._services.finder.machine is not None:
             self._on_machine()
@@ -126,6 +129,14 @@ class SetupView(QWidget):
         if machine is None or not self.run_button.isEnabled():
             return
         self.run_requested.emit(self.spec(), machine)
+
+    def _on_preferences(self) -> None:
+        """Begin with what the settings say from now on."""
+        settings = self._services.preferences.settings
+        if (settings.preset, settings.data) != self._preferred:
+            self._preferred = (settings.preset, settings.data)
+            self.presets[settings.preset or "quick"].setChecked(True)
+            self.dataset.choose(settings.data)
 
     def _on_machine(self) -> None:
         machine = self._services.finder.machine

@@ -172,9 +172,7 @@ def fitting_bars(bars: Sequence[Bar], limit: int) -> list[Bar]:
 
 def _type(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
     """Return the bundled font, with figures as wide as they are: nothing here changes."""
-    chosen = unhinted(font(size_px, weight))
-    chosen.unsetFeature(QFont.Tag("tnum"))
-    return chosen
+    return unhinted(font(size_px, weight))
 
 
 def _fitting(text: str, wanted: QFont, width: float) -> QFont:

@@ -115,7 +115,10 @@ class TelemetryChart(DoublePlot):
 
 def _reading(name: str, curve: Curve) -> Reading | None:
     """Return how a curve is drawn; None for those that are not, or tell nothing."""
-    key = name.partition("_")[2] if name.startswith("gpu") else name
+    gpu = name.startswith("gpu")
+    key = name.partition("_")[2] if gpu else name
+    if gpu and key == "memory_used_bytes":
+        return None  # a share of the card's memory, which a run does not keep
     if key == "steal_pct" and not any(curve.y):
         return None
     return READINGS.get(key)

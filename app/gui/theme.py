@@ -65,10 +65,19 @@ def load_fonts() -> None:
 
 
 def font(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """Return the bundled font with figures of equal width, so that changing numbers do not move."""
+    """Return the bundled font."""
     chosen = QFont(FAMILY)
     chosen.setPixelSize(size_px)
     chosen.setWeight(weight)
+    return chosen
+
+
+def figures(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+    """Return the bundled font with figures of equal width, so that numbers that change do not move.
+
+    Not for words: it widens hyphens too.
+    """
+    chosen = font(size_px, weight)
     chosen.setFeature(QFont.Tag("tnum"), 1)
     return chosen
 

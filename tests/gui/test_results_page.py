@@ -182,6 +182,7 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     driver.press(detail.charts_button)
     save_to(monkeypatch, tmp_path / "picture.png")
     driver.press(detail.save_button)
+    driver.until(lambda: "saved as picture.png" in driver.message)
     assert QImage(str(tmp_path / "picture.png")).size().toTuple() == (1200, 630)
     driver.press(detail.picture_button)
     assert QGuiApplication.clipboard().image().width() == 1200

@@ -50,14 +50,14 @@ def test_first_look(driver: Driver) -> None:
 
 
 def test_run_to_completion(driver: Driver) -> None:
-    driver.choose_demo(epochs=4)
+    driver.choose_demo(epochs=4, step_s=0.04)
     driver.press(driver.page.setup.run_button)
     driver.wait_for_epochs(2)
     view = driver.page.view
     assert view is not None
     assert driver.page.cancel_button.isVisible()
     assert view.headline.progress_bar.isVisible()
-    assert "of 4" in view.headline.progress_text.whole_text
+    driver.until(lambda: "of 4 · step" in view.headline.progress_text.whole_text)
     summary = driver.wait_for_result()
     assert (summary.status, summary.epochs_done) == ("completed", 4)
     assert view.headline.value.text() == format_seconds(summary.seconds_per_epoch_s)
