@@ -64,12 +64,12 @@ class EpochChart(Plot):
     """A bar for each epoch; the first one apart, a dashed line at the median of the others."""
 
     def __init__(self, theme: Theme) -> None:
-        self._bars = pyqtgraph.BarGraphItem(x=[], height=[], width=0.68, pen=QPen(Qt.PenStyle.NoPen))
-        self._median = pyqtgraph.PlotCurveItem(pen=None)
+        self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=0.68, pen=QPen(Qt.PenStyle.NoPen))
+        self.median = pyqtgraph.PlotCurveItem(pen=None)
         self._brushes: list[str] = []
         self._shown: tuple[float, ...] = ()
         super().__init__(theme, CountAxis())
-        for item in (self._bars, self._median):
+        for item in (self.bars, self.median):
             self.addItem(item, ignoreBounds=True)
         self.setAccessibleName("Seconds per epoch")
 
@@ -94,7 +94,7 @@ class EpochChart(Plot):
         """Take the theme's colours, for bars and median too."""
         super().colour()
         tokens = self.theme.tokens
-        self._median.setPen(thin_pen(tokens.text, dashed=True))
+        self.median.setPen(thin_pen(tokens.text, dashed=True))
         shown, self._shown = self._shown, ()
         if shown:
             current_s = shown[-2] if shown[-2] >= 0 else None
@@ -109,16 +109,16 @@ class EpochChart(Plot):
         brushes += [current] * (len(heights) - whole)
         numbers = [number + 1 for number in range(len(heights))]
         # pyqtgraph fails on lists of colours that are empty.
-        self._bars.setVisible(bool(heights))
+        self.bars.setVisible(bool(heights))
         if heights:
-            self._bars.setOpts(x=numbers, height=list(heights), brushes=brushes)
+            self.bars.setOpts(x=numbers, height=list(heights), brushes=brushes)
 
     def _draw_median(self, later_s: Sequence[float], count: int) -> None:
         if not later_s:
-            self._median.setData([], [])
+            self.median.setData([], [])
             return
         median_s = statistics.median(later_s)
-        self._median.setData([1.5, count + 0.6], [median_s, median_s])
+        self.median.setData([1.5, count + 0.6], [median_s, median_s])
 
 
 class LossChart(DoublePlot):
@@ -128,10 +128,12 @@ class LossChart(DoublePlot):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, CountAxis())
-        self._loss = self.add_line(ORANGE)
-        self._val_loss = self.add_line(ORANGE, dashed=True)
-        self._accuracy = self.add_line(BLUE, box=self.right)
-        self._val_accuracy = self.add_line(BLUE, dashed=True, box=self.right)
+        self.lines = {
+            "loss": self.add_line(ORANGE),
+            "val_loss": self.add_line(ORANGE, dashed=True),
+            "accuracy": self.add_line(BLUE, box=self.right),
+            "val_accuracy": self.add_line(BLUE, dashed=True, box=self.right),
+        }
         self._shown = (-1, -1, False)
         self.set_range("accuracy", 0.0, 100.0, self.right)
         self.setAccessibleName("Loss and accuracy over epochs")
@@ -145,11 +147,12 @@ class LossChart(DoublePlot):
         ends = [float(epoch.index + 1) for epoch in series.epochs]
         loss = series.loss if series.loss.x else Curve(ends, [epoch.loss for epoch in series.epochs])
         val_loss = Curve(ends, [epoch.val_loss for epoch in series.epochs])
-        self._loss.show(loss, smooth=not live)
-        self._val_loss.show(val_loss, smooth=True)
-        self._accuracy.show(Curve(ends, [_percent(epoch.accuracy) for epoch in series.epochs]), smooth=True)
+        accuracy = Curve(ends, [_percent(epoch.accuracy) for epoch in series.epochs])
         val_accuracy = Curve(ends, [_percent(epoch.val_accuracy) for epoch in series.epochs])
-        self._val_accuracy.show(val_accuracy, smooth=True)
+        self.lines["loss"].show(loss, smooth=not live)
+        self.lines["val_loss"].show(val_loss, smooth=True)
+        self.lines["accuracy"].show(accuracy, smooth=True)
+        self.lines["val_accuracy"].show(val_accuracy, smooth=True)
         values = [value for value in (*loss.y, *val_loss.y) if value is not None]
         self.set_range("x", 0.0, 1.04 * max(planned, len(series.epochs), 1))
         self.set_range("y", 0.0, round_up(1.05 * max(values, default=1.0)))

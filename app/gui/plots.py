@@ -28,7 +28,6 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
     def __init__(self, theme: Theme, bottom: "pyqtgraph.AxisItem | None" = None) -> None:
         super().__init__(axisItems={"bottom": bottom} if bottom else None)
         self.theme = theme
-        self._lines: list[tuple[pyqtgraph.PlotCurveItem, str, bool]] = []
         self._ranges: dict[str, tuple[float, float]] = {}
         self.setMouseEnabled(x=False, y=False)
         self.setMenuEnabled(False)

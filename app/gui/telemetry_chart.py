@@ -58,7 +58,7 @@ class TelemetryChart(DoublePlot):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, TimeAxis())
-        self._by_name: dict[str, Line] = {}
+        self.lines: dict[str, Line] = {}
         self._shown = (-1, 0.0, False)
         self.entries: list[tuple[str, str, bool]] = []
         self.has_right = False
@@ -92,13 +92,13 @@ class TelemetryChart(DoublePlot):
             return
         self._shown = shown
         drawn = {name: (reading, curve) for name, curve in curves.items() if (reading := _reading(name, curve))}
-        for name in self._by_name.keys() - drawn.keys():
-            self._by_name[name].show(Curve())
+        for name in self.lines.keys() - drawn.keys():
+            self.lines[name].show(Curve())
         for name, (reading, curve) in drawn.items():
-            if name not in self._by_name:
+            if name not in self.lines:
                 box = self.right if reading.is_right else None
-                self._by_name[name] = self.add_line(reading.colour, dashed=reading.is_right, box=box)
-            self._by_name[name].show(Curve(curve.x, _scaled(reading, curve, memory_bytes)), smooth=not live)
+                self.lines[name] = self.add_line(reading.colour, dashed=reading.is_right, box=box)
+            self.lines[name].show(Curve(curve.x, _scaled(reading, curve, memory_bytes)), smooth=not live)
         self._fit_right(drawn.values())
         self.entries = [
             (reading.colour, _entry(reading, curve), reading.is_right) for reading, curve in drawn.values()
