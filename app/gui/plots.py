@@ -26,11 +26,10 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
     """A plot without mouse, menu or buttons. Its ranges are set by whoever feeds it."""
 
     def __init__(self, theme: Theme, bottom: "pyqtgraph.AxisItem | None" = None) -> None:
-        super().__init__(axisItems={"bottom": bottom} if bottom else None)
+        super().__init__(axisItems={"bottom": bottom} if bottom else None, enableMenu=False)
         self.theme = theme
         self._ranges: dict[str, tuple[float, float]] = {}
         self.setMouseEnabled(x=False, y=False)
-        self.setMenuEnabled(False)
         self.hideButtons()
         self.setFrameShape(self.Shape.NoFrame)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
