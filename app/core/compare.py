@@ -162,9 +162,9 @@ def software_years(bars_: Iterable[Bar]) -> str:
 
 
 def doubts(bar: Bar) -> tuple[str, ...]:
-    """Return a bar's remarks without year and software, for places that say these once for all bars."""
+    """Return a bar's remarks without year, software and engine, for places that say these elsewhere."""
     if bar.row is None:
-        return bar.remarks
+        return bar.remarks[1:]
     usual = {*_row_remarks(bar.row)[:1], _short_software(bar.row.software)}
     return tuple(remark for remark in bar.remarks if remark not in usual)
 

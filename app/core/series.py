@@ -1,5 +1,6 @@
 """What the charts of a run show, followed from its events or read back from the store; knows no drawing."""
 
+import statistics
 from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,6 +26,12 @@ class Curve:
         self.y.append(y)
         if len(self.x) > POINTS_LIMIT:
             del self.x[1::2], self.y[1::2]
+
+    @property
+    def median(self) -> float | None:
+        """The typical value; None where none is available."""
+        values = [value for value in self.y if value is not None]
+        return statistics.median(values) if values else None
 
     @property
     def last(self) -> float | None:

@@ -28,11 +28,11 @@ class Legend(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self.update)
 
-    def show_entries(self, entries: Sequence[tuple[str, str, bool]]) -> None:
-        """Show colour, name, and whether the line is dashed."""
+    def show_entries(self, entries: Sequence[tuple[str, str, bool]], about: str = "") -> None:
+        """Show colour, name, and whether the line is dashed; `about` is said in the tooltip."""
         if list(entries) != self._entries:
             self._entries = list(entries)
-            text = ", ".join(name for _, name, _ in entries)
+            text = ", ".join(name for _, name, _ in entries) + (f" ({about})" if about else "")
             self.setAccessibleName(text)
             self.setToolTip(text)
             self.update()

@@ -70,13 +70,13 @@ class HeadlineCard(Card):
         theme.changed.connect(self._on_theme)
         self._cautious: bool | None = None
 
-    def show_live(self, run: RunSummary | None, progress: Progress, *, cancelled: bool) -> None:
+    def show_live(self, run: RunSummary | None, progress: Progress, *, cancelled: bool, warning: str = "") -> None:
         """Show a run that is going on; run is None until it is stored."""
         self._state.setCurrentIndex(0)
         self._show_value(run, progress.step_s)
         self.show_progress(progress, cancelled=cancelled)
         self.facts.show_text(_facts(run) if run else "")
-        self._show_verdict("", cautious=None)
+        self._show_verdict(warning, cautious=True if warning else None)
 
     def show_progress(self, progress: Progress, *, cancelled: bool) -> None:
         """Show only how far the run is."""

@@ -69,9 +69,9 @@ class RunCharts(QWidget):
         self.throughput.show_curve(series.steps_per_s, span_s, live=live)
         self.machine.show_curves(series.telemetry, end_s=span_s, memory_bytes=memory_bytes, live=live)
         self.throughput.show_right(self.machine.has_right)
-        rate = series.steps_per_s.last
+        rate = series.steps_per_s.last if live else series.steps_per_s.median
         steps = [] if rate is None else [(self.throughput.colour_name, f"{rate:.1f} steps/s", False)]
-        self._machine_legend.show_entries([*steps, *self.machine.entries])
+        self._machine_legend.show_entries([*steps, *self.machine.entries], "now" if live else "medians of the run")
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
         """Show the run among published machines."""

@@ -73,7 +73,8 @@ class RunView(QWidget):
             return
         live = bridge.live()
         self._texts_s = self._charts_s = time.monotonic()
-        self.headline.show_live(live, bridge.progress, cancelled=bridge.is_cancelled)
+        warning = bridge.series.warnings[-1].message if bridge.series.warnings else ""
+        self.headline.show_live(live, bridge.progress, cancelled=bridge.is_cancelled, warning=warning)
         if live is not None:
             self._show_head(live, CATALOGUE[live.workload].parameters_count, live.memory_bytes)
             self._show_charts(bridge.series, live, live=True)

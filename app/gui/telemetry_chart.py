@@ -52,7 +52,8 @@ class TelemetryChart(DoublePlot):
     """Draws the readings that this machine gives; what it does not give has no line.
 
     Attributes:
-        entries: For the legend: colour, name with the current value, and whether the line is dashed.
+        entries: For the legend: colour, name with the current value (of a run that is over: the median), and
+            whether the line is dashed.
         has_right: Whether there are degrees or watts to draw.
     """
 
@@ -101,7 +102,8 @@ class TelemetryChart(DoublePlot):
             self.lines[name].show(Curve(curve.x, _scaled(reading, curve, memory_bytes)), smooth=not live)
         self._fit_right(drawn.values())
         self.entries = [
-            (reading.colour, _entry(reading, curve), reading.is_right) for reading, curve in drawn.values()
+            (reading.colour, _entry(reading, curve.last if live else curve.median), reading.is_right)
+            for reading, curve in drawn.values()
         ]
         self.setAccessibleDescription(", ".join(text for _, text, _ in self.entries) or "No readings")
 
@@ -133,8 +135,7 @@ def _scaled(reading: Reading, curve: Curve, memory_bytes: int | None) -> list[fl
     return [100 * value / whole if value is not None and whole else None for value in curve.y]
 
 
-def _entry(reading: Reading, curve: Curve) -> str:
-    value = curve.last
+def _entry(reading: Reading, value: float | None) -> str:
     if value is None:
         return f"{reading.label} n/a"
     text = {

@@ -99,6 +99,8 @@ def test_readings_are_drawn_against_the_axis_of_their_unit(qtbot: QtBot, applica
     # The host took nothing, and a card's memory is no share of the computer's.
     assert set(chart.lines) == set(curves) - {"steal_pct", "gpu0_memory_used_bytes"}
     assert [text for _, text, _ in chart.entries] == ["CPU 98 %", "memory 8.0 GB", "clock 4.7 GHz", "GPU 288 W"]
+    chart.show_curves(curves, memory_bytes=16_000_000_000, live=False)
+    assert chart.entries[0][1] == "CPU 74 %"  # of a run that is over, what was typical
     chart.show_curves({"cpu_pct": Curve([3.0], [None])})
     assert [text for _, text, _ in chart.entries] == ["CPU n/a"]
     assert points(chart.lines["gpu0_power_w"]) == []
