@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from app.core.share import ShareCard
 
-_QT_LIBRARIES = "libgl1 libegl1 libxkbcommon0 libfontconfig1 libdbus-1-3 libglib2.0-0"
-
 
 def main() -> int:
     """Start what the arguments and the surroundings ask for; returns the exit code."""
@@ -48,9 +46,9 @@ def _draw_share(card: "ShareCard", path: Path, dark: bool) -> None:
     try:
         from app.gui.share_picture import draw_headless
     except ImportError as error:
-        raise AppError(
-            f"Qt cannot be loaded ({error}).", f"On Debian or Ubuntu: sudo apt-get install {_QT_LIBRARIES}."
-        ) from error
+        from app.gui.display import ADVICE
+
+        raise AppError(f"Qt cannot be loaded ({error}).", ADVICE) from error
     draw_headless(card, path, dark)
 
 

@@ -18,14 +18,13 @@ from app.core.database import Database
 from app.core.errors import AppError
 from app.core.history import set_comment
 from app.core.paths import default_paths
-from app.core.progress import Progress
 from app.core.runs import load_run
-from app.core.series import RunSeries
 from app.gui.application import open_window
 from app.gui.main_window import BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS, MainWindow
 from app.gui.services import Services
 from app.gui.theme import Choice, Theme
-from tests.recording import asked, recorded_events, store_recording, until_epoch
+from tests.gui.driving import replay
+from tests.recording import recorded_events, store_recording, until_epoch
 from workloads import events
 
 THEMES: tuple[Choice, ...] = ("dark", "light")
@@ -69,23 +68,6 @@ class Photographer:
         widget.grab().save(str(self.folder / f"{name}.png"))
         sys.stdout.write(f"{name}.png\n")
 
-    def show_running(self) -> None:
-        """Show the recorded run as it was in its sixth epoch."""
-        page, bridge = self.window.benchmark, self.services.bridge
-        spec, _ = asked(self.recorded)
-        path = self.services.paths.database
-        with Database(path) as database:
-            run_id = store_recording(database, self.recorded[:1], status="running")
-            summary = load_run(database, run_id).summary
-        page.prepare()
-        assert page.view is not None
-        bridge.spec, bridge.progress, bridge.summary = spec, Progress(spec), summary
-        bridge.series = RunSeries(summary.steps_per_epoch)
-        page.show_run_view()
-        for event in until_epoch(self.recorded, 5, more_steps=214):
-            bridge.take(event)
-        page.view.refresh()
-
     def show_stored(self, run_id: int) -> None:
         """Show a stored run on the Benchmark page, as it is after its end."""
         self.window.benchmark.show_result(run_id)
@@ -113,7 +95,7 @@ def take_all(camera: Photographer) -> None:
     """Go through the states in the order in which a user meets them."""
     for name, number in (("benchmark-empty", BENCHMARK), ("results-empty", RESULTS), ("compare-empty", COMPARE)):
         camera.take(name, number)
-    camera.show_running()
+    replay(camera.window, camera.services, until_epoch(camera.recorded, 5, more_steps=214))
     camera.take("benchmark-running", BENCHMARK)
     recorded = camera.recorded
     with Database(camera.services.paths.database) as database:

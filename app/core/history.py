@@ -2,10 +2,12 @@
 
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 import json
+import re
 import sqlite3
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 from app.core.database import Database
 from app.core.errors import UsageError
@@ -35,6 +37,8 @@ _LISTED = "runs INDEXED BY runs_listed"
 _CPU_NAMES = "SELECT id, json_extract(machine, '$.cpu_name') AS cpu_name FROM machines"
 # Among the newest, the best measured one tells how long the next run takes; what is older may no longer be true.
 _RECENT_RUNS = 20
+# A year, a month, a whole day: shorter numbers would find most runs.
+_DAY = re.compile("[0-9-]{4,10}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,8 @@ class Query:
     """What the table of results shows, and in which order.
 
     Attributes:
-        text: Words that must all occur, in upper or lower case, somewhere in a run's comment, workload, processor,
-            device, status, preset, data source, engine or number.
+        text: Words that must all occur, in upper or lower case, somewhere in a run's comment, workload (id or
+            title), processor, device, status, preset, data source, engine, number or day (UTC, as it is stored).
         sort: One of SORT_KEYS. Runs without a value come last in both directions, equal ones by their number.
     """
 
@@ -198,12 +202,33 @@ def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
     comments = {row[0]: row[1].casefold() for row in connection.execute(sql)}
     shared = "workload, preset, status, data_source, engine, device_name, machine_id"
     sql = f"SELECT json_group_array(id), {shared} FROM {_LISTED} WHERE deleted_at IS NULL GROUP BY {shared}"
+    of_day = cache(partial(_ids_of_day, connection))
     found: list[int] = []
-    for ids, *texts, machine_id in connection.execute(sql):
-        text = "\n".join(str(part) for part in (*texts, cpu_names.get(machine_id)) if part is not None).casefold()
+    for ids, workload, *texts, machine_id in connection.execute(sql):
+        texts += [workload, _title(workload), cpu_names.get(machine_id)]
+        text = "\n".join(str(part) for part in texts if part is not None).casefold()
         missing = [word for word in words if word not in text]
         numbers: list[int] = json.loads(ids)
         for word in missing:
-            numbers = [run_id for run_id in numbers if word in str(run_id) or word in comments.get(run_id, "")]
+            # Not for words behind one that is nowhere: there may be thousands.
+            days = of_day(word) if numbers else frozenset()
+            numbers = [
+                run_id
+                for run_id in numbers
+                if run_id in days or word in str(run_id) or word in comments.get(run_id, "")
+            ]
         found += numbers
     return found
+
+
+def _ids_of_day(connection: sqlite3.Connection, word: str) -> frozenset[int]:
+    """Return the runs whose day holds a word; none if it is no part of a day."""
+    if not _DAY.fullmatch(word):
+        return frozenset()
+    sql = f"SELECT id FROM {_LISTED} WHERE instr(substr(started_at, 1, 10), ?)"
+    return frozenset(row[0] for row in connection.execute(sql, (word,)))
+
+
+def _title(workload: str) -> str | None:
+    known = CATALOGUE.get(workload)
+    return known.title if known else None

@@ -40,6 +40,31 @@ class _Teller(QObject):
     told = Signal(str, str, str, object)
 
 
+class WarningTeller(logging.Handler):
+    """Tells the user what the core warns of: damaged files that were set aside, telemetry that hangs."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._waiting: list[str] = []
+        self._teller: _Teller | None = None
+
+    def open(self, teller: _Teller) -> None:
+        """Tell from now on, first of all what was said before there was a window."""
+        self._teller = teller
+        for text in self._waiting:
+            teller.told.emit(text, "caution", "", None)
+        self._waiting.clear()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass a warning on, from whatever thread; faults have a dialog of their own."""
+        if record.levelno >= logging.ERROR:
+            return
+        if self._teller is None:
+            self._waiting.append(record.getMessage())
+        else:
+            self._teller.told.emit(record.getMessage(), "caution", "", None)
+
+
 def run_window() -> int:
     """Open the window and return the exit code when it was closed."""
     application = QApplication(sys.argv[:1])
@@ -74,6 +99,8 @@ def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tup
         paths: Where results and settings are.
         limits: Of sessions; for tests.
     """
+    warnings = WarningTeller()
+    logging.getLogger("app").addHandler(warnings)
     preferences = Preferences(paths.settings)
     theme.choose(preferences.settings.theme)
     tasks = Tasks()
@@ -89,6 +116,8 @@ def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tup
     )
     window = MainWindow(services)
     teller.told.connect(window.tell)
+    window.closed.connect(lambda: logging.getLogger("app").removeHandler(warnings))
+    warnings.open(teller)
     window.show()
     QTimer.singleShot(0, lambda: _start_up(window, services))
     return window, services
@@ -142,8 +171,10 @@ class FaultCatcher:
 
     def show(self, report: str) -> None:
         """Show one fault; while it is looked at, others go to the log only."""
-        if self._dialog is not None and self._dialog.isVisible():
-            return
+        if self._dialog is not None:
+            if self._dialog.isVisible():
+                return
+            self._dialog.deleteLater()
         self._dialog = FaultDialog(self._window, report, f"The log has it too: {self._log_file}")
         self._dialog.open()
 

@@ -39,7 +39,7 @@ class BenchmarkPage(QWidget):
         self.run: Run | None = None
         self.setup = SetupView(services)
         self.view: RunView | None = None
-        self._log = LogDialog(self, lambda: services.bridge.lines, self._log_file)
+        self.log = LogDialog(self, lambda: services.bridge.lines, self._log_file)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.setup)
         layout = QVBoxLayout(self)
@@ -64,13 +64,6 @@ class BenchmarkPage(QWidget):
         self.view.headline.buttons.addWidget(self.cancel_button)
         self.view.headline.buttons.addWidget(self._after)
         self._stack.addWidget(self.view)
-
-    @property
-    def can_run(self) -> bool:
-        """Whether a run can be begun."""
-        return not self._services.bridge.is_running and (
-            self._stack.currentIndex() == 1 or self.setup.run_button.isEnabled()
-        )
 
     @property
     def can_copy(self) -> bool:
@@ -137,7 +130,7 @@ class BenchmarkPage(QWidget):
     def _make_buttons(self) -> None:
         theme = self._services.theme
         self.log_button = Button(theme, "Log", "file-text")
-        self.log_button.clicked.connect(self._log.show)
+        self.log_button.clicked.connect(self.log.show)
         self.cancel_button = Button(theme, "Cancel", "circle-stop")
         self.cancel_button.clicked.connect(self.cancel)
         self.save_button = Button(theme, "Save picture", "image", kind="primary")
@@ -162,11 +155,12 @@ class BenchmarkPage(QWidget):
         self.state_changed.emit()
 
     def _on_refused(self, error: AppError) -> None:
-        if isinstance(error, BusyError) and self._asked is not None:
+        if self._services.bridge.is_cancelled:  # nobody waits for it any more
+            self.choose()
+        elif isinstance(error, BusyError):
             self._ask_to_run_beside(error)
-            return
-        self._services.tell(str(error), "invalid", "", None)
-        if not self._services.bridge.is_running:
+        else:
+            self._services.complain(error)
             self.choose()
 
     def _ask_to_run_beside(self, error: AppError) -> None:
@@ -181,6 +175,8 @@ class BenchmarkPage(QWidget):
 
     def _on_ended(self, run_id: int) -> None:
         path = self._services.paths.database
+        if self._services.bridge.trouble is not None:
+            self._services.complain(self._services.bridge.trouble)
 
         def load() -> Run:
             with Database(path) as database:
@@ -189,7 +185,11 @@ class BenchmarkPage(QWidget):
         self._services.tasks.start(load, self._on_loaded, self._on_lost)
 
     def _on_loaded(self, run: Run) -> None:
-        if self._services.bridge.is_running or self.view is None:
+        bridge = self._services.bridge
+        if bridge.is_running or self.view is None:
+            return
+        if bridge.trouble is not None and run.summary.status == "running":
+            self._on_lost(bridge.trouble)  # what is stored is less than what is shown
             return
         self.run = run
         self.view.show_run(run)
@@ -199,7 +199,10 @@ class BenchmarkPage(QWidget):
         self.state_changed.emit()
 
     def _on_lost(self, error: AppError) -> None:
-        self._services.tell(str(error), "invalid", "", None)
+        summary = self._services.bridge.live()
+        if self.view is not None and summary is not None:
+            self.view.headline.show_lost(summary, error)
+        self._services.complain(error)
         self._show_buttons(running=False)
         self.state_changed.emit()
 

@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Sequence
 
 import pyqtgraph
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.metrics import format_seconds
@@ -13,12 +13,13 @@ from app.core.series import Curve, RunSeries
 from app.gui.plots import CountAxis, DoublePlot, Plot, TimeAxis, round_up, thin_pen
 from app.gui.theme import Theme, figures
 from app.gui.tokens import LABEL_PX, SERIES
+from app.gui.widgets import plain_tip
 
 BLUE, ORANGE = SERIES[:2]
 
 
 class Legend(QWidget):
-    """Names of lines, each behind a stroke of its colour; what has no room is left out at the end."""
+    """Names of lines, each behind a stroke of its colour, in as many lines as they need."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -26,6 +27,7 @@ class Legend(QWidget):
         self._entries: list[tuple[str, str, bool]] = []
         self.setFont(figures(LABEL_PX))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(self._line_px)
         theme.changed.connect(self.update)
 
     def show_entries(self, entries: Sequence[tuple[str, str, bool]], about: str = "") -> None:
@@ -34,30 +36,48 @@ class Legend(QWidget):
             self._entries = list(entries)
             text = ", ".join(name for _, name, _ in entries) + (f" ({about})" if about else "")
             self.setAccessibleName(text)
-            self.setToolTip(text)
+            self.setToolTip(plain_tip(text))
+            self._fit()
             self.update()
 
-    def sizeHint(self) -> QSize:
-        """Want one line of text."""
-        return QSize(120, QFontMetrics(self.font()).height() + 2)
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Take more lines where there is less room."""
+        super().resizeEvent(event)
+        self._fit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint from the right edge, where a card's note stands too."""
+        """Paint the entries from the left."""
         painter = QPainter(self)
-        metrics = QFontMetrics(self.font())
-        widths = [metrics.horizontalAdvance(name) + 34 for _, name, _ in self._entries]
-        while sum(widths) > self.width() + 12 and widths:
-            widths.pop()
-        x = float(self.width() - sum(widths) + 12)
-        for (colour, name, dashed), width in zip(self._entries, widths, strict=False):
+        for (colour, name, dashed), (x, line) in zip(self._entries, self._places(), strict=True):
+            middle = round((line + 0.5) * self._line_px)
             style = Qt.PenStyle.DotLine if dashed else Qt.PenStyle.SolidLine
             painter.setPen(QPen(QColor(colour), 3, style))
-            painter.drawLine(round(x), self.height() // 2, round(x) + 12, self.height() // 2)
+            painter.drawLine(x, middle, x + 12, middle)
             painter.setPen(QColor(self._theme.tokens.muted))
-            box = QRectF(x + 17, 0, width, self.height())
+            box = QRectF(x + 17, line * self._line_px, self.width(), self._line_px)
             painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, name)
-            x += width
         painter.end()
+
+    @property
+    def _line_px(self) -> int:
+        return QFontMetrics(self.font()).height() + 2
+
+    def _places(self) -> list[tuple[int, int]]:
+        """Return for each entry where it begins and in which line."""
+        metrics = QFontMetrics(self.font())
+        places, x, line = [], 0, 0
+        for _, name, _ in self._entries:
+            width = metrics.horizontalAdvance(name) + 30
+            if x and x + width - 13 > self.width():
+                x, line = 0, line + 1
+            places.append((x, line))
+            x += width
+        return places
+
+    def _fit(self) -> None:
+        lines = max((line for _, line in self._places()), default=0) + 1
+        if self.height() != lines * self._line_px:
+            self.setFixedHeight(lines * self._line_px)
 
 
 class EpochChart(Plot):
@@ -66,16 +86,24 @@ class EpochChart(Plot):
     def __init__(self, theme: Theme) -> None:
         self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=0.68, pen=QPen(Qt.PenStyle.NoPen))
         self.median = pyqtgraph.PlotCurveItem(pen=None)
-        self._brushes: list[str] = []
-        self._shown: tuple[float, ...] = ()
+        self._shown: tuple[tuple[float, ...], int, float | None, bool] | None = None
         super().__init__(theme, CountAxis())
         for item in (self.bars, self.median):
             self.addItem(item, ignoreBounds=True)
         self.setAccessibleName("Seconds per epoch")
 
-    def show_epochs(self, durations_s: Sequence[float], planned: int, current_s: float | None = None) -> None:
-        """Show whole epochs, and how long the one that is going on took so far."""
-        shown = (*durations_s, current_s if current_s is not None else -1.0, float(planned))
+    def show_epochs(
+        self, durations_s: Sequence[float], planned: int, current_s: float | None = None, *, whole: bool = True
+    ) -> None:
+        """Show epochs, and how long the one that is going on took so far.
+
+        Args:
+            durations_s: Of the epochs that are over.
+            planned: How many there will be.
+            current_s: Of the one that is going on; None between epochs.
+            whole: False for epochs that were cut short, which have no median worth a line.
+        """
+        shown = (tuple(durations_s), planned, current_s, whole)
         if shown == self._shown:
             return
         self._shown = shown
@@ -84,7 +112,7 @@ class EpochChart(Plot):
         self.set_range("x", 0.4, count + 0.6)
         self.set_range("y", 0.0, round_up(1.08 * max(heights, default=1.0)))
         self._draw(heights, len(durations_s))
-        self._draw_median(durations_s[1:], count)
+        self._draw_median(durations_s[1:] if whole else (), count)
         told = ", ".join(format_seconds(value_s) for value_s in durations_s)
         self.setAccessibleDescription(
             f"{len(durations_s)} of {planned} epochs: {told}" if told else "No epoch yet"
@@ -95,10 +123,10 @@ class EpochChart(Plot):
         super().colour()
         tokens = self.theme.tokens
         self.median.setPen(thin_pen(tokens.text, dashed=True))
-        shown, self._shown = self._shown, ()
-        if shown:
-            current_s = shown[-2] if shown[-2] >= 0 else None
-            self.show_epochs(shown[:-2], int(shown[-1]), current_s)
+        shown, self._shown = self._shown, None
+        if shown is not None:
+            durations_s, planned, current_s, whole = shown
+            self.show_epochs(durations_s, planned, current_s, whole=whole)
 
     def _draw(self, heights: Sequence[float], whole: int) -> None:
         tokens = self.theme.tokens
@@ -134,13 +162,13 @@ class LossChart(DoublePlot):
             "accuracy": self.add_line(BLUE, box=self.right),
             "val_accuracy": self.add_line(BLUE, dashed=True, box=self.right),
         }
-        self._shown = (-1, -1, False)
+        self._shown: tuple[object, ...] = ()
         self.set_range("accuracy", 0.0, 100.0, self.right)
         self.setAccessibleName("Loss and accuracy over epochs")
 
     def show_series(self, series: RunSeries, planned: int, *, live: bool) -> None:
         """Show what a run has come to."""
-        shown = (len(series.epochs), len(series.loss.x), live)
+        shown = (series, len(series.epochs), len(series.loss.x), planned, live)
         if shown == self._shown:
             return
         self._shown = shown
@@ -166,8 +194,8 @@ class ThroughputChart(DoublePlot):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, TimeAxis())
-        self._line = self.add_line(BLUE)
-        self._shown = (-1, False)
+        self.line = self.add_line(BLUE)
+        self._shown: tuple[object, ...] = ()
         # Without values, so that its time axis lies exactly above that of the machine's readings.
         self.getAxis("right").setStyle(showValues=False)
         self.setAccessibleName("Training steps per second")
@@ -175,10 +203,10 @@ class ThroughputChart(DoublePlot):
     def show_curve(self, curve: Curve, span_s: float, *, live: bool) -> None:
         """Show the throughput so far, on an axis that reaches to span_s."""
         self.set_range("x", 0.0, span_s)
-        if (len(curve.x), live) == self._shown:
+        if (curve, len(curve.x), live) == self._shown:
             return
-        self._shown = (len(curve.x), live)
-        self._line.show(curve, smooth=not live)
+        self._shown = (curve, len(curve.x), live)
+        self.line.show(curve, smooth=not live)
         highest = max((value for value in curve.y if value is not None), default=1.0)
         self.set_range("y", 0.0, round_up(1.1 * highest))
         last = "n/a" if curve.last is None else f"{curve.last:.1f}"

@@ -1,5 +1,7 @@
 """Which data a run trains on: synthetic or real, and getting the real one."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -10,7 +12,7 @@ from app.core.errors import AppError
 from app.core.metrics import format_bytes
 from app.core.paths import Paths
 from app.gui.services import Services
-from app.gui.widgets import Button, column, give_way, label, row
+from app.gui.widgets import Button, column, give_way, guard_wheel, label, row
 from workloads.spec import DataChoice
 
 PERMILLE = 1_000
@@ -25,7 +27,7 @@ class DatasetRow(QWidget):
     """Chooses between synthetic and real data, and downloads the real one when its button is pressed.
 
     Signals:
-        changed: Another choice was made, or a data set was installed.
+        changed: Another choice was made, or other data sets are there now.
     """
 
     changed = Signal()
@@ -33,12 +35,17 @@ class DatasetRow(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._dataset: InstalledDataset | None = None
+        self._asked = 0
+        self._shown: str | None = None
+        # As they were when they were last looked at.
+        self._known: dict[str, InstalledDataset] = {}
+        self._wanted = services.preferences.settings.data
         self._download: Download | None = None
         self.choice = QComboBox()
         self.choice.setAccessibleName("Data")
         give_way(self.choice)
-        self.choice.currentIndexChanged.connect(self.changed)
+        guard_wheel(self.choice)
+        self.choice.currentIndexChanged.connect(self._on_choice)
         self.get_button = Button(services.theme, "Get the data", "download")
         self.get_button.clicked.connect(self._on_get)
         self.progress = QProgressBar(maximum=PERMILLE, textVisible=False)
@@ -50,39 +57,30 @@ class DatasetRow(QWidget):
         self._timer = QTimer(self, interval=TICK_MS)
         self._timer.timeout.connect(self._on_tick)
         self._below = QStackedWidget()
-        installed = label("Installed and checked.", muted=True)
-        installed.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        self.state = label(muted=True)
+        self.state.setAlignment(Qt.AlignmentFlag.AlignVCenter)
         loading = QWidget()
         loading.setLayout(row(column(self.progress_text, self.progress), self.cancel_button))
         offer = QWidget()
         offer.setLayout(row(self.get_button, None))
-        for page in (installed, offer, loading):
+        for page in (self.state, offer, loading):
             self._below.addWidget(page)
         self._below.setFixedHeight(44)
         self.setLayout(column(self.choice, self._below))
 
     def show_dataset(self, dataset_id: str | None) -> None:
-        """Show the data of a workload; None for one that needs none."""
-        known = {dataset.id: dataset for dataset in list_datasets(self._services.paths)}
-        self._dataset = known.get(dataset_id or "")
-        self.setVisible(self._dataset is not None)
-        if self._dataset is None:
+        """Show the data of a workload, None for one that needs none: as it was last, then as it is."""
+        self._shown = dataset_id
+        self._show()
+        self._asked += 1
+        if dataset_id is None:
             return
-        chosen = self.data if self.choice.count() else self._services.preferences.settings.data
-        title = self._dataset.title
-        self.choice.blockSignals(True)
-        self.choice.clear()
-        now = "real" if self._dataset.installed else "synthetic"
-        self.choice.addItem(f"Automatic: {now}", "auto")
-        self.choice.addItem("Synthetic: same shapes and counts, same speed", "synthetic")
-        if self._dataset.installed:
-            self.choice.addItem(f"Real: {title}", "real")
-        self.choice.setCurrentIndex(max(0, self.choice.findData(chosen)))
-        self.choice.blockSignals(False)
-        self.get_button.setText(f"Get {title} ({format_bytes(self._dataset.size_bytes)})")
-        self.get_button.setAccessibleName(self.get_button.text())
-        if self._download is None:
-            self._below.setCurrentIndex(0 if self._dataset.installed else 1)
+        number, paths = self._asked, self._services.paths
+
+        def look() -> tuple[int, list[InstalledDataset]]:
+            return number, list_datasets(paths)
+
+        self._services.tasks.start(look, self._on_looked, self._services.complain)
 
     @property
     def data(self) -> DataChoice:
@@ -91,7 +89,8 @@ class DatasetRow(QWidget):
         return value
 
     def choose(self, data: DataChoice) -> None:
-        """Choose, if that is there to be chosen."""
+        """Choose, now or as soon as that is there to be chosen."""
+        self._wanted = data
         number = self.choice.findData(data)
         if number >= 0:
             self.choice.setCurrentIndex(number)
@@ -101,13 +100,57 @@ class DatasetRow(QWidget):
         if self._download is not None:
             self._download.cancelled = True
 
+    def _on_looked(self, answer: tuple[int, list[InstalledDataset]]) -> None:
+        number, datasets = answer
+        if number != self._asked:
+            return  # a later look is on its way
+        before = self._known
+        self._known = {dataset.id: dataset for dataset in datasets}
+        self._show()
+        if self._known != before:
+            self.changed.emit()
+
+    def _show(self) -> None:
+        """Show what is known of the data set."""
+        self.setVisible(self._shown is not None)
+        dataset = self._known.get(self._shown or "")
+        choices: list[tuple[str, DataChoice]] = [("Synthetic: same shapes and counts, same speed", "synthetic")]
+        if dataset is None:
+            self._offer([("Automatic", "auto"), *choices])
+            self.state.setText("Looking for it …")
+            self._below.setCurrentIndex(0)
+            return
+        if dataset.installed:
+            choices.append((f"Real: {dataset.title}", "real"))
+        self._offer([(f"Automatic: {'real' if dataset.installed else 'synthetic'}", "auto"), *choices])
+        self.state.setText("Installed and checked.")
+        self.get_button.setText(f"Get {dataset.title} ({format_bytes(dataset.size_bytes)})")
+        self.get_button.setEnabled(self._download is None)
+        is_loading = self._download is not None and self._download.dataset.id == dataset.id
+        self._below.setCurrentIndex(2 if is_loading else 0 if dataset.installed else 1)
+
+    def _offer(self, choices: Sequence[tuple[str, DataChoice]]) -> None:
+        """Let these be chosen, and choose what is wanted, or the first where that is not there."""
+        box = self.choice
+        if [(box.itemText(number), box.itemData(number)) for number in range(box.count())] == list(choices):
+            return  # the list may be open
+        box.blockSignals(True)
+        box.clear()
+        for text, data in choices:
+            box.addItem(text, data)
+        box.setCurrentIndex(max(0, box.findData(self._wanted)))
+        box.blockSignals(False)
+
+    def _on_choice(self) -> None:
+        self._wanted = self.data
+        self.changed.emit()
+
     def _on_get(self) -> None:
-        assert self._dataset is not None
-        self._download = Download(self._services.paths, self._dataset)
-        self._below.setCurrentIndex(2)
+        self._download = Download(self._services.paths, self._known[self._shown or ""])
+        self.cancel_button.setEnabled(True)
+        self._show()
         self._on_tick()
         self._timer.start()
-        self.cancel_button.setEnabled(True)
         self._services.tasks.start(self._download.run, self._on_got, self._on_failed)
 
     def _on_cancel(self) -> None:
@@ -127,22 +170,23 @@ class DatasetRow(QWidget):
             )
 
     def _on_got(self, installed: bool) -> None:
-        self._end()
+        self._end(installed=installed)
         if installed:
             self._services.tell("The data is installed; runs use it from now on.", "", "", None)
         else:
             self._services.tell("The download was cancelled; it goes on from there next time.", "", "", None)
 
     def _on_failed(self, error: AppError) -> None:
-        self._end()
+        self._end(installed=False)
         self._services.tell(str(error), "invalid", "", None)
 
-    def _end(self) -> None:
+    def _end(self, *, installed: bool) -> None:
         self._timer.stop()
         assert self._download is not None
-        dataset_id = self._download.dataset.id
+        dataset = self._download.dataset
         self._download = None
-        self.show_dataset(dataset_id)
+        self._known = {**self._known, dataset.id: replace(dataset, installed=installed)}
+        self.show_dataset(self._shown)  # by now another workload may be chosen, or another folder
         self.changed.emit()
 
 

@@ -5,6 +5,7 @@ import traceback
 from types import TracebackType
 
 from PySide6 import __version__ as qt_version
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
 
@@ -26,6 +27,7 @@ def about_dialog(parent: QWidget) -> QDialog:
     """Return the dialog that says what this is."""
     dialog = QDialog(parent)
     dialog.setWindowTitle("About Epochmark")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     picture = label()
     picture.setPixmap(application_icon().pixmap(64, 64))
     name = label(f"Epochmark {app.__version__}", TITLE_PX, QFont.Weight.DemiBold)

@@ -12,7 +12,7 @@ _DEBIAN = (
     "libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0 libxcb-xkb1"
     " libxkbcommon-x11-0 libegl1 libgl1 libdbus-1-3 libfontconfig1"
 )
-_ADVICE = f"On Debian or Ubuntu: sudo apt-get install {_DEBIAN}."
+ADVICE = f"On Debian or Ubuntu: sudo apt-get install {_DEBIAN}."
 
 
 def has_display(environment: Mapping[str, str] = os.environ) -> bool:
@@ -24,7 +24,8 @@ def has_display(environment: Mapping[str, str] = os.environ) -> bool:
 
 def find_problem(environment: Mapping[str, str] = os.environ) -> str | None:
     """Say in a sentence or two why no window can open although there is a display; None if it can."""
-    if not sys.platform.startswith("linux") or environment.get("QT_QPA_PLATFORM"):
+    platform = environment.get("QT_QPA_PLATFORM", "xcb")
+    if not sys.platform.startswith("linux") or not platform.startswith(("xcb", "wayland")):
         return None
     try:
         folder = _plugins()
@@ -35,7 +36,7 @@ def find_problem(environment: Mapping[str, str] = os.environ) -> str | None:
                 return None
         ctypes.CDLL(str(folder / "libqxcb.so"))
     except (ImportError, OSError) as error:
-        return f"Qt cannot be loaded ({error}). {_ADVICE}"
+        return f"Qt cannot be loaded ({error}). {ADVICE}"
     display = environment.get("DISPLAY", "")
     if not _answers(display):
         return f"The display {display or 'of WAYLAND_DISPLAY'} does not answer. Check DISPLAY and xauth."

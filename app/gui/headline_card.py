@@ -5,6 +5,7 @@ from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.compare import engine_name, position
+from app.core.errors import AppError
 from app.core.metrics import format_seconds, format_time_left
 from app.core.model import Run, RunSummary
 from app.core.progress import Progress
@@ -74,6 +75,8 @@ class HeadlineCard(Card):
         """Show a run that is going on; run is None until it is stored."""
         self._state.setCurrentIndex(0)
         self._show_value(run, progress.step_s)
+        if run is not None and run.basis == "estimate":
+            self.note.show_text(f"{headline_note(run)} · validation not counted yet")
         self.show_progress(progress, cancelled=cancelled)
         self.facts.show_text(_facts(run) if run else "")
         self._show_verdict(warning, cautious=True if warning else None)
@@ -103,6 +106,16 @@ class HeadlineCard(Card):
         self.message.show_text(summary.error_message or position(summary) or "")
         self.outcome_facts.show_text(_facts(summary))
         self._show_notes(run)
+
+    def show_lost(self, run: RunSummary, error: AppError) -> None:
+        """Show a run that is over and could not be stored: what is known of it is only here."""
+        self._state.setCurrentIndex(1)
+        self._show_value(run, run.step_median_s)
+        self.outcome.show_text("The run is over, but not stored as a whole")
+        set_tone(self.outcome, "invalid")
+        self.message.show_text(error.message)
+        self.outcome_facts.show_text(_facts(run))
+        self._show_verdict(error.advice or "", cautious=True)
 
     def _show_notes(self, run: Run) -> None:
         """Say what to do about a failure, or else what is known of the number."""

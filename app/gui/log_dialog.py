@@ -22,7 +22,7 @@ class LogDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._lines, self._file = lines, file
-        self._shown = (-1, -1)
+        self._shown = ("-", -1)
         self.setWindowTitle("Log of the run")
         self.resize(760, 480)
         self.text = QPlainTextEdit(readOnly=True)
@@ -52,13 +52,16 @@ class LogDialog(QDialog):
         """Read what is new."""
         lines, file = self._lines(), self._file()
         size = _size(file)
-        if (len(lines), size) == self._shown:
-            return
-        self._shown = (len(lines), size)
+        last = lines[-1] if lines else ""
+        if (last, size) == self._shown or self.text.textCursor().hasSelection():
+            return  # nothing new, or the user is about to copy
+        self._shown = (last, size)
         printed = _tail(file, size)
         parts = [*lines, "", "Printed by the worker process:", printed] if printed else list(lines)
+        bar = self.text.verticalScrollBar()
+        before, at_end = bar.value(), bar.value() == bar.maximum()
         self.text.setPlainText("\n".join(parts) or "Nothing yet.")
-        self.text.verticalScrollBar().setValue(self.text.verticalScrollBar().maximum())
+        bar.setValue(bar.maximum() if at_end else before)
         self.place.setText(str(file) if file else "")
 
 

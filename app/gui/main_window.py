@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QTimer
+from PySide6.QtCore import QByteArray, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QKeySequence
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -40,7 +40,13 @@ _log = logging.getLogger(__name__)
 
 
 class MainWindow(QMainWindow):
-    """Holds everything that is shown. Pages are made when they are first opened."""
+    """Holds everything that is shown. Pages are made when they are first opened.
+
+    Signals:
+        closed: The window was closed.
+    """
+
+    closed = Signal()
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -62,7 +68,7 @@ class MainWindow(QMainWindow):
         self.side_bar.mark(BENCHMARK)
         services.bridge.started.connect(self._on_state)
         services.bridge.ended.connect(self._on_ended)
-        services.bridge.refused.connect(self._on_state)
+        services.bridge.refused.connect(self._on_refused)
         self.benchmark.state_changed.connect(self._on_state)
         self._restore_geometry()
         self._on_state()
@@ -70,8 +76,9 @@ class MainWindow(QMainWindow):
     def show_page(self, number: int) -> None:
         """Open a page."""
         if number not in self._pages:
-            self._pages[number] = self._make_page(number)
-            self.stack.addWidget(self._pages[number])
+            page = self._pages[number] = self._make_page(number)
+            if self.stack.indexOf(page) < 0:
+                self.stack.addWidget(page)
         self._number = number
         self.stack.setCurrentWidget(self._pages[number])
         self.side_bar.mark(number)
@@ -101,6 +108,7 @@ class MainWindow(QMainWindow):
         if RESULTS in self._pages:
             self.results.forget_deleted()
         event.accept()
+        self.closed.emit()
 
     def close_soon(self) -> None:
         """Cancel what is going on, and close when it has ended."""
@@ -211,6 +219,11 @@ class MainWindow(QMainWindow):
             self._actions[name].setEnabled(shown.can_share)
         deleted = RESULTS in self._pages and self.results.can_undo
         self._actions["Undo delete"].setEnabled(deleted)
+
+    def _on_refused(self, _: AppError) -> None:
+        self._on_state()
+        if self._closing:
+            self.close()
 
     def _on_ended(self, _: int) -> None:
         self._on_state()

@@ -6,7 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFormLayout, QLabel, QSpinBox, QWidget
 
 from app.gui.tokens import GAP_PX
-from app.gui.widgets import label, plain_tip
+from app.gui.widgets import guard_wheel, label, plain_tip
 from workloads.spec import ParameterValue
 from workloads.workload import Parameter
 
@@ -33,6 +33,7 @@ class ParameterForm(QWidget):
         for parameter in parameters:
             name = (names or {}).get(parameter.name, parameter.name.replace("_", " ").capitalize())
             editor = self._editor(parameter)
+            guard_wheel(editor)
             editor.setAccessibleName(name)
             editor.setToolTip(plain_tip(parameter.description))
             text: QLabel = label(name, muted=True)

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 import pyqtgraph
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QSizePolicy
 
@@ -17,6 +17,8 @@ from app.gui.tokens import LABEL_PX
 
 AXIS_WIDTH_PX, AXIS_HEIGHT_PX, RIGHT_MARGIN_PX = 36, 20, 12
 SMOOTH_PX, SMOOTH_POINTS = 1.6, 1_000
+DASH = 0.3
+VALUE_STEP_PX = 20
 # Width 1 and no antialiasing while a run is live: anything else costs up to a hundred times as much (Qt strokes
 # wide lines as paths).
 pyqtgraph.setConfigOptions(antialias=False, useOpenGL=False)
@@ -26,7 +28,8 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
     """A plot without mouse, menu or buttons. Its ranges are set by whoever feeds it."""
 
     def __init__(self, theme: Theme, bottom: "pyqtgraph.AxisItem | None" = None) -> None:
-        super().__init__(axisItems={"bottom": bottom} if bottom else None, enableMenu=False)
+        axes = {"left": ValueAxis("left")} | ({"bottom": bottom} if bottom else {})
+        super().__init__(axisItems=axes, enableMenu=False)
         self.theme = theme
         self._ranges: dict[str, tuple[float, float]] = {}
         self.setMouseEnabled(x=False, y=False)
@@ -100,6 +103,7 @@ class DoublePlot(Plot):
         self.right = pyqtgraph.ViewBox(enableMouse=False, enableMenu=False)
         self.right.disableAutoRange()
         self.right.setDefaultPadding(0.0)
+        self.setAxisItems({"right": ValueAxis("right")})
         self.showAxis("right")
         self._set_up_axis("right")
         self.getAxis("right").setWidth(AXIS_WIDTH_PX)
@@ -136,6 +140,8 @@ class Line:
         """
         import numpy as np
 
+        if smooth and len(curve.x) == 1:  # a point has no line: draw a dash
+            curve = Curve([curve.x[0] - DASH / 2, curve.x[0] + DASH / 2], 2 * curve.y)
         y = np.array([math.nan if value is None else value for value in curve.y], dtype=float)
         smooth = smooth and len(y) <= SMOOTH_POINTS
         pen = self._smooth if smooth else self._thin
@@ -147,6 +153,21 @@ def thin_pen(colour: str, *, dashed: bool = False) -> QPen:
     pen = QPen(QColor(colour), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine)
     pen.setCosmetic(True)
     return pen
+
+
+class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
+    """Round values, as many as have room."""
+
+    def boundingRect(self) -> QRectF:
+        """Leave room for the halves of labels at both ends; pyqtgraph does not where there are grid lines."""
+        return QRectF(super().boundingRect()).adjusted(0, -LABEL_PX, 0, LABEL_PX)
+
+    def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
+        """Return a step of 1, 2 or 5 times a power of ten that keeps labels apart."""
+        room = max(1.0, size / VALUE_STEP_PX)
+        power = math.floor(math.log10(max(high - low, 1e-12) / room))
+        steps = [part * 10.0**exponent for exponent in (power, power + 1) for part in (1, 2, 5)]
+        return [(next(step for step in steps if (high - low) / step <= room), 0.0)]
 
 
 class TimeAxis(pyqtgraph.AxisItem):  # type: ignore[misc]

@@ -25,7 +25,8 @@ class Preferences(QObject):
 
     def change(self, **changes: Any) -> None:
         """Take and save other values; raises AppError if they cannot be saved (they are used all the same)."""
-        self._take(msgspec.structs.replace(self.settings, **changes))
+        # From the file: another window may have changed other settings meanwhile.
+        self._take(msgspec.structs.replace(load_settings(self._path), **changes))
 
     def reset(self) -> None:
         """Go back to the settings of a first start; raises AppError like `change`."""

@@ -1,10 +1,11 @@
 """What is done with a stored result wherever it is shown: picture, text, export."""
 
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from app.core.database import Database
 from app.core.errors import AppError
@@ -33,7 +34,7 @@ class ResultActions:
             return
         if path is None:
             name = f"epochmark-{run.summary.workload}-{run.summary.id}.png"
-            path = self._ask("Save the picture", name, "PNG picture (*.png)", ".png")
+            path = self._ask("Save the picture", name, "PNG picture (*.png)")
         if path is None:
             return
         target, tokens = path, self._services.theme.tokens
@@ -62,7 +63,7 @@ class ResultActions:
         """Write runs as CSV or JSON, by the file's name; all runs if none are given."""
         if path is None:
             what = "Export all runs" if not ids else "Export the chosen runs"
-            path = self._ask(what, "epochmark-runs.csv", "CSV table (*.csv);;JSON, everything (*.json)", ".csv")
+            path = self._ask(what, "epochmark-runs", "CSV table (*.csv);;JSON, everything (*.json)")
         if path is None:
             return
         target, database_path = path, self._services.paths.database
@@ -79,15 +80,35 @@ class ResultActions:
 
         self._services.tasks.start(write, done, self._complain)
 
-    def _ask(self, title: str, name: str, kinds: str, ending: str) -> Path | None:
-        chosen, _ = QFileDialog.getSaveFileName(self._window, title, name, kinds)
-        if not chosen:
-            return None
-        path = Path(chosen)
-        return path if path.suffix else path.with_suffix(ending)
+    def _ask(self, title: str, name: str, kinds: str) -> Path | None:
+        """Ask for a file, whose name gets the ending of the chosen kind; None if the user wants none."""
+        chosen, kind = QFileDialog.getSaveFileName(self._window, title, name, kinds)
+        ending = _ending(kind or kinds)
+        if not chosen or chosen.lower().endswith(ending):
+            return Path(chosen) if chosen else None
+        path = Path(chosen + ending)
+        # The dialog asked about the name without the ending only.
+        return path if not path.exists() or self._may_overwrite(path) else None
+
+    def _may_overwrite(self, path: Path) -> bool:
+        buttons = QMessageBox.StandardButton
+        answer = QMessageBox.question(
+            self._window,
+            "The file exists",
+            f"There is a file {path.name} already. Write over it?",
+            buttons.Yes | buttons.No,
+            buttons.No,
+        )
+        return answer == buttons.Yes
 
     def _complain(self, error: AppError) -> None:
         self._services.tell(str(error), "invalid", "", None)
+
+
+def _ending(kind: str) -> str:
+    """Return the ending that a file dialog's kind has: ".csv" of "CSV table (*.csv)"."""
+    found = re.search(r"\*(\.\w+)", kind)
+    return found[1] if found else ""
 
 
 def _lines(database: Database, ids: Sequence[int], *, as_json: bool) -> Iterable[str]:

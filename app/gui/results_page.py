@@ -7,12 +7,10 @@ from functools import partial
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
+    QApplication,
     QComboBox,
-    QHeaderView,
     QLineEdit,
     QStackedWidget,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
@@ -24,7 +22,7 @@ from app.core.model import Run
 from app.core.runs import list_runs, load_run
 from app.gui.result_actions import ResultActions
 from app.gui.run_detail import RunDetail
-from app.gui.runs_model import COLUMNS, RunsModel, cell_text
+from app.gui.runs_model import COLUMNS, RunsModel, RunsTable, cell_text
 from app.gui.services import Services
 from app.gui.tokens import GAP_PX
 from app.gui.widgets import Button, Card, column, label, row, title
@@ -32,7 +30,6 @@ from workloads import CATALOGUE
 
 TYPING_MS = 150
 STATUSES = ("completed", "cancelled", "failed", "interrupted", "running")
-_WIDTHS_PX = (80, 154, 124, 90, 84, 84, 72, 104, 96, 100, 60)
 # Left out where there is little room; the run in full has them.
 _WIDE_ONLY = (4, 6, 8)
 WIDE_PX = 1_060
@@ -55,16 +52,16 @@ class ResultsPage(QWidget):
         self._deleted: list[list[int]] = []
         self._actions = ResultActions(services, self)
         self.model = RunsModel(services)
-        self.table = QTableView()
+        self.table = RunsTable(self.model)
         self.search = QLineEdit(placeholderText="Filter by device, workload, name …", clearButtonEnabled=True)
         self.search.setAccessibleName("Filter")
         self.workload, self.status = QComboBox(), QComboBox()
         self.count = label(muted=True)
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self.detail: RunDetail | None = None
+        self._wanted = 0
         self._make_buttons()
         self._fill_filters()
-        self._set_up_table()
         self._lay_out()
         self._connect()
 
@@ -91,6 +88,8 @@ class ResultsPage(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Look whether there are new runs, of this window or of another."""
         super().showEvent(event)
+        # Later, because Qt first gives it to the first button.
+        QTimer.singleShot(0, self._take_focus)
         self.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -105,28 +104,24 @@ class ResultsPage(QWidget):
 
     def selected_ids(self) -> list[int]:
         """Return the numbers of the chosen runs, in the table's order."""
-        ids: list[int] = []
-        # By ranges: a hundred thousand chosen rows are one of them.
-        selection = self.table.selectionModel().selection()
-        for number in range(selection.count()):
-            part = selection.at(number)
-            ids += self.model.ids[part.top() : part.bottom() + 1]
-        return ids
+        return self.table.selected_ids()
 
     def open_run(self, run_id: int) -> None:
         """Show a run in full."""
+        self._wanted += 1
         path = self._services.paths.database
 
         def load() -> Run:
             with Database(path) as database:
                 return load_run(database, run_id)
 
-        self._services.tasks.start(load, self._on_loaded, self._complain)
+        self._services.tasks.start(load, partial(self._on_loaded, self._wanted), self._complain)
 
     def export(self) -> None:
-        """Export the run that is shown, those that are chosen, or all."""
+        """Export the run that is shown, those that are chosen, or all; all where nobody sees what is chosen."""
         run = self.run
-        self._actions.export([run.summary.id] if run else self.selected_ids())
+        ids = [run.summary.id] if run else self.selected_ids()
+        self._actions.export(ids if self.isVisible() else [])
 
     def copy_text(self) -> None:
         """Copy the run that is shown as text, or the chosen rows as a table."""
@@ -179,7 +174,13 @@ class ResultsPage(QWidget):
                 trash_runs(database, ids)
             return ids
 
-        self._services.tasks.start(remove, self._on_deleted, self._complain)
+        self.model.when_named(lambda: self._services.tasks.start(remove, self._on_deleted, self._complain))
+
+    def _take_focus(self) -> None:
+        # Who walks through the side bar stays in it.
+        focus = QApplication.focusWidget()
+        if self._stack.currentIndex() == 0 and focus is not None and self.isAncestorOf(focus):
+            (self.table if self.table.isVisible() else self.search).setFocus()
 
     def _connect(self) -> None:
         self._typing.timeout.connect(self._on_filter)
@@ -221,26 +222,6 @@ class ResultsPage(QWidget):
         for status in STATUSES:
             self.status.addItem(status.capitalize(), status)
         self.status.setAccessibleName("Status")
-
-    def _set_up_table(self) -> None:
-        self.table.setModel(self.model)
-        self.table.setAccessibleName("Stored runs")
-        self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.table.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
-        self.table.setShowGrid(False)
-        self.table.setWordWrap(False)
-        self.table.setSortingEnabled(True)
-        self.table.sortByColumn(0, Qt.SortOrder.DescendingOrder)
-        rows = self.table.verticalHeader()
-        rows.hide()
-        # Rows of one height: Qt need not ask for each of a hundred thousand.
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(34)
-        header = self.table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setStretchLastSection(True)
-        for number, width_px in enumerate(_WIDTHS_PX):
-            header.resizeSection(number, width_px)
 
     def _lay_out(self) -> None:
         self._table_page = Card(margin_px=GAP_PX)
@@ -297,15 +278,18 @@ class ResultsPage(QWidget):
         self.open_button.setEnabled(count == 1)
         self.copy_button.setEnabled(count > 0)
         self.delete_button.setEnabled(count > 0)
-        self.export_button.setText(f"Export {count:,} …" if count else "Export all …")
-        self.export_button.setAccessibleName(self.export_button.text())
+        text = f"Export {count:,} …" if count else "Export all …"
+        self.export_button.setText(text)
+        self.export_button.setAccessibleName(text)
         self.state_changed.emit()
 
     def _on_activated(self, index: QModelIndex) -> None:
         if index.isValid():
             self.open_run(self.model.ids[index.row()])
 
-    def _on_loaded(self, run: Run) -> None:
+    def _on_loaded(self, number: int, run: Run) -> None:
+        if number != self._wanted:
+            return  # the user left, or wants another run
         if self.detail is None:
             self.detail = RunDetail(self._services, self._actions)
             self.detail.left.connect(self._on_left)
@@ -317,14 +301,17 @@ class ResultsPage(QWidget):
         self.state_changed.emit()
 
     def _on_left(self) -> None:
+        self._wanted += 1
         self._stack.setCurrentIndex(0)
         self.table.setFocus()
         self.state_changed.emit()
 
     def _on_commented(self, text: str) -> None:
-        run = self.run
-        if run is not None:
-            self.model.comment(run.summary.id, text, partial(self.open_run, run.summary.id))
+        # Not `run`: the name may be left together with the view.
+        detail = self.detail
+        if detail is not None and detail.run is not None:
+            run_id = detail.run.summary.id
+            self.model.comment(run_id, text, partial(detail.rename, run_id, text))
 
     def _on_delete_requested(self) -> None:
         run = self.run

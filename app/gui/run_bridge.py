@@ -21,6 +21,7 @@ from workloads import events
 from workloads.spec import RunSpec
 
 TICK_MS = 100
+LINES_KEPT = 2_000
 
 
 class BusyError(AppError):
@@ -33,7 +34,7 @@ class RunBridge(QObject):
     Signals:
         started: A run was asked for; `spec`, `series` and `progress` are new.
         advanced: Events came since the last time; with the kinds that came (a set of types of event).
-        ended: The run is over and stored; with its number.
+        ended: The run is over; with its number. If `trouble` is set, it may not be stored as it was.
         refused: The run could not begin; with the AppError.
     """
 
@@ -60,7 +61,8 @@ class RunBridge(QObject):
         self.progress: Progress | None = None
         self.series = RunSeries(1)
         self.summary: RunSummary | None = None
-        self.lines: list[str] = []
+        self.trouble: AppError | None = None
+        self.lines: deque[str] = deque(maxlen=LINES_KEPT)
 
     @property
     def is_running(self) -> bool:
@@ -83,7 +85,8 @@ class RunBridge(QObject):
             return
         self._starting, self.is_cancelled = True, False
         self.spec, self.progress, self.summary = spec, Progress(spec), None
-        self.series, self.lines = RunSeries(spec.steps or 1), []
+        self.series, self.trouble = RunSeries(spec.steps or 1), None
+        self.lines.clear()
         self._events = deque()
         paths = self._paths()
         runner = Runner(paths, machine, self._limits)
@@ -164,6 +167,9 @@ class RunBridge(QObject):
         self.refused.emit(error)
 
     def _on_tick(self) -> None:
+        session = self._session
+        # Asked before the queue is emptied: what the session said last is in it by then.
+        over = session is not None and session.wait(0)
         kinds = set()
         while self._events:
             event = self._events.popleft()
@@ -171,12 +177,10 @@ class RunBridge(QObject):
             self.take(event)
         if kinds:
             self.advanced.emit(kinds)
-        session = self._session
-        if session is not None and not self._events and session.wait(0):
+        if session is not None and over:
             self._timer.stop()
             self._session = None
-            if session.trouble is not None:
-                self.refused.emit(session.trouble)
+            self.trouble = session.trouble
             self.ended.emit(session.run_id)
 
 

@@ -56,12 +56,7 @@ class RunCharts(QWidget):
         """
         quick = summary.preset == "quick"
         current_s = summary.seconds_per_epoch_s if quick else series.current_epoch_s if live else None
-        durations_s = [epoch.duration_s for epoch in series.epochs]
-        self.epochs.show_epochs(durations_s, summary.epochs, current_s)
-        note = "an estimate, no whole epoch" if quick else "first epoch kept apart"
-        if len(durations_s) > 1:
-            note += f" · median {format_seconds(statistics.median(durations_s[1:]))}"
-        self._epochs_card.note.show_text(note)
+        self._show_epochs(series, summary, current_s)
         self.loss.show_series(series, summary.epochs, live=live)
         curves = (series.steps_per_s, *series.telemetry.values())
         latest_s = max((curve.x[-1] for curve in curves if curve.x), default=1.0)
@@ -78,12 +73,29 @@ class RunCharts(QWidget):
         self.bars.show_bars(bars, baseline)
         self._bars_card.note.show_text(f"s per epoch, log{software_years(bars)}")
 
+    def _show_epochs(self, series: RunSeries, summary: RunSummary, current_s: float | None) -> None:
+        durations_s = [epoch.duration_s for epoch in series.epochs]
+        cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
+        self.epochs.show_epochs(durations_s, summary.epochs, current_s, whole=not cut)
+        self._epochs_card.heading.setText("Seconds per cut epoch" if cut else "Seconds per epoch")
+        note = "first epoch kept apart" if len(durations_s) > 1 else ""
+        if cut:
+            note = f"{summary.steps} of {summary.steps_per_epoch} steps each"
+        elif summary.preset == "quick":
+            note = "an estimate, no whole epoch"
+        elif note:
+            note += f" · median {format_seconds(statistics.median(durations_s[1:]))}"
+        self._epochs_card.note.show_text(note)
+
 
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:
     card = Card(heading)
-    if legend is not None:
-        card.corner.addWidget(legend, stretch=1)
+    if legend is not None and len(charts) > 1:
+        card.body.addWidget(legend)  # many entries: lines of their own
+    elif legend is not None:
         card.note.hide()
+        card.corner.addWidget(legend, stretch=1)
+    card.body.setSpacing(4)
     for chart in charts:
         card.body.addWidget(chart, stretch=1)
     return card

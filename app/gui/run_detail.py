@@ -1,6 +1,7 @@
 """One stored run in full: its name, its charts or the same as a table, and what can be done with it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
@@ -69,6 +70,11 @@ class RunDetail(QWidget):
         self.save_button.setEnabled(shareable)
         self.picture_button.setEnabled(shareable)
         self._fill_table(run)
+
+    def rename(self, run_id: int, comment: str) -> None:
+        """Take over a name that was stored; what is being typed stays."""
+        if self.run is not None and self.run.summary.id == run_id:
+            self.run = replace(self.run, summary=replace(self.run.summary, comment=comment or None))
 
     def _add_actions(self, services: Services) -> None:
         theme, act = services.theme, self._actions

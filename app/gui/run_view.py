@@ -3,8 +3,8 @@
 import time
 from typing import Any
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QFont, QShowEvent
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QFont, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.core.compare import bars, find_baseline, run_name
@@ -17,10 +17,11 @@ from app.gui.run_bridge import RunBridge
 from app.gui.run_charts import RunCharts
 from app.gui.theme import Theme
 from app.gui.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets import ElidedLabel, Pill, column, label, row
+from app.gui.widgets import ElidedLabel, Pill, column, label, plain_tip, row
 from workloads import CATALOGUE, events
 
 TEXT_INTERVAL_S, TELLING_INTERVAL_S, CHART_INTERVAL_S = 0.25, 0.5, 1.0
+PILL_PX, WIDE_PX = 200, 960
 # What changes more than numbers, and is drawn sooner.
 _TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}
 
@@ -59,6 +60,12 @@ class RunView(QWidget):
         self._show_head(run.summary, parameters, machine.memory_bytes)
         self.headline.show_stored(run)
         self._show_charts(series_of(run), run.summary, live=False)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what is least missed where there is little room."""
+        super().resizeEvent(event)
+        self._device.setVisible(self.width() >= WIDE_PX)
+        self._memory.setVisible(self.width() >= WIDE_PX)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Draw what was not drawn while nobody looked."""
@@ -100,7 +107,9 @@ class RunView(QWidget):
         self._title.setText(workload.title if workload else summary.workload)
         network = f"{parameters:,} parameters, " if parameters else ""
         self._about.show_text(f"{network}batch {summary.batch_size}, {summary.preset}")
-        self._device.setText(run_name(summary))
+        name = run_name(summary) if summary.device else "…"
+        self._device.setText(self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, PILL_PX))
+        self._device.setToolTip(plain_tip(name))
         self._memory.setText(format_bytes(memory_bytes))
 
     def _show_charts(self, series: RunSeries, summary: RunSummary, *, live: bool) -> None:

@@ -1,12 +1,25 @@
-"""The table of stored runs: holds their numbers only, and reads the rows that are looked at."""
+"""The table of stored runs: holds their numbers only, reads the rows that are looked at, keeps what is chosen."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from itertools import groupby
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QItemSelection,
+    QItemSelectionModel,
+    QItemSelectionRange,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from app.core.compare import run_name
 from app.core.database import Database
@@ -24,6 +37,7 @@ from workloads import CATALOGUE
 PAGE_ROWS = 100
 PAGES_KEPT = 20
 READ_PATIENCE_S = 0.2
+READ_AGAIN_MS = 2_000
 Index = QModelIndex | QPersistentModelIndex
 # The key to sort by, and the heading.
 COLUMNS = (
@@ -40,6 +54,7 @@ COLUMNS = (
     ("comment", "Name"),
 )
 COMMENT = len(COLUMNS) - 1
+_WIDTHS_PX = (80, 154, 124, 90, 84, 84, 72, 104, 96, 100, 60)
 _RIGHT = {"id", "seconds_per_epoch_s", "spread_pct", "epochs_done", "batch_size"}
 _TONES = {"failed": "invalid", "interrupted": "caution", "cancelled": "caution", "running": "accent"}
 
@@ -50,6 +65,9 @@ class RunsModel(QAbstractTableModel):
     Signals:
         found: The rows are those of the latest query; with their number.
         failed: Something could not be read or written; with the AppError.
+
+    Attributes:
+        is_typed_in: Says whether a comment is being typed, which another row under it would undo.
     """
 
     found = Signal(int)
@@ -61,6 +79,12 @@ class RunsModel(QAbstractTableModel):
         self._database: Database | None = None
         self._pages: dict[int, list[RunSummary | None]] = {}
         self._asked = 0
+        self._storing = 0
+        self._put_off: list[Callable[[], None]] = []
+        self._complained = False
+        self._again = QTimer(self, singleShot=True, interval=READ_AGAIN_MS)
+        self._again.timeout.connect(self.forget)
+        self.is_typed_in: Callable[[], bool] = lambda: False
         self.ids: list[int] = []
         self.query = Query()
         services.theme.changed.connect(self.layoutChanged)
@@ -75,6 +99,7 @@ class RunsModel(QAbstractTableModel):
         """Look for the runs that fit, in the background."""
         self.query = query
         self._asked += 1
+        self._complained = False
         number, path = self._asked, self._services.paths.database
 
         def look() -> tuple[int, list[int]]:
@@ -89,6 +114,7 @@ class RunsModel(QAbstractTableModel):
         if page not in self._pages:
             while len(self._pages) >= PAGES_KEPT:
                 del self._pages[next(iter(self._pages))]
+            # Also if it cannot be read, but not for long: each cell would try it again.
             self._pages[page] = self._read(self.ids[page * PAGE_ROWS : (page + 1) * PAGE_ROWS])
         return self._pages[page][place]
 
@@ -137,16 +163,37 @@ class RunsModel(QAbstractTableModel):
     def comment(self, run_id: int, text: str, done: Callable[[], None] = lambda: None) -> None:
         """Store a run's comment in the background."""
         path = self._services.paths.database
+        self._storing += 1
 
         def write() -> None:
             with Database(path) as database:
                 set_comment(database, run_id, text or None)
 
         def written(_: None) -> None:
+            self._storing -= 1
             self.forget()
             done()
+            self.catch_up()
 
-        self._services.tasks.start(write, written, self.failed.emit)
+        def refused(error: AppError) -> None:
+            self._storing -= 1
+            self.failed.emit(error)
+            self.catch_up()
+
+        self._services.tasks.start(write, written, refused)
+
+    def when_named(self, do: Callable[[], None]) -> None:
+        """Do something now, or as soon as no comment is being typed or stored."""
+        if self._storing or self.is_typed_in():
+            self._put_off.append(do)
+        else:
+            do()
+
+    def catch_up(self) -> None:
+        """Do what was put off while a comment was typed or stored."""
+        put_off, self._put_off = self._put_off, []
+        for do in put_off:
+            self.when_named(do)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Order by a column."""
@@ -163,18 +210,27 @@ class RunsModel(QAbstractTableModel):
 
     def forget(self) -> None:
         """Read anew the rows that are looked at."""
+        self.when_named(self._show_anew)
+
+    def _show_anew(self) -> None:
         self._pages.clear()
         if self.ids:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.ids) - 1, COMMENT))
 
     def _on_found(self, answer: tuple[int, list[int]]) -> None:
-        number, ids = answer
+        self.when_named(partial(self._show, *answer))
+
+    def _show(self, number: int, ids: list[int]) -> None:
         if number != self._asked:
             return  # a later question is on its way
-        self.beginResetModel()
-        self.ids = ids
-        self._pages.clear()
-        self.endResetModel()
+        self.close()  # by now there may be another file in its place
+        if ids == self.ids:
+            self._show_anew()
+        else:
+            self.beginResetModel()
+            self.ids = ids
+            self._pages.clear()
+            self.endResetModel()
         self.found.emit(len(ids))
 
     def _read(self, ids: Sequence[int]) -> list[RunSummary | None]:
@@ -183,7 +239,10 @@ class RunsModel(QAbstractTableModel):
                 self._database = Database(self._services.paths.database, busy_timeout_s=READ_PATIENCE_S)
             found = {run.id: run for run in list_runs(self._database, ids=ids)}
         except AppError as error:
-            self.failed.emit(error)
+            self._again.start()
+            if not self._complained:
+                self._complained = True
+                self.failed.emit(error)
             found = {}
         return [found.get(run_id) for run_id in ids]
 
@@ -198,6 +257,67 @@ class RunsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return plain_tip(run.error_message if key == "status" and run.error_message else text)
         return text
+
+
+class RunsTable(QTableView):
+    """Shows the rows. Chosen runs stay chosen when there are others, or in another order."""
+
+    def __init__(self, model: RunsModel) -> None:
+        super().__init__()
+        self._model = model
+        self._chosen: set[int] = set()
+        self._current = (0, 0)
+        self.setModel(model)
+        self.setAccessibleName("Stored runs")
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setSortingEnabled(True)
+        self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
+        rows = self.verticalHeader()
+        rows.hide()
+        # Rows of one height: Qt need not ask for each of a hundred thousand.
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(34)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setStretchLastSection(True)
+        for number, width_px in enumerate(_WIDTHS_PX):
+            header.resizeSection(number, width_px)
+        model.is_typed_in = lambda: self.state() == QAbstractItemView.State.EditingState
+        self.itemDelegate().closeEditor.connect(model.catch_up)
+        # After the view's own slots, which take everything away.
+        model.modelAboutToBeReset.connect(self._keep)
+        model.modelReset.connect(self._restore)
+
+    def selected_ids(self) -> list[int]:
+        """Return the numbers of the chosen runs, in the table's order."""
+        ids: list[int] = []
+        # By ranges: a hundred thousand chosen rows are one of them.
+        selection = self.selectionModel().selection()
+        for number in range(selection.count()):
+            part = selection.at(number)
+            ids += self._model.ids[part.top() : part.bottom() + 1]
+        return ids
+
+    def _keep(self) -> None:
+        index = self.currentIndex()
+        self._chosen = set(self.selected_ids())
+        self._current = (self._model.ids[index.row()] if index.isValid() else 0, index.column())
+
+    def _restore(self) -> None:
+        model, flags = self._model, QItemSelectionModel.SelectionFlag
+        rows = [row for row, run_id in enumerate(model.ids) if run_id in self._chosen]
+        selection = QItemSelection()
+        for _, pairs in groupby(enumerate(rows), lambda pair: pair[1] - pair[0]):
+            part = [row for _, row in pairs]
+            selection.append(QItemSelectionRange(model.index(part[0], 0), model.index(part[-1], COMMENT)))
+        self.selectionModel().select(selection, flags.ClearAndSelect)
+        run_id, place = self._current
+        if run_id in model.ids:
+            current = model.index(model.ids.index(run_id), place)
+            self.selectionModel().setCurrentIndex(current, flags.NoUpdate)
 
 
 _ROLES = {

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.core.errors import AppError
 from app.core.paths import Paths, with_datasets_folder
 from app.gui.machine_finder import MachineFinder
 from app.gui.preferences import Preferences
@@ -30,6 +31,10 @@ class Services:
     finder: MachineFinder
     bridge: RunBridge
     tell: Tell
+
+    def complain(self, error: AppError) -> None:
+        """Show an error; it stays until it is closed."""
+        self.tell(str(error), "invalid", "", None)
 
     @property
     def paths(self) -> Paths:

@@ -3,13 +3,13 @@
 from typing import get_args
 
 import msgspec
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.compare import bars, software_years
 from app.core.database import Database
-from app.core.errors import AppError, UsageError
+from app.core.errors import UsageError
 from app.core.history import expected_duration_s
 from app.core.metrics import format_bytes, format_time_left
 from app.core.model import Machine
@@ -20,12 +20,27 @@ from app.gui.dataset_row import DatasetRow
 from app.gui.parameter_form import ParameterForm
 from app.gui.services import Services
 from app.gui.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets import Button, Card, ElidedLabel, Pill, column, give_way, label, row
+from app.gui.widgets import (
+    Button,
+    Card,
+    ClampedLabel,
+    ElidedLabel,
+    PillRow,
+    column,
+    give_way,
+    guard_wheel,
+    label,
+    plain_tip,
+    row,
+)
 from workloads import CATALOGUE, STANDARD
 from workloads.spec import Precision, Preset, RunSpec
 from workloads.workload import Parameter, Workload
 
 SLOT = ("You", "press Run benchmark to take your place")
+UNKNOWN = "time not known yet"
+# Spin boxes tick faster than a thread is worth.
+ESTIMATE_MS = 150
 PRESETS: tuple[Preset, ...] = ("quick", "standard")
 _NAMES = {"jit": "Compile with XLA", "threads": "Threads (0: automatic)", "batch_size": "Batch size"}
 
@@ -42,18 +57,23 @@ class SetupView(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._machine_name = ElidedLabel("Looking at this computer …", TITLE_PX, QFont.Weight.DemiBold)
-        self._pills = QHBoxLayout()
-        self._pills.setSpacing(GAP_PX)
+        self.machine_name = ElidedLabel("Looking at this computer …", TITLE_PX, QFont.Weight.DemiBold)
+        self.facts = PillRow()
+        self._asked = 0
+        self._estimated: tuple[RunSpec, Machine] | None = None
+        self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
+        self._soon.timeout.connect(self._estimate)
         self.workload, self.device = QComboBox(), QComboBox()
         for combo in (self.workload, self.device):
             give_way(combo)
+            guard_wheel(combo)
         self.workload.setAccessibleName("Workload")
         for workload in CATALOGUE.values():
             self.workload.addItem(workload.title, workload.id)
         self.workload.setCurrentIndex(self.workload.findData(STANDARD))
-        self.summary = label(size_px=12, muted=True, wrap=True)
+        self.summary = ClampedLabel(2, 12)
         self.presets = {preset: Button(services.theme, "", kind="segment") for preset in PRESETS}
+        self._name("quick", "Quick", "an estimate, about a minute")
         self.device.setAccessibleName("Device")
         self.dataset = DatasetRow(services)
         self.advanced_button = Button(services.theme, "More settings", "chevron-right", kind="flat")
@@ -81,7 +101,21 @@ class SetupView(QWidget):
 
     def spec(self) -> RunSpec:
         """Return what is asked for; raises UsageError with the sentence to show if no run can have it."""
-        preset: Preset = next(name for name, button in self.presets.items() if button.isChecked())
+        return self._spec(next(name for name, button in self.presets.items() if button.isChecked()))
+
+    def refresh(self) -> None:
+        """Look again at what may have changed: the data sets, and what runs took."""
+        self.dataset.show_dataset(self.chosen_workload.dataset)
+        self._estimate_soon()
+
+    def run(self) -> None:
+        """Ask for the run, unless it cannot be run."""
+        machine = self._services.finder.machine
+        if machine is None or not self.run_button.isEnabled():
+            return
+        self.run_requested.emit(self.spec(), machine)
+
+    def _spec(self, preset: Preset) -> RunSpec:
         values = self.form.values()
         workload = self.chosen_workload
         own = {parameter.name: values[parameter.name] for parameter in workload.parameters}
@@ -105,30 +139,18 @@ class SetupView(QWidget):
         except msgspec.ValidationError as error:
             raise UsageError(f"A value is out of range: {error}.") from error
 
-    def refresh(self) -> None:
-        """Look again at what may have changed: the data sets, and what runs took."""
-        self.dataset.show_dataset(self.chosen_workload.dataset)
-        self._estimate()
-
     def _connect(self) -> None:
         self.workload.currentIndexChanged.connect(self._on_workload)
         for button in self.presets.values():
-            button.toggled.connect(self._check)
-        self.device.currentIndexChanged.connect(self._check)
-        self.dataset.changed.connect(self._check)
+            button.toggled.connect(self._on_choice)
+        self.device.currentIndexChanged.connect(self._on_choice)
+        self.dataset.changed.connect(self._on_choice)
         self.advanced_button.toggled.connect(self._on_advanced)
         self.run_button.clicked.connect(self.run)
         self._services.preferences.changed.connect(self._on_preferences)
         self._services.finder.found.connect(self._on_machine)
         if self._services.finder.machine is not None:
             self._on_machine()
-
-    def run(self) -> None:
-        """Ask for the run, unless it cannot be run."""
-        machine = self._services.finder.machine
-        if machine is None or not self.run_button.isEnabled():
-            return
-        self.run_requested.emit(self.spec(), machine)
 
     def _on_preferences(self) -> None:
         """Begin with what the settings say from now on."""
@@ -141,12 +163,8 @@ class SetupView(QWidget):
     def _on_machine(self) -> None:
         machine = self._services.finder.machine
         assert machine is not None
-        self._machine_name.show_text(machine.cpu_name or "Unknown processor")
-        while (item := self._pills.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.deleteLater()
-        for text in _facts(machine):
-            self._pills.addWidget(Pill(text))
+        self.machine_name.show_text(machine.cpu_name or "Unknown processor")
+        self.facts.show_facts(_facts(machine))
         chosen = self.device.currentData()
         self.device.clear()
         best = machine.gpus[0].name if machine.gpus else "processor"
@@ -155,34 +173,35 @@ class SetupView(QWidget):
         for number, gpu in enumerate(machine.gpus):
             self.device.addItem(f"GPU {number}: {gpu.name}", f"gpu:{number}")
         self.device.setCurrentIndex(max(0, self.device.findData(chosen)))
-        self._check()
-        self._estimate()
+        self._on_choice()
 
     def _on_workload(self) -> None:
         workload = self.chosen_workload
-        self.summary.setText(workload.summary.replace("\n", " "))
-        self.summary.setToolTip(workload.source)
+        self.summary.show_text(workload.summary.replace("\n", " "))
+        self.workload.setToolTip(plain_tip(workload.source))
         self.dataset.show_dataset(workload.dataset)
         self._make_form(workload)
         published = bars(workload.id, None)
         self.bars.show_bars(published, slot=SLOT)
         self._bars_card.note.show_text(f"s per epoch, log{software_years(published)}")
-        self._check()
-        self._estimate()
+        self._on_choice()
 
     def _make_form(self, workload: Workload) -> None:
         while (item := self._advanced.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
         self.form = ParameterForm((*workload.parameters, *_common(workload)), _NAMES)
-        self.form.changed.connect(self._check)
-        self.form.changed.connect(self._estimate)
+        self.form.changed.connect(self._on_choice)
         self.form.setVisible(self.advanced_button.isChecked())
         self._advanced.addWidget(self.form)
 
     def _on_advanced(self, shown: bool) -> None:
         self.advanced_button.show_icon("chevron-down" if shown else "chevron-right")
         self.form.setVisible(shown)
+
+    def _on_choice(self) -> None:
+        self._check()
+        self._estimate_soon()
 
     def _check(self) -> None:
         """Say at once what is wrong with the choice, instead of after the button."""
@@ -196,33 +215,45 @@ class SetupView(QWidget):
             self.run_button.setEnabled(self._services.finder.machine is not None)
         self.problem.setVisible(bool(self.problem.text()))
 
-    def _estimate(self) -> None:
-        """Say how long each preset takes; measured by earlier runs, so unknown before the first."""
+    def _estimate_soon(self) -> None:
+        """Take back the time of another choice, and look this one's up when no further choice follows at once."""
+        self._asked += 1
+        asked = self._standard()
+        if asked is None or asked != self._estimated:
+            self._tell_time(UNKNOWN)
+        self._soon.start()
+
+    def _standard(self) -> tuple[RunSpec, Machine] | None:
+        """Return the choice as a Standard run, whatever the preset; None if it cannot be run here, or not yet."""
         machine = self._services.finder.machine
-        epochs = int(self.form.values()["epochs"])
-        self._name("quick", "Quick", "an estimate, about a minute")
-        self._name("standard", "Standard", f"{epochs} {'epoch' if epochs == 1 else 'epochs'}")
-        if machine is None:
-            return
         try:
-            spec = replace_preset(self.spec(), epochs)
+            return None if machine is None else (self._spec("standard"), machine)
         except UsageError:
+            return None
+
+    def _estimate(self) -> None:
+        """Look up how long a Standard run takes; measured by earlier runs, so unknown before the first."""
+        asked = self._standard()
+        if asked is None:
             return
-        path = self._services.paths.database
+        number, path = self._asked, self._services.paths.database
 
-        def look() -> float | None:
+        def look() -> tuple[int, float | None]:
             with Database(path) as database:
-                return expected_duration_s(database, spec, machine)
+                return number, expected_duration_s(database, *asked)
 
-        self._services.tasks.start(look, self._on_expected, self._on_trouble)
+        self._services.tasks.start(look, self._on_expected, self._services.complain)
 
-    def _on_expected(self, duration_s: float | None) -> None:
+    def _on_expected(self, answer: tuple[int, float | None]) -> None:
+        number, duration_s = answer
+        if number != self._asked:
+            return  # it is about another choice
+        self._estimated = self._standard()
+        self._tell_time(f"{format_time_left(duration_s)} here" if duration_s else "time known after a first run")
+
+    def _tell_time(self, told: str) -> None:
         epochs = int(self.form.values()["epochs"])
-        told = f"{format_time_left(duration_s)} here" if duration_s else "time known after a first run"
         self._name("standard", "Standard", f"{epochs} {'epoch' if epochs == 1 else 'epochs'}, {told}")
-
-    def _on_trouble(self, error: AppError) -> None:
-        self._services.tell(str(error), "invalid", "", None)
 
     def _name(self, preset: Preset, name: str, note: str) -> None:
         self.presets[preset].setText(f"{name}\n{note}")
@@ -257,16 +288,10 @@ class SetupView(QWidget):
         halves.setSpacing(2 * GAP_PX)
         halves.addWidget(left, stretch=5)
         halves.addWidget(right, stretch=5)
-        head = row(self._machine_name, self._pills)
-        head.setStretch(0, 1)
+        head = column(self.machine_name, self.facts, spacing_px=6)
         whole = column(head, halves, spacing_px=GAP_PX + 4)
         whole.setStretch(1, 1)
         self.setLayout(whole)
-
-
-def replace_preset(spec: RunSpec, epochs: int) -> RunSpec:
-    """Return the spec as a standard run of that many epochs."""
-    return msgspec.structs.replace(spec, preset="standard", epochs=epochs)
 
 
 def _field(name: str, *items: QWidget) -> QVBoxLayout:

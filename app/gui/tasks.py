@@ -31,7 +31,8 @@ class Tasks(QObject):
     ) -> None:
         """Do the work in a thread of its own; then call `done` or `failed` in the window's thread.
 
-        What the work raises beside AppError is a fault of Epochmark and is raised again in the window's thread.
+        What the work raises beside AppError is a fault of Epochmark: `failed` is told, and it is raised again in
+        the window's thread.
         """
 
         def run() -> None:
@@ -41,7 +42,7 @@ class Tasks(QObject):
             except AppError as error:
                 outcome = partial(failed, error)
             except BaseException as error:  # noqa: BLE001 - handed over, to be raised where it is seen
-                outcome = partial(_raise, error)
+                outcome = partial(_fail, failed, error)
             else:
                 outcome = partial(done, result)
             self._running.discard(threading.current_thread())
@@ -64,5 +65,6 @@ class Tasks(QObject):
             outcome()
 
 
-def _raise(error: BaseException) -> None:
+def _fail(failed: Callable[[AppError], None], error: BaseException) -> None:
+    failed(AppError(f"An error of Epochmark itself stopped it ({error})."))
     raise error

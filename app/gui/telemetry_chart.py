@@ -60,7 +60,7 @@ class TelemetryChart(DoublePlot):
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, TimeAxis())
         self.lines: dict[str, Line] = {}
-        self._shown = (-1, 0.0, False)
+        self._shown: tuple[object, ...] = ()
         self.entries: list[tuple[str, str, bool]] = []
         self.has_right = False
         self.set_range("y", 0.0, 100.0)
@@ -88,7 +88,7 @@ class TelemetryChart(DoublePlot):
         """
         latest_s = max((curve.x[-1] for curve in curves.values() if curve.x), default=0.0)
         self.set_range("x", begin_s, max(end_s if end_s is not None else latest_s, begin_s + 1.0))
-        shown = (sum(len(curve.x) for curve in curves.values()), latest_s, live)
+        shown = (curves, sum(len(curve.x) for curve in curves.values()), latest_s, live)
         if shown == self._shown:
             return
         self._shown = shown
@@ -102,8 +102,9 @@ class TelemetryChart(DoublePlot):
             self.lines[name].show(Curve(curve.x, _scaled(reading, curve, memory_bytes)), smooth=not live)
         self._fit_right(drawn.values())
         self.entries = [
-            (reading.colour, _entry(reading, curve.last if live else curve.median), reading.is_right)
-            for reading, curve in drawn.values()
+            (reading.colour, _number(name, drawn) + _entry(reading, value), reading.is_right)
+            for name, (reading, curve) in drawn.items()
+            for value in [curve.last if live else curve.median]
         ]
         self.setAccessibleDescription(", ".join(text for _, text, _ in self.entries) or "No readings")
 
@@ -133,6 +134,12 @@ def _scaled(reading: Reading, curve: Curve, memory_bytes: int | None) -> list[fl
     highest = max((value for value in curve.y if value is not None), default=0.0)
     whole = memory_bytes if reading.kind == "memory" else highest
     return [100 * value / whole if value is not None and whole else None for value in curve.y]
+
+
+def _number(name: str, drawn: Iterable[str]) -> str:
+    """Return "1: " for a second GPU's reading, where there are several GPUs."""
+    several = len({other[:4] for other in drawn if other.startswith("gpu")}) > 1
+    return f"{name[3 : name.index('_')]}: " if several and name.startswith("gpu") else ""
 
 
 def _entry(reading: Reading, value: float | None) -> str:

@@ -32,7 +32,7 @@ class Theme(QObject):
         load_fonts()
         application.setStyle("Fusion")
         application.setFont(font(TEXT_PX))
-        application.styleHints().colorSchemeChanged.connect(self._apply)
+        application.styleHints().colorSchemeChanged.connect(self._on_scheme)
         self.choose(choice)
 
     def choose(self, choice: Choice) -> None:
@@ -43,11 +43,11 @@ class Theme(QObject):
             hints.unsetColorScheme()
         else:
             hints.setColorScheme(Qt.ColorScheme.Dark if choice == "dark" else Qt.ColorScheme.Light)
-        self._apply()
+        self._on_scheme(hints.colorScheme())
 
-    def _apply(self) -> None:
-        system_is_dark = self._application.styleHints().colorScheme() == Qt.ColorScheme.Dark
-        dark = self._choice == "dark" or (self._choice == "system" and system_is_dark)
+    def _on_scheme(self, scheme: Qt.ColorScheme) -> None:
+        """Take the theme that fits; `scheme` is the system's, or what was asked of it."""
+        dark = self._choice == "dark" or (self._choice == "system" and scheme == Qt.ColorScheme.Dark)
         tokens = DARK if dark else LIGHT
         if tokens is self.tokens and self._application.styleSheet():
             return

@@ -24,6 +24,7 @@ from app.gui.tokens import GAP_PX, TEXT_PX, TITLE_PX
 
 _Box = TypeVar("_Box", QHBoxLayout, QVBoxLayout)
 Tone = Literal["", "valid", "caution", "invalid"]
+PILL_PX = 24
 BANNER_S = 12
 BANNER_WIDTH_PX = 640
 
@@ -104,11 +105,11 @@ class ElidedLabel(QLabel):
 class ClampedLabel(QLabel):
     """A few lines at most, the last one ending in "…" where there is no room, with the whole text as tooltip."""
 
-    def __init__(self, lines: int, *, muted: bool = True) -> None:
+    def __init__(self, lines: int, size_px: int = TEXT_PX, *, muted: bool = True) -> None:
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
-        self.setFont(font(TEXT_PX))
+        self.setFont(font(size_px))
         self.setProperty("muted", muted)
         self.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -161,13 +162,14 @@ class Card(QFrame):
         self.body.setSpacing(GAP_PX)
         self.corner = QHBoxLayout()
         self.corner.setSpacing(GAP_PX)
+        self.heading = label(heading, weight=QFont.Weight.DemiBold)
         self.note = ElidedLabel(note, muted=True)
         self.note.setAlignment(Qt.AlignmentFlag.AlignRight)
         if heading:
             self.setAccessibleName(heading)
             line = QHBoxLayout()
             line.setSpacing(2 * GAP_PX)
-            line.addWidget(label(heading, weight=QFont.Weight.DemiBold))
+            line.addWidget(self.heading)
             line.addWidget(self.note, stretch=1)
             line.addLayout(self.corner)
             self.body.addLayout(line)
@@ -194,7 +196,6 @@ class Button(QPushButton):
         self.setText(text)
         self.setProperty("kind", kind)
         self.setFont(font(TEXT_PX, QFont.Weight.DemiBold if kind == "primary" else QFont.Weight.Medium))
-        self.setAccessibleName(text)
         self.setCheckable(kind in ("segment", "place"))
         self.setAutoExclusive(kind in ("segment", "place"))
         if icon_name:
@@ -205,6 +206,7 @@ class Button(QPushButton):
     def setText(self, text: str) -> None:
         """Show another text, a little apart from the icon."""
         super().setText(f" {text}" if self._icon_name and text else text)
+        self.setAccessibleName(text)
 
     def show_icon(self, icon_name: str) -> None:
         """Show another icon."""
@@ -228,10 +230,64 @@ class Pill(QLabel):
         super().__init__(text)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setFont(font(12, QFont.Weight.Medium))
-        self.setFixedHeight(24)
+        self.setFixedHeight(PILL_PX)
         self.setProperty("pill", True)
         self.setProperty("tone", tone)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+
+
+class PillRow(QWidget):
+    """One line of short facts; those there is no room for are counted at its end, with all as tooltip."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._facts: list[str] = []
+        self._pills: list[Pill] = []
+        self._more = Pill()
+        self._more.setParent(self)
+        self.setFixedHeight(PILL_PX)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def show_facts(self, facts: Iterable[str]) -> None:
+        """Show other facts, the most important ones first."""
+        for pill in self._pills:
+            pill.hide()
+            pill.deleteLater()
+        self._facts = list(facts)
+        self._pills = [Pill(fact) for fact in self._facts]
+        for pill in self._pills:
+            pill.setParent(self)
+        self.setAccessibleName(", ".join(self._facts))
+        self._place()
+
+    @property
+    def shown_facts(self) -> list[str]:
+        """The facts there is room for."""
+        return [pill.text() for pill in self._pills if not pill.isHidden()]
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as many facts as the new width has room for."""
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        shown = len(self._pills)
+        while self._wanted_px(shown) > self.width() and shown:
+            shown -= 1
+        for number, pill in enumerate(self._pills):
+            pill.setVisible(number < shown)
+        self._more.setVisible(shown < len(self._pills))
+        x_px = 0
+        for pill in (*self._pills[:shown], self._more):
+            pill.setGeometry(x_px, 0, pill.sizeHint().width(), PILL_PX)
+            x_px += pill.width() + GAP_PX
+        self.setToolTip(plain_tip(" · ".join(self._facts)) if shown < len(self._pills) else "")
+
+    def _wanted_px(self, count: int) -> int:
+        """Return how wide so many pills are, with the last one that counts the others."""
+        self._more.setText(f"+{len(self._pills) - count}")
+        pills = [*self._pills[:count], *([self._more] if count < len(self._pills) else [])]
+        return sum(pill.sizeHint().width() + GAP_PX for pill in pills) - GAP_PX
 
 
 class Banner(QFrame):
@@ -285,6 +341,11 @@ class Banner(QFrame):
         if tone != "invalid":
             self._timer.start()
 
+    @property
+    def goes_by_itself(self) -> bool:
+        """Whether the message will be gone after a while."""
+        return self._timer.isActive()
+
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stay at the foot of the parent."""
         if event.type() == QEvent.Type.Resize:
@@ -315,6 +376,23 @@ def give_way(combo: QComboBox) -> None:
     """Let a box be narrower than its longest choice."""
     combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
     combo.setMinimumContentsLength(12)
+
+
+class WheelGuard(QObject):
+    """Lets the wheel change an editor only while it has the focus; else it scrolls what the editor is in."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Leave the wheel to the editor's parent."""
+        if event.type() != QEvent.Type.Wheel or not isinstance(watched, QWidget) or watched.hasFocus():
+            return False
+        event.ignore()
+        return True
+
+
+def guard_wheel(editor: QWidget) -> None:
+    """Keep the wheel from changing an editor that is only scrolled past, and from focusing it."""
+    editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    editor.installEventFilter(WheelGuard(editor))
 
 
 def plain_tip(text: str) -> str:

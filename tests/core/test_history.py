@@ -1,6 +1,7 @@
 """Stored runs as a table: finding, sorting, naming them, and how long the next one will take."""
 
 import dataclasses
+import re
 import unicodedata
 from collections.abc import Iterator
 from typing import Any
@@ -77,7 +78,11 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 
 def holds(run: RunSummary, word: str) -> bool:
     texts = [run.comment, run.workload, run.cpu_name, run.device_name, run.status, run.preset, run.data_source]
-    return any(word.casefold() in (text or "").casefold() for text in (*texts, run.engine, str(run.id)))
+    texts += [run.engine, str(run.id), CATALOGUE[run.workload].title]
+    is_day = re.fullmatch("[0-9-]{4,10}", word) is not None
+    return (is_day and word in run.started_at[:10]) or any(
+        word.casefold() in (text or "").casefold() for text in texts
+    )
 
 
 def test_without_a_wish_there_are_all_runs_newest_first(many: Database) -> None:
@@ -95,6 +100,10 @@ def test_without_a_wish_there_are_all_runs_newest_first(many: Database) -> None:
         ("data_source", "synthetic", "synth"),
         ("engine", "jax", "jax"),
         ("id", 4711, "471"),
+        ("workload", "demo", CATALOGUE["demo"].title),
+        ("started_at", "2016-03-01T10:00:00Z", "2016-03-01"),
+        ("started_at", "2016-03-01T10:00:00Z", "2016"),
+        ("started_at", "2016-03-01T10:00:00Z", "-03-01"),
     ],
 )
 def test_a_word_is_found_in_each_text_of_a_run(
@@ -104,6 +113,17 @@ def test_a_word_is_found_in_each_text_of_a_run(
     database.connection.execute(f"UPDATE runs SET {column} = ? WHERE id = ?", (value, store(database, machine)))
     assert len(find_ids(database, Query())) == 2
     assert find_ids(database, Query(text)) == [4711 if column == "id" else 2]
+
+
+def test_what_is_shorter_than_a_year_or_no_part_of_a_day_is_not_looked_for_in_days(
+    database: Database, machine: Machine
+) -> None:
+    store(database, machine, columns={"started_at": "2016-03-01T10:00:00Z"})
+    for text in ("016", "6-0", "10:00", "2016-03-01t10", "2016-03-02", "201603"):
+        assert find_ids(database, Query(text)) == []
+    assert find_ids(database, Query("2016 03-01")) == [1]
+    days = " ".join(f"2{number:03}-01" for number in range(1_000))
+    assert find_ids(database, Query(f"{days} 2016")) == []
 
 
 def test_words_are_found_in_the_processors_name_of_their_machine_alone(
@@ -147,7 +167,9 @@ def test_the_text_is_taken_as_it_is_in_upper_or_lower_case(
     assert find_ids(database, Query(text)) == ([run_id] if found else [])
 
 
-FRAGMENTS = " ".join([*COMMENTS, r"intel RYZEN demo _cnn fail real quick none 1 59 % _ \ ''", "\x00"]).split()
+FRAGMENTS = " ".join(
+    [*COMMENTS, r"intel RYZEN demo 2026 11-08 -1 cifar-10 _cnn fail real quick none 1 59 % _ \ ''", "\x00"]
+).split()
 ANY_TEXT = st.text(st.characters(), max_size=20)  # with halves of surrogate pairs, which no database takes
 WORDS = st.lists(st.sampled_from(FRAGMENTS) | ANY_TEXT, max_size=4).map(" ".join)
 

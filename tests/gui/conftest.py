@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.paths import Paths
-from app.core.session import Limits
 from app.gui.application import open_window
 from app.gui.machine_finder import MachineFinder
 from app.gui.preferences import Preferences
@@ -17,7 +16,7 @@ from app.gui.services import Services
 from app.gui.tasks import Tasks
 from app.gui.theme import Theme
 from app.gui.widgets import Tone
-from tests.gui.driving import PATIENCE_MS, Driver
+from tests.gui.driving import PATIENCE_MS, SHORT, Driver
 
 
 @dataclass
@@ -64,10 +63,6 @@ def services(paths: Paths, application_theme: Theme, told: Told) -> Iterator[Ser
     yield made
     assert bridge.finish(10)
     tasks.close()
-
-
-# Short, because a deaf worker is waited for; otherwise like the application's.
-SHORT = Limits(cancel_s=1.0, terminate_s=1.0, exit_s=1.0, start_s=30.0, hung_s=3.0, hung_steps=1.0)
 
 
 @pytest.fixture

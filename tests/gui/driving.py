@@ -1,6 +1,6 @@
 """Uses the real window as a user would: chooses, presses, waits until something shows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
@@ -8,14 +8,21 @@ from pytestqt.qtbot import QtBot
 
 from app.core.database import Database
 from app.core.model import RunSummary
-from app.core.runs import list_runs
+from app.core.progress import Progress
+from app.core.runs import list_runs, load_run
+from app.core.series import RunSeries
+from app.core.session import Limits
 from app.gui.benchmark_page import BenchmarkPage
 from app.gui.main_window import RESULTS, MainWindow
 from app.gui.results_page import ResultsPage
 from app.gui.services import Services
+from tests.recording import asked, store_recording
+from workloads import events
 from workloads.spec import ParameterValue
 
 PATIENCE_MS = 30_000
+# Short, because a deaf worker is waited for; otherwise like the application's.
+SHORT = Limits(cancel_s=1.0, terminate_s=1.0, exit_s=1.0, start_s=30.0, hung_s=3.0, hung_steps=1.0)
 
 
 class Driver:
@@ -76,3 +83,18 @@ class Driver:
         with self.qtbot.waitSignal(self.window.results.model.found, timeout=PATIENCE_MS):
             self.window.show_page(RESULTS)
         return self.window.results
+
+
+def replay(window: MainWindow, services: Services, recorded: Sequence[events.AnyEvent]) -> None:
+    """Show a recorded run in the window as it was after its last event, as if it went on."""
+    page, bridge = window.benchmark, services.bridge
+    spec, _ = asked(recorded)
+    with Database(services.paths.database) as database:
+        summary = load_run(database, store_recording(database, recorded[:1], status="running")).summary
+    page.show_run_view()
+    bridge.spec, bridge.progress, bridge.summary = spec, Progress(spec), summary
+    bridge.series = RunSeries(summary.steps_per_epoch)
+    for event in recorded:
+        bridge.take(event)
+    assert page.view is not None
+    page.view.refresh()

@@ -5,19 +5,24 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMessageBox
 
+from app.core.database import Database
 from app.core.paths import Paths
-from app.core.session import Limits
+from app.core.session import Limits, Session
 from app.core.settings import load_settings
 from app.gui.application import FaultCatcher, open_window
 from app.gui.display import find_problem, has_display
+from app.gui.preferences import Preferences
 from app.gui.tasks import Tasks
 from app.gui.theme import Theme
-from tests.gui.driving import Driver
+from tests.gui.driving import SHORT, Driver
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there a display may be missing")
 
@@ -128,3 +133,109 @@ def test_a_display_that_does_not_answer_is_told_in_a_sentence() -> None:
     problem = find_problem({"DISPLAY": ":9876"})
     assert problem is not None
     assert "does not answer" in problem or "apt-get install" in problem
+
+
+def test_a_start_that_is_refused_while_closing_closes_the_window(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.choose_demo()
+    with Database(driver.services.paths.database) as database:
+        database.connection.execute("BEGIN EXCLUSIVE")  # the start waits for it, and is refused
+        driver.press(driver.page.setup.run_button)
+        monkeypatch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.Yes)
+        driver.window.close()
+        assert driver.window.isVisible()
+        driver.until(lambda: not driver.window.isVisible())
+    assert driver.stored() == []
+
+
+def test_a_fault_at_the_start_of_a_run_leaves_the_window_usable(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_to_start(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    driver.choose_demo()
+    with monkeypatch.context() as patched, driver.qtbot.capture_exceptions() as caught:
+        patched.setattr(Session, "start", fail_to_start)
+        driver.press(driver.page.setup.run_button)
+        driver.until(lambda: not driver.services.bridge.is_running)
+        driver.until(lambda: bool(caught))
+    assert "can't start new thread" in str(caught[0][1])
+    assert "can't start new thread" in driver.message
+    assert driver.page.setup.isVisible()
+
+
+def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
+    driver.services.bridge._limits = replace(SHORT, store_s=1.0)
+    driver.choose_demo(epochs=3, step_s=0.04)
+    driver.press(driver.page.setup.run_button)
+    driver.wait_for_epochs(1)
+    with Database(driver.services.paths.database) as database:
+        database.connection.execute("BEGIN EXCLUSIVE")
+        driver.until(lambda: driver.services.bridge.trouble is not None)
+        driver.until(lambda: "not stored" in driver.page.view.headline.outcome.whole_text)  # type: ignore[union-attr]
+    view = driver.page.view
+    assert view is not None
+    assert view.isVisible()
+    assert "What could not be stored is in" in view.headline.verdict.whole_text
+    assert "locked" in driver.message
+    assert view.charts.epochs.accessibleDescription().startswith("3 of 3")
+    assert driver.page.again_button.isVisible()
+
+
+def test_damaged_results_are_told(driver: Driver, paths: Paths) -> None:
+    page = driver.open_results()
+    page.model.close()
+    paths.database.write_bytes(b"no database " * 1_000)
+    page.refresh()
+    driver.until(lambda: "are damaged" in driver.message)
+
+
+def test_damaged_settings_are_told(driver: Driver, paths: Paths, application_theme: Theme) -> None:
+    paths.settings.write_text("{", encoding="utf-8")
+    window, services = open_window(application_theme, paths, Limits())
+    assert "settings" in window.banner.text.text()
+    window.close()
+    services.tasks.close()
+
+
+def test_two_windows_keep_each_others_settings(driver: Driver, paths: Paths) -> None:
+    other = Preferences(paths.settings)
+    other.change(theme="dark", datasets_folder="/elsewhere")
+    driver.services.preferences.change(preset="standard")
+    stored = load_settings(paths.settings)
+    assert (stored.theme, stored.datasets_folder, stored.preset) == ("dark", "/elsewhere", "standard")
+
+
+def test_errors_stay_until_they_are_closed_and_news_go_by_themselves(driver: Driver) -> None:
+    banner = driver.window.banner
+    banner.tell("news")
+    assert banner.goes_by_itself
+    banner.tell("trouble", "invalid")
+    assert not banner.goes_by_itself
+    driver.press(banner.close_button)
+    assert not banner.isVisible()
+
+
+def test_the_log_of_a_run_is_one_click_away(driver: Driver) -> None:
+    driver.run_demo("fail")
+    driver.press(driver.page.log_button)
+    log = driver.page.log
+    driver.until(log.isVisible)
+    assert "Phase: measure" in log.text.toPlainText()
+    assert "told to fail" in log.text.toPlainText()
+    assert log.place.text().endswith(f"run-{driver.page.run.summary.id}.log")  # type: ignore[union-attr]
+    log.close()
+
+
+def test_the_theme_follows_the_system_until_one_is_chosen(application_theme: Theme) -> None:
+    hints = QGuiApplication.styleHints()
+    application_theme.choose("system")
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert application_theme.tokens.dark
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Light)
+    assert not application_theme.tokens.dark
+    application_theme.choose("dark")
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Light)
+    assert application_theme.tokens.dark

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.series import Curve, RunSeries
 from app.gui.charts import EpochChart, LossChart
-from app.gui.plots import CountAxis, Line, Plot, TimeAxis, round_up, time_span
+from app.gui.plots import CountAxis, Line, Plot, TimeAxis, ValueAxis, round_up, time_span
 from app.gui.telemetry_chart import TelemetryChart
 from app.gui.theme import Theme
 from app.gui.tokens import DARK
@@ -113,6 +113,10 @@ def test_axes_of_time_and_epochs_are_labelled_in_whole_units(qtbot: QtBot) -> No
     assert count_axis.tickSpacing(0, 10, 400) == [(1.0, 0.0)]
     assert count_axis.tickSpacing(0, 1_000, 400) == [(100.0, 0.0)]
     assert count_axis.tickStrings([0, 1, 2], 1, 1) == ["", "1", "2"]
+    value_axis = ValueAxis("left")
+    assert value_axis.tickSpacing(0, 100, 200) == [(10.0, 0.0)]
+    assert value_axis.tickSpacing(0, 100, 50) == [(50.0, 0.0)]
+    assert value_axis.tickSpacing(0, 0.003, 100) == [(0.001, 0.0)]
     assert [round_up(value) for value in (0, 0.0021, 1, 81.8, 320)] == [1.0, 0.003, 1.0, 100.0, 400.0]
     assert [time_span(value) >= value for value in (1, 11, 61, 5_000)] == [True] * 4
 

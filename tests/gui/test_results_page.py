@@ -2,20 +2,30 @@
 
 import csv
 import json
+import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QWidget
 
 from app.core.database import Database
+from app.core.errors import AppError
 from app.core.history import set_comment
-from app.core.model import Machine
+from app.core.model import Machine, Run
+from app.core.runs import RunWriter, load_run
+from app.gui import results_page, runs_model
+from app.gui.main_window import BENCHMARK
 from app.gui.results_page import ResultsPage
+from app.gui.run_detail import RunDetail
 from app.gui.runs_model import COLUMNS, COMMENT
 from tests.core.storing import store
 from tests.gui.driving import Driver
+from workloads import events
 
 
 def column(page: ResultsPage, key: str) -> list[str]:
@@ -34,9 +44,39 @@ def select(page: ResultsPage, *ids: int) -> None:
         selection.setCurrentIndex(page.model.index(row, 0), flags.NoUpdate)
 
 
-def save_to(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    """Answer the question for a file."""
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+def save_to(monkeypatch: pytest.MonkeyPatch, path: Path, ending: str = "") -> None:
+    """Answer the question for a file, with the kind that has the ending: that of the name if none is given."""
+
+    def answer(parent: object, heading: str, name: str, kinds: str) -> tuple[str, str]:
+        return str(path), next(kind for kind in kinds.split(";;") if f"*{ending or path.suffix})" in kind)
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
+
+
+def show_in_full(driver: Driver, page: ResultsPage, run_id: int) -> RunDetail:
+    """Open a run and wait until it is shown."""
+    page.open_run(run_id)
+    driver.until(lambda: page.run is not None and page.run.summary.id == run_id)
+    assert page.detail is not None
+    return page.detail
+
+
+def type_comment(driver: Driver, page: ResultsPage, run_id: int, text: str) -> QLineEdit:
+    """Begin to type a run's comment in the table."""
+    page.table.edit(page.model.index(page.model.ids.index(run_id), COMMENT))
+    editor = page.table.viewport().findChild(QLineEdit)
+    assert isinstance(editor, QLineEdit)
+    driver.qtbot.keyClicks(editor, text)  # type: ignore[no-untyped-call]
+    return editor
+
+
+def press_key(driver: Driver, widget: QWidget, key: Qt.Key) -> None:
+    driver.qtbot.keyClick(widget, key)  # type: ignore[no-untyped-call]
+
+
+def store_another(driver: Driver, machine: Machine) -> int:
+    with Database(driver.services.paths.database) as database:
+        return store(database, machine, 21.0, 20.0, 20.0)
 
 
 @pytest.fixture
@@ -54,17 +94,23 @@ def page(driver: Driver, machine: Machine) -> ResultsPage:
 def test_newest_first_and_sorted_on_demand(driver: Driver, page: ResultsPage) -> None:
     assert page.model.ids == [4, 3, 2, 1]
     assert page.count.text() == "4 runs"
+    assert page.export_button.accessibleName() == "Export all …"
+    driver.until(lambda: driver.window.focusWidget() is page.table)
     assert column(page, "seconds_per_epoch_s") == ["30.0", "40.0", "50.0", "60.0"]
     with driver.qtbot.waitSignal(page.model.found):
         page.table.sortByColumn(3, Qt.SortOrder.DescendingOrder)
     assert column(page, "seconds_per_epoch_s") == ["60.0", "50.0", "40.0", "30.0"]
     assert column(page, "comment") == ["", "water cooled", "", ""]
+    assert column(page, "device") == ["Test CPU"] * 4
 
 
 def test_filters(driver: Driver, page: ResultsPage) -> None:
     with driver.qtbot.waitSignal(page.model.found):
         page.search.setText("WATER")
     assert page.model.ids == [2]
+    with driver.qtbot.waitSignal(page.model.found):
+        page.search.setText("cifar-10")
+    assert page.model.ids == [4, 3, 2, 1]
     with driver.qtbot.waitSignal(page.model.found):
         page.search.setText("nothing has this")
     assert page.count.text() == "0 runs"
@@ -91,9 +137,40 @@ def test_naming_a_run(driver: Driver, page: ResultsPage) -> None:
     assert page.model.setData(index, "  overclocked ")
     driver.until(lambda: column(page, "comment")[0] == "overclocked")
     assert driver.stored()[0].comment == "overclocked"
-    page.model.setData(index, "x" * 300)
+    press_key(driver, type_comment(driver, page, 4, "x" * 300), Qt.Key.Key_Return)
     driver.until(lambda: "200" in driver.message)
-    assert driver.stored()[0].comment == "overclocked"
+    assert column(page, "comment")[0] == driver.stored()[0].comment == "overclocked"
+
+
+def test_a_comment_being_typed_outlasts_new_runs(driver: Driver, page: ResultsPage, machine: Machine) -> None:
+    editor = type_comment(driver, page, 3, "night")
+    page.refresh()
+    driver.qtbot.wait(100)
+    assert store_another(driver, machine) == 5
+    page.refresh()
+    driver.qtbot.wait(100)
+    assert editor.isVisible()
+    assert editor.text() == "night"
+    driver.qtbot.keyClicks(editor, " run")  # type: ignore[no-untyped-call]
+    press_key(driver, editor, Qt.Key.Key_Return)
+    driver.until(lambda: page.model.ids == [5, 4, 3, 2, 1])
+    driver.until(lambda: column(page, "comment") == ["", "", "night run", "water cooled", ""])
+
+
+def test_chosen_runs_stay_chosen(driver: Driver, page: ResultsPage, machine: Machine) -> None:
+    select(page, 2, 4, 3)
+    driver.window.show_page(BENCHMARK)
+    driver.open_results()
+    assert sorted(page.selected_ids()) == [2, 3, 4]
+    store_another(driver, machine)
+    with driver.qtbot.waitSignal(page.model.found):
+        page.refresh()
+    assert page.selected_ids() == [4, 3, 2]
+    assert page.model.ids[page.table.currentIndex().row()] == 3
+    with driver.qtbot.waitSignal(page.model.found):
+        page.status.setCurrentIndex(page.status.findData("completed"))
+    assert page.selected_ids() == [4, 2]
+    assert page.export_button.text().strip() == "Export 2 …"
 
 
 def test_delete_and_undo(driver: Driver, page: ResultsPage) -> None:
@@ -114,7 +191,7 @@ def test_delete_and_undo(driver: Driver, page: ResultsPage) -> None:
 def test_deleted_runs_are_gone_when_the_window_closes(driver: Driver, page: ResultsPage) -> None:
     select(page, 1)
     with driver.qtbot.waitSignal(page.model.found):
-        page.delete()
+        press_key(driver, page.table, Qt.Key.Key_Delete)
     driver.window.close()
     with Database(driver.services.paths.database) as database:
         left = [row[0] for row in database.connection.execute("SELECT id FROM runs ORDER BY id")]
@@ -148,14 +225,44 @@ def test_export_of_the_chosen_and_of_all(
         ("3", "", "40.0"),
     ]
     save_to(monkeypatch, tmp_path / "all.json")
-    page.table.clearSelection()
+    driver.window.show_page(BENCHMARK)  # where nobody sees what is chosen
     driver.window.action("Export …").trigger()
     driver.until(lambda: "4 runs are written" in driver.message)
     runs = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))["runs"]
     assert [len(run["epoch_records"]) for run in runs] == [3, 3, 3, 3]
+    driver.open_results()
     save_to(monkeypatch, tmp_path / "missing" / "all.csv")
     page.export()
     driver.until(lambda: "cannot be written" in driver.message)
+
+
+def test_a_file_is_of_the_chosen_kind(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, ending in (("runs v1.2", ".json"), ("runs", ".csv"), ("a.csv", ".json"), ("b.JSON", ".json")):
+        save_to(monkeypatch, tmp_path / name, ending)
+        written = tmp_path / (name if name.lower().endswith(ending) else name + ending)
+        page.export()
+        driver.until(lambda file=written: f"written to {file.name}." in driver.message)  # type: ignore[misc]
+        assert written.read_text(encoding="utf-8")[0] == ("{" if ending == ".json" else "f")
+
+
+def test_a_file_that_exists_is_not_written_over_unasked(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answers = [QMessageBox.StandardButton.No, QMessageBox.StandardButton.Yes]
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: answers.pop(0))
+    save_to(monkeypatch, tmp_path / "result v1.2", ".png")
+    file = tmp_path / "result v1.2.png"
+    file.write_text("mine")
+    show_in_full(driver, page, 2)
+    driver.window.action("Save picture …").trigger()
+    assert len(answers) == 1
+    driver.qtbot.wait(100)
+    assert file.read_text() == "mine"
+    driver.window.action("Save picture …").trigger()
+    driver.until(lambda: "saved as result v1.2.png" in driver.message)
+    assert QImage(str(file)).width() == 1200
 
 
 def test_copying_rows(driver: Driver, page: ResultsPage) -> None:
@@ -184,10 +291,13 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     driver.press(detail.save_button)
     driver.until(lambda: "saved as picture.png" in driver.message)
     assert QImage(str(tmp_path / "picture.png")).size().toTuple() == (1200, 630)
-    driver.press(detail.picture_button)
-    assert QGuiApplication.clipboard().image().width() == 1200
-    driver.press(detail.copy_button)
-    assert "50.0" in QGuiApplication.clipboard().text()
+    clipboard, action = QGuiApplication.clipboard(), driver.window.action
+    pictures: list[Callable[[], object]] = [detail.picture_button.click, action("Copy picture").trigger]
+    texts: list[Callable[[], object]] = [detail.copy_button.click, action("Copy result").trigger]
+    for do in pictures + texts:
+        clipboard.clear()
+        do()
+        assert clipboard.image().width() == 1200 if do in pictures else "50.0" in clipboard.text()
     detail.comment.setText("air cooled")
     detail.comment.editingFinished.emit()
     driver.until(lambda: page.run is not None and page.run.summary.comment == "air cooled")
@@ -203,3 +313,88 @@ def test_a_live_run_is_found_after_it_ended(driver: Driver) -> None:
     driver.run_demo()
     driver.open_results()
     assert len(page.model.ids) == 1
+
+
+def test_a_named_run_is_left_and_deleted(driver: Driver, page: ResultsPage) -> None:
+    detail = show_in_full(driver, page, 4)
+    for text, button in ((" one", detail.back_button), (" two", detail.delete_button)):
+        show_in_full(driver, page, 4)
+        detail.comment.setFocus()
+        driver.qtbot.keyClicks(detail.comment, text)  # type: ignore[no-untyped-call]
+        driver.press(button)
+        driver.qtbot.wait(200)
+        assert page.run is None
+    driver.until(lambda: driver.message.startswith("The run was deleted."))
+    page.undo()
+    driver.until(lambda: page.model.ids == [4, 3, 2, 1])
+    assert column(page, "comment")[0] == "one two"
+
+
+def test_only_the_run_that_was_wanted_last_is_shown(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = threading.Event()
+
+    def load_slowly(database: Database, run_id: int) -> Run:
+        assert run_id != 2 or go_on.wait(10)
+        return load_run(database, run_id)
+
+    monkeypatch.setattr(results_page, "load_run", load_slowly)
+    page.open_run(2)
+    detail = show_in_full(driver, page, 4)
+    page.open_run(2)
+    driver.press(detail.back_button)
+    go_on.set()
+    driver.qtbot.wait(200)
+    assert page.run is None
+    assert detail.comment.text() == ""
+
+
+def test_the_curves_are_those_of_the_run_that_is_shown(driver: Driver, page: ResultsPage) -> None:
+    with Database(driver.services.paths.database) as database:
+        database.connection.execute("UPDATE epochs SET loss = run_id")
+        for run_id in (1, 2):
+            writer = RunWriter(database, run_id)
+            for number in range(4):
+                block = {"phase": "measure", "epoch": 0, "first_index": run_id * number, "seq": number}
+                block |= {"durations_s": (1 / run_id,) * run_id, "t_s": number + 1, "loss": run_id}
+                writer.add(msgspec.convert(block, events.Steps))
+            writer.flush()
+    for run_id, seconds in ((2, "51.0, 50.0, 50.0"), (1, "61.0, 60.0, 60.0")):
+        charts = show_in_full(driver, page, run_id).view.charts
+        assert set(charts.loss.lines["loss"].item.getData()[1]) == {float(run_id)}
+        assert f"loss {run_id}.000" in charts.loss.accessibleDescription()
+        assert max(charts.throughput.line.item.getData()[1]) == run_id
+        assert f"at most {run_id}.0" in charts.throughput.accessibleDescription()
+        assert charts.epochs.accessibleDescription() == f"3 of 10 epochs: {seconds}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be moved")
+def test_another_database_in_its_place_is_seen(driver: Driver, page: ResultsPage, machine: Machine) -> None:
+    path = driver.services.paths.database
+    assert column(page, "comment")[2] == "water cooled"
+    for file in path.parent.glob(f"{path.name}*"):
+        file.rename(file.with_name("old-" + file.name))
+    with Database(path) as database:
+        for seconds_s in (11.0, 12.0, 13.0, 14.0):
+            store(database, machine, 1.0, seconds_s, seconds_s)
+    with driver.qtbot.waitSignal(page.model.found):
+        page.refresh()
+    assert column(page, "seconds_per_epoch_s") == ["14.0", "13.0", "12.0", "11.0"]
+
+
+def test_rows_that_could_not_be_read_are_read_later(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AppError("The disk is away.")
+
+    told: list[AppError] = []
+    page.model.failed.connect(told.append)
+    with monkeypatch.context() as broken:
+        broken.setattr(runs_model, "list_runs", refuse)
+        for _ in range(2):
+            page.model.forget()
+            assert column(page, "id") == ["None"] * 4
+        assert [str(error) for error in told] == ["The disk is away."]
+    driver.until(lambda: column(page, "id") == ["4", "3", "2", "1"])

@@ -1,0 +1,123 @@
+"""What is shown of a run, from a real one that was recorded: while it went on, and after its end."""
+
+import pytest
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QFileDialog, QLabel
+
+from app.core.database import Database
+from app.core.runs import load_run
+from app.core.share import share_card
+from app.gui.charts import EpochChart
+from app.gui.run_view import RunView
+from tests.gui.driving import Driver, replay
+from tests.recording import recorded_events, store_recording, until_epoch
+from workloads import events
+
+RECORDED = recorded_events()
+EPOCHS_S = [event.duration_s for event in RECORDED if isinstance(event, events.Epoch)]
+
+
+def shown(driver: Driver) -> RunView:
+    view = driver.page.view
+    assert view is not None
+    return view
+
+
+def finish(driver: Driver) -> int:
+    """Store the recorded run and show it as it is shown after its end."""
+    with Database(driver.services.paths.database) as database:
+        run_id = store_recording(database, RECORDED)
+    driver.page.show_result(run_id)
+    driver.until(lambda: driver.page.run is not None)
+    return run_id
+
+
+def test_in_the_first_epoch_an_estimate_is_shown_and_called_one(driver: Driver) -> None:
+    replay(driver.window, driver.services, until_epoch(RECORDED, 0, more_steps=200))
+    headline = shown(driver).headline
+    assert headline.value.text().startswith("≈ ")
+    assert 35 < float(headline.value.text().removeprefix("≈ ")) < 70
+    assert "estimate" in headline.note.whole_text
+    assert "validation not counted yet" in headline.note.whole_text
+    assert headline.progress_text.whole_text.startswith("Epoch 1 of 10 · step 20")
+
+
+def test_in_the_sixth_epoch(driver: Driver) -> None:
+    replay(driver.window, driver.services, until_epoch(RECORDED, 5, more_steps=214))
+    view = shown(driver)
+    later_s = sorted(EPOCHS_S[1:5])
+    median_s = (later_s[1] + later_s[2]) / 2
+    assert view.headline.value.text() == f"{median_s:.1f}"
+    assert "median of epochs 2 to 5" in view.headline.note.whole_text
+    assert 500 < view.headline.progress_bar.value() < 600
+    assert view.headline.remaining.text().endswith("left")
+    charts = view.charts
+    assert list(charts.epochs.bars.opts["height"])[:5] == EPOCHS_S[:5]
+    assert len(charts.epochs.bars.opts["height"]) == 6
+    assert len(charts.throughput.line.item.getData()[0]) > 200
+    assert {"cpu_pct", "memory_used_bytes"} <= set(charts.machine.lines)
+    assert len(charts.machine.lines["cpu_pct"].item.getData()[0]) > 300
+    you = next(bar for bar in charts.bars.bars if bar.kind == "you")
+    assert you.seconds_per_epoch_s == pytest.approx(median_s)
+    assert len(charts.bars.bars) == 8
+    notes = [child.text() for child in charts.findChildren(QLabel)]
+    assert f"first epoch kept apart · median {median_s:.1f}" in notes
+
+
+def test_a_warning_is_told_while_the_run_goes_on(driver: Driver) -> None:
+    text = "The worker has said nothing for 120 s; it may be compiling, or hang."
+    warned = [*until_epoch(RECORDED, 1), events.Warn(code="silent_worker", message=text)]
+    replay(driver.window, driver.services, warned)
+    assert shown(driver).headline.verdict.whole_text == text
+
+
+def test_after_the_end(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    run_id = finish(driver)
+    headline = shown(driver).headline
+    with Database(driver.services.paths.database) as database:
+        run = load_run(database, run_id)
+    assert headline.value.text() == share_card(run).value
+    assert headline.message.whole_text.endswith("between MX150 and i5-8250U")
+    assert "spread" in headline.verdict.whole_text
+    assert shown(driver).charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
+    driver.press(driver.page.copy_button)
+    assert share_card(run).value in QGuiApplication.clipboard().text()
+    driver.window.action("Copy picture").trigger()
+    assert QGuiApplication.clipboard().image().width() == 1200
+    target = tmp_path_factory.mktemp("pictures") / "mine.png"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), "PNG picture (*.png)"))
+    driver.press(driver.page.save_button)
+    driver.until(target.exists)
+    assert QImage(str(target)).height() == 630
+
+
+def test_another_run_replaces_all_that_was_drawn(driver: Driver) -> None:
+    finish(driver)
+    before = list(shown(driver).charts.loss.lines["loss"].item.getData()[1])
+    changed = [
+        event if not isinstance(event, events.Steps) else events.Steps(
+            phase=event.phase, epoch=event.epoch, first_index=event.first_index, t_s=event.t_s, seq=event.seq,
+            durations_s=event.durations_s, loss=(event.loss or 0.0) + 1.0,
+        )
+        for event in RECORDED
+    ]  # fmt: skip
+    with Database(driver.services.paths.database) as database:
+        second = store_recording(database, changed)
+    driver.page.show_result(second)
+    driver.until(lambda: driver.page.run is not None)
+    after = list(shown(driver).charts.loss.lines["loss"].item.getData()[1])
+    assert after == pytest.approx([value + 1.0 for value in before])
+
+
+def test_cut_epochs_are_never_called_epochs(driver: Driver) -> None:
+    driver.run_demo(steps=5, epochs=3)
+    view = shown(driver)
+    assert view.headline.unit.text() == "ms / step"
+    texts = [child.text() for child in view.charts.findChildren(QLabel)]
+    assert "Seconds per cut epoch" in texts
+    assert "5 of 10 steps each" in texts
+    assert not any("median" in text for text in texts)
+    chart: EpochChart = view.charts.epochs
+    assert len(chart.median.getData()[0]) == 0
