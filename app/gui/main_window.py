@@ -17,11 +17,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.errors import AppError
+from app.gui.banner import Banner
 from app.gui.benchmark_page import BenchmarkPage
 from app.gui.dialogs import about_dialog
 from app.gui.services import Services
 from app.gui.side_bar import SideBar
-from app.gui.widgets import Banner, Tone
+from app.gui.widgets import Tone
 
 if TYPE_CHECKING:
     from app.gui.results_page import ResultsPage

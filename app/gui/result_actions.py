@@ -83,10 +83,10 @@ class ResultActions:
     def _ask(self, title: str, name: str, kinds: str) -> Path | None:
         """Ask for a file, whose name gets the ending of the chosen kind; None if the user wants none."""
         chosen, kind = QFileDialog.getSaveFileName(self._window, title, name, kinds)
-        ending = _ending(kind or kinds)
-        if not chosen or chosen.lower().endswith(ending):
+        # An ending of another kind that was typed is meant; "v1.2" is none.
+        if not chosen or Path(chosen).suffix.lower() in _endings(kinds):
             return Path(chosen) if chosen else None
-        path = Path(chosen + ending)
+        path = Path(chosen + _endings(kind or kinds)[0])
         # The dialog asked about the name without the ending only.
         return path if not path.exists() or self._may_overwrite(path) else None
 
@@ -105,10 +105,9 @@ class ResultActions:
         self._services.tell(str(error), "invalid", "", None)
 
 
-def _ending(kind: str) -> str:
-    """Return the ending that a file dialog's kind has: ".csv" of "CSV table (*.csv)"."""
-    found = re.search(r"\*(\.\w+)", kind)
-    return found[1] if found else ""
+def _endings(kinds: str) -> list[str]:
+    """Return the endings of a file dialog's kinds: ".csv" of "CSV table (*.csv)"."""
+    return re.findall(r"\*(\.\w+)", kinds)
 
 
 def _lines(database: Database, ids: Sequence[int], *, as_json: bool) -> Iterable[str]:

@@ -317,7 +317,10 @@ class RunsTable(QTableView):
         run_id, place = self._current
         if run_id in model.ids:
             current = model.index(model.ids.index(run_id), place)
+            # Without leaving the rows that are looked at.
+            self.setAutoScroll(False)
             self.selectionModel().setCurrentIndex(current, flags.NoUpdate)
+            self.setAutoScroll(True)
 
 
 _ROLES = {
