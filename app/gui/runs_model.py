@@ -54,7 +54,7 @@ COLUMNS = (
     ("comment", "Name"),
 )
 COMMENT = len(COLUMNS) - 1
-_WIDTHS_PX = (80, 154, 124, 90, 84, 84, 72, 104, 96, 100, 60)
+_WIDTHS_PX = (68, 134, 114, 84, 84, 88, 72, 96, 96, 96, 60)
 _RIGHT = {"id", "seconds_per_epoch_s", "spread_pct", "epochs_done", "batch_size"}
 _TONES = {"failed": "invalid", "interrupted": "caution", "cancelled": "caution", "running": "accent"}
 

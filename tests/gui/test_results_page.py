@@ -246,8 +246,7 @@ def test_a_file_is_of_the_chosen_kind(
         save_to(monkeypatch, tmp_path / name, kind)
         page.export()
         driver.until(lambda file=written: f"written to {file}." in driver.message)  # type: ignore[misc]
-        is_json = (tmp_path / written).read_text(encoding="utf-8").startswith("{")
-        assert is_json == written.lower().endswith(".json")
+        assert (tmp_path / written).read_text()[0] == ("{" if written.lower().endswith(".json") else "f")
 
 
 def test_a_file_that_exists_is_not_written_over_unasked(
