@@ -132,19 +132,15 @@ def _start_up(window: MainWindow, services: Services) -> None:
             recover_runs(database)
             purge_trash(database, older_than_s=TRASH_KEPT_S)
 
-    services.tasks.start(tidy, lambda _: None, lambda error: services.tell(str(error), "invalid", "", None))
+    services.tasks.start(tidy, lambda _: None, services.complain)
     # Half a second of imports, beside the window instead of in it; the charts are then made at once.
-    services.tasks.start(_import_charts, lambda _: window.benchmark.prepare(), _never)
+    services.tasks.start(_import_charts, lambda _: window.benchmark.prepare(), services.complain)
 
 
 def _import_charts() -> None:
     import app.gui.run_view  # noqa: F401
 
     linecache.clearcache()  # pyqtgraph's import leaves 8 MB of source lines there
-
-
-def _never(error: AppError) -> None:
-    raise error
 
 
 class FaultCatcher:

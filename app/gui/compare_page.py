@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QStackedWidget, QV
 
 from app.core.compare import Bar, bars, find_baseline, left_out, run_name, run_refusal
 from app.core.database import Database
-from app.core.errors import AppError
 from app.core.history import own_runs
 from app.core.model import RunSummary
 from app.gui.bar_list import BarList
@@ -61,7 +60,7 @@ class ComparePage(QWidget):
             with Database(path) as database:
                 return number, own_runs(database, workload, limit)
 
-        self._services.tasks.start(look, self._on_found, self._complain)
+        self._services.tasks.start(look, self._on_found, self._services.complain)
 
     def _make_controls(self) -> None:
         theme = self._services.theme
@@ -148,9 +147,6 @@ class ComparePage(QWidget):
         count = self.table.copy()
         told = "One row is" if count == 1 else f"{count} rows are"
         self._services.tell(f"{told} on the clipboard as a table.", "", "", None)
-
-    def _complain(self, error: AppError) -> None:
-        self._services.tell(str(error), "invalid", "", None)
 
     def _show_runs(self, runs: list[RunSummary]) -> None:
         self._runs = runs

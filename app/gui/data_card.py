@@ -59,7 +59,7 @@ class DataCard(Card):
             datasets = list_datasets(paths)
             return number, folder_bytes(paths.datasets, [dataset.id for dataset in datasets]), datasets
 
-        self._services.tasks.start(look, self._on_looked, self._complain)
+        self._services.tasks.start(look, self._on_looked, self._services.complain)
 
     def _on_looked(self, answer: tuple[int, int | None, list[InstalledDataset]]) -> None:
         number, size_bytes, datasets = answer
@@ -88,7 +88,7 @@ class DataCard(Card):
         try:
             self._services.preferences.change(datasets_folder=folder)
         except AppError as error:
-            self._complain(error)
+            self._services.complain(error)
         self.refresh()
         self.changed.emit()
 
@@ -127,11 +127,8 @@ class DataCard(Card):
         self.changed.emit()
 
     def _on_failed(self, error: AppError) -> None:
-        self._complain(error)
+        self._services.complain(error)
         self.refresh()
-
-    def _complain(self, error: AppError) -> None:
-        self._services.tell(str(error), "invalid", "", None)
 
 
 class DatasetLine(QWidget):

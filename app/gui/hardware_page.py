@@ -7,7 +7,6 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QFont, QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
-from app.core.errors import AppError
 from app.core.metrics import format_bytes
 from app.core.model import GpuReading, Machine, Telemetry
 from app.core.monitor import Monitor
@@ -72,7 +71,7 @@ class HardwarePage(QWidget):
         self._timer.stop()
         monitor, self._monitor = self._monitor, None
         if monitor is not None:
-            self._services.tasks.start(monitor.stop, lambda _: None, self._complain)
+            self._services.tasks.start(monitor.stop, lambda _: None, self._services.complain)
 
     def text(self) -> str:
         """Return the parts as lines of text; "" before they are known."""
@@ -154,9 +153,6 @@ class HardwarePage(QWidget):
     def _on_copy(self) -> None:
         QGuiApplication.clipboard().setText(self.text())
         self._services.tell("The machine's parts are on the clipboard.", "", "", None)
-
-    def _complain(self, error: AppError) -> None:
-        self._services.tell(str(error), "invalid", "", None)
 
 
 class Figures(QWidget):

@@ -2,7 +2,6 @@
 
 from PySide6.QtCore import QObject, Signal
 
-from app.core.errors import AppError
 from app.core.hardware import detect_machine
 from app.core.model import Machine
 from app.gui.tasks import Tasks
@@ -24,12 +23,9 @@ class MachineFinder(QObject):
 
     def look(self) -> None:
         """Look at the machine, again if it was looked at before."""
-        self._tasks.start(detect_machine, self._on_found, _never)
+        # Detection has no errors of the user's; a fault is raised all the same.
+        self._tasks.start(detect_machine, self._on_found, lambda _: None)
 
     def _on_found(self, machine: Machine) -> None:
         self.machine = machine
         self.found.emit()
-
-
-def _never(error: AppError) -> None:
-    raise error  # detection has no such errors; one would be a fault to be seen

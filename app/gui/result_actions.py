@@ -30,7 +30,7 @@ class ResultActions:
         try:
             card = share_card(run)
         except AppError as error:
-            self._complain(error)
+            self._services.complain(error)
             return
         if path is None:
             name = f"epochmark-{run.summary.workload}-{run.summary.id}.png"
@@ -42,14 +42,14 @@ class ResultActions:
         def done(_: None) -> None:
             self._services.tell(f"The picture is saved as {target.name}.", "", "", None)
 
-        self._services.tasks.start(lambda: save_share_picture(card, tokens, target), done, self._complain)
+        self._services.tasks.start(lambda: save_share_picture(card, tokens, target), done, self._services.complain)
 
     def copy_picture(self, run: Run) -> None:
         """Put the share picture on the clipboard."""
         try:
             picture = paint_share_picture(share_card(run), self._services.theme.tokens)
         except AppError as error:
-            self._complain(error)
+            self._services.complain(error)
             return
         QGuiApplication.clipboard().setImage(picture)
         self._services.tell("The picture is on the clipboard.", "", "", None)
@@ -78,7 +78,7 @@ class ResultActions:
             runs = "1 run is" if count == 1 else f"{count:,} runs are"
             self._services.tell(f"{runs} written to {target.name}.", "", "", None)
 
-        self._services.tasks.start(write, done, self._complain)
+        self._services.tasks.start(write, done, self._services.complain)
 
     def _ask(self, title: str, name: str, kinds: str) -> Path | None:
         """Ask for a file, whose name gets the ending of the chosen kind; None if the user wants none."""
@@ -100,9 +100,6 @@ class ResultActions:
             buttons.No,
         )
         return answer == buttons.Yes
-
-    def _complain(self, error: AppError) -> None:
-        self._services.tell(str(error), "invalid", "", None)
 
 
 def _endings(kinds: str) -> list[str]:

@@ -115,7 +115,7 @@ class ResultsPage(QWidget):
             with Database(path) as database:
                 return load_run(database, run_id)
 
-        self._services.tasks.start(load, partial(self._on_loaded, self._wanted), self._complain)
+        self._services.tasks.start(load, partial(self._on_loaded, self._wanted), self._services.complain)
 
     def export(self) -> None:
         """Export the run that is shown, those that are chosen, or all; all where nobody sees what is chosen."""
@@ -155,7 +155,7 @@ class ResultsPage(QWidget):
             with Database(path) as database:
                 return restore_runs(database, ids)
 
-        self._services.tasks.start(restore, self._on_restored, self._complain)
+        self._services.tasks.start(restore, self._on_restored, self._services.complain)
 
     def forget_deleted(self) -> None:
         """Really delete what was deleted; called when the window closes."""
@@ -174,7 +174,9 @@ class ResultsPage(QWidget):
                 trash_runs(database, ids)
             return ids
 
-        self.model.when_named(lambda: self._services.tasks.start(remove, self._on_deleted, self._complain))
+        self.model.when_named(
+            lambda: self._services.tasks.start(remove, self._on_deleted, self._services.complain)
+        )
 
     def _take_focus(self) -> None:
         # Who walks through the side bar stays in it.
@@ -188,7 +190,7 @@ class ResultsPage(QWidget):
         for combo in (self.workload, self.status):
             combo.currentIndexChanged.connect(self._on_filter)
         self.model.found.connect(self._on_found)
-        self.model.failed.connect(self._complain)
+        self.model.failed.connect(self._services.complain)
         self.table.activated.connect(self._on_activated)
         self.table.selectionModel().selectionChanged.connect(self._on_selected)
         self._services.bridge.ended.connect(self._on_ended)
@@ -347,7 +349,4 @@ class ResultsPage(QWidget):
             told = "The run is" if len(ids) == 1 else f"{len(ids):,} runs are"
             self._services.tell(f"{told} on the clipboard as a table.", "", "", None)
 
-        self._services.tasks.start(read, done, self._complain)
-
-    def _complain(self, error: AppError) -> None:
-        self._services.tell(str(error), "invalid", "", None)
+        self._services.tasks.start(read, done, self._services.complain)

@@ -18,7 +18,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from app.core.compare import run_name
@@ -290,6 +290,14 @@ class RunsTable(QTableView):
         # After the view's own slots, which take everything away.
         model.modelAboutToBeReset.connect(self._keep)
         model.modelReset.connect(self._restore)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Name the current run with F2, whichever of its cells was clicked."""
+        index = self.currentIndex()
+        if event.key() == Qt.Key.Key_F2 and index.isValid():
+            self.edit(self._model.index(index.row(), COMMENT))
+        else:
+            super().keyPressEvent(event)
 
     def selected_ids(self) -> list[int]:
         """Return the numbers of the chosen runs, in the table's order."""

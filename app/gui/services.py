@@ -15,7 +15,7 @@ from app.gui.widgets import Tone
 Tell = Callable[[str, Tone, str, Callable[[], None] | None], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)  # signals hold their receivers weakly
 class Services:
     """What the window's parts share.
 

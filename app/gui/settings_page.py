@@ -125,7 +125,7 @@ class SettingsPage(QWidget):
         try:
             self._services.preferences.reset()
         except AppError as error:
-            self._complain(error)
+            self._services.complain(error)
         self._services.theme.choose(self._services.preferences.settings.theme)
         self.data_card.refresh()
         self.folder_changed.emit()
@@ -134,7 +134,4 @@ class SettingsPage(QWidget):
         try:
             self._services.preferences.change(**changes)
         except AppError as error:
-            self._complain(error)
-
-    def _complain(self, error: AppError) -> None:
-        self._services.tell(str(error), "invalid", "", None)
+            self._services.complain(error)
