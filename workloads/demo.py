@@ -28,8 +28,10 @@ class Demo(Workload):
     samples_per_epoch = 1_000
     validation_samples = 100
     parameters = (
-        Parameter("outcome", "choice", "ok", "How the run ends", choices=_OUTCOMES),
-        Parameter("step_s", "float", 0.01, "How long a step lasts", unit="s", minimum=0, maximum=60),
+        Parameter("outcome", "choice", "ok", "How the run ends", choices=_OUTCOMES, in_variant=False),
+        Parameter(
+            "step_s", "float", 0.01, "How long a step lasts", unit="s", minimum=0, maximum=60, in_variant=False
+        ),
     )
 
     def run(self, job: Job, reporter: Reporter) -> None:

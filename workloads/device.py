@@ -1,9 +1,10 @@
 """Sets the engine up as the run asks, before the first operation, and says what it became."""
 
 import os
+import sys
 from typing import Any
 
-from workloads.events import Environment
+from workloads.events import Environment, Metric
 from workloads.reporter import Reporter
 from workloads.spec import RunSpec
 from workloads.workload import WorkloadError
@@ -85,3 +86,27 @@ def _visible_cpus() -> int | None:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count()
+
+
+def report_memory(reporter: Reporter) -> None:
+    """Tell the most memory that this process, and its graphics processor, have used so far; nothing if unknown."""
+    import tensorflow as tf
+
+    if (peak_bytes := _peak_bytes()) is not None:
+        reporter.send(Metric(key="peak_memory_bytes", value=float(peak_bytes)))
+    if tf.config.get_visible_devices("GPU"):
+        peak_gpu_bytes = tf.config.experimental.get_memory_info("GPU:0")["peak"]
+        reporter.send(Metric(key="peak_gpu_memory_bytes", value=float(peak_gpu_bytes)))
+
+
+def _peak_bytes() -> int | None:
+    if sys.platform == "win32":
+        try:
+            import psutil  # a worker may run under a Python without it
+        except ImportError:
+            return None
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak

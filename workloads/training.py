@@ -1,16 +1,17 @@
-"""The measuring loop: one `model.fit` as the studies call it, timed from inside by a callback."""
+"""Workloads that train a Keras network: one `model.fit` as the studies call it, timed by a callback inside it."""
 
-import math
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from workloads import device, events
 from workloads.datasets import DATASETS
-from workloads.datasets.source import Arrays, MissingDataError, is_aligned
+from workloads.datasets.source import MissingDataError
+from workloads.feed import Feed, shared
+from workloads.flops import forward_flops
 from workloads.reporter import Reporter
 from workloads.spec import Job, RunSpec
+from workloads.stopwatch import stopwatch
 from workloads.workload import Workload, WorkloadError
 
 # Quick: enough steps to get past tracing, kernel selection and the first allocations …
@@ -21,64 +22,92 @@ WARMUP_STEPS_AT_LEAST = 2
 QUICK_STEPS = 250
 QUICK_BUDGET_S = 40.0
 QUICK_STEPS_AT_LEAST = 10
-PREDICTED_IMAGES = 20
 
 
-def run(
-    workload: Workload,
-    job: Job,
-    reporter: Reporter,
-    *,
-    build: Callable[[], Any],
-    load: Callable[[Path | None], Arrays],
-) -> None:
-    """Train an image classifier on arrays in memory: import, data, build, measure, evaluate.
+class Training(Workload):
+    """A network and its data; subclasses fill `build`, `compile_options` and `load`.
 
-    Args:
-        workload: Its counts are checked against what really happens.
-        job: What was asked, and where the data sets are.
-        reporter: Is told everything.
-        build: Returns the uncompiled model.
-        load: Returns the arrays, real ones from the folder that it is given, synthetic ones for None.
+    Attributes:
+        predicted_examples: Test examples that are predicted after the training, as the study did.
     """
-    spec = job.spec
+
+    predicted_examples: int = 0
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the uncompiled Keras model."""
+        raise NotImplementedError
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return what `model.compile` is given: optimizer, loss, metrics."""
+        raise NotImplementedError
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return the data: the real one from the folder that is given, the synthetic twin for None.
+
+        Raises:
+            MissingDataError: An installed file cannot be used.
+        """
+        raise NotImplementedError
+
+    def callbacks(self, spec: RunSpec) -> list[Any]:
+        """Return further Keras callbacks that the network needs (learning rates, states to be forgotten)."""
+        return []
+
+    def run(self, job: Job, reporter: Reporter) -> None:
+        """Train: import, data, build, measure, evaluate."""
+        spec = job.spec
+        model, feed = prepare(self, job, reporter)
+        model.compile(jit_compile=spec.jit, **self.compile_options(spec))
+        if spec.preset == "quick":
+            _measure_quick(self, spec, model, feed, reporter)
+        else:
+            _measure_epochs(self, spec, model, feed, reporter)
+            _evaluate(self, spec, model, feed, reporter)
+        device.report_memory(reporter)
+        reporter.phase("finish")
+
+
+def prepare(workload: Training, job: Job, reporter: Reporter) -> tuple[Any, Feed]:
+    """Set the engine up, load the data and build the network, telling of each; return model and data."""
     # Before the engine: missing data must not take ten seconds to say.
     folder = _real_folder(workload, job, reporter)
     reporter.phase("import")
-    device.prepare(spec, reporter)
+    device.prepare(job.spec, reporter)
     reporter.phase("data")
-    arrays = _arrays(workload, folder, load)
+    feed = _load(workload, folder, job.spec)
     reporter.send(
         events.Dataset(
-            name=str(workload.dataset),
-            source=arrays.source,
-            checksum=arrays.checksum,
-            samples=len(arrays.x_train),
-            validation_samples=workload.validation_samples,
-            shape=tuple(arrays.x_train.shape[1:]),
+            name=feed.name or workload.dataset or "generated",
+            source=feed.source,
+            checksum=feed.checksum,
+            samples=feed.samples,
+            validation_samples=feed.validation_samples,
+            shape=feed.shape,
         )
     )
     reporter.phase("build")
-    model = build()
-    _check_count("parameters", model.count_params(), workload.parameters_count)
-    reporter.send(events.Model(parameters_count=model.count_params()))
-    model.compile(
-        optimizer="adam",
-        loss="sparse_categorical_crossentropy",
-        metrics=["accuracy"],
-        jit_compile=spec.jit,
-    )
-    if spec.preset == "quick":
-        _measure_quick(workload, spec, model, arrays, reporter)
-    else:
-        _measure_epochs(workload, spec, model, arrays, reporter)
-        _evaluate(spec, model, arrays, reporter)
-    reporter.phase("finish")
+    return build(workload, job.spec, reporter), feed
+
+
+def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
+    """Build the network, count it and tell of it."""
+    model = workload.build(spec)
+    _check_count("parameters", model.count_params(), workload.expected_parameters(spec))
+    reporter.send(events.Model(parameters_count=model.count_params(), flops_per_example=forward_flops(model)))
+    return model
 
 
 def _real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | None:
     """Return where the real data is, or None for the synthetic twin."""
-    name = str(workload.dataset)
+    name = workload.dataset
+    if name is None:
+        if job.spec.data == "real":
+            raise WorkloadError(
+                "data_missing",
+                f"{workload.id} has no real data: it trains on generated examples, as its study did. "
+                "Choose --data synthetic.",
+            )
+        return None
     folder = Path(job.datasets_folder) / name
     if job.spec.data != "synthetic" and DATASETS[name].is_installed(folder):
         return folder
@@ -103,9 +132,9 @@ def _is_there(folder: Path) -> bool:
         return False
 
 
-def _arrays(workload: Workload, folder: Path | None, load: Callable[[Path | None], Arrays]) -> Arrays:
+def _load(workload: Training, folder: Path | None, spec: RunSpec) -> Feed:
     try:
-        return load(folder)
+        return workload.load(folder, spec)
     except MissingDataError as error:
         name = workload.dataset
         raise WorkloadError(
@@ -113,127 +142,66 @@ def _arrays(workload: Workload, folder: Path | None, load: Callable[[Path | None
         ) from error
 
 
-def _measure_epochs(workload: Workload, spec: RunSpec, model: Any, arrays: Arrays, reporter: Reporter) -> None:
-    steps = spec.steps or workload.steps_per_epoch(spec)
+def _measure_epochs(workload: Training, spec: RunSpec, model: Any, feed: Feed, reporter: Reporter) -> None:
+    whole = workload.steps_per_epoch(spec)
+    steps = spec.steps or whole
     reporter.phase("measure", epochs=spec.epochs, total_steps=steps * spec.epochs)
-    _fit(workload, spec, model, arrays, _callback(reporter), epochs=spec.epochs, steps=spec.steps)
+    band = workload.loss_band if steps == whole and not workload.variant(spec) else None
+    watch = stopwatch(reporter, loss_band=band)
+    # Arrays know where they end; batches may not, and a study may leave the last, smaller one out.
+    asked = spec.steps if feed.y is not None else steps
+    _fit(workload, spec, model, feed, watch, epochs=spec.epochs, steps=asked)
     _check_count("training steps", reporter.steps_done, steps * spec.epochs)
 
 
-def _measure_quick(workload: Workload, spec: RunSpec, model: Any, arrays: Arrays, reporter: Reporter) -> None:
+def _measure_quick(workload: Training, spec: RunSpec, model: Any, feed: Feed, reporter: Reporter) -> None:
     """Warm training and validation up, then time a bounded number of steps and one validation pass."""
-    whole = workload.steps_per_epoch(spec)
+    whole = workload.steps_per_epoch(spec) if workload.samples_per_epoch else QUICK_STEPS
     reporter.whole_epochs = False
     warmup = min(WARMUP_STEPS, whole)
     reporter.phase("warmup", epochs=1, total_steps=warmup, budget_s=WARMUP_BUDGET_S)
-    callback = _callback(reporter, WARMUP_BUDGET_S, WARMUP_STEPS_AT_LEAST)
-    _fit(workload, spec, model, arrays, callback, epochs=1, steps=warmup)
+    watch = stopwatch(reporter, budget_s=WARMUP_BUDGET_S, steps_at_least=WARMUP_STEPS_AT_LEAST)
+    _fit(workload, spec, model, feed, watch, epochs=1, steps=warmup)
     steps = min(QUICK_STEPS, whole)
     reporter.phase("measure", epochs=1, total_steps=steps, budget_s=QUICK_BUDGET_S)
-    callback = _callback(reporter, QUICK_BUDGET_S, QUICK_STEPS_AT_LEAST)
-    _fit(workload, spec, model, arrays, callback, epochs=1, steps=steps)
+    watch = stopwatch(reporter, budget_s=QUICK_BUDGET_S, steps_at_least=QUICK_STEPS_AT_LEAST)
+    _fit(workload, spec, model, feed, watch, epochs=1, steps=steps)
 
 
 def _fit(
-    workload: Workload,
-    spec: RunSpec,
-    model: Any,
-    arrays: Arrays,
-    callback: Any,
-    *,
-    epochs: int,
-    steps: int | None,
+    workload: Training, spec: RunSpec, model: Any, feed: Feed, watch: Any, *, epochs: int, steps: int | None
 ) -> None:
-    validation = slice(0, workload.validation_samples)
     model.fit(
-        _shared(arrays.x_train),
-        arrays.y_train,
-        batch_size=spec.batch_size,
+        **feed.fit_arguments(spec.batch_size),
         epochs=epochs,
         steps_per_epoch=steps,
-        validation_data=(arrays.x_test[validation], arrays.y_test[validation]),
-        callbacks=[callback],
+        callbacks=[*workload.callbacks(spec), watch],
         verbose=0,
     )
 
 
-def _shared(array: Any) -> Any:
-    """Return the array as a tensor in the same memory; fit would copy it twice on the way to its own."""
-    import tensorflow as tf
-
-    if not is_aligned(array):
-        return array
-    return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
-
-
-def _evaluate(spec: RunSpec, model: Any, arrays: Arrays, reporter: Reporter) -> None:
+def _evaluate(workload: Training, spec: RunSpec, model: Any, feed: Feed, reporter: Reporter) -> None:
+    if feed.test is None:
+        return
     reporter.phase("evaluate")
-    callback = _callback(reporter)
+    watch = stopwatch(reporter)
+    x_test, y_test = feed.test
     start_s = time.perf_counter()
     logs = model.evaluate(
-        _shared(arrays.x_test),
-        arrays.y_test,
-        batch_size=spec.batch_size,
-        callbacks=[callback],
-        verbose=0,
-        return_dict=True,
+        shared(x_test), y_test, batch_size=spec.batch_size, callbacks=[watch], verbose=0, return_dict=True
     )
     evaluated_s = time.perf_counter()
-    model.predict(arrays.x_test[:PREDICTED_IMAGES], callbacks=[callback], verbose=0)
-    predicted_s = time.perf_counter()
     metrics = {
         "evaluate_s": evaluated_s - start_s,
-        "predict_s": predicted_s - evaluated_s,
         "test_loss": logs["loss"],
-        "test_accuracy": logs["accuracy"],
+        "test_accuracy": logs.get("accuracy"),
     }
+    if workload.predicted_examples:
+        model.predict(x_test[: workload.predicted_examples], callbacks=[watch], verbose=0)
+        metrics["predict_s"] = time.perf_counter() - evaluated_s
     for key, value in metrics.items():
-        reporter.send(events.Metric(key=key, value=float(value)))
-
-
-def _callback(reporter: Reporter, budget_s: float = math.inf, steps_at_least: int = 0) -> Any:
-    """Return the Keras callback that hands fit's progress to the reporter.
-
-    Args:
-        reporter: Gets every call.
-        budget_s: Seconds after which an epoch is cut short.
-        steps_at_least: Steps that it gets even so.
-    """
-    from keras.callbacks import Callback
-
-    class Stopwatch(Callback):  # type: ignore[misc] # Keras ships no types
-        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-            reporter.epoch_begin(epoch)
-
-        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            loss = logs["loss"]
-            if not math.isfinite(loss):
-                raise WorkloadError(
-                    "non_finite_loss",
-                    f"The loss became {loss} at step {batch + 1}: what ran was no training any more.",
-                )
-            elapsed_s = reporter.step_end(loss)
-            if elapsed_s > budget_s and batch + 1 >= steps_at_least:
-                self.model.stop_training = True
-
-        def on_test_begin(self, logs: Any = None) -> None:
-            reporter.validation_begin()
-
-        def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-            reporter.check_cancel()
-
-        def on_test_end(self, logs: Any = None) -> None:
-            reporter.validation_end()
-
-        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-            reporter.epoch_end(
-                loss=logs["loss"],
-                accuracy=logs["accuracy"],
-                val_loss=logs.get("val_loss"),
-                val_accuracy=logs.get("val_accuracy"),
-            )
-
-    return Stopwatch()
+        if value is not None:
+            reporter.send(events.Metric(key=key, value=float(value)))
 
 
 def _check_count(what: str, done: int, asked: int | None) -> None:

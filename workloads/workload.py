@@ -5,10 +5,16 @@ Declarations need no engine; whatever a workload imports to run, it imports insi
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from workloads.reporter import Reporter
 from workloads.spec import Job, ParameterValue, Preset, RunSpec
+
+Kind = Literal["image", "text", "dense", "limits", "storage", "demo"]
+# What a workload's headline is; app.core.metrics knows how each is written.
+HeadlineKey = Literal[
+    "seconds_per_epoch_s", "seconds_per_batch_s", "images_per_s", "words_per_s", "flop_per_s", "bytes_per_s"
+]
 
 
 class WorkloadError(Exception):
@@ -31,6 +37,7 @@ class Parameter:
     Attributes:
         minimum: Smallest allowed number, or None for no limit; `maximum` likewise.
         choices: The allowed texts of a "choice".
+        in_variant: Whether another value makes another network, which is compared with its like only.
     """
 
     name: str
@@ -41,6 +48,7 @@ class Parameter:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+    in_variant: bool = True
 
     def parse(self, text: str) -> ParameterValue:
         """Turn what a user typed into a checked value; raises WorkloadError with the sentence to show."""
@@ -98,28 +106,43 @@ class Parameter:
 
 
 class Workload:
-    """One thing that can be run. Subclasses fill the class attributes and `run`.
+    """One thing that can be run. Subclasses fill the attributes and `run`.
 
-    Class attributes:
+    Attributes:
         version: Raised whenever a change makes new results incomparable with old ones.
+        study: The published study that it repeats, "000" to "004"; "" for none.
         summary: What it is, in at most two lines.
         source: Where the network is published.
-        samples_per_epoch, validation_samples: Examples trained and validated in one epoch.
+        epoch_text: What counts as an epoch, in a few words.
+        metric: What its headline is.
+        samples_per_epoch, validation_samples: Examples trained and validated in one epoch; 0 training examples
+            where the study knows no epoch.
+        steps: What each epoch is cut to unless something else is asked, where a whole one is out of reach or
+            does not exist; None for whole epochs.
+        units_per_example: What one example counts for in a headline per second: the words of a sequence.
+        parameters_count: Of the default variant; None where only building it tells.
+        loss_band: Between which values the training loss lies after the first whole epoch; None if not known.
     """
 
-    id: ClassVar[str]
-    version: ClassVar[int] = 1
-    title: ClassVar[str]
-    kind: ClassVar[Literal["image", "text", "dense", "demo"]]
-    summary: ClassVar[str]
-    source: ClassVar[str]
-    dataset: ClassVar[str | None] = None
-    epochs: ClassVar[int]
-    batch_size: ClassVar[int]
-    samples_per_epoch: ClassVar[int]
-    validation_samples: ClassVar[int] = 0
-    parameters_count: ClassVar[int | None] = None
-    parameters: ClassVar[tuple[Parameter, ...]] = ()
+    id: str
+    version: int = 1
+    title: str
+    kind: Kind
+    study: str = ""
+    summary: str
+    source: str
+    epoch_text: str = ""
+    metric: HeadlineKey = "seconds_per_epoch_s"
+    dataset: str | None = None
+    epochs: int
+    steps: int | None = None
+    batch_size: int
+    samples_per_epoch: int
+    validation_samples: int = 0
+    units_per_example: int = 1
+    parameters_count: int | None = None
+    parameters: tuple[Parameter, ...] = ()
+    loss_band: tuple[float, float] | None = None
 
     def default_spec(self, preset: Preset = "standard", **changes: Any) -> RunSpec:
         """Return what a run is when nothing else is asked; `changes` that are None count as not asked."""
@@ -127,6 +150,7 @@ class Workload:
         epochs = 1 if preset == "quick" else self.epochs
         defaults: dict[str, Any] = {
             "epochs": epochs,
+            "steps": None if preset == "quick" else self.steps,
             "batch_size": self.batch_size,
             "workload": self.id,
             "preset": preset,
@@ -152,7 +176,7 @@ class Workload:
                 raise WorkloadError(
                     "bad_parameters", f"{label.capitalize()} must be at least {minimum}, not {value}."
                 )
-        if spec.batch_size > self.samples_per_epoch:
+        if spec.batch_size > self.samples_per_epoch > 0:
             raise WorkloadError(
                 "bad_parameters",
                 f"A batch of {spec.batch_size} is larger than the {self.samples_per_epoch} training "
@@ -164,7 +188,7 @@ class Workload:
                 "The quick preset estimates one epoch and takes neither epochs nor steps; use --preset standard.",
             )
         steps = self.steps_per_epoch(spec)
-        if spec.steps is not None and spec.steps > steps:
+        if spec.steps is not None and spec.steps > steps and self.samples_per_epoch:
             raise WorkloadError(
                 "bad_parameters",
                 f"An epoch of {self.id} has {steps} steps at batch {spec.batch_size}; it cannot be cut to "
@@ -172,8 +196,25 @@ class Workload:
             )
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
-        """Return the training steps of one whole epoch, the last, smaller batch included."""
+        """Return the training steps of one whole epoch, the last, smaller batch included.
+
+        Where the study knows no epoch, it is what was asked for.
+        """
+        if not self.samples_per_epoch:
+            return spec.steps or self.steps or 1
         return -(-self.samples_per_epoch // spec.batch_size)
+
+    def expected_parameters(self, spec: RunSpec) -> int | None:
+        """Return how many parameters the network of this spec has; None where only building it tells."""
+        return None if self.variant(spec) else self.parameters_count
+
+    def variant(self, spec: RunSpec) -> str:
+        """Return what makes the network another one than the default, as "name=value …"; "" for nothing."""
+        return " ".join(
+            f"{parameter.name}={spec.parameters[parameter.name]}"
+            for parameter in self.parameters
+            if parameter.in_variant and spec.parameters.get(parameter.name, parameter.default) != parameter.default
+        )
 
     def run(self, job: Job, reporter: Reporter) -> None:
         """Run in the worker process, telling `reporter` what happens.

@@ -1,0 +1,54 @@
+"""What a network is fed with: arrays in memory, or batches that are made while it trains."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from workloads.datasets.source import is_aligned
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """Training, validation and test data of one run.
+
+    Attributes:
+        x: Array of examples, or an iterable of whole batches (tf.data.Dataset, keras PyDataset) where y is None.
+        validation: Arrays (x, y) or finite batches that each epoch ends with; None for no validation.
+        test: Arrays (x, y) to evaluate once after the training; None for no evaluation.
+        shuffle: Whether fit draws another order each epoch (arrays only).
+        samples: Training examples that there are.
+        shape: Of one example.
+        checksum: SHA-256 of the bytes that the data was made from; None where nothing was.
+        name: Of the data set, where it is not the workload's own.
+    """
+
+    x: Any
+    y: Any = None
+    validation: Any = None
+    test: tuple[Any, Any] | None = None
+    shuffle: bool = True
+    samples: int
+    validation_samples: int = 0
+    shape: tuple[int, ...]
+    source: Literal["real", "synthetic"]
+    checksum: str | None = None
+    name: str | None = None
+
+    def fit_arguments(self, batch_size: int) -> dict[str, Any]:
+        """Return what fit is told about the data."""
+        arguments = {"x": shared(self.x), "validation_data": self.validation}
+        if self.y is not None:
+            arguments |= {"y": self.y, "batch_size": batch_size, "shuffle": self.shuffle}
+        return arguments
+
+
+def shared(array: Any) -> Any:
+    """Return a float32 array as a tensor in the same memory, anything else as it is.
+
+    fit would copy the array twice on the way to its own.
+    """
+    import numpy as np
+    import tensorflow as tf
+
+    if not isinstance(array, np.ndarray) or array.dtype != np.float32 or not is_aligned(array):
+        return array
+    return tf.experimental.dlpack.from_dlpack(array.__dlpack__())

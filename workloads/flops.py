@@ -1,0 +1,82 @@
+"""Counts the floating-point operations of a Keras network, layer by layer."""
+
+import math
+from typing import Any
+
+# A training step runs the network forward, then its gradients with respect to inputs and to weights: three times
+# the forward operations (Amodei and Hernandez, AI and Compute, 2018).
+TRAINING_PASSES = 3
+
+
+def forward_flops(model: Any) -> int | None:
+    """Return the operations of one example's forward pass; None if a layer's cannot be counted.
+
+    Counted are matrix products and convolutions, a multiplication and an addition as two; activations, pooling and
+    normalisation are left out, as is usual: they are bound by memory.
+    """
+    try:
+        return sum(_layer(layer) for layer in _leaves(model))
+    except (AttributeError, TypeError, ValueError):
+        return None
+
+
+def _leaves(model: Any) -> list[Any]:
+    inner = getattr(model, "layers", None)
+    if inner is None:
+        return [model]
+    return [leaf for layer in inner for leaf in _leaves(layer)]
+
+
+def _layer(layer: Any) -> int:
+    name = type(layer).__name__
+    count = _COUNTERS.get(name)
+    if count is not None:
+        return 2 * int(count(layer))
+    if any(len(weight.shape) > 1 for weight in layer.trainable_weights) and name != "Embedding":
+        msg = f"{name} has matrices whose use is not known"
+        raise ValueError(msg)
+    return 0
+
+
+def _dense(layer: Any) -> int:
+    # A dense layer on a sequence works once at each place.
+    places = math.prod(layer.output.shape[1:-1])
+    return int(places * layer.kernel.shape[0] * layer.kernel.shape[1])
+
+
+def _convolution(layer: Any) -> int:
+    # The kernel has (height, width, channels of a group, filters): groups count by themselves.
+    places = math.prod(layer.output.shape[1:3])
+    return int(places * math.prod(layer.kernel.shape))
+
+
+def _separable(layer: Any) -> int:
+    places = math.prod(layer.output.shape[1:3])
+    return int(places * (math.prod(layer.depthwise_kernel.shape) + math.prod(layer.pointwise_kernel.shape)))
+
+
+def _depthwise(layer: Any) -> int:
+    return int(math.prod(layer.output.shape[1:3]) * math.prod(layer.kernel.shape))
+
+
+def _recurrent(layer: Any) -> int:
+    steps = layer.input.shape[1]
+    cell = getattr(layer, "cell", layer)
+    return int(steps * (math.prod(cell.kernel.shape) + math.prod(cell.recurrent_kernel.shape)))
+
+
+def _bidirectional(layer: Any) -> int:
+    steps = layer.input.shape[1]
+    cells = (layer.forward_layer.cell, layer.backward_layer.cell)
+    return sum(int(steps * (math.prod(c.kernel.shape) + math.prod(c.recurrent_kernel.shape))) for c in cells)
+
+
+_COUNTERS = {
+    "Dense": _dense,
+    "Conv2D": _convolution,
+    "SeparableConv2D": _separable,
+    "DepthwiseConv2D": _depthwise,
+    "LSTM": _recurrent,
+    "RNN": _recurrent,
+    "Bidirectional": _bidirectional,
+}
