@@ -175,8 +175,10 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
 class Result(Event, frozen=True, kw_only=True, tag="result"):
     """From the parent, just before the end: the headline, computed from the raw durations."""
 
+    metric: Text | None = None  # what `value` is: a workloads.workload.HeadlineKey
+    value: float | None = None
     seconds_per_epoch_s: Duration | None = None
-    basis: Text | None = None  # "later_epochs", "first_epoch" or "estimate"
+    basis: Text | None = None  # "later_epochs", "first_epoch", "estimate" or "repetitions"
     spread_pct: Duration | None = None
     comparison: Text | None = None
 

@@ -122,6 +122,8 @@ class Workload:
         units_per_example: What one example counts for in a headline per second: the words of a sequence.
         parameters_count: Of the default variant; None where only building it tells.
         loss_band: Between which values the training loss lies after the first whole epoch; None if not known.
+        memory_base_bytes, memory_per_example_bytes: What a run was measured to need on the processor, at batch 0
+            and for each example of a batch; None if it was not.
     """
 
     id: str
@@ -143,6 +145,8 @@ class Workload:
     parameters_count: int | None = None
     parameters: tuple[Parameter, ...] = ()
     loss_band: tuple[float, float] | None = None
+    memory_base_bytes: int | None = None
+    memory_per_example_bytes: int = 0
 
     def default_spec(self, preset: Preset = "standard", **changes: Any) -> RunSpec:
         """Return what a run is when nothing else is asked; `changes` that are None count as not asked."""
@@ -203,6 +207,12 @@ class Workload:
         if not self.samples_per_epoch:
             return spec.steps or self.steps or 1
         return -(-self.samples_per_epoch // spec.batch_size)
+
+    def memory_need_bytes(self, spec: RunSpec) -> int | None:
+        """Return about how much memory the run needs; None if that was never measured."""
+        if self.memory_base_bytes is None:
+            return None
+        return self.memory_base_bytes + spec.batch_size * self.memory_per_example_bytes
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
         """Return how many parameters the network of this spec has; None where only building it tells."""

@@ -7,27 +7,20 @@ from dataclasses import asdict
 import msgspec
 
 from app.cli.text import bar_chart, table
-from app.core.compare import Bar, bars, find_baseline, left_out, position
+from app.core.compare import Bar, bars, chart_metric, find_baseline, left_out, position
 from app.core.database import Database
-from app.core.errors import UsageError
 from app.core.hardware import detect_machine
 from app.core.history import own_runs
+from app.core.metrics import headline_kind
 from app.core.model import RunSummary
 from app.core.paths import Paths
 from app.core.reference import comparable_rows
+from app.core.runner import known_workload
 from app.core.runs import recover_runs
 from app.core.wording import machine_parts
 from workloads import CATALOGUE, STANDARD
-from workloads.workload import Workload
 
 OTHER_RUNS = 5
-
-
-def known_workload(workload_id: str) -> Workload:
-    """Return the workload of that name; raises UsageError if there is none."""
-    if workload_id not in CATALOGUE:
-        raise UsageError(f"There is no workload {workload_id[:60]!r}.", f"There are: {', '.join(CATALOGUE)}.")
-    return CATALOGUE[workload_id]
 
 
 def workloads(options: argparse.Namespace, paths: Paths) -> int:
@@ -78,7 +71,8 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
         print(f"Nothing is published for {workload}, and you have no result yet: `run {workload}` makes one.")
         return 0
     against = f", × against {baseline.name}" if baseline else ""
-    print(f"{CATALOGUE[workload].title}: seconds per epoch, logarithmic bars{against}")
+    label = headline_kind(chart_metric(workload, run)).label.lower()
+    print(f"{CATALOGUE[workload].title}: {label}, logarithmic bars{against}")
     print(bar_chart(chart, baseline))
     for reason in left_out(run) if run else []:
         print(f"  not drawn: {reason}")
@@ -116,8 +110,9 @@ def _comparison(
             {
                 "name": bar.name,
                 "kind": bar.kind,
-                "seconds_per_epoch_s": bar.seconds_per_epoch_s,
-                "times_baseline": baseline.seconds_per_epoch_s / bar.seconds_per_epoch_s if baseline else None,
+                "metric": bar.metric,
+                "value": bar.value,
+                "times_baseline": bar.times_as_fast(baseline) if baseline else None,
                 "remarks": list(bar.remarks),
                 "run_id": bar.run.id if bar.run else None,
                 "reference": asdict(bar.row) if bar.row else None,

@@ -12,7 +12,7 @@ from app.core.compare import position, run_name
 from app.core.database import Database
 from app.core.errors import AppError, UsageError
 from app.core.export import csv_lines, json_lines, run_as_dict, write_lines
-from app.core.metrics import METRICS, format_metric, format_seconds
+from app.core.metrics import METRICS, format_metric, format_value, headline_kind
 from app.core.model import Run, RunSummary
 from app.core.paths import Paths
 from app.core.runs import (
@@ -45,7 +45,7 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
             str(run.id),
             run.started_at.replace("T", " ").removesuffix("Z"),
             run.workload,
-            _marked_seconds(run),
+            _marked_value(run),
             f"{run.spread_pct:.1f} %" if run.spread_pct is not None else "n/a",
             f"{run.epochs_done}/{run.epochs}"
             + (" short" if run.steps and run.steps < run.steps_per_epoch else ""),
@@ -60,7 +60,7 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
         "id",
         "started (UTC)",
         "workload",
-        "s/epoch",
+        "result",
         "spread",
         "epochs",
         "batch",
@@ -127,9 +127,12 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
     return 0
 
 
-def _marked_seconds(run: RunSummary) -> str:
+def _marked_value(run: RunSummary) -> str:
     estimate, first = run.basis == "estimate", run.basis == "first_epoch"
-    return "~" * estimate + format_seconds(run.seconds_per_epoch_s) + "*" * first
+    if run.value is None:
+        return "n/a"
+    unit = headline_kind(run.metric).short_unit
+    return f"{'~' * estimate}{format_value(run.metric, run.value)}{'*' * first} {unit}"
 
 
 @contextlib.contextmanager

@@ -9,16 +9,16 @@ from typing import Any
 
 import msgspec
 
-from app.cli.machine import known_workload
 from app.cli.text import bar_chart
 from app.cli.views import JsonView, TextView
 from app.core.compare import bars, find_baseline, left_out, position
 from app.core.database import Database
 from app.core.errors import UsageError
 from app.core.hardware import detect_machine
+from app.core.metrics import headline_kind
 from app.core.model import Run
 from app.core.paths import Paths
-from app.core.runner import Runner, checked_workload
+from app.core.runner import Runner, checked_workload, known_workload
 from app.core.runs import load_run
 from app.core.session import Session
 from app.core.settings import load_settings
@@ -150,8 +150,9 @@ def _print_result(stored: Run) -> None:
     if sentence := position(summary):
         chart = bars(summary.workload, summary)
         baseline = find_baseline(chart, None, summary.workload)
-        print(f"{sentence}\n\nSeconds per epoch, logarithmic bars; published values keep their year")
+        label = headline_kind(summary.metric).label
+        print(f"{sentence}\n\n{label}, logarithmic bars; published values keep their year")
         print(bar_chart(chart, baseline))
-    for reason in left_out(summary) if summary.seconds_per_epoch_s else []:
+    for reason in left_out(summary) if summary.value else []:
         print(f"  not drawn: {reason}")
     print(f"\nRun {summary.id} is kept; see `results show {summary.id}`.")

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Sequence
 
 from app.core.compare import Bar, ratio_text
-from app.core.metrics import format_seconds
 
 BAR_WIDTH = 36
 NAME_WIDTH = 44
@@ -31,19 +30,19 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None) -> str:
     """Return the bars with their values, fastest first, lengths on a logarithmic scale."""
     if not bars:
         return ""
-    low, high = bars[0].seconds_per_epoch_s, bars[-1].seconds_per_epoch_s
+    low, high = min(bar.value for bar in bars), max(bar.value for bar in bars)
     names = [bar.name[:NAME_WIDTH] for bar in bars]
     name_width = max(map(len, names))
-    values = [format_seconds(bar.seconds_per_epoch_s) for bar in bars]
+    values = [bar.text for bar in bars]
     value_width = max(map(len, values))
     full, you = ("▒", "█") if _can_print("▒█") else ("-", "#")
     lines = []
     for bar, name, value in zip(bars, names, values, strict=True):
-        share = math.log(bar.seconds_per_epoch_s / low) / math.log(high / low) if high > low > 0 else 1.0
+        share = math.log(bar.value / low) / math.log(high / low) if high > low > 0 else 1.0
         drawn = (you if bar.kind == "you" else full) * round(4 + share * (BAR_WIDTH - 4))
         remarks = list(bar.remarks)
         if baseline is not None and baseline is not bar:
-            remarks.insert(0, ratio_text(baseline.seconds_per_epoch_s / bar.seconds_per_epoch_s))
+            remarks.insert(0, ratio_text(bar.times_as_fast(baseline)))
         line = f"  {name:<{name_width}}  {drawn:<{BAR_WIDTH}}  {value:>{value_width}}  {' · '.join(remarks)}"
         lines.append(line if len(line) <= LINE_WIDTH else line[: LINE_WIDTH - 3].rstrip() + "...")
     return "\n".join(line.rstrip() for line in lines)

@@ -5,13 +5,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.core.errors import UsageError
-from app.core.metrics import format_seconds
+from app.core.metrics import format_value, headline_kind
 from app.core.model import RunSummary
-from app.core.reference import ReferenceRow, comparable_rows, short_name
+from app.core.reference import FIRST_SOURCE_IDS, ReferenceRow, comparable_rows, short_name
+from workloads import CATALOGUE
 
 # What "4.8× the …" is said against; other workloads take their slowest row.
 _BASELINES = {"cifar10_keras_cnn": "Intel Core i5-8250U"}
-_PRECISIONS = {"fp32": "float32", "mixed fp16": "mixed_float16"}
+_PRECISIONS = {"fp32": "float32", "fp16": "float16", "mixed fp16": "mixed_float16"}
+# What a row's metric measures, in the words of app.core.metrics.
+_ROW_METRICS = {
+    "s_per_epoch": "seconds_per_epoch_s",
+    "s_per_minibatch": "seconds_per_batch_s",
+    "images_per_s": "images_per_s",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +26,67 @@ class Bar:
     """One bar: a published machine or a stored run.
 
     Attributes:
+        value: In the unit that `metric` names, a workloads.workload.HeadlineKey.
         remarks: What differs from the run that is looked at, in words; empty when nothing is known to differ.
     """
 
     name: str
     kind: Literal["you", "own", "reference"]
-    seconds_per_epoch_s: float
+    value: float
     remarks: tuple[str, ...] = ()
     row: ReferenceRow | None = None
     run: RunSummary | None = None
+    metric: str = "seconds_per_epoch_s"
+
+    @property
+    def text(self) -> str:
+        """The value without its unit."""
+        return format_value(self.metric, self.value)
+
+    def times_as_fast(self, other: "Bar") -> float:
+        """Return how many times as fast this one is as another."""
+        return headline_kind(self.metric).times_as_fast(self.value, other.value)
+
+
+def chart_metric(workload: str, run: RunSummary | None = None) -> str:
+    """Return what the bars of a workload measure."""
+    if run is not None:
+        return run.metric
+    return CATALOGUE[workload].metric if workload in CATALOGUE else "seconds_per_epoch_s"
+
+
+def converted(row: ReferenceRow, metric: str) -> tuple[float, str] | None:
+    """Return a row's value in another metric, with a remark on the conversion; None where it is not exact.
+
+    Seconds of a mini-batch and images per second tell the same, as long as the batch is known. An epoch is images
+    alone only where no validation pass is in it.
+    """
+    own = _ROW_METRICS.get(row.metric)
+    if own == metric:
+        return row.value, ""
+    workload = CATALOGUE.get(row.workload)
+    samples = workload.samples_per_epoch if workload and not workload.validation_samples else None
+    counts = {"seconds_per_batch_s": row.batch_size, "seconds_per_epoch_s": samples}
+    wanted, given = counts.get(metric), counts.get(own or "")
+    remark = f"converted from {headline_kind(own or row.metric).unit}"
+    if own == "images_per_s" and wanted:
+        return wanted / row.value, remark
+    if metric == "images_per_s" and given:
+        return given / row.value, remark
+    if wanted and given:
+        return row.value * wanted / given, remark
+    return None
 
 
 def refusal(run: RunSummary, row: ReferenceRow) -> str | None:
     """Say why the two must not be drawn together, or return None."""
+    if converted(row, run.metric) is None:
+        unit = headline_kind(_ROW_METRICS.get(row.metric, row.metric)).unit
+        return f"published in {unit}, which cannot be converted exactly"
     if row.batch_size is not None and row.batch_size != run.batch_size:
         return f"batch {row.batch_size}, not {run.batch_size}"
+    if run.variant:
+        return f"the study's network, not {run.variant}"
     precision = _PRECISIONS.get(row.precision)
     if precision is not None and precision != run.precision:
         return f"{precision}, not {run.precision}"
@@ -45,13 +98,15 @@ def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
     for name, label in (
         ("workload", ""),
         ("workload_version", "workload version "),
+        ("metric", ""),
+        ("variant", "network "),
         ("batch_size", "batch "),
         ("precision", ""),
         ("samples_per_epoch", "samples per epoch "),
     ):
         mine, theirs = getattr(run, name), getattr(other, name)
         if mine != theirs:
-            return f"{label}{theirs}, not {mine}"
+            return f"{label}{theirs or 'as usual'}, not {mine or 'as usual'}"
     return None
 
 
@@ -63,17 +118,51 @@ def bars(workload: str, run: RunSummary | None, others: Iterable[RunSummary] = (
         run: The run that is "you", or None to see the published rows alone.
         others: More runs; those that are not like `run`, or have no headline, are left out.
     """
+    metric = chart_metric(workload, run)
     result = [
-        Bar(row.short_name, "reference", row.value, _row_remarks(row), row=row)
+        bar
         for row in comparable_rows(workload)
         if run is None or refusal(run, row) is None
+        for bar in _row_bar(row, metric, alone=run is None)
     ]
     for other in others:
         if run is not None and other.id != run.id and run_refusal(run, other) is None:
             result += _run_bar(other, "own")
     if run is not None:
         result += _run_bar(run, "you")
-    return sorted(result, key=lambda bar: bar.seconds_per_epoch_s)
+    return sorted(result, key=lambda bar: bar.value, reverse=headline_kind(metric).is_rate)
+
+
+def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
+    """Return at most so many bars for places that have no room for all, in their order.
+
+    One published bar stands for each device: an exact one before a close one, newer software before older. Where
+    that is still too many, "you", its neighbours, the best known ones and the nearest stay; without "you", some
+    from the whole range.
+    """
+    if len(bars_) <= limit:
+        return list(bars_)
+    best: dict[str, Bar] = {}
+    for bar in bars_:
+        if bar.row is not None and (bar.name not in best or _standing(bar) > _standing(best[bar.name])):
+            best[bar.name] = bar
+    kept = [bar for bar in bars_ if bar.row is None or best.get(bar.name) is bar]
+    mine = next((number for number, bar in enumerate(kept) if bar.kind == "you"), None)
+    if mine is None:  # nothing to be near to
+        wanted = min(limit, len(kept))
+        return [kept[number * (len(kept) - 1) // max(1, wanted - 1)] for number in range(wanted)]
+
+    def importance(number: int) -> tuple[bool, bool, int]:
+        row, away = kept[number].row, abs(number - mine)
+        return away > 1, row is None or not row.id.startswith(FIRST_SOURCE_IDS), away
+
+    return [kept[number] for number in sorted(sorted(range(len(kept)), key=importance)[:limit])]
+
+
+def _standing(bar: Bar) -> tuple[bool, bool, int]:
+    row = bar.row
+    assert row is not None
+    return row.match == "exact", "TensorFlow" in row.software, row.year or 0
 
 
 def left_out(run: RunSummary) -> list[str]:
@@ -105,18 +194,19 @@ def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar 
 
 def position(run: RunSummary, baseline: str | None = None) -> str | None:
     """Say in one sentence where a run stands; None without a headline or anything to compare with."""
-    if run.seconds_per_epoch_s is None:
+    if run.value is None:
         return None
     published = bars(run.workload, run)
     others = [bar for bar in published if bar.kind == "reference"]
     if not others:
         return None
-    value_s = run.seconds_per_epoch_s
+    you = next(bar for bar in published if bar.kind == "you")
+    at = published.index(you)
     base = find_baseline(others, baseline, run.workload)
     assert base is not None
-    faster = [bar.name for bar in others if bar.seconds_per_epoch_s < value_s]
-    slower = [bar.name for bar in others if bar.seconds_per_epoch_s > value_s]
-    level = [bar.name for bar in others if bar.seconds_per_epoch_s == value_s]
+    faster = [bar.name for bar in published[:at] if bar.value != you.value]
+    slower = [bar.name for bar in published[at:] if bar.value != you.value]
+    level = [bar.name for bar in others if bar.value == you.value]
     if faster and slower:
         place = f"between {faster[-1]} and {slower[0]}"
     elif level:
@@ -126,12 +216,12 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
     else:
         place = f"slower than all {len(others)} published machines"
     doubt = {"estimate": " (estimate)", "first_epoch": " (first epoch only)"}.get(run.basis or "", "")
-    return f"{ratio_text(base.seconds_per_epoch_s / value_s)} the {base.name}, {place}{doubt}"
+    return f"{ratio_text(you.times_as_fast(base))} the {base.name}, {place}{doubt}"
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:
     """Say where a bar's number is from, as labels and texts; what the source does not say is left out."""
-    value = f"{format_seconds(bar.seconds_per_epoch_s)} s per epoch"
+    value = f"{bar.text} {headline_kind(bar.metric).unit}"
     if bar.row is None:
         run = bar.run
         started = run.started_at.replace("T", " ").removesuffix("Z") + " UTC" if run else ""
@@ -140,7 +230,8 @@ def provenance(bar: Bar) -> list[tuple[str, str]]:
     row = bar.row
     parts = [
         ("Hardware", row.hardware),
-        ("Published", value),
+        ("Published", value if not (exact := converted(row, bar.metric)) or not exact[1] else _as_published(row)),
+        ("Shown", f"{value}, {exact[1]}" if exact and exact[1] else ""),
         ("Year", str(row.year) if row.year else "not stated"),
         ("Software", row.software),
         ("Batch size", str(row.batch_size) if row.batch_size else "not stated"),
@@ -189,28 +280,52 @@ def engine_name(engine: str, version: str | None) -> str:
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"]) -> list[Bar]:
-    if run.seconds_per_epoch_s is None:
+    if run.value is None:
         return []
     name = f"You · {run_name(run)}" if kind == "you" else f"{run_name(run)} (run {run.id})"
     remarks = [engine_name(run.engine, run.engine_version)]
     remarks += ["estimate"] if run.basis == "estimate" else []
     remarks += ["first epoch only"] if run.basis == "first_epoch" else []
     remarks += ["XLA"] if run.jit else []
+    remarks += [run.variant] if run.variant else []
     remarks += ["synthetic data"] if run.data_source == "synthetic" else []
     remarks += [f"{run.threads} threads"] if run.threads else []
     remarks += [run.status] if run.status != "completed" else []
-    return [Bar(name, kind, run.seconds_per_epoch_s, tuple(remarks), run=run)]
+    return [Bar(name, kind, run.value, tuple(remarks), run=run, metric=run.metric)]
 
 
-def _row_remarks(row: ReferenceRow) -> tuple[str, ...]:
+def _row_bar(row: ReferenceRow, metric: str, *, alone: bool) -> list[Bar]:
+    """Return a row's bar, none if its value cannot be had in the metric; `alone`: not beside a run like it."""
+    value = converted(row, metric)
+    if value is None:
+        return []
+    remarks = _row_remarks(row, value[1])
+    usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else None
+    if alone and row.batch_size not in (None, usual):
+        remarks = (remarks[0], f"batch {row.batch_size}", *remarks[1:])
+    return [Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric)]
+
+
+def _as_published(row: ReferenceRow) -> str:
+    metric = _ROW_METRICS[row.metric]
+    return f"{format_value(metric, row.value)} {headline_kind(metric).unit}"
+
+
+def _row_remarks(row: ReferenceRow, conversion: str = "") -> tuple[str, ...]:
     remarks = [str(row.year) if row.year else "year not stated"]
     remarks += ["close, not exact"] if row.match == "close" else []
     remarks += ["an anomaly, see notes"] if "anomaly" in row.notes else []
+    remarks += [row.precision] if row.precision not in ("", "fp32") else []
+    remarks += [conversion] if conversion else []
     remarks.append(_short_software(row.software))  # last, so that a narrow view cuts it and no doubt
     return tuple(remarks)
 
 
 def _short_software(software: str) -> str:
-    """Return what stands before the first remark in brackets, cut where a part ends if that is still long."""
-    short = software.split(" (", maxsplit=1)[0]
+    """Return what stands before the first remark in brackets, cut where a part ends if that is still long.
+
+    Whether it was compiled for its processor stays: this makes half of a difference.
+    """
+    short, _, remark = software.partition(" (")
+    short += ", compiled" if remark.startswith("compiled") else ""
     return short if len(short) <= 40 else short[:40].rpartition(",")[0] or f"{short[:37]}..."

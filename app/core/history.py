@@ -12,7 +12,8 @@ from functools import cache, partial
 from app.core.database import Database
 from app.core.errors import UsageError
 from app.core.model import Machine, RunSummary
-from app.core.runs import check_removable, ids_text, list_runs, machine_text, missing_runs, now_text
+from app.core.outcome import now_text
+from app.core.runs import check_removable, ids_text, list_runs, machine_text, missing_runs
 from workloads import CATALOGUE
 from workloads.spec import RunSpec, spec_as_dict
 
@@ -22,7 +23,7 @@ SORT_KEYS = (
     "started_at",
     "workload",
     "preset",
-    "seconds_per_epoch_s",
+    "value",
     "spread_pct",
     "epochs_done",
     "batch_size",
@@ -133,7 +134,7 @@ def own_runs(database: Database, workload: str, limit: int) -> list[RunSummary]:
     """Return the newest completed runs of a workload that have a headline, newest first."""
     sql = (
         "SELECT id FROM runs WHERE deleted_at IS NULL AND workload = ? AND status = 'completed'"
-        " AND seconds_per_epoch_s IS NOT NULL ORDER BY id DESC LIMIT ?"
+        " AND value IS NOT NULL ORDER BY id DESC LIMIT ?"
     )
     with database.complaints():
         ids = [row[0] for row in database.connection.execute(sql, (workload, limit))]
@@ -166,15 +167,18 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
     if row is None:
         return None
     steps_per_epoch = workload.steps_per_epoch(spec)
-    seconds_per_epoch_s: float = row[0]
-    return seconds_per_epoch_s * spec.epochs * (spec.steps or steps_per_epoch) / steps_per_epoch
+    steps = spec.steps or steps_per_epoch
+    epoch_s, step_s = row
+    if epoch_s is not None:
+        return float(epoch_s * spec.epochs * steps / steps_per_epoch)
+    return None if step_s is None else float(step_s * spec.epochs * steps)
 
 
 # The device and the parameters as they were asked for; what the engine made of them is in other columns.
 _COMPARABLE = """
-    SELECT seconds_per_epoch_s FROM (
-        SELECT id, basis, seconds_per_epoch_s FROM runs
-        WHERE workload = :workload AND status = 'completed' AND seconds_per_epoch_s IS NOT NULL
+    SELECT seconds_per_epoch_s, step_median_s FROM (
+        SELECT id, basis, seconds_per_epoch_s, step_median_s FROM runs
+        WHERE workload = :workload AND status = 'completed' AND value IS NOT NULL
             AND deleted_at IS NULL AND machine_id = (SELECT id FROM machines WHERE machine = :machine)
             AND workload_version = :workload_version AND batch_size = :batch_size AND precision = :precision
             AND jit = :jit AND threads IS :threads AND json_extract(spec, '$.device') = :device

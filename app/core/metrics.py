@@ -13,6 +13,48 @@ class Metric:
     scale: float = 1.0  # from the stored unit to the one that is shown
 
 
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """How a headline is called and compared.
+
+    Attributes:
+        unit: In words, as a sentence goes on behind the number.
+        short_unit: For narrow places.
+        scale: From the stored value to the one that is shown.
+        is_rate: Whether more is faster; else less is.
+    """
+
+    label: str
+    unit: str
+    short_unit: str
+    scale: float = 1.0
+    is_rate: bool = False
+
+    def times_as_fast(self, value: float, other: float) -> float:
+        """Return how many times as fast `value` is as `other`."""
+        return value / other if self.is_rate else other / value
+
+
+HEADLINES: dict[str, Headline] = {
+    "seconds_per_epoch_s": Headline("Seconds per epoch", "s per epoch", "s / epoch"),
+    "seconds_per_batch_s": Headline("Seconds per mini-batch", "s per mini-batch", "s / batch"),
+    "images_per_s": Headline("Images per second", "images per second", "images / s", is_rate=True),
+    "words_per_s": Headline("Words per second", "words per second", "words / s", is_rate=True),
+    "flop_per_s": Headline("Arithmetic", "TFLOP/s", "TFLOP/s", 1e-12, is_rate=True),
+    "bytes_per_s": Headline("Bandwidth", "GB/s", "GB/s", 1e-9, is_rate=True),
+}
+
+
+def headline_kind(key: str) -> Headline:
+    """Return what a headline is; one that only another version of Epochmark knows is written plainly."""
+    return HEADLINES.get(key, Headline(key, key, key))
+
+
+def format_value(key: str, value: float | None) -> str:
+    """Return a headline's number with three telling digits, without its unit; "n/a" for None."""
+    return format_seconds(None if value is None else value * headline_kind(key).scale)
+
+
 METRICS = {
     "seconds_per_epoch_s": Metric("Seconds per epoch", "s", 1),
     "first_epoch_s": Metric("First epoch", "s", 1),
@@ -37,12 +79,12 @@ def format_metric(key: str, value: float | None) -> str:
 
 
 def format_seconds(duration_s: float | None) -> str:
-    """Return seconds with three telling digits: "66.3", "4.12", "0.0213", "382"."""
+    """Return seconds with three telling digits: "66.3", "4.12", "0.0213", "382", "12,345"."""
     if duration_s is None:
         return "n/a"
     for limit, digits in ((99.95, 0), (9.995, 1), (0.9995, 2), (0.09995, 3)):
         if duration_s >= limit:
-            return f"{duration_s:.{digits}f}"
+            return f"{duration_s:,.{digits}f}"
     return f"{duration_s:.4f}"
 
 

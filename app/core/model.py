@@ -64,7 +64,8 @@ class RunSummary:
     """One stored run in one row: what lists show and what CSV files hold, column by column.
 
     None means not known, not reached or not asked for. Times are in seconds, `started_at` and `finished_at`
-    ISO 8601 in UTC. The epochs' values stand in one cell each, separated by spaces, in their order.
+    ISO 8601 in UTC. `minimum_s` and `maximum_s` are of an epoch, or of a step where steps make the headline. The
+    epochs' values stand in one cell each, separated by spaces, in their order.
     """
 
     id: int
@@ -73,9 +74,12 @@ class RunSummary:
     status: str  # running, completed, cancelled, failed, interrupted
     workload: str
     workload_version: int
+    variant: str  # parameters that make the network another one than usual, "" for none
     preset: str
+    metric: str  # what `value` is: a workloads.workload.HeadlineKey
+    value: float | None  # the headline
     seconds_per_epoch_s: float | None
-    basis: str | None  # later_epochs, first_epoch, estimate
+    basis: str | None  # later_epochs, first_epoch, estimate, repetitions
     first_epoch_s: float | None
     minimum_s: float | None
     maximum_s: float | None

@@ -45,8 +45,9 @@ class ReferenceRow:
 
     @property
     def short_name(self) -> str:
-        """The device without its maker: "GTX 1080 Ti"."""
-        return short_name(self.device)
+        """The device without its maker: "GTX 1080 Ti", "Xeon Skylake, 8 vCPU"."""
+        name = short_name(self.device)
+        return f"{name}, {self.cores_or_units}" if self.cores_or_units.endswith(" vCPU") else name
 
 
 def short_name(device: str) -> str:
@@ -67,12 +68,8 @@ def reference_rows() -> tuple[ReferenceRow, ...]:
 
 
 def comparable_rows(workload: str) -> list[ReferenceRow]:
-    """Return a workload's exact and close rows in seconds per epoch, the best known ones first."""
-    rows = [
-        row
-        for row in reference_rows()
-        if row.workload == workload and row.match in ("exact", "close") and row.metric == "s_per_epoch"
-    ]
+    """Return a workload's exact and close rows, whatever they measure, the best known ones first."""
+    rows = [row for row in reference_rows() if row.workload == workload and row.match in ("exact", "close")]
     return sorted(rows, key=lambda row: (not row.id.startswith(FIRST_SOURCE_IDS), row.match != "exact"))
 
 

@@ -1,6 +1,7 @@
 """Starts runs: checks what is asked, stores it, and begins a session."""
 
 from collections.abc import Callable
+from difflib import get_close_matches
 
 from app.core.database import Database
 from app.core.engines import WorkerCommand, worker_command
@@ -68,11 +69,18 @@ class Runner:
 
 def checked_workload(spec: RunSpec) -> Workload:
     """Return the spec's workload; raises UsageError if it cannot be run as asked."""
-    if spec.workload not in CATALOGUE:
-        known = ", ".join(CATALOGUE)
-        raise UsageError(f"There is no workload {spec.workload[:60]!r}.", f"There are: {known}.")
+    workload = known_workload(spec.workload)
     try:
-        CATALOGUE[spec.workload].check(spec)
+        workload.check(spec)
     except WorkloadError as error:
         raise UsageError(str(error)) from error
-    return CATALOGUE[spec.workload]
+    return workload
+
+
+def known_workload(workload_id: str) -> Workload:
+    """Return the workload of that name; raises UsageError, with the names that are like it, if there is none."""
+    if workload_id in CATALOGUE:
+        return CATALOGUE[workload_id]
+    near = get_close_matches(workload_id, CATALOGUE, n=4, cutoff=0.5)
+    advice = f"Like it are: {', '.join(near)}. " if near else ""
+    raise UsageError(f"There is no workload {workload_id[:60]!r}.", f"{advice}`workloads` lists them all.")

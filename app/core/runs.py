@@ -4,10 +4,8 @@ import dataclasses
 import json
 import logging
 import sqlite3
-import statistics
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -17,7 +15,7 @@ import app
 from app.core.database import Database, DatabaseError
 from app.core.errors import UsageError
 from app.core.model import EpochColumns, Machine, Run, RunSummary
-from app.core.stats import EpochStatistics, run_statistics
+from app.core.outcome import now_text, store_outcome
 from workloads import events
 from workloads.spec import RunSpec, spec_as_dict
 from workloads.workload import Workload
@@ -42,6 +40,8 @@ def begin_run(database: Database, spec: RunSpec, workload: Workload, machine: Ma
         "workload": workload.id,
         "workload_version": workload.version,
         "preset": spec.preset,
+        "variant": workload.variant(spec),
+        "metric": workload.metric,
         "batch_size": spec.batch_size,
         "epochs": spec.epochs,
         "steps": spec.steps,
@@ -102,12 +102,12 @@ class RunWriter:
         """Return the events that are not in the database."""
         return list({event.seq: event for event, _, _ in self._pending}.values())
 
-    def finish(self, status: str, error: events.Error | None) -> EpochStatistics | None:
+    def finish(self, status: str, error: events.Error | None) -> None:
         """Store how the run ended and its headline; raises DatabaseError if the disk still refuses."""
         self.flush()
         if self.trouble:
             raise self.trouble
-        return _finish(self._database, self._run_id, status, error)
+        store_outcome(self._database, self._run_id, status, error)
 
     def _write(self, pending: Sequence[tuple[events.Event, str, Sequence[Any]]]) -> None:
         if pending:
@@ -178,7 +178,7 @@ def recover_runs(database: Database) -> list[int]:
         ).fetchall()
     gone = [row["id"] for row in rows if not _is_alive(row["owner_pid"], row["owner_started_s"])]
     for run_id in gone:
-        _finish(database, run_id, "interrupted", None)
+        store_outcome(database, run_id, "interrupted", None)
     return gone
 
 
@@ -270,11 +270,6 @@ def missing_runs(ids: Sequence[int]) -> UsageError:
     return UsageError(f"There is no run {numbers}.", "`results list` shows the runs there are.")
 
 
-def now_text(ago_s: float = 0.0) -> str:
-    """Return the present moment, or an earlier one, as ISO 8601 in UTC, to the second."""
-    return (datetime.now(UTC) - timedelta(seconds=ago_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def ids_text(ids: Sequence[int]) -> str:
     """Return run numbers as one SQL value for json_each: any number of them, and of any size."""
     return json.dumps(list(ids))
@@ -283,56 +278,6 @@ def ids_text(ids: Sequence[int]) -> str:
 def machine_text(machine: Machine) -> str:
     """Return a machine as it is stored, and found again."""
     return json.dumps(msgspec.to_builtins(machine), sort_keys=True)
-
-
-def _finish(database: Database, run_id: int, status: str, error: events.Error | None) -> EpochStatistics | None:
-    with database.transaction() as connection:
-        result, step_median_s = _statistics(connection, run_id)
-        values = {
-            "status": status,
-            "finished_at": now_text(),
-            "error_code": error.code if error else None,
-            "error_message": error.message if error else None,
-            "error_traceback": error.traceback if error else None,
-            "step_median_s": step_median_s,
-            "seconds_per_epoch_s": result.median_s if result else None,
-            "basis": result.basis if result else None,
-            "first_epoch_s": result.first_s if result else None,
-            "minimum_s": result.minimum_s if result else None,
-            "maximum_s": result.maximum_s if result else None,
-            "spread_pct": result.spread_pct if result else None,
-        }
-        columns = ", ".join(f"{name} = ?" for name in values)
-        connection.execute(f"UPDATE runs SET {columns} WHERE id = ?", (*values.values(), run_id))
-    return result
-
-
-def _statistics(connection: sqlite3.Connection, run_id: int) -> tuple[EpochStatistics | None, float | None]:
-    run = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
-    epochs = connection.execute(
-        "SELECT duration_s FROM epochs WHERE run_id = ? ORDER BY idx", (run_id,)
-    ).fetchall()
-    blocks = connection.execute(
-        "SELECT durations_s FROM step_blocks WHERE run_id = ? AND phase = 'measure' ORDER BY seq", (run_id,)
-    )
-    steps_s = [duration_s for block in blocks for duration_s in json.loads(block["durations_s"])]
-    metrics = dict(connection.execute("SELECT key, value FROM metrics WHERE run_id = ?", (run_id,)).fetchall())
-    result = run_statistics(
-        preset=run["preset"],
-        steps=run["steps"],
-        steps_per_epoch=run["steps_per_epoch"],
-        epoch_durations_s=[row["duration_s"] for row in epochs],
-        step_durations_s=steps_s,
-        epoch_parts_s=_epoch_parts(metrics),
-    )
-    return result, statistics.median(steps_s) if steps_s else None
-
-
-def _epoch_parts(metrics: dict[str, float | None]) -> float | None:
-    """Return what a Quick run measured of an epoch beside its steps; None when it did not come so far."""
-    if "epoch_rest_s" not in metrics:
-        return None
-    return (metrics.get("validation_s") or 0.0) + (metrics["epoch_rest_s"] or 0.0)
 
 
 def _select(

@@ -106,4 +106,23 @@ MIGRATIONS: tuple[str, ...] = (
         started_at, seconds_per_epoch_s, spread_pct, epochs_done, batch_size, comment
     );
     """,
+    """
+    ALTER TABLE runs ADD COLUMN metric TEXT NOT NULL DEFAULT 'seconds_per_epoch_s';  -- what the headline is
+    ALTER TABLE runs ADD COLUMN value REAL;  -- the headline
+    ALTER TABLE runs ADD COLUMN variant TEXT NOT NULL DEFAULT '';  -- what makes the network another than usual
+    UPDATE runs SET value = seconds_per_epoch_s;
+    DROP INDEX runs_listed;
+    CREATE INDEX runs_listed ON runs (
+        workload, preset, status, data_source, engine, device_name, machine_id, deleted_at,
+        started_at, value, spread_pct, epochs_done, batch_size, comment
+    );
+    CREATE TABLE logs (  -- measurements of others, read from a log of epochs
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        imported_at TEXT NOT NULL,  -- ISO 8601, UTC
+        workload TEXT NOT NULL,
+        name TEXT NOT NULL,  -- of the machine, as the user calls it
+        durations_s TEXT NOT NULL,  -- JSON array, epoch by epoch
+        seconds_per_epoch_s REAL NOT NULL
+    );
+    """,
 )

@@ -6,7 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.core.model import Run, RunSummary
-from app.core.stats import ESTIMATE_STEPS_AT_LEAST, EpochStatistics, epoch_statistics, estimate_epoch
+from app.core.outcome import summarise
+from app.core.stats import (
+    ESTIMATE_STEPS_AT_LEAST,
+    DurationStatistics,
+    epoch_statistics,
+    estimate_epoch,
+    step_statistics,
+)
 from workloads import events
 
 POINTS_LIMIT = 2_000
@@ -49,7 +56,7 @@ class RunSeries:
         telemetry: One curve for each reading of app.core.model.Telemetry that this machine gives, over the same
             seconds; those of GPUs are named "gpu0_utilization_pct" and so on.
         current_epoch_s: What the steps of the epoch that is going on took so far; None between epochs.
-        step_durations_s: The latest steps that were measured after the warm-up.
+        steps_s: Epoch and duration of the latest steps that were measured after the warm-up.
     """
 
     def __init__(self, steps_per_epoch: int) -> None:
@@ -62,7 +69,8 @@ class RunSeries:
         self.loss = Curve()
         self.telemetry: dict[str, Curve] = {}
         self.current_epoch_s: float | None = None
-        self.step_durations_s: deque[float] = deque(maxlen=POINTS_LIMIT)
+        self.steps_s: deque[tuple[int, float]] = deque(maxlen=POINTS_LIMIT)
+        self.metrics: dict[str, float | None] = {}
         self.warnings: list[events.Warn] = []
         self.error: events.Error | None = None
 
@@ -76,6 +84,8 @@ class RunSeries:
                 self.current_epoch_s = None
             case events.Sample():
                 self._add_sample(event.t_s, event.telemetry)
+            case events.Metric():
+                self.metrics[event.key] = event.value
             case events.Warn():
                 self.warnings.append(event)
             case events.Error():
@@ -86,7 +96,7 @@ class RunSeries:
         self._bin_duration_s += sum(event.durations_s)
         if event.phase == "measure":
             self.current_epoch_s = (self.current_epoch_s or 0.0) + sum(event.durations_s)
-            self.step_durations_s.extend(event.durations_s)
+            self.steps_s.extend((event.epoch, duration_s) for duration_s in event.durations_s)
         if self._bin_duration_s < self._bin_s:
             return
         rate = self._bin_steps / self._bin_duration_s
@@ -123,13 +133,26 @@ def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
 
     Before the first whole epoch that is an estimate from the steps, without validation.
     """
-    result = _live_statistics(summary, series)
+    per_step = None
+    if summary.metric != "seconds_per_epoch_s":  # sorting all steps ten times a second only where it is needed
+        per_step = step_statistics(list(series.steps_s), is_estimate=summary.preset == "quick")
+    outcome = summarise(
+        workload=summary.workload,
+        metric=summary.metric,
+        batch_size=summary.batch_size,
+        per_epoch=_live_epochs(summary, series),
+        per_step=per_step,
+        step_median_s=summary.step_median_s,
+        reported=series.metrics.get(summary.metric),
+    )
+    result = outcome.statistics
     if result is None:
-        return replace(summary, epochs_done=len(series.epochs))
+        return replace(summary, epochs_done=len(series.epochs), value=outcome.value)
     return replace(
         summary,
         epochs_done=len(series.epochs),
-        seconds_per_epoch_s=result.median_s,
+        value=outcome.value,
+        seconds_per_epoch_s=outcome.seconds_per_epoch_s,
         basis=result.basis,
         first_epoch_s=result.first_s,
         minimum_s=result.minimum_s,
@@ -138,11 +161,12 @@ def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
     )
 
 
-def _live_statistics(summary: RunSummary, series: RunSeries) -> EpochStatistics | None:
+def _live_epochs(summary: RunSummary, series: RunSeries) -> DurationStatistics | None:
     if summary.steps is not None and summary.steps < summary.steps_per_epoch:
         return None
     if series.epochs:
         return epoch_statistics([epoch.duration_s for epoch in series.epochs])
-    if len(series.step_durations_s) < min(ESTIMATE_STEPS_AT_LEAST, summary.steps_per_epoch):
+    steps_at_least = min(ESTIMATE_STEPS_AT_LEAST, summary.steps_per_epoch)
+    if not summary.samples_per_epoch or len(series.steps_s) < steps_at_least:
         return None
-    return estimate_epoch(list(series.step_durations_s), summary.steps_per_epoch, 0.0)
+    return estimate_epoch([step_s for _, step_s in series.steps_s], summary.steps_per_epoch, 0.0)

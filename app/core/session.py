@@ -19,7 +19,6 @@ from app.core.model import Machine, Telemetry
 from app.core.monitor import Monitor
 from app.core.paths import Paths
 from app.core.runs import RunWriter, list_runs
-from app.core.stats import EpochStatistics
 from app.core.worker import Damaged, Gone, Message, Worker, explain_exit
 from workloads import events
 from workloads.spec import Job, RunSpec, spec_as_dict
@@ -282,30 +281,33 @@ class Session:
         if self._error is not None:
             self._handle(self._error)
         try:
-            statistics = self._store_end()
+            self._store_end()
         except DatabaseError as error:
             self.trouble = AppError(error.message, self._rescue())
             self.status = "failed"
             self._tell(events.Error(code="internal", message=str(self.trouble)))
         else:
-            if statistics is not None:
-                summary = next(list_runs(database, ids=[self.run_id]))
+            summary = next(list_runs(database, ids=[self.run_id]))
+            if summary.value is not None:
                 self._tell(
                     events.Result(
-                        seconds_per_epoch_s=statistics.median_s,
-                        basis=statistics.basis,
-                        spread_pct=statistics.spread_pct,
+                        metric=summary.metric,
+                        value=summary.value,
+                        seconds_per_epoch_s=summary.seconds_per_epoch_s,
+                        basis=summary.basis,
+                        spread_pct=summary.spread_pct,
                         comparison=position(summary),
                     )
                 )
         self._tell(events.End(status=_end_status(self.status)))
 
-    def _store_end(self) -> EpochStatistics | None:
+    def _store_end(self) -> None:
         """Store how the run ended; waits for a locked database or a full disk, unless the user has no patience."""
         deadline_s = time.monotonic() + self._limits.store_s
         while True:
             try:
-                return self._writer.finish(self.status, self._error)
+                self._writer.finish(self.status, self._error)
+                return
             except DatabaseError as error:
                 if time.monotonic() > deadline_s or self._kill.is_set():
                     raise

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from app.core.compare import Bar, bars, engine_name, position
 from app.core.errors import UsageError
-from app.core.metrics import format_bytes, format_seconds
+from app.core.metrics import format_bytes, format_value, headline_kind
 from app.core.model import Run, RunSummary
 from app.core.reference import short_name
 from app.core.wording import result_notes, workload_title
@@ -39,25 +39,26 @@ class ShareCard:
 def share_card(run: Run) -> ShareCard:
     """Return what stands on the picture; raises UsageError if the run has no epoch time to show."""
     summary = run.summary
-    if summary.seconds_per_epoch_s is None:
+    if summary.value is None:
         raise UsageError(
-            f"Run {summary.id} has no epoch time, so there is nothing to put on a picture.",
+            f"Run {summary.id} has no result, so there is nothing to put on a picture.",
             "Take a run that measured a whole epoch or estimated one.",
         )
     chart = tuple(bars(summary.workload, summary))
+    kind = headline_kind(summary.metric)
     device = summary.device_name if _is_gpu(summary) else summary.cpu_name
     footer = (position(summary), summary.started_at[:10], f"result {result_code(run)}")
     return ShareCard(
         title=_title(run),
-        value=format_seconds(summary.seconds_per_epoch_s),
-        unit="seconds per epoch",
+        value=format_value(summary.metric, summary.value),
+        unit=kind.label.lower() if summary.metric.startswith("seconds_") else kind.unit,
         spread=_spread(summary),
         machine=device or summary.device or "unknown device",
         details=(_machine_details(summary), _engine_details(run)),
         badge=_badge(summary),
         caution=any(note.kind == "caution" for note in result_notes(run)),
         bars=chart,
-        axis=_axis(chart),
+        axis=_axis(chart, summary.metric),
         footer=" · ".join(part for part in footer if part),
     )
 
@@ -130,11 +131,11 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
-def _axis(chart: tuple[Bar, ...]) -> str:
+def _axis(chart: tuple[Bar, ...], metric: str) -> str:
     """Name the scale, and from which years the published rows are."""
     rows = [bar.row for bar in chart if bar.row is not None]
     years = sorted({row.year for row in rows if row.year is not None})
-    text = "seconds per epoch, log scale"
+    text = f"{headline_kind(metric).label.lower()}, log scale"
     if not rows:
         return text
     if not years:

@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Basis = Literal["later_epochs", "first_epoch", "estimate"]
+Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
 
 
 @dataclass(frozen=True, slots=True)
-class EpochStatistics:
-    """What whole epochs come to, in seconds.
+class DurationStatistics:
+    """What durations come to, in seconds: of whole epochs, or of steps.
 
     Attributes:
         basis: "later_epochs", or "first_epoch" when there is no other: then tracing and warm-up are in it.
-        median_s: The headline: the median of the epochs after the first.
+        median_s: The headline: the median of the epochs after the first, or the trimmed mean of steps.
         first_s: The first epoch, kept apart.
-        spread_pct: Sample standard deviation of the epochs after the first, in percent of their median; None
-            below two of them.
+        spread_pct: Sample standard deviation of the epochs after the first (or of the parts of the steps), in
+            percent of the headline; None below two of them.
     """
 
     basis: Basis
@@ -29,7 +29,7 @@ class EpochStatistics:
     first_s: float | None
 
 
-def epoch_statistics(durations_s: Sequence[float]) -> EpochStatistics | None:
+def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
     """Summarise whole epochs in their order; None when there are none."""
     if not durations_s:
         return None
@@ -38,7 +38,7 @@ def epoch_statistics(durations_s: Sequence[float]) -> EpochStatistics | None:
     spread_pct = None
     if len(counted) > 1 and median_s > 0:
         spread_pct = 100 * statistics.stdev(counted) / median_s
-    return EpochStatistics(
+    return DurationStatistics(
         basis="later_epochs" if len(durations_s) > 1 else "first_epoch",
         count=len(counted),
         median_s=median_s,
@@ -57,7 +57,7 @@ def trimmed_mean(values: Sequence[float], share: float = 0.1) -> float:
 
 def estimate_epoch(
     step_durations_s: Sequence[float], steps_per_epoch: int, parts_s: float
-) -> EpochStatistics | None:
+) -> DurationStatistics | None:
     """Scale timed steps to a whole epoch; None without steps.
 
     A trimmed mean stands for the typical step: the plain mean would be moved by one step during which the computer
@@ -73,22 +73,55 @@ def estimate_epoch(
     if not step_durations_s:
         return None
     steps = step_durations_s[1:] or step_durations_s
+    fixed_s = parts_s + max(0.0, step_durations_s[0] - trimmed_mean(steps))
+    return _of_steps(steps, "estimate", steps_per_epoch, fixed_s)
+
+
+def step_statistics(
+    steps_s: Sequence[tuple[int, float]], *, is_estimate: bool = False
+) -> DurationStatistics | None:
+    """Summarise the steps of a workload whose headline is one step; None when there are none that count.
+
+    Args:
+        steps_s: Epoch and duration of each. The first epoch warms up, as long as there is another; else the first
+            step, which traces and compiles, is left out.
+        is_estimate: Whether they are a Quick run's, which was warmed up before.
+    """
+    later = [duration_s for epoch, duration_s in steps_s if epoch > 0]
+    counted = later or [duration_s for _, duration_s in steps_s[1:]]
+    if not counted:
+        return None
+    return _of_steps(counted, "estimate" if is_estimate else "later_epochs" if later else "first_epoch")
+
+
+def _of_steps(steps: Sequence[float], basis: Basis, times: int = 1, fixed_s: float = 0.0) -> DurationStatistics:
+    """Scale the typical step; minimum and maximum are those of consecutive tenths, scaled in the same way."""
     typical_s = trimmed_mean(steps)
-    fixed_s = parts_s + max(0.0, step_durations_s[0] - typical_s)
     size = max(1, len(steps) // 10)
     means_s = [trimmed_mean(steps[start : start + size]) for start in range(0, len(steps) - size + 1, size)]
-    scaled = [steps_per_epoch * mean_s + fixed_s for mean_s in means_s]
-    estimate_s = steps_per_epoch * typical_s + fixed_s
-    spread_pct = 100 * statistics.stdev(scaled) / estimate_s if len(scaled) > 1 and estimate_s > 0 else None
-    return EpochStatistics(
-        basis="estimate",
+    scaled = [times * mean_s + fixed_s for mean_s in means_s]
+    result_s = times * typical_s + fixed_s
+    spread_pct = 100 * statistics.stdev(scaled) / result_s if len(scaled) > 1 and result_s > 0 else None
+    return DurationStatistics(
+        basis=basis,
         count=len(steps),
-        median_s=estimate_s,
-        minimum_s=min(estimate_s, *scaled),
-        maximum_s=max(estimate_s, *scaled),
+        median_s=result_s,
+        minimum_s=min(result_s, *scaled),
+        maximum_s=max(result_s, *scaled),
         spread_pct=spread_pct,
         first_s=None,
     )
+
+
+def headline_value(metric: str, duration_s: float, examples: int) -> float:
+    """Return a headline from its duration: itself where seconds are the headline, else a rate.
+
+    Args:
+        metric: One of workloads.workload.HeadlineKey.
+        duration_s: Of an epoch or of a step, as the metric needs it.
+        examples: What one step counts for in a rate: its batch, times the words of each example.
+    """
+    return duration_s if metric.startswith("seconds_per_") else examples / duration_s
 
 
 ESTIMATE_STEPS_AT_LEAST = 10
@@ -102,7 +135,7 @@ def run_statistics(
     epoch_durations_s: Sequence[float],
     step_durations_s: Sequence[float],
     epoch_parts_s: float | None,
-) -> EpochStatistics | None:
+) -> DurationStatistics | None:
     """Return a run's headline from its raw durations; None when it has none.
 
     Args:

@@ -9,7 +9,7 @@ import msgspec
 
 from app.core.compare import bars, engine_name, position, run_name
 from app.core.export import hide, private_texts
-from app.core.metrics import format_bytes, format_seconds
+from app.core.metrics import format_bytes, format_seconds, format_time_left, format_value, headline_kind
 from app.core.model import Machine, Run, RunSummary
 from workloads import CATALOGUE
 
@@ -113,10 +113,11 @@ def headline(run: RunSummary) -> str:
 
 def headline_note(run: RunSummary) -> str:
     """Return what the headline rests on, "" when there is nothing to say about it."""
-    if run.seconds_per_epoch_s is None:
-        if run.steps is None or run.step_median_s is None:
-            return ""
-        return f"A short run: {run.steps} of {run.steps_per_epoch} steps an epoch, so it has no epoch time."
+    if run.metric != "seconds_per_epoch_s":
+        return _step_note(run)
+    if run.value is None:
+        short = f"A short run: {run.steps} of {run.steps_per_epoch} steps an epoch, so it has no epoch time."
+        return "" if run.steps is None or run.step_median_s is None else short
     limits = f"{format_seconds(run.minimum_s)} to {format_seconds(run.maximum_s)}"
     spread = f" · spread {run.spread_pct:.1f} %" if run.spread_pct is not None else ""
     if run.basis == "estimate":
@@ -127,6 +128,32 @@ def headline_note(run: RunSummary) -> str:
     if run.epochs_done == 2:
         return f"epoch 2{first}"
     return f"median of epochs 2 to {run.epochs_done} · {limits}{spread}{first}"
+
+
+def _step_note(run: RunSummary) -> str:
+    """Return what a headline of steps rests on."""
+    if run.minimum_s is None or run.maximum_s is None:
+        return ""
+    basis = {
+        "estimate": "steps timed for a short while",
+        "first_epoch": "steps right after the start",
+    }.get(run.basis or "", f"steps of epochs 2 to {run.epochs_done}")
+    limits = f"{1000 * run.minimum_s:,.1f} to {1000 * run.maximum_s:,.1f} ms a step"
+    spread = f" · spread {run.spread_pct:.1f} %" if run.spread_pct is not None else ""
+    return f"{basis} · {limits}{spread}"
+
+
+def derived_epoch(run: RunSummary) -> str:
+    """Say how long an epoch takes where another number is the headline; "" where the study knows no epoch."""
+    if run.metric == "seconds_per_epoch_s" or not run.samples_per_epoch:
+        return ""
+    duration_s = run.seconds_per_epoch_s
+    if duration_s is None and run.metric == "images_per_s" and run.value:
+        duration_s = run.samples_per_epoch / run.value
+    if duration_s is None:
+        return ""
+    told = format_time_left(duration_s) if duration_s >= 100 else f"{format_seconds(duration_s)} s"
+    return f"An epoch of {run.samples_per_epoch:,} examples takes {told}."
 
 
 def result_notes(run: Run) -> list[Note]:
@@ -171,11 +198,11 @@ def workload_title(run: RunSummary) -> str:
 
 
 def _value(run: RunSummary) -> str:
-    if run.seconds_per_epoch_s is not None:
+    if run.value is not None:
         about = "about " if run.basis == "estimate" else ""
-        return f"{about}{format_seconds(run.seconds_per_epoch_s)} s per epoch"
-    if run.steps is None or run.step_median_s is None:
-        return "No whole epoch was measured."
+        return f"{about}{format_value(run.metric, run.value)} {headline_kind(run.metric).unit}"
+    if run.steps is None or run.step_median_s is None or run.metric != "seconds_per_epoch_s":
+        return "No whole epoch was measured." if run.metric == "seconds_per_epoch_s" else "Nothing was measured."
     rate = run.batch_size / run.step_median_s
     return f"{run.step_median_s * 1000:.1f} ms per step, {rate:,.0f} examples per second"
 
@@ -188,15 +215,18 @@ def _notes_on_the_number(run: RunSummary) -> Iterator[Note]:
         yield Note("caution", f"The run {ended} after {run.epochs_done} of {run.epochs} epochs.")
     if run.workload in CATALOGUE and CATALOGUE[run.workload].kind == "demo":
         yield Note("caution", "The demo does not train: its times say nothing about this computer.")
-    if run.seconds_per_epoch_s is None:
-        yield Note("caution", headline_note(run) or "No whole epoch was measured.")
+    if run.value is None:
+        yield Note("caution", headline_note(run) or _value(run))
     elif run.basis == "estimate":
         yield Note("fact", "An estimate from timed steps: no whole epoch was run.")
     elif run.basis == "first_epoch":
         yield Note("caution", "The first and only epoch: starting up is in it.")
+    if told := derived_epoch(run):
+        yield Note("fact", told)
     if run.spread_pct is None:
         return
-    parts = "parts of the estimate" if run.basis == "estimate" else "epochs after the first"
+    of_epochs = run.basis != "estimate" and run.metric == "seconds_per_epoch_s"
+    parts = "epochs after the first" if of_epochs else "parts of the measurement"
     text = f"The {parts} spread by {run.spread_pct:.1f} % (standard deviation)."
     wide = run.spread_pct > SPREAD_CAUTION_PCT
     if wide:
@@ -222,7 +252,7 @@ def _notes_on_the_surroundings(run: Run) -> Iterator[Note]:
 
 def _bar_lines(run: RunSummary) -> list[str]:
     """Return the nearest bars, fastest first, a line each; published values keep their year."""
-    chart = bars(run.workload, run) if run.seconds_per_epoch_s is not None else []
+    chart = bars(run.workload, run) if run.value is not None else []
     if len(chart) < 2:
         return []
     at = [bar.kind for bar in chart].index("you")
@@ -230,5 +260,5 @@ def _bar_lines(run: RunSummary) -> list[str]:
     lines = []
     for bar in chart[start : start + _NEAREST_BARS]:
         name = f"{run_name(run)} (this run)" if bar.kind == "you" else f"{bar.name} ({bar.remarks[0]})"
-        lines.append(f"  {name}  {format_seconds(bar.seconds_per_epoch_s)} s")
+        lines.append(f"  {name}  {bar.text} {headline_kind(bar.metric).short_unit}")
     return lines

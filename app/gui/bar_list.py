@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.core.compare import Bar, doubts, provenance
-from app.core.metrics import format_seconds
+from app.core.metrics import Headline, headline_kind
 from app.gui.bars import (
     RowLook,
     Scale,
@@ -116,13 +116,14 @@ class BarList(QWidget):
             else:
                 self._rows = dict(target)
             self.updateGeometry()
-        self.setAccessibleName("Seconds per epoch, fastest first")
+        self.setAccessibleName(f"{_kind(self._bars).label}, fastest first")
         self.setAccessibleDescription(self.sentence())
         self.update()
 
     def sentence(self) -> str:
         """Return all that is shown as text."""
-        parts = [f"{bar.name} {format_seconds(bar.seconds_per_epoch_s)} s" for bar in self._bars]
+        unit = _kind(self._bars).unit
+        parts = [f"{bar.name} {bar.text} {unit}" for bar in self._bars]
         return "; ".join(parts) or "Nothing to show yet"
 
     def sizeHint(self) -> QSize:
@@ -154,7 +155,7 @@ class BarList(QWidget):
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(QColor(ground))
                 painter.drawRoundedRect(rect, 6, 6)
-            share, text = scale.share(bar.seconds_per_epoch_s), self._text(bar)
+            share, text = scale.share(bar.value), self._text(bar)
             room = QRectF(0, rect.top(), width, height)
             end = paint_bar(painter, room, bar, share=share, text=text, ground=ground, look=look, tokens=tokens)
             self._paint_remarks(painter, rect, bar, width if self._detailed else end)
@@ -208,7 +209,7 @@ class BarList(QWidget):
         return min(self._row_max_px, max(ROW_MIN_PX, room))
 
     def _scale(self) -> Scale:
-        return scale_for([bar.seconds_per_epoch_s for bar in self._bars], log=self._log)
+        return scale_for([bar.value for bar in self._bars], log=self._log)
 
     def _look(self) -> RowLook:
         text_px = 12 if self._row_px() < 26 else 13
@@ -222,7 +223,7 @@ class BarList(QWidget):
         if self._detailed:  # where values do not change while they are looked at, bars may be as long as can be
             room = self.width() - self._remarks_px() - name_width - 2 * draft.gap
             scale = self._scale()
-            shares = [scale.share(bar.seconds_per_epoch_s) for bar in self._bars]
+            shares = [scale.share(bar.value) for bar in self._bars]
             text_width = text_room(room, shares, texts)
         return RowLook(name_width, text_width, draft.bar_height, text_px)
 
@@ -261,6 +262,10 @@ class BarList(QWidget):
             self._at = number
             self.pointed.emit(None if number is None else self._bars[number])
             self.update()
+
+
+def _kind(bars: Sequence[Bar]) -> Headline:
+    return headline_kind(bars[0].metric if bars else "seconds_per_epoch_s")
 
 
 def _tip(bar: Bar) -> str:

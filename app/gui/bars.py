@@ -1,4 +1,4 @@
-"""Bars of seconds per epoch: their scale, and how one is painted; shared by window and share picture."""
+"""Bars of results: their scale, and how one is painted; shared by window and share picture."""
 
 import math
 from collections.abc import Sequence
@@ -8,7 +8,6 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
 from app.core.compare import Bar, ratio_text
-from app.core.metrics import format_seconds
 from app.gui.theme import figures, font
 from app.gui.tokens import Tokens
 
@@ -70,20 +69,20 @@ def bar_key(bar: Bar) -> str:
 
 
 def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
-    """Return what stands behind a bar: its seconds, and how many times as fast as the baseline it is.
+    """Return what stands behind a bar: its value, and how many times as fast as the baseline it is.
 
     Args:
         bar: Any.
         baseline: What is compared with; None for nothing.
         ratios: Whether published machines have a ratio too, and the baseline is named as such.
     """
-    seconds = format_seconds(bar.seconds_per_epoch_s)
-    if baseline is None or bar.seconds_per_epoch_s <= 0 or (bar.kind == "reference" and not ratios):
-        return seconds
+    value = bar.text
+    if baseline is None or bar.value <= 0 or (bar.kind == "reference" and not ratios):
+        return value
     if bar_key(bar) == bar_key(baseline):
-        return f"{seconds} · baseline" if ratios else seconds
-    ratio = ratio_text(baseline.seconds_per_epoch_s / bar.seconds_per_epoch_s)
-    return f"{seconds} · {ratio}" if ratios and bar.kind != "you" else f"{seconds} · {ratio} the {baseline.name}"
+        return f"{value} · baseline" if ratios else value
+    ratio = ratio_text(bar.times_as_fast(baseline))
+    return f"{value} · {ratio}" if ratios and bar.kind != "you" else f"{value} · {ratio} the {baseline.name}"
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:

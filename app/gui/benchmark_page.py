@@ -73,7 +73,7 @@ class BenchmarkPage(QWidget):
     @property
     def can_share(self) -> bool:
         """Whether a result with a headline is shown."""
-        return self.can_copy and self.run is not None and self.run.summary.seconds_per_epoch_s is not None
+        return self.can_copy and self.run is not None and self.run.summary.value is not None
 
     def start(self) -> None:
         """Begin what is chosen, or the last run again if that is what is shown."""
@@ -194,7 +194,7 @@ class BenchmarkPage(QWidget):
         self.run = run
         self.view.show_run(run)
         self._show_buttons(running=False)
-        if run.summary.seconds_per_epoch_s is not None:
+        if run.summary.value is not None:
             self.save_button.setFocus()
         self.state_changed.emit()
 

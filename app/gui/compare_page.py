@@ -6,9 +6,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.compare import Bar, bars, find_baseline, left_out, run_name, run_refusal
+from app.core.compare import Bar, bars, chart_metric, find_baseline, left_out, run_name, run_refusal
 from app.core.database import Database
 from app.core.history import own_runs
+from app.core.metrics import headline_kind
 from app.core.model import RunSummary
 from app.gui.bar_list import BarList
 from app.gui.bars import bar_key
@@ -150,6 +151,8 @@ class ComparePage(QWidget):
 
     def _show_runs(self, runs: list[RunSummary]) -> None:
         self._runs = runs
+        metric = chart_metric(self.workload.currentData(), runs[0] if runs else None)
+        self.card.heading.setText(headline_kind(metric).label)
         self._bars = bars(self.workload.currentData(), runs[0] if runs else None, runs[1:])
         self._fill_baselines()
         years = sorted({year for bar in self._bars if (year := bar_year(bar))}, reverse=True)

@@ -9,7 +9,7 @@ from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from app.core.compare import Bar, engine_name, ratio_text
-from app.core.metrics import format_seconds
+from app.core.metrics import headline_kind
 from app.gui.bars import bar_key
 from app.gui.theme import font
 from app.gui.tokens import TEXT_PX
@@ -18,7 +18,7 @@ from app.gui.widgets import plain_tip
 Index = QModelIndex | QPersistentModelIndex
 HEADINGS = (
     "Name",
-    "s / epoch",
+    "Result",
     "× baseline",
     "Device",
     "Year",
@@ -149,13 +149,13 @@ def bar_year(bar: Bar) -> int | None:
 
 
 def _row(bar: Bar, baseline: Bar | None) -> Row:
-    seconds, year, run = bar.seconds_per_epoch_s, bar_year(bar), bar.run
-    ratio = baseline.seconds_per_epoch_s / seconds if baseline is not None and seconds > 0 else None
+    year, run = bar_year(bar), bar.run
+    ratio = bar.times_as_fast(baseline) if baseline is not None and bar.value > 0 else None
     same = baseline is not None and bar_key(bar) == bar_key(baseline)
     batch = bar.row.batch_size if bar.row else run.batch_size if run else None
     texts = (
         bar.name,
-        format_seconds(seconds),
+        bar.text,
         "baseline" if same else "n/a" if ratio is None else ratio_text(ratio),
         device_kind(bar).upper() or "n/a",
         str(year or "n/a"),
@@ -166,7 +166,8 @@ def _row(bar: Bar, baseline: Bar | None) -> Row:
     )
     keys: list[float | str] = [text.casefold() for text in texts]
     # What is not known comes first, so that it is last where the fastest, newest or largest come first.
-    keys[1], keys[2], keys[4], keys[6] = seconds, ratio or 0.0, year or 0, batch or 0
+    fastest_first = -bar.value if headline_kind(bar.metric).is_rate else bar.value
+    keys[1], keys[2], keys[4], keys[6] = fastest_first, ratio or 0.0, year or 0, batch or 0
     return Row(texts, tuple(keys), bar.kind == "you")
 
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWi
 
 from app.core.compare import engine_name, position
 from app.core.errors import AppError
-from app.core.metrics import format_seconds, format_time_left
+from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.model import Run, RunSummary
 from app.core.progress import Progress
 from app.core.wording import ADVICE, headline_note, result_notes
@@ -127,11 +127,12 @@ class HeadlineCard(Card):
         self._show_verdict(" ".join(_sentence(note.text) for note in notes), cautious=caution if notes else None)
 
     def _show_value(self, run: RunSummary | None, step_s: float | None) -> None:
-        value, unit, note = "–", "s / epoch", ""
-        if run is not None and run.seconds_per_epoch_s is not None:
+        metric = run.metric if run is not None else "seconds_per_epoch_s"
+        value, unit, note = "–", headline_kind(metric).short_unit, ""
+        if run is not None and run.value is not None:
             about = "≈ " if run.basis == "estimate" else ""
-            value, note = about + format_seconds(run.seconds_per_epoch_s), _note(run)
-        elif run is not None and run.steps is not None and step_s is not None:
+            value, note = about + format_value(metric, run.value), _note(run)
+        elif run is not None and run.steps is not None and step_s is not None and metric == "seconds_per_epoch_s":
             value, unit = f"{1000 * step_s:.1f}", "ms / step"
             note = f"a short run: {run.steps} of {run.steps_per_epoch} steps an epoch, so it has no epoch time"
         if value != self.value.text():

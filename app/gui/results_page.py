@@ -78,7 +78,7 @@ class ResultsPage(QWidget):
     @property
     def can_share(self) -> bool:
         """Whether a run with a headline is shown."""
-        return self.run is not None and self.run.summary.seconds_per_epoch_s is not None
+        return self.run is not None and self.run.summary.value is not None
 
     @property
     def can_undo(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.core.compare import Bar, software_years
-from app.core.metrics import format_seconds
+from app.core.metrics import format_seconds, headline_kind
 from app.core.model import RunSummary
 from app.core.series import RunSeries
 from app.gui.bar_list import BarList
@@ -71,13 +71,17 @@ class RunCharts(QWidget):
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
         """Show the run among published machines."""
         self.bars.show_bars(bars, baseline)
-        self._bars_card.note.show_text(f"s per epoch, log{software_years(bars)}")
+        unit = headline_kind(bars[0].metric).unit if bars else ""
+        self._bars_card.note.show_text(f"{unit}, log{software_years(bars)}" if bars else "")
 
     def _show_epochs(self, series: RunSeries, summary: RunSummary, current_s: float | None) -> None:
         durations_s = [epoch.duration_s for epoch in series.epochs]
         cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
         self.epochs.show_epochs(durations_s, summary.epochs, current_s, whole=not cut)
-        self._epochs_card.heading.setText("Seconds per cut epoch" if cut else "Seconds per epoch")
+        heading = "Seconds per cut epoch" if cut else "Seconds per epoch"
+        if not summary.samples_per_epoch:
+            heading = f"Seconds per {summary.steps_per_epoch} steps"
+        self._epochs_card.heading.setText(heading)
         note = "first epoch kept apart" if len(durations_s) > 1 else ""
         if cut:
             note = f"{summary.steps} of {summary.steps_per_epoch} steps each"

@@ -66,7 +66,7 @@ class RunDetail(QWidget):
         self.run = run
         self.comment.setText(run.summary.comment or "")
         self.view.show_run(run)
-        shareable = run.summary.seconds_per_epoch_s is not None
+        shareable = run.summary.value is not None
         self.save_button.setEnabled(shareable)
         self.picture_button.setEnabled(shareable)
         self._fill_table(run)

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QFont, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.core.compare import bars, find_baseline, run_name
+from app.core.compare import bars, find_baseline, run_name, shortlist
 from app.core.metrics import format_bytes
 from app.core.model import Run, RunSummary
 from app.core.series import RunSeries, series_of
@@ -24,6 +24,7 @@ TEXT_INTERVAL_S, TELLING_INTERVAL_S, CHART_INTERVAL_S = 0.25, 0.5, 1.0
 PILL_PX, WIDE_PX = 200, 960
 # What changes more than numbers, and is drawn sooner.
 _TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}
+BARS_LIMIT = 12
 
 
 class RunView(QWidget):
@@ -115,8 +116,8 @@ class RunView(QWidget):
     def _show_charts(self, series: RunSeries, summary: RunSummary, *, live: bool) -> None:
         self.charts.show_series(series, summary, summary.memory_bytes, live=live)
         # The bars change only with what they show.
-        bars_of = (summary.id, summary.seconds_per_epoch_s, summary.basis, summary.device, summary.status)
+        bars_of = (summary.id, summary.value, summary.basis, summary.device, summary.status)
         if bars_of != self._bars_of:
             self._bars_of = bars_of
-            found = bars(summary.workload, summary)
+            found = shortlist(bars(summary.workload, summary), BARS_LIMIT)
             self.charts.show_bars(found, find_baseline(found, None, summary.workload))

@@ -25,7 +25,7 @@ from app.core.compare import run_name
 from app.core.database import Database
 from app.core.errors import AppError
 from app.core.history import Query, find_ids, set_comment
-from app.core.metrics import format_seconds
+from app.core.metrics import format_value, headline_kind
 from app.core.model import RunSummary
 from app.core.runs import list_runs
 from app.gui.services import Services
@@ -44,7 +44,7 @@ COLUMNS = (
     ("id", "Run"),
     ("started_at", "Started"),
     ("workload", "Workload"),
-    ("seconds_per_epoch_s", "s / epoch"),
+    ("value", "Result"),
     ("spread_pct", "Spread"),
     ("epochs_done", "Epochs"),
     ("batch_size", "Batch"),
@@ -55,7 +55,7 @@ COLUMNS = (
 )
 COMMENT = len(COLUMNS) - 1
 _WIDTHS_PX = (68, 134, 114, 84, 84, 88, 72, 96, 96, 96, 60)
-_RIGHT = {"id", "seconds_per_epoch_s", "spread_pct", "epochs_done", "batch_size"}
+_RIGHT = {"id", "value", "spread_pct", "epochs_done", "batch_size"}
 _TONES = {"failed": "invalid", "interrupted": "caution", "cancelled": "caution", "running": "accent"}
 
 
@@ -353,9 +353,12 @@ def _title(run: RunSummary) -> str:
     return workload.title if workload else run.workload
 
 
-def _seconds(run: RunSummary) -> str:
+def _result(run: RunSummary) -> str:
     marks = {"estimate": "≈ ", "first_epoch": "1st: "}
-    return marks.get(run.basis or "", "") + format_seconds(run.seconds_per_epoch_s)
+    if run.value is None:
+        return "n/a"
+    unit = headline_kind(run.metric).short_unit.replace(" / ", "/")
+    return f"{marks.get(run.basis or '', '')}{format_value(run.metric, run.value)} {unit}"
 
 
 def local_time(text: str) -> str:
@@ -374,7 +377,7 @@ def _alignment(column: int) -> Qt.AlignmentFlag:
 _WRITERS: dict[str, Callable[[RunSummary], str]] = {
     "started_at": lambda run: local_time(run.started_at),
     "workload": _title,
-    "seconds_per_epoch_s": _seconds,
+    "value": _result,
     "spread_pct": lambda run: "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
     "epochs_done": lambda run: "quick" if run.preset == "quick" else f"{run.epochs_done} of {run.epochs}",
     "device": run_name,

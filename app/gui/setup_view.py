@@ -7,11 +7,11 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from app.core.compare import bars, software_years
+from app.core.compare import bars, shortlist, software_years
 from app.core.database import Database
 from app.core.errors import UsageError
 from app.core.history import expected_duration_s
-from app.core.metrics import format_bytes, format_time_left
+from app.core.metrics import format_bytes, format_time_left, headline_kind
 from app.core.model import Machine
 from app.core.reference import short_name
 from app.core.runner import checked_workload
@@ -37,6 +37,7 @@ from workloads import CATALOGUE, STANDARD
 from workloads.spec import Precision, Preset, RunSpec
 from workloads.workload import Parameter, Workload
 
+BARS_LIMIT = 12
 SLOT = ("You", "press Run benchmark to take your place")
 UNKNOWN = "time not known yet"
 # Spin boxes tick faster than a thread is worth.
@@ -181,9 +182,10 @@ class SetupView(QWidget):
         self.workload.setToolTip(plain_tip(workload.source))
         self.dataset.show_dataset(workload.dataset)
         self._make_form(workload)
-        published = bars(workload.id, None)
+        published = shortlist(bars(workload.id, None), BARS_LIMIT)
         self.bars.show_bars(published, slot=SLOT)
-        self._bars_card.note.show_text(f"s per epoch, log{software_years(published)}")
+        unit = headline_kind(workload.metric).unit
+        self._bars_card.note.show_text(f"{unit}, log{software_years(published)}" if published else "")
         self._on_choice()
 
     def _make_form(self, workload: Workload) -> None:
@@ -300,10 +302,16 @@ def _field(name: str, *items: QWidget) -> QVBoxLayout:
 
 def _common(workload: Workload) -> tuple[Parameter, ...]:
     """Return what every workload can be asked for, declared like its own parameters."""
-    samples = workload.samples_per_epoch
+    samples = workload.samples_per_epoch or 2**20
     return (
         Parameter("epochs", "int", workload.epochs, "Whole epochs of a Standard run.", minimum=1, maximum=100_000),
-        Parameter("steps", "int", 0, "Cut each epoch to so many steps: a short run. 0: whole epochs.", minimum=0),
+        Parameter(
+            "steps",
+            "int",
+            workload.steps or 0,
+            "Cut each epoch to so many; 0: whole epochs.",
+            minimum=0,
+        ),
         Parameter("batch_size", "int", workload.batch_size, "Examples per step.", minimum=1, maximum=samples),
         Parameter("precision", "choice", "float32", "Of the numbers.", choices=get_args(Precision)),
         Parameter("jit", "bool", False, "Let XLA compile the training step; the studies ran without it."),

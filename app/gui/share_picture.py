@@ -9,10 +9,8 @@ from PySide6.QtCore import QBuffer, QIODevice, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QImage, QPainter, QPainterPath, QPen
 from PySide6.QtSvg import QSvgRenderer
 
-from app.core.compare import Bar
+from app.core.compare import Bar, shortlist
 from app.core.errors import AppError, UsageError
-from app.core.metrics import format_seconds
-from app.core.reference import FIRST_SOURCE_IDS
 from app.core.share import ShareCard
 from app.gui.bars import RowLook, name_font, paint_bar, paint_grid, scale_for, unhinted, value_font
 from app.gui.icons import FOLDER
@@ -127,7 +125,7 @@ def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
     painter.drawRoundedRect(_CHART.adjusted(0.5, 0.5, -0.5, -0.5), CARD_RADIUS_PX, CARD_RADIUS_PX)
     inside = _CHART.adjusted(24, 20, -24, -20)
     _write_within(painter, inside.bottomLeft(), card.axis, _type(15), tokens.muted, width=inside.width())
-    bars = fitting_bars(card.bars, BARS_LIMIT)
+    bars = shortlist(card.bars, BARS_LIMIT)
     if not bars:
         return
     room = inside.height() - 30
@@ -135,11 +133,11 @@ def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
     used = height * len(bars) + _TICKS_PX
     area = QRectF(inside.left(), inside.top() + (room - used) / 2, inside.width(), used)
     look = _row_look(bars, height, area.width())
-    scale = scale_for([bar.seconds_per_epoch_s for bar in bars], log=True)
+    scale = scale_for([bar.value for bar in bars], log=True)
     paint_grid(painter, area, scale, look, tokens, label_px=13)
     for number, bar in enumerate(bars):
         row = QRectF(area.left(), area.top() + number * height, area.width(), height)
-        share, text = scale.share(bar.seconds_per_epoch_s), format_seconds(bar.seconds_per_epoch_s)
+        share, text = scale.share(bar.value), bar.text
         paint_bar(painter, row, bar, share=share, text=text, ground=tokens.surface, look=look, tokens=tokens)
 
 
@@ -147,27 +145,13 @@ def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:
     text_px = 15 if height < 28 else 17 if height < 56 else 19
     draft = RowLook(0, 0, min(32.0, 0.56 * height), text_px, radius=5, gap=12, outlined=True)
     names = max(_width(bar.name, name_font(draft, bar)) for bar in bars) + 1
-    texts = max(_width(format_seconds(bar.seconds_per_epoch_s), value_font(draft, bar)) for bar in bars)
+    texts = max(_width(bar.text, value_font(draft, bar)) for bar in bars)
     return replace(draft, name_width=min(names, 0.4 * width), text_width=texts)
 
 
 def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
     width = WIDTH_PX - 2 * MARGIN_PX
     _write_within(painter, QPointF(MARGIN_PX, 570), card.footer, _type(20), tokens.muted, width=width)
-
-
-def fitting_bars(bars: Sequence[Bar], limit: int) -> list[Bar]:
-    """Return at most so many bars, in their order: the user's own, its neighbours, and the best known others."""
-    mine = next((number for number, bar in enumerate(bars) if bar.kind == "you"), None)
-
-    def importance(number: int) -> tuple[bool, bool, int]:
-        row = bars[number].row
-        known = row is not None and row.id.startswith(FIRST_SOURCE_IDS)
-        away = abs(number - mine) if mine is not None else number
-        return away > 1, not known, away
-
-    kept = sorted(range(len(bars)), key=importance)[:limit]
-    return [bars[number] for number in sorted(kept)]
 
 
 def _type(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:

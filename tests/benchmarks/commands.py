@@ -64,7 +64,7 @@ def report_finding(home: Path, repeats: int = REPEATS) -> None:
     queries = (
         Query(),
         Query(status="completed"),
-        Query(sort="seconds_per_epoch_s"),
+        Query(sort="value"),
         Query(sort="device", descending=False),
         Query("intel completed"),
         Query("99", sort="started_at"),

@@ -12,10 +12,10 @@ from app.core.errors import UsageError
 from app.core.history import Query, find_ids, set_comment
 from app.core.model import Machine
 from app.core.paths import Paths
-from app.core.runs import RunWriter, list_runs, load_run
+from app.core.runs import RunWriter, list_runs, load_run, machine_text
 from app.core.schema import MIGRATIONS
 from tests.conftest import ROOT
-from tests.core.storing import add_epochs, begin
+from tests.core.storing import add_epochs
 
 
 def test_a_new_file_has_the_newest_format_and_survives_a_crash(paths: Paths) -> None:
@@ -149,7 +149,18 @@ def make_first_format(path: Path, machine: Machine, monkeypatch: pytest.MonkeyPa
     with monkeypatch.context() as patch:
         patch.setattr(module, "MIGRATIONS", MIGRATIONS[:1])
         with Database(path) as database:
-            ids = [begin(database, machine) for _ in range(2)]
+            machine_id = database.connection.execute(
+                "INSERT INTO machines (machine) VALUES (?)", (machine_text(machine),)
+            ).lastrowid
+            values = {"workload": "cifar10_keras_cnn", "preset": "standard", "precision": "float32", "spec": "{}"}
+            values |= {"started_at": "2026-01-02T03:04:05Z", "status": "running", "engine": "tensorflow"}
+            values |= {"machine_id": str(machine_id), "app_version": "0.1.0", "batch_size": "100"}
+            numbers = ["workload_version", "epochs", "steps_per_epoch", "samples_per_epoch", "jit", "seed"]
+            values |= dict.fromkeys(numbers, "1")
+            names = ", ".join(values)
+            marks = ", ".join("?" * len(values))
+            sql = f"INSERT INTO runs ({names}) VALUES ({marks})"
+            ids = [database.connection.execute(sql, tuple(values.values())).lastrowid or 0 for _ in range(2)]
             add_epochs(RunWriter(database, ids[0]), 90, 60)
             database.connection.execute("UPDATE runs SET status = 'completed', seconds_per_epoch_s = 60")
     return ids
@@ -163,11 +174,12 @@ def test_a_file_of_the_first_format_keeps_its_runs(
         runs = {run.id: run for run in list_runs(database)}
         assert sorted(runs) == ids
         assert (runs[ids[0]].epochs_done, runs[ids[0]].comment) == (2, None)
+        assert (runs[ids[0]].metric, runs[ids[0]].value, runs[ids[0]].variant) == ("seconds_per_epoch_s", 60, "")
         assert [epoch.duration_s for epoch in load_run(database, ids[0]).epochs] == [90, 60]
         set_comment(database, ids[1], "from before")
         assert find_ids(database, Query("before")) == ids[1:]
         assert database.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-    with contextlib.closing(sqlite3.connect(paths.data / "runs.before-format-2.sqlite3")) as copy:
+    with contextlib.closing(sqlite3.connect(paths.data / "runs.before-format-3.sqlite3")) as copy:
         assert copy.execute("PRAGMA user_version").fetchone()[0] == 1
         assert [row[0] for row in copy.execute("SELECT id FROM runs")] == ids
         assert "comment" not in [row[1] for row in copy.execute("PRAGMA table_info(runs)")]
@@ -178,7 +190,7 @@ def test_a_file_of_the_first_format_migrates_once(
 ) -> None:
     make_first_format(paths.database, machine, monkeypatch)
     Database(paths.database).close()
-    copy = paths.data / "runs.before-format-2.sqlite3"
+    copy = paths.data / "runs.before-format-3.sqlite3"
     before = copy.stat().st_mtime_ns
     Database(paths.database).close()
     assert copy.stat().st_mtime_ns == before

@@ -60,7 +60,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
                 "device_name": "NVIDIA GeForce RTX 4090" if device != "cpu" else None,
                 "data_source": [None, "real", "synthetic"][number % 5 % 3],
                 "comment": COMMENTS[number % 9] if number % 9 < len(COMMENTS) else None,
-                "seconds_per_epoch_s": None if number % 7 == 0 else 50.0 + number % 4,
+                "value": None if number % 7 == 0 else 50.0 + number % 4,
                 "spread_pct": None if number % 4 == 0 else number % 10 / 3,
                 "epochs_done": number % 6,
             }
@@ -349,7 +349,7 @@ def test_later_epochs_tell_more_than_estimates_and_these_more_than_first_epochs(
     database: Database, machine: Machine
 ) -> None:
     for basis, seconds_s in (("later_epochs", 60.0), ("estimate", 50.0), ("first_epoch", 70.0)):
-        store(database, machine, columns={"basis": basis, "seconds_per_epoch_s": seconds_s})
+        store(database, machine, columns={"basis": basis, "seconds_per_epoch_s": seconds_s, "value": seconds_s})
     found = []
     for _ in range(3):
         found.append(expected_duration_s(database, spec(epochs=1), machine))

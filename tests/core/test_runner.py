@@ -78,7 +78,7 @@ def test_a_completed_run_is_stored_as_it_was_told(paths: Paths, machine: Machine
     told = recorder.of(events.Epoch)
     assert [epoch.duration_s for epoch in run.epochs] == [epoch.duration_s for epoch in told]
     assert len(told) == run.summary.epochs_done == 3
-    assert run.summary.seconds_per_epoch_s == statistics.median(epoch.duration_s for epoch in told[1:])
+    assert run.summary.value == statistics.median(epoch.duration_s for epoch in told[1:])
     assert sum(len(block.durations_s) for block in run.steps) == 30
     assert run.machine["cpu_name"] == "Test CPU"
     assert run.spec["parameters"]["outcome"] == "ok"
@@ -397,4 +397,4 @@ def test_two_runs_side_by_side_are_kept_apart(paths: Paths, machine: Machine) ->
     runs = [stored(paths, session) for session in sessions]
     assert [run.summary.status for run in runs] == ["completed", "completed"]
     assert [len(run.epochs) for run in runs] == [3, 3]
-    assert (runs[0].summary.seconds_per_epoch_s or 0) < (runs[1].summary.seconds_per_epoch_s or 0)
+    assert (runs[0].summary.value or 0) < (runs[1].summary.value or 0)

@@ -30,7 +30,7 @@ def test_the_headline_is_the_median_of_the_later_epochs(paths: Paths, machine: M
         add_epochs(writer, 90, 60, 64, 62)
         writer.finish("completed", None)
         summary = load_run(database, run_id).summary
-    assert (summary.seconds_per_epoch_s, summary.first_epoch_s, summary.basis) == (62, 90, "later_epochs")
+    assert (summary.value, summary.first_epoch_s, summary.basis) == (62, 90, "later_epochs")
     assert (summary.minimum_s, summary.maximum_s) == (60, 64)
 
 
@@ -42,7 +42,7 @@ def test_a_short_run_has_no_epoch_time(paths: Paths, machine: Machine) -> None:
         add_epochs(writer, 2, 1, 1)
         writer.finish("completed", None)
         summary = load_run(database, run_id).summary
-    assert summary.seconds_per_epoch_s is None
+    assert summary.value is None
     assert summary.step_median_s == 0.1
 
 
@@ -57,7 +57,7 @@ def test_a_quick_run_is_an_estimate_that_holds_the_validation_pass(paths: Paths,
         writer.finish("completed", None)
         summary = load_run(database, run_id).summary
     assert summary.basis == "estimate"
-    assert summary.seconds_per_epoch_s == pytest.approx(500 * 0.1 + 0.5 + 0.25)
+    assert summary.value == pytest.approx(500 * 0.1 + 0.5 + 0.25)
 
 
 def test_a_quick_run_that_did_not_reach_its_validation_has_no_estimate(paths: Paths, machine: Machine) -> None:
@@ -66,7 +66,7 @@ def test_a_quick_run_that_did_not_reach_its_validation_has_no_estimate(paths: Pa
         writer = RunWriter(database, run_id)
         writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1,) * 50))
         writer.finish("cancelled", None)
-        assert load_run(database, run_id).summary.seconds_per_epoch_s is None
+        assert load_run(database, run_id).summary.value is None
 
 
 def test_a_quick_run_of_few_large_batches_still_has_an_estimate(paths: Paths, machine: Machine) -> None:
@@ -76,7 +76,7 @@ def test_a_quick_run_of_few_large_batches_still_has_an_estimate(paths: Paths, ma
         writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(4.0,) * 5))
         writer.add(events.Metric(key="epoch_rest_s", value=0.0))
         writer.finish("completed", None)
-        assert load_run(database, run_id).summary.seconds_per_epoch_s == pytest.approx(20)
+        assert load_run(database, run_id).summary.value == pytest.approx(20)
 
 
 def test_an_epoch_told_twice_does_not_hold_up_the_rest(paths: Paths, machine: Machine) -> None:
@@ -123,7 +123,7 @@ def test_a_run_whose_process_is_gone_is_interrupted_and_keeps_its_epochs(paths: 
         assert sorted(recover_runs(database)) == [gone, reused]
         assert load_run(database, mine).summary.status == "running"
         summary = load_run(database, gone).summary
-    assert (summary.status, summary.epochs_done, summary.seconds_per_epoch_s) == ("interrupted", 2, 60)
+    assert (summary.status, summary.epochs_done, summary.value) == ("interrupted", 2, 60)
 
 
 def test_runs_are_listed_newest_first_and_filtered(paths: Paths, machine: Machine) -> None:

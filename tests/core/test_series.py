@@ -66,22 +66,22 @@ def test_curves_stay_short_and_keep_both_ends() -> None:
 
 
 def test_the_headline_so_far(summary: RunSummary) -> None:
-    begun = replace(summary, seconds_per_epoch_s=None, basis=None, epochs_done=0, steps_per_epoch=20)
+    begun = replace(summary, value=None, seconds_per_epoch_s=None, basis=None, epochs_done=0, steps_per_epoch=20)
     series = RunSeries(20)
-    assert live_summary(begun, series).seconds_per_epoch_s is None
+    assert live_summary(begun, series).value is None
     series.follow(steps(0, *[0.1] * 12))
     estimate = live_summary(begun, series)
     assert estimate.basis == "estimate"
-    assert estimate.seconds_per_epoch_s == pytest.approx(2.0)
+    assert estimate.value == pytest.approx(2.0)
     series.follow(epoch(0, 9.0))
-    assert (live_summary(begun, series).basis, live_summary(begun, series).seconds_per_epoch_s) == (
+    assert (live_summary(begun, series).basis, live_summary(begun, series).value) == (
         "first_epoch",
         9.0,
     )
     for index, duration_s in enumerate((4.0, 6.0, 5.0), 1):
         series.follow(epoch(index, duration_s))
     later = live_summary(begun, series)
-    assert (later.basis, later.seconds_per_epoch_s, later.epochs_done) == ("later_epochs", 5.0, 4)
+    assert (later.basis, later.value, later.epochs_done) == ("later_epochs", 5.0, 4)
     assert (later.minimum_s, later.maximum_s, later.first_epoch_s) == (4.0, 6.0, 9.0)
     # A cut epoch is never an epoch's time.
-    assert live_summary(replace(begun, steps=5), series).seconds_per_epoch_s is None
+    assert live_summary(replace(begun, steps=5), series).value is None

@@ -92,8 +92,8 @@ def test_the_axis_names_the_years_that_are_really_there(stored_run: Run, monkeyp
 
 
 def test_a_run_without_an_epoch_time_has_no_picture(stored_run: Run) -> None:
-    with pytest.raises(UsageError, match="Run 7 has no epoch time"):
-        share_card(changed(stored_run, seconds_per_epoch_s=None))
+    with pytest.raises(UsageError, match="Run 7 has no result"):
+        share_card(changed(stored_run, value=None))
 
 
 def test_the_code_is_that_of_the_record_whatever_the_run_is_called(stored_run: Run) -> None:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.stats import EpochStatistics, epoch_statistics, estimate_epoch, run_statistics, trimmed_mean
+from app.core.stats import DurationStatistics, epoch_statistics, estimate_epoch, run_statistics, trimmed_mean
 
 durations = st.floats(0.001, 10_000)
 
 
-def headline(**changes: object) -> EpochStatistics | None:
+def headline(**changes: object) -> DurationStatistics | None:
     asked = {
         "preset": "standard",
         "steps": None,
@@ -26,7 +26,7 @@ def headline(**changes: object) -> EpochStatistics | None:
 
 def test_the_headline_is_the_median_of_the_epochs_after_the_first() -> None:
     found = epoch_statistics([99.0, 4.0, 6.0, 5.0])
-    assert found == EpochStatistics(
+    assert found == DurationStatistics(
         basis="later_epochs",
         count=3,
         median_s=5.0,
@@ -39,12 +39,12 @@ def test_the_headline_is_the_median_of_the_epochs_after_the_first() -> None:
 
 def test_a_single_epoch_counts_as_it_is_and_says_so() -> None:
     found = epoch_statistics([99.0])
-    assert found == EpochStatistics("first_epoch", 1, 99.0, 99.0, 99.0, None, 99.0)
+    assert found == DurationStatistics("first_epoch", 1, 99.0, 99.0, 99.0, None, 99.0)
 
 
 def test_two_epochs_have_a_headline_but_no_spread() -> None:
     found = epoch_statistics([99.0, 5.0])
-    assert found == EpochStatistics("later_epochs", 1, 5.0, 5.0, 5.0, None, 99.0)
+    assert found == DurationStatistics("later_epochs", 1, 5.0, 5.0, 5.0, None, 99.0)
 
 
 def test_nothing_measured_is_none_and_not_zero() -> None:

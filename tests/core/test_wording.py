@@ -21,8 +21,8 @@ from workloads import events
 
 ESTIMATE: dict[str, Any] = {"basis": "estimate", "preset": "quick", "epochs": 1, "epochs_done": 0}
 FIRST: dict[str, Any] = {"basis": "first_epoch", "epochs_done": 1, "spread_pct": None}
-SHORT: dict[str, Any] = {"seconds_per_epoch_s": None, "basis": None, "steps": 10, "spread_pct": None}
-NOTHING: dict[str, Any] = {"seconds_per_epoch_s": None, "basis": None, "epochs_done": 0, "spread_pct": None}
+SHORT: dict[str, Any] = {"value": None, "basis": None, "steps": 10, "spread_pct": None}
+NOTHING: dict[str, Any] = {"value": None, "basis": None, "epochs_done": 0, "spread_pct": None}
 
 
 def changed(run: Run, changes: dict[str, Any], **parts: Any) -> Run:
@@ -70,7 +70,7 @@ def test_there_is_advice_for_every_error_that_a_run_can_end_with() -> None:
         ({}, [], ["epochs after the first spread by 0.4 %", "real data"]),
         ({"spread_pct": 5.0}, [], ["spread by 5.0 %", "real data"]),
         ({"spread_pct": 5.1}, ["spread by 5.1 % (standard deviation). Above 5 %, even nine"], ["real data"]),
-        (ESTIMATE, [], ["no whole epoch was run", "parts of the estimate spread", "real data"]),
+        (ESTIMATE, [], ["no whole epoch was run", "parts of the measurement spread", "real data"]),
         (FIRST, ["The first and only epoch: starting up is in it."], ["real data"]),
         (SHORT, ["A short run: 10 of 500 steps"], ["real data"]),
         (
@@ -124,11 +124,11 @@ def test_a_result_as_text_is_a_dozen_lines_for_strangers(stored_run: Run) -> Non
         "Engine: TensorFlow 2.21.0 on cpu · float32 · without XLA",
         "Data: real, seed 0",
         "4.8× the i5-8250U, between MX150 and i5-8250U",
-        "  i7-9700K (2019)  36.0 s",
-        "  MX150 (2019)  36.0 s",
-        "  i7-1165G7 (this run)  66.3 s",
-        "  i5-8250U (2019)  320 s",
-        "  Colab TPU (2019)  382 s",
+        "  i7-9700K (2019)  36.0 s / epoch",
+        "  MX150 (2019)  36.0 s / epoch",
+        "  i7-1165G7 (this run)  66.3 s / epoch",
+        "  i5-8250U (2019)  320 s / epoch",
+        "  Colab TPU (2019)  382 s / epoch",
         "Epochmark 0.1.0, run on 2026-11-20",
     ]
 
@@ -139,7 +139,7 @@ def test_a_result_as_text_is_a_dozen_lines_for_strangers(stored_run: Run) -> Non
 def test_the_fastest_and_the_slowest_have_five_lines_of_bars_too(
     stored_run: Run, seconds_s: float, first: str, last: str
 ) -> None:
-    lines = result_text(changed(stored_run, {"seconds_per_epoch_s": seconds_s})).splitlines()
+    lines = result_text(changed(stored_run, {"value": seconds_s})).splitlines()
     names = [line.split()[0] for line in lines if line.startswith("  ")]
     assert (len(names), names[0], names[-1]) == (5, first, last)
 

@@ -60,7 +60,7 @@ def test_results_can_be_listed_shown_exported_and_deleted(epochmark: CommandLine
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run", "nonsense"], "no workload 'nonsense'. There are: cifar10_keras_cnn, demo"),
+        (["run", "mnist_nlp"], "no workload 'mnist_nlp'. Like it are: mnist_mlp"),
         (["run", "demo", "--set", "speed=9"], "no parameter 'speed'; it has: outcome, step_s"),
         (["run", "demo", "--set", "outcome=great"], "outcome must be one of ok, fail"),
         (["run", "demo", "--set", "step_s=nan"], "step_s must be a number at least 0 and at most 60 (s)"),

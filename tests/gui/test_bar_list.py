@@ -23,7 +23,7 @@ def shown(qtbot: QtBot, theme: Theme) -> BarList:
 
 
 def with_you(published: list[Bar], value_s: float) -> list[Bar]:
-    return sorted([*published, Bar("You", "you", value_s)], key=lambda bar: bar.seconds_per_epoch_s)
+    return sorted([*published, Bar("You", "you", value_s)], key=lambda bar: bar.value)
 
 
 def accent_rows(widget: BarList, theme: Theme) -> list[int]:

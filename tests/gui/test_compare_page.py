@@ -94,7 +94,7 @@ def test_a_run_unlike_all_published_ones_says_why_it_is_alone(
     assert page.baseline.currentIndex() == -1
     choose(page.baseline, "you")
     page.baseline.activated.emit(0)
-    assert page.bar_list.sentence() == "You · Test CPU 66.3 s"
+    assert page.bar_list.sentence() == "You · Test CPU 66.3 s per epoch"
 
 
 def test_filters_leave_what_fits_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:

@@ -98,10 +98,10 @@ def test_newest_first_and_sorted_on_demand(driver: Driver, page: ResultsPage) ->
     assert page.count.text() == "4 runs"
     assert page.export_button.accessibleName() == "Export all …"
     driver.until(lambda: driver.window.focusWidget() is page.table)
-    assert column(page, "seconds_per_epoch_s") == ["30.0", "40.0", "50.0", "60.0"]
+    assert column(page, "value") == ["30.0 s/epoch", "40.0 s/epoch", "50.0 s/epoch", "60.0 s/epoch"]
     with driver.qtbot.waitSignal(page.model.found):
         page.table.sortByColumn(3, Qt.SortOrder.DescendingOrder)
-    assert column(page, "seconds_per_epoch_s") == ["60.0", "50.0", "40.0", "30.0"]
+    assert column(page, "value") == ["60.0 s/epoch", "50.0 s/epoch", "40.0 s/epoch", "30.0 s/epoch"]
     assert column(page, "comment") == ["", "water cooled", "", ""]
     assert column(page, "device") == ["Test CPU"] * 4
 
@@ -385,7 +385,7 @@ def test_another_database_in_its_place_is_seen(driver: Driver, page: ResultsPage
             store(database, machine, 1.0, seconds_s, seconds_s)
     with driver.qtbot.waitSignal(page.model.found):
         page.refresh()
-    assert column(page, "seconds_per_epoch_s") == ["14.0", "13.0", "12.0", "11.0"]
+    assert column(page, "value") == ["14.0 s/epoch", "13.0 s/epoch", "12.0 s/epoch", "11.0 s/epoch"]
 
 
 def test_unread_rows_are_read_later(driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
-from app.core.compare import Bar, bars
+from app.core.compare import Bar, bars, shortlist
 from app.core.errors import AppError, UsageError
 from app.core.share import ShareCard
-from app.gui.share_picture import BARS_LIMIT, fitting_bars, paint_share_picture, save_share_picture
+from app.gui.share_picture import BARS_LIMIT, paint_share_picture, save_share_picture
 from app.gui.theme import Theme
 from app.gui.tokens import DARK, LIGHT, Tokens
 from tests.conftest import ROOT
@@ -25,7 +25,7 @@ CHART_MARGINS = ((499, 517), (1122, 1141))
 
 def example(seconds_s: float = 66.3) -> ShareCard:
     mine = Bar("You · Ryzen 7 7800X3D", "you", seconds_s)
-    chart = sorted([*bars("cifar10_keras_cnn", None), mine], key=lambda bar: bar.seconds_per_epoch_s)
+    chart = sorted([*bars("cifar10_keras_cnn", None), mine], key=lambda bar: bar.value)
     return ShareCard(
         title="CIFAR-10 CNN · Keras · batch 100 · float32",
         value=f"{seconds_s}",
@@ -115,19 +115,19 @@ def test_any_number_of_bars_fits(application_theme: Theme, count: int) -> None:
     picture = paint_share_picture(replace(example(), bars=chart), LIGHT)
     assert colours(picture, (512, 1128), (123, 134)) == {LIGHT.surface}
     assert colours(picture, (512, 1128), (490, 500)) == {LIGHT.surface}
-    fewer = tuple(fitting_bars(chart, BARS_LIMIT))
+    fewer = tuple(shortlist(chart, BARS_LIMIT))
     assert picture == paint_share_picture(replace(example(), bars=fewer), LIGHT)
 
 
 def test_too_many_bars_leave_the_own_one_its_neighbours_and_the_best_known() -> None:
     others = [Bar(f"Other {number}", "reference", 0.1 * 1.2**number) for number in range(40)]
     own = Bar("You", "you", 20.5)
-    chart = sorted([*others, *bars("cifar10_keras_cnn", None), own], key=lambda bar: bar.seconds_per_epoch_s)
-    kept = fitting_bars(chart, BARS_LIMIT)
+    chart = sorted([*others, *bars("cifar10_keras_cnn", None), own], key=lambda bar: bar.value)
+    kept = shortlist(chart, BARS_LIMIT)
     assert len(kept) == BARS_LIMIT
     at = chart.index(own)
-    assert fitting_bars(chart, 3) == chart[at - 1 : at + 2]
-    assert kept == sorted(kept, key=lambda bar: bar.seconds_per_epoch_s)
+    assert shortlist(chart, 3) == chart[at - 1 : at + 2]
+    assert kept == sorted(kept, key=lambda bar: bar.value)
     assert {own, chart[at - 1], chart[at + 1]} <= set(kept)
     assert {bar.name for bar in bars("cifar10_keras_cnn", None)} <= {bar.name for bar in kept}
 

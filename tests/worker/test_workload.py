@@ -112,8 +112,8 @@ def test_the_defaults_of_every_workload_can_be_run(workload: object, preset: str
 
 
 def test_the_catalogue_is_complete_and_its_names_are_its_own() -> None:
-    assert list(CATALOGUE) == [workload.id for workload in CATALOGUE.values()] == ["cifar10_keras_cnn", "demo"]
-    assert STANDARD == "cifar10_keras_cnn"
+    assert list(CATALOGUE) == [workload.id for workload in CATALOGUE.values()]
+    assert next(iter(CATALOGUE)) == STANDARD == "cifar10_keras_cnn"
     for workload in CATALOGUE.values():
         assert workload.id.isidentifier()
         assert workload.title
