@@ -3,9 +3,53 @@
 Nothing here imports an engine: `CATALOGUE` can be read by a window or a command line at once.
 """
 
-from workloads.cifar10 import Cifar10KerasCnn
+from workloads import cifar10, dlbench, flowers, googlenet, imagenet, imdb, mnist, nietzsche, ptb, resnet
 from workloads.demo import Demo
+from workloads.inference import Inference
+from workloads.limits import HostToDevice, Matmul, MemoryBandwidth
+from workloads.training import Training
 from workloads.workload import Workload
 
-CATALOGUE: dict[str, Workload] = {workload.id: workload for workload in (Cifar10KerasCnn(), Demo())}
-STANDARD = Cifar10KerasCnn.id
+_TRAINING: tuple[Training, ...] = (
+    # Study 004
+    cifar10.Cifar10KerasCnn(),
+    # Study 000
+    mnist.MnistMlp(),
+    mnist.MnistCnn(),
+    mnist.MnistCnnNoDropoutAdam(),
+    cifar10.Cifar10Cnn(),
+    imdb.ImdbFastText(),
+    imdb.ImdbFastTextUnigram(),
+    imdb.ImdbBidirectionalLstm(),
+    nietzsche.LstmTextGeneration(),
+    nietzsche.TextGeneratorKeras(),
+    # Study 003
+    dlbench.FcnS(),
+    dlbench.FcnR(),
+    dlbench.AlexNetS(),
+    dlbench.AlexNetR(),
+    resnet.ResNet50S(),
+    resnet.ResNet56(),
+    ptb.PtbLstm32(),
+    ptb.PtbLstm64(),
+    # Study 001
+    imagenet.AlexNetCaffe(),
+    googlenet.GoogLeNet(),
+    resnet.ResNet50(),
+    imagenet.Vgg16(),
+    imagenet.InceptionV3(),
+    ptb.PtbLstmMxnet(),
+    # Study 002
+    flowers.FlowersXception(),
+    flowers.FlowersResNet50(),
+    flowers.FlowersVgg16(),
+    # In no study
+    mnist.FashionMnistCnn(),
+)
+_INFERENCE = tuple(Inference(workload) for workload in _TRAINING if workload.kind == "image")
+_LIMITS = (Matmul(), MemoryBandwidth(), HostToDevice())
+
+CATALOGUE: dict[str, Workload] = {
+    workload.id: workload for workload in (*_TRAINING, *_INFERENCE, *_LIMITS, Demo())
+}
+STANDARD = cifar10.Cifar10KerasCnn.id

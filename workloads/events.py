@@ -85,7 +85,7 @@ class Model(Event, frozen=True, kw_only=True, tag="model"):
     """The network."""
 
     parameters_count: Count
-    flops_per_example: Count | None = None
+    flops_per_example: Count | None = None  # what one example costs in a step of this run, backward pass included
 
 
 class Phase(Event, frozen=True, kw_only=True, tag="phase"):

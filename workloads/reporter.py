@@ -139,6 +139,10 @@ class Reporter:
             )
         )
 
+    def flush(self) -> None:
+        """Send the steps that were not sent yet, of a round that is no epoch."""
+        self._flush(None)
+
     def _flush(self, loss: float | None) -> None:
         if not self._durations_s:
             return

@@ -19,6 +19,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     Attributes:
         epochs: Whole passes over the training data; in the Quick preset always 1, which is estimated.
         steps: Training steps that each epoch is cut to, or None for whole epochs.
+        measure_s: Seconds that Quick times steps for, without validation: a probe; None for its usual time.
         threads: Threads inside one operation, or None to leave the choice to the engine.
         jit: Whether XLA compiles the training step. The studies ran without it.
         parameters: Values for the workload's own declared parameters.
@@ -28,6 +29,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     preset: Preset = "standard"
     epochs: Positive = 1
     steps: Positive | None = None
+    measure_s: Annotated[float, msgspec.Meta(gt=0, le=600)] | None = None
     batch_size: Positive = 1
     engine: Literal["tensorflow"] = "tensorflow"
     device: Annotated[str, msgspec.Meta(pattern=DEVICE_PATTERN)] = "auto"

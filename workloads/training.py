@@ -1,6 +1,7 @@
 """Workloads that train a Keras network: one `model.fit` as the studies call it, timed by a callback inside it."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from workloads import device, events
 from workloads.datasets import DATASETS
 from workloads.datasets.source import MissingDataError
 from workloads.feed import Feed, shared
-from workloads.flops import forward_flops
+from workloads.flops import TRAINING_PASSES, forward_flops
 from workloads.reporter import Reporter
 from workloads.spec import Job, RunSpec
 from workloads.stopwatch import stopwatch
@@ -22,6 +23,8 @@ WARMUP_STEPS_AT_LEAST = 2
 QUICK_STEPS = 250
 QUICK_BUDGET_S = 40.0
 QUICK_STEPS_AT_LEAST = 10
+# A large network's step can take half a minute on a processor.
+QUICK_STEPS_FEW = 3
 
 
 class Training(Workload):
@@ -29,13 +32,19 @@ class Training(Workload):
 
     Attributes:
         predicted_examples: Test examples that are predicted after the training, as the study did.
+        inference_parameters_count: Where the network sheds layers that only training needs; else None.
     """
 
     predicted_examples: int = 0
+    inference_parameters_count: int | None = None
 
     def build(self, spec: RunSpec) -> Any:
         """Return the uncompiled Keras model."""
         raise NotImplementedError
+
+    def build_for_inference(self, spec: RunSpec) -> Any:
+        """Return the model as it predicts: without what only training needs."""
+        return self.build(spec)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
         """Return what `model.compile` is given: optimizer, loss, metrics."""
@@ -93,7 +102,9 @@ def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
     """Build the network, count it and tell of it."""
     model = workload.build(spec)
     _check_count("parameters", model.count_params(), workload.expected_parameters(spec))
-    reporter.send(events.Model(parameters_count=model.count_params(), flops_per_example=forward_flops(model)))
+    forward = forward_flops(model)
+    operations = None if forward is None else TRAINING_PASSES * forward
+    reporter.send(events.Model(parameters_count=model.count_params(), flops_per_example=operations))
     return model
 
 
@@ -159,12 +170,17 @@ def _measure_quick(workload: Training, spec: RunSpec, model: Any, feed: Feed, re
     whole = workload.steps_per_epoch(spec) if workload.samples_per_epoch else QUICK_STEPS
     reporter.whole_epochs = False
     warmup = min(WARMUP_STEPS, whole)
-    reporter.phase("warmup", epochs=1, total_steps=warmup, budget_s=WARMUP_BUDGET_S)
-    watch = stopwatch(reporter, budget_s=WARMUP_BUDGET_S, steps_at_least=WARMUP_STEPS_AT_LEAST)
+    if spec.measure_s is not None:  # a probe
+        feed = replace(feed, validation=None)
+    budget_s = min(WARMUP_BUDGET_S, spec.measure_s or WARMUP_BUDGET_S)
+    reporter.phase("warmup", epochs=1, total_steps=warmup, budget_s=budget_s)
+    watch = stopwatch(reporter, budget_s=budget_s, steps_at_least=WARMUP_STEPS_AT_LEAST)
     _fit(workload, spec, model, feed, watch, epochs=1, steps=warmup)
     steps = min(QUICK_STEPS, whole)
-    reporter.phase("measure", epochs=1, total_steps=steps, budget_s=QUICK_BUDGET_S)
-    watch = stopwatch(reporter, budget_s=QUICK_BUDGET_S, steps_at_least=QUICK_STEPS_AT_LEAST)
+    budget_s = spec.measure_s or QUICK_BUDGET_S
+    reporter.phase("measure", epochs=1, total_steps=steps, budget_s=budget_s)
+    at_least = QUICK_STEPS_AT_LEAST if workload.metric == "seconds_per_epoch_s" else QUICK_STEPS_FEW
+    watch = stopwatch(reporter, budget_s=budget_s, steps_at_least=1 if spec.measure_s else at_least)
     _fit(workload, spec, model, feed, watch, epochs=1, steps=steps)
 
 

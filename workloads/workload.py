@@ -122,6 +122,7 @@ class Workload:
         units_per_example: What one example counts for in a headline per second: the words of a sequence.
         parameters_count: Of the default variant; None where only building it tells.
         loss_band: Between which values the training loss lies after the first whole epoch; None if not known.
+        fixed_duration_s: How long a run takes on any machine, about, where it is cut by time; else None.
         memory_base_bytes, memory_per_example_bytes: What a run was measured to need on the processor, at batch 0
             and for each example of a batch; None if it was not.
     """
@@ -145,6 +146,7 @@ class Workload:
     parameters_count: int | None = None
     parameters: tuple[Parameter, ...] = ()
     loss_band: tuple[float, float] | None = None
+    fixed_duration_s: float | None = None
     memory_base_bytes: int | None = None
     memory_per_example_bytes: int = 0
 

@@ -32,6 +32,8 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
         (
             workload.id,
             workload.title,
+            workload.kind,
+            workload.study or "-",
             str(workload.epochs),
             str(workload.batch_size),
             f"{workload.parameters_count:,}" if workload.parameters_count else "-",
@@ -39,7 +41,8 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
         )
         for workload in CATALOGUE.values()
     ]
-    print(table(("id", "title", "epochs", "batch", "parameters", "published"), rows, right=(2, 3, 4, 5)))
+    head = ("id", "title", "kind", "study", "epochs", "batch", "parameters", "published")
+    print(table(head, rows, right=(4, 5, 6, 7)))
     return 0
 
 
@@ -86,8 +89,9 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
 def _workload(workload_id: str) -> dict[str, object]:
     workload = CATALOGUE[workload_id]
     names = (
-        "id title kind version summary source dataset epochs batch_size samples_per_epoch validation_samples"
-        " parameters_count"
+        "id title kind study version summary source epoch_text metric dataset epochs steps batch_size"
+        " samples_per_epoch validation_samples parameters_count loss_band memory_base_bytes"
+        " memory_per_example_bytes"
     )
     plain: dict[str, object] = {name: getattr(workload, name) for name in names.split()}
     plain["parameters"] = [msgspec.to_builtins(parameter) for parameter in workload.parameters]

@@ -12,9 +12,10 @@ from app.core.compare import position, run_name
 from app.core.database import Database
 from app.core.errors import AppError, UsageError
 from app.core.export import csv_lines, json_lines, run_as_dict, write_lines
-from app.core.metrics import METRICS, format_metric, format_value, headline_kind
+from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
 from app.core.model import Run, RunSummary
 from app.core.paths import Paths
+from app.core.peak import peak_share
 from app.core.runs import (
     all_ids,
     delete_runs,
@@ -25,7 +26,7 @@ from app.core.runs import (
     rows_for_export,
 )
 from app.core.share import share_card
-from app.core.wording import engine_line, headline, machine_line, stored_machine
+from app.core.wording import engine_line, headline, machine_line, peak_text, stored_machine
 
 
 def list_(options: argparse.Namespace, paths: Paths) -> int:
@@ -81,10 +82,11 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
     """Show one run."""
     with _open(paths) as database:
         run = load_run(database, options.id)
+        share_ = peak_share(database, run.summary)
     if options.json:
         print(json.dumps(run_as_dict(run, private={}), indent=2, allow_nan=False))
         return 0
-    _print_run(run)
+    _print_run(run, peak_text(share_))
     return 0
 
 
@@ -142,7 +144,7 @@ def _open(paths: Paths) -> Iterator[Database]:
         yield database
 
 
-def _print_run(run: Run) -> None:
+def _print_run(run: Run, share_of_peak: str) -> None:
     summary = run.summary
     print(f"Run {summary.id} · {summary.workload} · {summary.preset} · {summary.status}")
     print(f"Started  {summary.started_at} · Epochmark {summary.app_version}")
@@ -176,6 +178,7 @@ def _print_run(run: Run) -> None:
     print(f"\n{headline(summary)}")
     if sentence := position(summary):
         print(sentence)
-    for key, value in run.metrics.items():
-        label = METRICS[key].label if key in METRICS else key
-        print(f"{label}: {format_metric(key, value)}")
+    for label, text in metric_lines(run.metrics):
+        print(f"{label}: {text}")
+    if share_of_peak:
+        print(share_of_peak)

@@ -15,14 +15,15 @@ from app.core.compare import bars, find_baseline, left_out, position
 from app.core.database import Database
 from app.core.errors import UsageError
 from app.core.hardware import detect_machine
-from app.core.metrics import headline_kind
+from app.core.metrics import headline_kind, metric_lines
 from app.core.model import Run
 from app.core.paths import Paths
+from app.core.peak import peak_share
 from app.core.runner import Runner, checked_workload, known_workload
 from app.core.runs import load_run
 from app.core.session import Session
 from app.core.settings import load_settings
-from app.core.wording import headline
+from app.core.wording import derived_epoch, headline, peak_text
 from workloads import CATALOGUE
 from workloads.spec import RunSpec
 from workloads.workload import Workload, WorkloadError
@@ -48,7 +49,8 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
         raise view.error
     if not options.json:
         with Database(paths.database) as database:
-            _print_result(load_run(database, session.run_id))
+            stored = load_run(database, session.run_id)
+            _print_result(stored, peak_text(peak_share(database, stored.summary)))
     return {"completed": 0, "cancelled": 130}.get(session.status, 1)
 
 
@@ -138,7 +140,7 @@ class _Interrupts:
             self._session.kill()
 
 
-def _print_result(stored: Run) -> None:
+def _print_result(stored: Run, share_of_peak: str) -> None:
     summary = stored.summary
     if summary.status != "completed":
         ended = "failed" if summary.status == "failed" else f"was {summary.status}"
@@ -147,6 +149,12 @@ def _print_result(stored: Run) -> None:
         print(f"Run {summary.id} is kept. The demo does not train: its times say nothing about this computer.")
         return
     print(f"\n{headline(summary)}")
+    if CATALOGUE[summary.workload].metric != "seconds_per_epoch_s" and summary.value is not None:
+        lines = [line for line in metric_lines(stored.metrics) if not line[0].startswith("Peak")]
+        print("\n".join(f"  {label}: {text}" for label, text in lines))
+    for told in (derived_epoch(summary), share_of_peak):
+        if told:
+            print(told)
     if sentence := position(summary):
         chart = bars(summary.workload, summary)
         baseline = find_baseline(chart, None, summary.workload)

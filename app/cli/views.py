@@ -111,7 +111,7 @@ class TextView(View):
                 source = "real data" if event.source == "real" else "synthetic twin (same shapes and counts)"
                 counts = f"{event.samples:,} examples, {event.validation_samples:,} to validate"
                 line = f"Data     {event.name} · {source} · {counts}"
-            case events.Phase(name="measure") if self._spec.preset != "quick":
+            case events.Phase(name="measure") if self._spec.preset != "quick" and self._workload.kind != "limits":
                 line = "\n   epoch   seconds      loss  accuracy  val loss  val accuracy"
             case events.Phase(name="warmup"):
                 line = "\nWarming up, then timing steps for up to a minute …"

@@ -39,6 +39,11 @@ class Bar:
     metric: str = "seconds_per_epoch_s"
 
     @property
+    def shown(self) -> float:
+        """The value in the unit that it is shown in."""
+        return self.value * headline_kind(self.metric).scale
+
+    @property
     def text(self) -> str:
         """The value without its unit."""
         return format_value(self.metric, self.value)
@@ -136,9 +141,9 @@ def bars(workload: str, run: RunSummary | None, others: Iterable[RunSummary] = (
 def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
     """Return at most so many bars for places that have no room for all, in their order.
 
-    One published bar stands for each device: an exact one before a close one, newer software before older. Where
-    that is still too many, "you", its neighbours, the best known ones and the nearest stay; without "you", some
-    from the whole range.
+    One published bar stands for each device: an exact one before a close one, float32 before less, TensorFlow
+    before others, newer software before older. Where that is still too many, "you", its neighbours, the best known
+    ones and the nearest stay; without "you", some from the whole range.
     """
     if len(bars_) <= limit:
         return list(bars_)
@@ -159,10 +164,10 @@ def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
     return [kept[number] for number in sorted(sorted(range(len(kept)), key=importance)[:limit])]
 
 
-def _standing(bar: Bar) -> tuple[bool, bool, int]:
+def _standing(bar: Bar) -> tuple[bool, bool, bool, int]:
     row = bar.row
     assert row is not None
-    return row.match == "exact", "TensorFlow" in row.software, row.year or 0
+    return row.match == "exact", row.precision == "fp32", "TensorFlow" in row.software, row.year or 0
 
 
 def left_out(run: RunSummary) -> list[str]:

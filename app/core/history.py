@@ -149,6 +149,8 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
     if spec.preset == "quick":
         return None
     workload = CATALOGUE[spec.workload]
+    if workload.fixed_duration_s is not None:
+        return workload.fixed_duration_s
     asked = spec_as_dict(spec)
     values = {
         "machine": machine_text(machine),

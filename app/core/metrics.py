@@ -1,5 +1,6 @@
 """The registry of numbers: for each key its label, unit and digits, and how to write it for people."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -34,6 +35,11 @@ class Headline:
         """Return how many times as fast `value` is as `other`."""
         return value / other if self.is_rate else other / value
 
+    @property
+    def tick_unit(self) -> str:
+        """What stands behind a number on an axis, whose heading says the rest."""
+        return " s" if self.unit.startswith("s ") else ""
+
 
 HEADLINES: dict[str, Headline] = {
     "seconds_per_epoch_s": Headline("Seconds per epoch", "s per epoch", "s / epoch"),
@@ -67,7 +73,40 @@ METRICS = {
     "accuracy": Metric("Accuracy", "%", 1, 100),
     "test_loss": Metric("Test loss", "", 4),
     "test_accuracy": Metric("Test accuracy", "%", 1, 100),
+    "vocabulary_words": Metric("Vocabulary", "words", 0),
+    "latency_1_median_s": Metric("Latency of 1 image, median", "ms", 1, 1_000),
+    "latency_1_p95_s": Metric("Latency of 1 image, 95 of 100 within", "ms", 1, 1_000),
+    "latency_16_median_s": Metric("Latency of 16 images, median", "ms", 1, 1_000),
+    "latency_16_p95_s": Metric("Latency of 16 images, 95 of 100 within", "ms", 1, 1_000),
+    "few_samples_s": Metric("160 images, 16 at a time", "s", 2),
+    "flop_per_s": Metric("Fastest product", "TFLOP/s", 3, 1e-12),
+    "matmul_1024_flop_per_s": Metric("Product of 1,024 × 1,024", "TFLOP/s", 3, 1e-12),
+    "matmul_2048_flop_per_s": Metric("Product of 2,048 × 2,048", "TFLOP/s", 3, 1e-12),
+    "matmul_4096_flop_per_s": Metric("Product of 4,096 × 4,096", "TFLOP/s", 3, 1e-12),
+    "matmul_study_003_flop_per_s": Metric("1,024 × 26,752 × 2,048, plain", "TFLOP/s", 3, 1e-12),
+    "matmul_study_003_transposed_flop_per_s": Metric("1,024 × 26,752 × 2,048, transposed", "TFLOP/s", 3, 1e-12),
+    "bytes_per_s": Metric("Bandwidth", "GB/s", 1, 1e-9),
+    "host_to_device_bytes_per_s": Metric("To the GPU", "GB/s", 1, 1e-9),
+    "device_to_host_bytes_per_s": Metric("From the GPU", "GB/s", 1, 1e-9),
+    "fcn_r_gradients_s": Metric("The gradients of FCN-R, from the GPU", "ms", 2, 1_000),
+    "images_per_s": Metric("Images per second", "", 0),
+    "words_per_s": Metric("Words per second", "", 0),
+    "peak_memory_bytes": Metric("Peak memory of the worker", "GB", 2, 1e-9),
+    "peak_gpu_memory_bytes": Metric("Peak memory of the GPU", "GB", 2, 1e-9),
 }
+# What only the estimate of an epoch is made from, and what is told in another place.
+_HIDDEN = ("epoch_rest_s",)
+
+
+def metric_lines(metrics: Mapping[str, float | None]) -> list[tuple[str, str]]:
+    """Return labels and values for people, in the order of the registry, unknown ones last."""
+    order = [*METRICS]
+    keys = sorted(metrics, key=lambda key: order.index(key) if key in order else len(order))
+    return [
+        (METRICS[key].label if key in METRICS else key, format_metric(key, metrics[key]))
+        for key in keys
+        if key not in _HIDDEN
+    ]
 
 
 def format_metric(key: str, value: float | None) -> str:

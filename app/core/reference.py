@@ -45,8 +45,10 @@ class ReferenceRow:
 
     @property
     def short_name(self) -> str:
-        """The device without its maker: "GTX 1080 Ti", "Xeon Skylake, 8 vCPU"."""
+        """The device without its maker: "GTX 1080 Ti", "4 × Tesla P100", "Xeon Skylake, 8 vCPU"."""
         name = short_name(self.device)
+        if self.hardware_kind == "gpu" and self.cores_or_units.isdecimal() and self.cores_or_units != "1":
+            return f"{self.cores_or_units} × {name}"
         return f"{name}, {self.cores_or_units}" if self.cores_or_units.endswith(" vCPU") else name
 
 

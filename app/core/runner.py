@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from app.core.database import Database
 from app.core.engines import WorkerCommand, worker_command
 from app.core.errors import UsageError
+from app.core.memory import memory_problem
 from app.core.model import Machine
 from app.core.paths import Paths, check_datasets_folder
 from app.core.runs import begin_run, recover_runs
@@ -49,6 +50,8 @@ class Runner:
             DatabaseError: The results cannot be written.
         """
         workload = checked_workload(spec)
+        if problem := memory_problem(spec, self.machine):
+            raise UsageError(problem)
         if workload.dataset and spec.data == "real":
             check_datasets_folder(self.paths)
         with Database(self.paths.database) as database:

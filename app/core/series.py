@@ -125,6 +125,7 @@ def series_of(run: Run) -> RunSeries:
     for event in (*run.steps, *run.epochs, *run.samples, *run.warnings):
         series.follow(event)
     series.current_epoch_s = None
+    series.metrics = dict(run.metrics)
     return series
 
 

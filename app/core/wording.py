@@ -11,6 +11,7 @@ from app.core.compare import bars, engine_name, position, run_name
 from app.core.export import hide, private_texts
 from app.core.metrics import format_bytes, format_seconds, format_time_left, format_value, headline_kind
 from app.core.model import Machine, Run, RunSummary
+from app.core.peak import PeakShare
 from workloads import CATALOGUE
 
 # For each workloads.events.ErrorCode what to do next.
@@ -137,7 +138,7 @@ def _step_note(run: RunSummary) -> str:
     basis = {
         "estimate": "steps timed for a short while",
         "first_epoch": "steps right after the start",
-    }.get(run.basis or "", f"steps of epochs 2 to {run.epochs_done}")
+    }.get(run.basis or "", f"steps of {'epochs' if run.samples_per_epoch else 'rounds'} 2 to {run.epochs_done}")
     limits = f"{1000 * run.minimum_s:,.1f} to {1000 * run.maximum_s:,.1f} ms a step"
     spread = f" · spread {run.spread_pct:.1f} %" if run.spread_pct is not None else ""
     return f"{basis} · {limits}{spread}"
@@ -154,6 +155,17 @@ def derived_epoch(run: RunSummary) -> str:
         return ""
     told = format_time_left(duration_s) if duration_s >= 100 else f"{format_seconds(duration_s)} s"
     return f"An epoch of {run.samples_per_epoch:,} examples takes {told}."
+
+
+def peak_text(share: PeakShare | None) -> str:
+    """Say what share of the machine's measured peak a run reached; "" where there is nothing to say."""
+    if share is None:
+        return ""
+    reached = f"It computed {format_value('flop_per_s', share.reached_flop_per_s)} TFLOP/s"
+    if share.share_pct is None:
+        return f"{reached}; run `matmul` to learn which share of this machine's peak that is."
+    peak = format_value("flop_per_s", share.peak_flop_per_s)
+    return f"{reached}, {share.share_pct:.0f} % of the {peak} that matrix products reach here."
 
 
 def result_notes(run: Run) -> list[Note]:
@@ -229,8 +241,10 @@ def _notes_on_the_number(run: RunSummary) -> Iterator[Note]:
     parts = "epochs after the first" if of_epochs else "parts of the measurement"
     text = f"The {parts} spread by {run.spread_pct:.1f} % (standard deviation)."
     wide = run.spread_pct > SPREAD_CAUTION_PCT
-    if wide:
+    if wide and of_epochs:
         text += " Above 5 %, even nine epochs fix their median to 4 % only: smaller differences say nothing."
+    elif wide:
+        text += " Differences smaller than that say nothing."
     yield Note("caution" if wide else "fact", text)
 
 

@@ -144,7 +144,7 @@ class BarList(QWidget):
         rows = QRectF(0, 0, width, height * self._count() + AXIS_PX)
         scale = self._scale()
         if self._bars:
-            paint_grid(painter, rows, scale, look, tokens, label_px=LABEL_PX)
+            paint_grid(painter, rows, scale, look, tokens, label_px=LABEL_PX, unit=_kind(self._bars).tick_unit)
         if self._slot:
             paint_slot(painter, QRectF(0, 0, width, height), *self._slot, look=look, tokens=tokens)
         for number, bar in enumerate(self._bars):
@@ -155,7 +155,7 @@ class BarList(QWidget):
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(QColor(ground))
                 painter.drawRoundedRect(rect, 6, 6)
-            share, text = scale.share(bar.value), self._text(bar)
+            share, text = scale.share(bar.shown), self._text(bar)
             room = QRectF(0, rect.top(), width, height)
             end = paint_bar(painter, room, bar, share=share, text=text, ground=ground, look=look, tokens=tokens)
             self._paint_remarks(painter, rect, bar, width if self._detailed else end)
@@ -209,7 +209,7 @@ class BarList(QWidget):
         return min(self._row_max_px, max(ROW_MIN_PX, room))
 
     def _scale(self) -> Scale:
-        return scale_for([bar.value for bar in self._bars], log=self._log)
+        return scale_for([bar.shown for bar in self._bars], log=self._log)
 
     def _look(self) -> RowLook:
         text_px = 12 if self._row_px() < 26 else 13
@@ -223,7 +223,7 @@ class BarList(QWidget):
         if self._detailed:  # where values do not change while they are looked at, bars may be as long as can be
             room = self.width() - self._remarks_px() - name_width - 2 * draft.gap
             scale = self._scale()
-            shares = [scale.share(bar.value) for bar in self._bars]
+            shares = [scale.share(bar.shown) for bar in self._bars]
             text_width = text_room(room, shares, texts)
         return RowLook(name_width, text_width, draft.bar_height, text_px)
 

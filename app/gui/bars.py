@@ -193,9 +193,9 @@ def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: R
 
 
 def paint_grid(
-    painter: QPainter, rect: QRectF, scale: Scale, look: RowLook, tokens: Tokens, *, label_px: int
+    painter: QPainter, rect: QRectF, scale: Scale, look: RowLook, tokens: Tokens, *, label_px: int, unit: str
 ) -> None:
-    """Paint the grid lines of a scale over the rows, and their values below them."""
+    """Paint the grid lines of a scale over the rows, and their values below them, the last with its unit."""
     room = rect.width() - look.name_width - look.text_width - 2 * look.gap
     left = rect.left() + look.name_width + look.gap
     painter.setFont(unhinted(figures(label_px)) if look.outlined else figures(label_px))
@@ -206,7 +206,7 @@ def paint_grid(
         painter.setPen(QPen(QColor(tokens.grid), 1))
         painter.drawLine(QPointF(x, rect.top()), QPointF(x, rect.bottom() - height - 2))
         painter.setPen(QColor(tokens.muted))
-        text = _tick_text(value_s) + (" s" if value_s == scale.ticks()[-1] else "")
+        text = _tick_text(value_s) + (unit if value_s == scale.ticks()[-1] else "")
         box = QRectF(x - metrics.horizontalAdvance(text) / 2, rect.bottom() - height, 80, height)
         draw_text(painter, box, text, outlined=look.outlined)
 

@@ -209,9 +209,9 @@ def _facts(run: RunSummary) -> str:
         run.device_name or (run.device or "…").upper(),
         engine_name(run.engine, run.engine_version),
         f"{run.precision}{' with XLA' if run.jit else ''}",
-        f"{run.data_source or '…'} data",
+        f"{run.data_source} data" if run.data_source else "",
     ]
-    return " · ".join(parts)
+    return " · ".join(part for part in parts if part)
 
 
 def _note(run: RunSummary) -> str:

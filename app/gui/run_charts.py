@@ -11,11 +11,16 @@ from app.core.model import RunSummary
 from app.core.series import RunSeries
 from app.gui.bar_list import BarList
 from app.gui.charts import EpochChart, Legend, LossChart, ThroughputChart
+from app.gui.figures import FigureTable
 from app.gui.plots import time_span
 from app.gui.telemetry_chart import TelemetryChart
 from app.gui.theme import Theme
 from app.gui.tokens import GAP_PX
 from app.gui.widgets import Card
+from workloads import CATALOGUE
+from workloads.inference import Inference
+
+WITHOUT_EPOCHS = ("limits", "storage")
 
 
 class RunCharts(QWidget):
@@ -23,6 +28,7 @@ class RunCharts(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
+        self._kind = (True, True)
         self.epochs = EpochChart(theme)
         self.loss = LossChart(theme)
         self.throughput = ThroughputChart(theme)
@@ -34,11 +40,16 @@ class RunCharts(QWidget):
         self._bars_card = _card("Against known hardware", self.bars)
         loss_legend = Legend(theme)
         loss_legend.show_entries(LossChart.ENTRIES)
-        grid = QGridLayout(self)
+        self._loss_card = _card("Loss and accuracy", self.loss, legend=loss_legend)
+        self.figures = FigureTable()
+        self._figures_card = _card("Figures", self.figures)
+        grid = self._grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(2 * GAP_PX)
         grid.addWidget(self._epochs_card, 0, 0)
-        grid.addWidget(_card("Loss and accuracy", self.loss, legend=loss_legend), 0, 1)
+        grid.addWidget(self._loss_card, 0, 1)
+        grid.addWidget(self._figures_card, 0, 1)
+        self._figures_card.hide()
         grid.addWidget(self._rate_card, 1, 0)
         grid.addWidget(self._bars_card, 1, 1)
         for number in (0, 1):
@@ -54,6 +65,8 @@ class RunCharts(QWidget):
             memory_bytes: All the memory of its machine.
             live: Whether it goes on: then time axes grow in leaps.
         """
+        self._show_kind(summary)
+        self.figures.show_metrics(series.metrics)
         quick = summary.preset == "quick"
         current_s = summary.seconds_per_epoch_s if quick else series.current_epoch_s if live else None
         self._show_epochs(series, summary, current_s)
@@ -73,6 +86,21 @@ class RunCharts(QWidget):
         self.bars.show_bars(bars, baseline)
         unit = headline_kind(bars[0].metric).unit if bars else ""
         self._bars_card.note.show_text(f"{unit}, log{software_years(bars)}" if bars else "")
+
+    def _show_kind(self, summary: RunSummary) -> None:
+        """Show figures where there is no loss, and no chart of epochs where there are none."""
+        workload = CATALOGUE.get(summary.workload)
+        trains = not isinstance(workload, Inference) and (workload is None or workload.kind not in WITHOUT_EPOCHS)
+        has_epochs = workload is None or workload.kind not in WITHOUT_EPOCHS
+        if (trains, has_epochs) == self._kind:
+            return
+        self._kind = (trains, has_epochs)
+        self._rate_card.heading.setText("While training" if trains else "While measuring")
+        self._loss_card.setVisible(trains)
+        self._epochs_card.setVisible(has_epochs)
+        self._grid.removeWidget(self._figures_card)
+        self._grid.addWidget(self._figures_card, 0, 1 if has_epochs else 0, 1, 1 if has_epochs else 2)
+        self._figures_card.setVisible(not trains)
 
     def _show_epochs(self, series: RunSeries, summary: RunSummary, current_s: float | None) -> None:
         durations_s = [epoch.duration_s for epoch in series.epochs]

@@ -54,7 +54,7 @@ COLUMNS = (
     ("comment", "Name"),
 )
 COMMENT = len(COLUMNS) - 1
-_WIDTHS_PX = (68, 134, 114, 84, 84, 88, 72, 96, 96, 96, 60)
+_WIDTHS_PX = (68, 134, 150, 124, 80, 84, 68, 96, 96, 92, 60)
 _RIGHT = {"id", "value", "spread_pct", "epochs_done", "batch_size"}
 _TONES = {"failed": "invalid", "interrupted": "caution", "cancelled": "caution", "running": "accent"}
 

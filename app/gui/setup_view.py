@@ -11,6 +11,7 @@ from app.core.compare import bars, shortlist, software_years
 from app.core.database import Database
 from app.core.errors import UsageError
 from app.core.history import expected_duration_s
+from app.core.memory import memory_problem
 from app.core.metrics import format_bytes, format_time_left, headline_kind
 from app.core.model import Machine
 from app.core.reference import short_name
@@ -33,6 +34,7 @@ from app.gui.widgets import (
     plain_tip,
     row,
 )
+from app.gui.workload_chooser import WorkloadChooser
 from workloads import CATALOGUE, STANDARD
 from workloads.spec import Precision, Preset, RunSpec
 from workloads.workload import Parameter, Workload
@@ -71,6 +73,10 @@ class SetupView(QWidget):
         self.workload.setAccessibleName("Workload")
         for workload in CATALOGUE.values():
             self.workload.addItem(workload.title, workload.id)
+        self.browse_button = Button(services.theme, "All …", "search")
+        self.browse_button.setAccessibleName("Choose among all workloads")
+        # What probes found, by the workload's id.
+        self.probed_s: dict[str, float] = {}
         self.workload.setCurrentIndex(self.workload.findData(STANDARD))
         self.summary = ClampedLabel(2, 12)
         self.presets = {preset: Button(services.theme, "", kind="segment") for preset in PRESETS}
@@ -116,6 +122,19 @@ class SetupView(QWidget):
             return
         self.run_requested.emit(self.spec(), machine)
 
+    def browse(self) -> None:
+        """Let a workload be chosen among all."""
+        machine = self._services.finder.machine
+        if machine is None:
+            return
+        chooser = WorkloadChooser(
+            self._services, machine, self.chosen_workload.id, self.probed_s, parent=self.window()
+        )
+        if chooser.exec():
+            self.workload.setCurrentIndex(self.workload.findData(chooser.chosen_id))
+        chooser.deleteLater()
+        self._estimate_soon()
+
     def _spec(self, preset: Preset) -> RunSpec:
         values = self.form.values()
         workload = self.chosen_workload
@@ -142,6 +161,7 @@ class SetupView(QWidget):
 
     def _connect(self) -> None:
         self.workload.currentIndexChanged.connect(self._on_workload)
+        self.browse_button.clicked.connect(self.browse)
         for button in self.presets.values():
             button.toggled.connect(self._on_choice)
         self.device.currentIndexChanged.connect(self._on_choice)
@@ -207,14 +227,14 @@ class SetupView(QWidget):
 
     def _check(self) -> None:
         """Say at once what is wrong with the choice, instead of after the button."""
+        machine = self._services.finder.machine
         try:
-            self.spec()
+            spec = self.spec()
+            problem = memory_problem(spec, machine) if machine is not None else None
         except UsageError as error:
-            self.problem.setText(str(error))
-            self.run_button.setEnabled(False)
-        else:
-            self.problem.setText("")
-            self.run_button.setEnabled(self._services.finder.machine is not None)
+            problem = str(error)
+        self.problem.setText(problem or "")
+        self.run_button.setEnabled(not problem and machine is not None)
         self.problem.setVisible(bool(self.problem.text()))
 
     def _estimate_soon(self) -> None:
@@ -251,7 +271,15 @@ class SetupView(QWidget):
         if number != self._asked:
             return  # it is about another choice
         self._estimated = self._standard()
+        if duration_s is None:
+            duration_s = self._probed()
         self._tell_time(f"{format_time_left(duration_s)} here" if duration_s else "time known after a first run")
+
+    def _probed(self) -> float | None:
+        """Return what a probe found, if the choice is still the one that was probed."""
+        workload, asked = self.chosen_workload, self._estimated
+        usual = asked is not None and asked[0] == workload.default_spec(data=asked[0].data)
+        return self.probed_s.get(workload.id) if usual else None
 
     def _tell_time(self, told: str) -> None:
         epochs = int(self.form.values()["epochs"])
@@ -262,11 +290,15 @@ class SetupView(QWidget):
         self.presets[preset].setAccessibleName(f"{name}: {note}")
 
     def _lay_out(self) -> None:
+        workload = QWidget()
+        choosing = row(self.workload, self.browse_button)
+        choosing.setStretch(0, 1)
+        workload.setLayout(choosing)
         form = QWidget()
         form.setObjectName("scrolled")
         form.setLayout(
             column(
-                _field("Workload", self.workload, self.summary),
+                _field("Workload", workload, self.summary),
                 _field("Preset", *self.presets.values()),
                 _field("Device", self.device),
                 _field("Data", self.dataset),

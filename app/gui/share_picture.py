@@ -11,6 +11,7 @@ from PySide6.QtSvg import QSvgRenderer
 
 from app.core.compare import Bar, shortlist
 from app.core.errors import AppError, UsageError
+from app.core.metrics import headline_kind
 from app.core.share import ShareCard
 from app.gui.bars import RowLook, name_font, paint_bar, paint_grid, scale_for, unhinted, value_font
 from app.gui.icons import FOLDER
@@ -133,11 +134,11 @@ def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
     used = height * len(bars) + _TICKS_PX
     area = QRectF(inside.left(), inside.top() + (room - used) / 2, inside.width(), used)
     look = _row_look(bars, height, area.width())
-    scale = scale_for([bar.value for bar in bars], log=True)
-    paint_grid(painter, area, scale, look, tokens, label_px=13)
+    scale = scale_for([bar.shown for bar in bars], log=True)
+    paint_grid(painter, area, scale, look, tokens, label_px=13, unit=headline_kind(bars[0].metric).tick_unit)
     for number, bar in enumerate(bars):
         row = QRectF(area.left(), area.top() + number * height, area.width(), height)
-        share, text = scale.share(bar.value), bar.text
+        share, text = scale.share(bar.shown), bar.text
         paint_bar(painter, row, bar, share=share, text=text, ground=tokens.surface, look=look, tokens=tokens)
 
 

@@ -84,7 +84,7 @@ def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp
     assert without_stamp(of(stream, "model")[0]) == {
         "type": "model",
         "parameters_count": 1_337_002,
-        "flops_per_example": None,
+        "flops_per_example": 3 * 79_366_656,
     }
     dataset = of(stream, "dataset")[0]
     assert (dataset["source"], dataset["samples"], dataset["validation_samples"]) == ("synthetic", 50_000, 1_000)
@@ -193,9 +193,9 @@ def test_the_network_is_the_studys_layer_by_layer() -> None:
     code = """
 import json
 import tensorflow as tf
-from workloads.cifar10 import build_keras_cnn
+from workloads import CATALOGUE
 from workloads.device import is_out_of_memory
-model = build_keras_cnn()
+model = CATALOGUE["cifar10_keras_cnn"].build(None)
 layers = [
     [type(layer).__name__, list(layer.output.shape[1:]), layer.count_params(),
      getattr(getattr(layer, "activation", None), "__name__", None)]

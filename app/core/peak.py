@@ -1,0 +1,47 @@
+"""How much of what the machine can do a run reached, by the newest run of `matmul` on the same machine."""
+
+from dataclasses import dataclass
+
+from app.core.database import Database
+from app.core.model import RunSummary
+
+
+@dataclass(frozen=True, slots=True)
+class PeakShare:
+    """What a run reached.
+
+    Attributes:
+        reached_flop_per_s: Matrix products and convolutions of the network, over the typical step.
+        peak_flop_per_s: The fastest matrix product of the same machine, device and precision; None if that was not
+            measured there.
+    """
+
+    reached_flop_per_s: float
+    peak_flop_per_s: float | None
+
+    @property
+    def share_pct(self) -> float | None:
+        """The share in percent; None without a measured peak."""
+        return 100 * self.reached_flop_per_s / self.peak_flop_per_s if self.peak_flop_per_s else None
+
+
+def peak_share(database: Database, run: RunSummary) -> PeakShare | None:
+    """Return what a stored run reached; None for one without a network, counted operations or steps."""
+    sql = "SELECT json_extract(model, '$.flops_per_example') FROM runs WHERE id = ?"
+    with database.complaints():
+        row = database.connection.execute(sql, (run.id,)).fetchone()
+        peak = database.connection.execute(_PEAK, (run.id,)).fetchone()
+    flops = row[0] if row else None
+    if not flops or not run.step_median_s:
+        return None
+    return PeakShare(flops * run.batch_size / run.step_median_s, peak[0] if peak else None)
+
+
+# The number of threads changes the peak, so that a run on fewer is not measured against all.
+_PEAK = """
+    SELECT peak.value FROM runs AS peak JOIN runs AS run ON run.machine_id = peak.machine_id
+    WHERE run.id = ? AND peak.workload = 'matmul' AND peak.status = 'completed' AND peak.value IS NOT NULL
+        AND peak.deleted_at IS NULL AND peak.device IS run.device AND peak.device_name IS run.device_name
+        AND peak.precision = run.precision AND peak.threads IS run.threads
+    ORDER BY peak.id DESC LIMIT 1
+"""

@@ -1,0 +1,139 @@
+"""Workloads that predict with a network of a study: throughput at a large batch, latency at small ones."""
+
+import statistics
+import time
+from typing import Any
+
+from workloads import device, events
+from workloads.flops import forward_flops
+from workloads.repeat import repeat
+from workloads.reporter import Reporter
+from workloads.spec import Job, RunSpec
+from workloads.training import Training
+from workloads.workload import Workload, WorkloadError
+
+LATENCY_BATCHES = (1, 16)
+LATENCY_CALLS = 50
+LATENCY_CALLS_AT_LEAST = 5
+LATENCY_BUDGET_S = 10.0
+WARMUP_CALLS = 2
+WARMUP_BUDGET_S = 5.0
+QUICK_BUDGET_S = 20.0
+# Study 002's few samples: its notebook predicts 160 images in batches of 16.
+FEW_SAMPLES, FEW_BATCH = 160, 16
+
+
+class Inference(Workload):
+    """A training workload's network, untrained: how long it takes does not depend on its weights."""
+
+    kind = "image"
+    metric = "images_per_s"
+    epochs = 3
+    steps = 20
+    samples_per_epoch = 0
+    batch_size = 64
+
+    def __init__(self, training: Training) -> None:
+        self._training = training
+        self.id = f"{training.id}_inference"
+        self.title = f"{training.title}, inference"
+        self.study = training.study
+        self.summary = (
+            f"Predicts with the network of {training.title} on generated images.\n"
+            "Throughput at a large batch; typical and slow answers to 1 and to 16 images."
+        )
+        self.source = training.source
+        self.epoch_text = f"{self.steps} predictions of a batch; the first round warms up"
+        self.parameters_count = training.inference_parameters_count or training.parameters_count
+
+    def run(self, job: Job, reporter: Reporter) -> None:
+        """Predict: throughput first, then the latencies."""
+        import numpy as np
+
+        spec = job.spec
+        if spec.data == "real":
+            raise WorkloadError(
+                "data_missing", f"{self.id} predicts on generated images; choose --data synthetic."
+            )
+        reporter.phase("import")
+        device.prepare(spec, reporter)
+        reporter.phase("build")
+        model = self._training.build_for_inference(spec)
+        model.compile(jit_compile=spec.jit)
+        count, operations = model.count_params(), forward_flops(model)
+        reporter.send(events.Model(parameters_count=count, flops_per_example=operations))
+        reporter.phase("data")
+        shape = tuple(model.input_shape[1:])
+        # Float images in 0..1, the same bytes in every version of NumPy.
+        raw = np.random.PCG64(spec.seed).random_raw(spec.batch_size * int(np.prod(shape)))
+        images = (raw >> np.uint64(40)).astype(np.float32).reshape(spec.batch_size, *shape) / np.float32(2**24)
+        reporter.send(events.Dataset(name="generated", source="synthetic", samples=len(images), shape=shape))
+        self._measure_throughput(spec, model, images, reporter)
+        if spec.measure_s is None:
+            self._measure_latency(model, images, reporter)
+        device.report_memory(reporter)
+        reporter.phase("finish")
+
+    def _measure_throughput(self, spec: RunSpec, model: Any, images: Any, reporter: Reporter) -> None:
+        steps = spec.steps or self.steps
+
+        def call() -> None:
+            model.predict_on_batch(images)
+
+        if spec.preset == "quick":
+            reporter.phase("warmup", epochs=1, total_steps=WARMUP_CALLS, budget_s=WARMUP_BUDGET_S)
+            repeat(reporter, call, index=0, steps=WARMUP_CALLS, budget_s=WARMUP_BUDGET_S)
+            reporter.flush()
+        epochs = 1 if spec.preset == "quick" else spec.epochs
+        budget_s = (spec.measure_s or QUICK_BUDGET_S) if spec.preset == "quick" else float("inf")
+        told_s = None if budget_s == float("inf") else budget_s
+        reporter.phase("measure", epochs=epochs, total_steps=epochs * steps, budget_s=told_s)
+        at_least = 1 if spec.measure_s else 3
+        for index in range(epochs):
+            repeat(reporter, call, index=index, steps=steps, budget_s=budget_s, steps_at_least=at_least)
+            if spec.preset == "quick":
+                reporter.flush()
+            else:
+                reporter.epoch_end()
+
+    def _measure_latency(self, model: Any, images: Any, reporter: Reporter) -> None:
+        reporter.phase("evaluate")
+        for batch_size in LATENCY_BATCHES:
+            durations_s = _latencies(model, _batch(images, batch_size), reporter)
+            median_s, slow_s = statistics.median(durations_s), _percentile_95(durations_s)
+            reporter.send(events.Metric(key=f"latency_{batch_size}_median_s", value=median_s))
+            reporter.send(events.Metric(key=f"latency_{batch_size}_p95_s", value=slow_s))
+        if self.study == "002":
+            few = _batch(images, FEW_BATCH)
+            start_s = time.perf_counter()
+            for _ in range(FEW_SAMPLES // FEW_BATCH):
+                model.predict_on_batch(few)
+                reporter.check_cancel()
+            reporter.send(events.Metric(key="few_samples_s", value=time.perf_counter() - start_s))
+
+
+def _latencies(model: Any, images: Any, reporter: Reporter) -> list[float]:
+    for _ in range(WARMUP_CALLS):
+        model.predict_on_batch(images)
+    durations_s: list[float] = []
+    begin_s = time.perf_counter()
+    while len(durations_s) < LATENCY_CALLS:
+        reporter.check_cancel()
+        start_s = time.perf_counter()
+        model.predict_on_batch(images)
+        end_s = time.perf_counter()
+        durations_s.append(end_s - start_s)
+        if end_s - begin_s > LATENCY_BUDGET_S and len(durations_s) >= LATENCY_CALLS_AT_LEAST:
+            break
+    return durations_s
+
+
+def _batch(images: Any, size: int) -> Any:
+    """Return so many images, the same ones again where there are too few."""
+    import numpy as np
+
+    return np.resize(images, (size, *images.shape[1:]))
+
+
+def _percentile_95(values: list[float]) -> float:
+    return statistics.quantiles(values, n=20, method="inclusive")[-1]
