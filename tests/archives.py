@@ -1,14 +1,18 @@
-"""Small archives that look like the official one of CIFAR-10, and hostile ones."""
+"""Small archives that look like the official one of CIFAR-10, hostile ones, and sources that they pass for."""
 
+import hashlib
 import io
 import tarfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from workloads.datasets import cifar10
+from workloads.datasets.source import DatasetSource
 
 SIZE_BYTES = 1_000
 FOLDER = "cifar-10-batches-bin"
+FILE = cifar10.SOURCE.files[0].name
 CONTENT = {name: bytes([number]) * SIZE_BYTES for number, name in enumerate(cifar10.FILES)}
 Change = Callable[[tarfile.TarFile], None]
 
@@ -22,6 +26,32 @@ def make_archive(archive: Path, first: Change = lambda tar: None, last: Change =
         last(tar)
         if f"{FOLDER}/{cifar10.FILES[-1]}" not in tar.getnames():
             tar.addfile(*member(f"{FOLDER}/{cifar10.FILES[-1]}", CONTENT[cifar10.FILES[-1]]))
+    return archive
+
+
+def passing(source: DatasetSource, files: Mapping[str, bytes], url: str | None = None) -> DatasetSource:
+    """Return a source whose official files are these; where no checksum is published, none is given."""
+    return replace(
+        source,
+        files=tuple(
+            replace(
+                file,
+                size_bytes=len(files[file.name]),
+                sha256=hashlib.sha256(files[file.name]).hexdigest() if file.sha256 else None,
+                url=url or file.url,
+            )
+            for file in source.files
+        ),
+    )
+
+
+def pack(archive: Path, members: Mapping[str, bytes], *extra: Change) -> Path:
+    """Write a tar.gz of regular members, and then what the changes add."""
+    with tarfile.open(archive, "w:gz", format=tarfile.GNU_FORMAT, compresslevel=1) as tar:
+        for name, content in members.items():
+            tar.addfile(*member(name, content))
+        for change in extra:
+            change(tar)
     return archive
 
 

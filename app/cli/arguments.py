@@ -81,11 +81,13 @@ def _add_data(verbs: Verbs) -> None:
     parser.set_defaults(verb=data.show)
     parser = actions.add_parser("fetch", help="download and install a data set")
     parser.add_argument("dataset", metavar="NAME")
-    parser.add_argument("--url", help="a mirror of the official archive; the checksum must be the same")
+    parser.add_argument("--url", help="a mirror of the official file, or of the folder of several files")
     parser.set_defaults(verb=data.fetch)
-    parser = actions.add_parser("import", help="install a data set from a downloaded archive")
+    parser = actions.add_parser("import", help="install a data set from files that are here")
     parser.add_argument("dataset", metavar="NAME")
-    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument(
+        "files", metavar="FILE", type=Path, nargs="+", help="its official files, or the folder that holds them"
+    )
     parser.set_defaults(verb=data.import_)
     parser = actions.add_parser("remove", help="delete an installed data set")
     parser.add_argument("dataset", metavar="NAME")

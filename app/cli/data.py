@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 
 from app.cli.text import table
-from app.core.data import fetch_dataset, import_dataset, list_datasets, remove_dataset
+from app.core.data import InstalledDataset, fetch_dataset, import_dataset, list_datasets, remove_dataset
 from app.core.metrics import format_bytes
 from app.core.paths import Paths
 
@@ -21,14 +21,23 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
         (
             dataset.id,
             dataset.title,
-            "installed" if dataset.installed else "synthetic twin only",
-            format_bytes(dataset.size_bytes),
-            dataset.url,
+            "installed" if dataset.installed else "synthetic twin only" if dataset.fetchable else "you supply it",
+            format_bytes(dataset.size_bytes) if dataset.size_bytes is not None else "",
+            dataset.licence,
+            _origin(dataset),
         )
         for dataset in datasets
     ]
-    print(table(("name", "title", "state", "download", "from"), rows, right=(3,)))
+    print(table(("name", "title", "state", "download", "licence", "from"), rows, right=(3,)))
     return 0
+
+
+def _origin(dataset: InstalledDataset) -> str:
+    """Return where its file is, or the folder of its files, or which files the user must have."""
+    url = dataset.files[0].url
+    if url is None:
+        return f"your own {', '.join(file.name for file in dataset.files)}"
+    return url if len(dataset.files) == 1 else url.removesuffix(dataset.files[0].name)
 
 
 def fetch(options: argparse.Namespace, paths: Paths) -> int:
@@ -39,8 +48,8 @@ def fetch(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:
-    """Install a data set from a local archive."""
-    import_dataset(paths, options.dataset, options.file)
+    """Install a data set from local files."""
+    import_dataset(paths, options.dataset, *options.files)
     print(f"{options.dataset} is installed.")
     return 0
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import stat
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
@@ -25,14 +26,16 @@ class _NoSuchPartError(DownloadError):
     """The server cannot go on from what came before; that is removed, and the next one starts afresh."""
 
 
-def download(url: str, target: Path, size_bytes: int, sha256: str, progress: Progress = lambda *_: None) -> None:
+def download(
+    url: str, target: Path, size_bytes: int, sha256: str | None, progress: Progress = lambda *_: None
+) -> None:
     """Fetch a file of known size and checksum to `target`, which appears only when it is complete and right.
 
     Args:
         url: http or https.
         target: Next to it grows `target`.part, from where an interrupted download goes on.
         size_bytes: What must come, to the byte.
-        sha256: What it must be.
+        sha256: What it must be; None when that is not published, and the contents are checked later.
         progress: Told after each piece.
 
     Raises:
@@ -65,18 +68,23 @@ class WrongFileError(AppError):
     """A file is not the one that it should be."""
 
 
-def check_file(path: Path, size_bytes: int, sha256: str, name: str) -> None:
-    """Raise WrongFileError unless the file has this size and this SHA-256; OSError if it cannot be read."""
-    found_bytes = path.stat().st_size
-    if found_bytes != size_bytes:
+def check_file(path: Path, size_bytes: int | None, sha256: str | None, name: str) -> None:
+    """Raise WrongFileError unless it is a file of this size and SHA-256; OSError if it cannot be read.
+
+    What is None is not known, and not checked.
+    """
+    state = path.stat()
+    if not stat.S_ISREG(state.st_mode):
+        raise WrongFileError(f"{name} is not the expected file: it is no regular file.")
+    if size_bytes is not None and state.st_size != size_bytes:
         raise WrongFileError(
-            f"{name} is not the expected file: it has {found_bytes} bytes instead of {size_bytes}."
+            f"{name} is not the expected file: it has {state.st_size} bytes instead of {size_bytes}."
         )
     digest = hashlib.sha256()
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
+        while sha256 is not None and (chunk := file.read(_CHUNK_BYTES)):
             digest.update(chunk)
-    if digest.hexdigest() != sha256:
+    if sha256 not in {None, digest.hexdigest()}:
         raise WrongFileError(
             f"{name} is not the expected file: its SHA-256 is {digest.hexdigest()[:16]}…, not {sha256[:16]}…."
         )

@@ -93,17 +93,23 @@ class DataCard(Card):
         self.changed.emit()
 
     def _on_import(self, dataset: InstalledDataset) -> None:
-        dialog = QFileDialog(self, f"Choose the official archive of {dataset.title}")
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([f"{dataset.url.rsplit('/', 1)[-1]} (*.tar.gz *.tgz)", "All files (*)"])
-        dialog.fileSelected.connect(lambda path: self._import(dataset, Path(path)))
+        names = [file.name for file in dataset.files]
+        if len(names) == 1:
+            dialog = QFileDialog(self, f"Choose the official file of {dataset.title}")
+            dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+            dialog.setNameFilters([f"{names[0]} (*{''.join(Path(names[0]).suffixes)})", "All files (*)"])
+        else:
+            dialog = QFileDialog(self, f"Choose the {len(names)} files of {dataset.title} together")
+            dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+            dialog.setNameFilters([f"{dataset.title} ({' '.join(names)})", "All files (*)"])
+        dialog.filesSelected.connect(lambda files: self._import(dataset, [Path(path) for path in files]))
         _open(dialog)
 
-    def _import(self, dataset: InstalledDataset, archive: Path) -> None:
+    def _import(self, dataset: InstalledDataset, files: Sequence[Path]) -> None:
         paths = self._services.paths
         self.rows[dataset.id].show_busy("Checking and unpacking …")
         self._services.tasks.start(
-            lambda: import_dataset(paths, dataset.id, archive),
+            lambda: import_dataset(paths, dataset.id, *files),
             lambda _: self._on_changed(f"{dataset.title} is installed."),
             self._on_failed,
         )
@@ -137,19 +143,23 @@ class DatasetLine(QWidget):
     def __init__(self, services: Services, dataset: InstalledDataset) -> None:
         super().__init__()
         self.state = ElidedLabel(muted=True)
-        self.import_button = Button(services.theme, "Import from a file …", "file-down")
-        self.import_button.setAccessibleName(f"Import {dataset.title} from a file")
+        files = "a file" if len(dataset.files) == 1 else "files"
+        self.import_button = Button(services.theme, f"Import from {files} …", "file-down")
+        self.import_button.setAccessibleName(f"Import {dataset.title} from {files}")
         self.remove_button = Button(services.theme, "Remove", "trash-2")
         self.remove_button.setAccessibleName(f"Remove {dataset.title}")
         self.setLayout(setting(dataset.title, self.state, self.import_button, self.remove_button))
 
     def show_state(self, dataset: InstalledDataset) -> None:
         """Show whether the data set is installed."""
-        self.state.show_text(
-            "Installed and checked"
-            if dataset.installed
-            else f"Not installed: download {format_bytes(dataset.size_bytes)} on the Benchmark page, or import it"
-        )
+        if dataset.installed:
+            text = "Installed and checked"
+        elif not dataset.fetchable:
+            text = f"Not installed: bring your own copy, {', '.join(file.name for file in dataset.files)}"
+        else:
+            size = format_bytes(dataset.size_bytes or 0)  # known of everything that may be fetched
+            text = f"Not installed: download {size} on the Benchmark page, or import it"
+        self.state.show_text(text)
         self.import_button.setEnabled(not dataset.installed)
         self.remove_button.setEnabled(dataset.installed)
 

@@ -123,11 +123,14 @@ class DatasetRow(QWidget):
         if dataset.installed:
             choices.append((f"Real: {dataset.title}", "real"))
         self._offer([(f"Automatic: {'real' if dataset.installed else 'synthetic'}", "auto"), *choices])
-        self.state.setText("Installed and checked.")
-        self.get_button.setText(f"Get {dataset.title} ({format_bytes(dataset.size_bytes)})")
+        self.state.setText(
+            "Installed and checked." if dataset.installed else "Real data: import your own copy under Settings."
+        )
+        self.get_button.setText(f"Get {dataset.title} ({format_bytes(dataset.size_bytes or 0)})")
         self.get_button.setEnabled(self._download is None)
         is_loading = self._download is not None and self._download.dataset.id == dataset.id
-        self._below.setCurrentIndex(2 if is_loading else 0 if dataset.installed else 1)
+        is_offered = dataset.fetchable and not dataset.installed
+        self._below.setCurrentIndex(2 if is_loading else 1 if is_offered else 0)
 
     def _offer(self, choices: Sequence[tuple[str, DataChoice]]) -> None:
         """Let these be chosen, and choose what is wanted, or the first where that is not there."""
@@ -161,7 +164,7 @@ class DatasetRow(QWidget):
     def _on_tick(self) -> None:
         download = self._download
         if download is not None and not download.cancelled:
-            total = download.dataset.size_bytes
+            total = download.dataset.size_bytes or 1  # known of everything that may be fetched
             self.progress.setValue(PERMILLE * download.done_bytes // total)
             self.progress_text.setText(
                 "Checking and unpacking …"

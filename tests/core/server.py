@@ -19,7 +19,12 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         asked = self.headers.get("Range")
         self.server.ranges.append(asked)
+        self.server.asked.append(self.path.rsplit("/", 1)[-1])
         self.server.answer(self, int(asked.removeprefix("bytes=").removesuffix("-")) if asked else 0)
+
+    @property
+    def content(self) -> bytes:
+        return self.server.files.get(self.path.rsplit("/", 1)[-1], self.server.content)
 
     def give(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
@@ -33,11 +38,13 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """Remembers which ranges were asked for."""
+    """Remembers which files and ranges were asked for; a file without contents of its own has `content`."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.content = CONTENT
+        self.files: dict[str, bytes] = {}
+        self.asked: list[str] = []
         self.ranges: list[str | None] = []
         self.answer: Answer = resumable
 
@@ -48,7 +55,7 @@ class Server(ThreadingHTTPServer):
 
 def resumable(handler: Handler, start: int) -> None:
     """Answer as a good server does."""
-    content = handler.server.content
+    content = handler.content
     if start:
         handler.give(206, content[start:], Content_Range=f"bytes {start}-{len(content) - 1}/{len(content)}")
     else:
@@ -58,7 +65,7 @@ def resumable(handler: Handler, start: int) -> None:
 def broken_after(size_bytes: int) -> Answer:
     """Promise everything, and end early."""
     return lambda handler, start: handler.give(
-        200, handler.server.content[:size_bytes], Content_Length=str(len(handler.server.content))
+        200, handler.content[:size_bytes], Content_Length=str(len(handler.content))
     )
 
 

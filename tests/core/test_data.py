@@ -1,11 +1,10 @@
 """Data sets on disk, from real archives with small files: installed whole or not at all, hostile ones refused."""
 
-import hashlib
+import os
 import shutil
 import sys
 import tarfile
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -18,10 +17,10 @@ from app.core.model import Machine
 from app.core.paths import Paths, with_datasets_folder
 from app.core.runner import Runner
 from app.core.runs import all_ids
-from tests.archives import CONTENT, FOLDER, SIZE_BYTES, Change, adding, contents, make_archive
+from tests.archives import CONTENT, FILE, FOLDER, SIZE_BYTES, Change, adding, contents, make_archive, passing
 from tests.core.server import broken_after, resumable, serving
 from workloads import CATALOGUE
-from workloads.datasets import cifar10
+from workloads.datasets import DATASETS, cifar10
 
 
 @pytest.fixture(autouse=True)
@@ -37,9 +36,7 @@ def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def make_official(archive: Path, monkeypatch: pytest.MonkeyPatch, **changes: Change) -> Path:
     make_archive(archive, **changes)
-    raw = archive.read_bytes()
-    source = replace(cifar10.SOURCE, size_bytes=len(raw), sha256=hashlib.sha256(raw).hexdigest())
-    monkeypatch.setattr(cifar10, "SOURCE", source)
+    monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: archive.read_bytes()}))
     return archive
 
 
@@ -68,11 +65,14 @@ def test_a_fetch_installs_what_it_downloaded_and_goes_on_after_a_break(paths: Pa
 
 
 def test_the_list_says_what_is_installed(paths: Paths, official: Path) -> None:
-    (before,) = list_datasets(paths)
+    before = list_datasets(paths)
     import_dataset(paths, "cifar10", official)
-    (after,) = list_datasets(paths)
-    assert (before.id, before.installed, after.installed) == ("cifar10", False, True)
-    assert after.sha256 == cifar10.SOURCE.sha256
+    after = list_datasets(paths)
+    assert [dataset.id for dataset in before] == list(DATASETS)
+    assert [dataset.installed for dataset in before] == [False] * len(DATASETS)
+    assert [dataset.id for dataset in after if dataset.installed] == ["cifar10"]
+    assert after[0].files == cifar10.SOURCE.files
+    assert [dataset.id for dataset in after if not dataset.fetchable] == ["ptb"]
 
 
 def test_a_second_import_takes_the_place_of_the_first(paths: Paths, official: Path) -> None:
@@ -85,14 +85,14 @@ def test_a_second_import_takes_the_place_of_the_first(paths: Paths, official: Pa
 
 def test_removing_takes_the_data_and_unfinished_or_unused_downloads(paths: Paths, official: Path) -> None:
     import_dataset(paths, "cifar10", official)
-    for name in ("cifar10.tar.gz", "cifar10.tar.gz.part"):
+    for name in (f"cifar10-{FILE}", f"cifar10-{FILE}.part"):
         (paths.downloads / name).write_bytes(b"half")
     assert remove_dataset(paths, "cifar10")
     assert list(paths.datasets.iterdir()) == list(paths.downloads.iterdir()) == []
     assert not remove_dataset(paths, "cifar10")
 
 
-@pytest.mark.parametrize("name", ["mnist", "", "../cifar10", "CIFAR10"])
+@pytest.mark.parametrize("name", ["nonsense", "", "../cifar10", "CIFAR10"])
 def test_an_unknown_name_is_refused_everywhere(paths: Paths, official: Path, name: str) -> None:
     acts: list[Callable[[], object]] = [
         lambda: import_dataset(paths, name, official),
@@ -118,11 +118,25 @@ def test_another_file_than_the_official_one_is_refused_and_named(
     assert not paths.datasets.exists()
 
 
-def test_a_missing_file_or_a_folder_is_refused(paths: Paths, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["missing.tar.gz", "x" * 300, "a\0b"])
+def test_a_file_that_cannot_be_read_is_refused(paths: Paths, tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
-        import_dataset(paths, "cifar10", tmp_path / "missing.tar.gz")
-    with pytest.raises(UsageError, match="is not the expected file"):
+        import_dataset(paths, "cifar10", tmp_path / name)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pipes in folders")
+@pytest.mark.parametrize("dataset_id", ["cifar10", "nietzsche"])
+def test_a_pipe_is_refused_instead_of_waited_for(paths: Paths, tmp_path: Path, dataset_id: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="pipe is not the expected file: it is no regular file"):
+        import_dataset(paths, dataset_id, tmp_path / "pipe")
+
+
+def test_an_archive_is_found_in_its_folder_by_its_name(paths: Paths, official: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=f"^{FILE} of CIFAR-10 is missing in {tmp_path}"):
         import_dataset(paths, "cifar10", tmp_path)
+    official.rename(tmp_path / FILE)
+    assert cifar10.is_installed(import_dataset(paths, "cifar10", tmp_path))
 
 
 def test_a_refused_archive_leaves_the_old_install_as_it_was(
@@ -144,11 +158,11 @@ def test_a_disk_that_fills_up_leaves_the_old_install_as_it_was(
     folder = import_dataset(paths, "cifar10", official)
     before = contents(folder)
 
-    def fill_up(archive: Path, fresh: Path) -> None:
+    def fill_up(files: Mapping[str, Path], fresh: Path) -> None:
         (fresh / "data_batch_1.bin").write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cifar10, "unpack", fill_up)
+    monkeypatch.setattr(cifar10, "install", fill_up)
     with pytest.raises(AppError, match=r"cannot be installed .*No space left"):
         import_dataset(paths, "cifar10", official)
     assert contents(folder) == before
@@ -184,7 +198,7 @@ def test_a_data_set_goes_into_the_folder_that_the_user_chose(paths: Paths, offic
     (tmp_path / "drive").mkdir()
     chosen = with_datasets_folder(paths, str(tmp_path / "drive"))
     assert import_dataset(chosen, "cifar10", official) == tmp_path / "drive" / "cifar10"
-    assert [dataset.installed for dataset in (*list_datasets(chosen), *list_datasets(paths))] == [True, False]
+    assert [list_datasets(place)[0].installed for place in (chosen, paths)] == [True, False]
     assert remove_dataset(chosen, "cifar10")
     assert not paths.datasets.exists()
 
@@ -228,17 +242,17 @@ def test_a_drive_that_goes_while_data_is_installed_is_one_sentence(
     drive = tmp_path / "drive"
     drive.mkdir()
 
-    def unplug(archive: Path, fresh: Path) -> None:
+    def unplug(files: Mapping[str, Path], fresh: Path) -> None:
         shutil.rmtree(drive)
         (fresh / "data_batch_1.bin").write_bytes(b"half")
 
-    monkeypatch.setattr(cifar10, "unpack", unplug)
+    monkeypatch.setattr(cifar10, "install", unplug)
     with pytest.raises(AppError, match=r"cannot be installed in .*drive.*No such file"):
         import_dataset(with_datasets_folder(paths, str(drive)), "cifar10", official)
 
 
 def test_a_whole_download_is_not_fetched_again(paths: Paths, official: Path) -> None:
-    shutil.copy(official, paths.downloads / "cifar10.tar.gz")
+    shutil.copy(official, paths.downloads / f"cifar10-{FILE}")
     # Nobody listens there.
     folder = fetch_dataset(paths, "cifar10", "http://127.0.0.1:1/cifar.tar.gz")
     assert cifar10.is_installed(folder)

@@ -38,7 +38,8 @@ def run_of(paths: Paths, machine: Machine, workload: str, steps_s: list[list[flo
 def test_the_first_round_warms_up() -> None:
     found = step_statistics([(0, 9.0), (0, 1.0), (1, 0.2), (1, 0.4)])
     assert found is not None
-    assert (found.basis, found.count, found.median_s) == ("later_epochs", 2, pytest.approx(0.3))
+    assert (found.basis, found.count) == ("later_epochs", 2)
+    assert found.median_s == pytest.approx(0.3)
     assert found.minimum_s == 0.2
     assert found.maximum_s == 0.4
 
@@ -62,7 +63,8 @@ def test_one_frozen_step_in_twenty_does_not_move_the_result() -> None:
 
 def test_seconds_per_mini_batch_keep_the_epoch_beside_them(paths: Paths, machine: Machine) -> None:
     run = run_of(paths, machine, "fcn_r", [[0.9] * 59, [0.5] * 59, [0.5] * 59], epochs=3)
-    assert (run.metric, run.value, run.basis) == ("seconds_per_batch_s", pytest.approx(0.5), "later_epochs")
+    assert (run.metric, run.basis) == ("seconds_per_batch_s", "later_epochs")
+    assert run.value == pytest.approx(0.5)
     assert run.seconds_per_epoch_s == pytest.approx(29.5)
     assert headline(run).startswith("0.500 s per mini-batch\nsteps of epochs 2 to 3 · 500.0 to 500.0 ms a step")
     assert derived_epoch(run) == "An epoch of 60,000 examples takes 29.5 s."
@@ -70,7 +72,8 @@ def test_seconds_per_mini_batch_keep_the_epoch_beside_them(paths: Paths, machine
 
 def test_images_per_second_are_the_batch_over_its_step(paths: Paths, machine: Machine) -> None:
     run = run_of(paths, machine, "resnet_50", [[4.0] * 3, [0.32] * 3], epochs=2, steps=3)
-    assert (run.metric, run.value) == ("images_per_s", pytest.approx(200))
+    assert run.metric == "images_per_s"
+    assert run.value == pytest.approx(200)
     assert run.seconds_per_epoch_s is None
     # 1,281,167 images of ImageNet
     assert derived_epoch(run) == "An epoch of 1,281,167 examples takes about 1 h 46 min."
@@ -90,7 +93,8 @@ def test_words_count_each_word_of_an_example(
     workload = CATALOGUE["ptb_lstm_mxnet"]
     monkeypatch.setattr(workload, "units_per_example", 20, raising=False)
     run = run_of(paths, machine, "ptb_lstm_mxnet", [[4.0] * 3, [0.5] * 3], epochs=2, steps=3)
-    assert (run.metric, run.value) == ("words_per_s", pytest.approx(20 * workload.batch_size / 0.5))
+    assert run.metric == "words_per_s"
+    assert run.value == pytest.approx(20 * workload.batch_size / 0.5)
 
 
 def test_what_a_workload_measures_itself_goes_before(paths: Paths, machine: Machine) -> None:

@@ -56,7 +56,7 @@ def test_nothing_is_certain_where_nothing_is_known(machine: Machine, monkeypatch
 
 
 def test_the_runner_refuses_before_anything_is_stored(paths: Paths, machine: Machine) -> None:
-    with pytest.raises(UsageError, match="needs about 101.0 GB"):
+    with pytest.raises(UsageError, match=r"needs about 101\.0 GB"):
         Runner(paths, machine).start(WORKLOAD.default_spec(batch_size=1_000))
     assert not paths.database.exists()
 

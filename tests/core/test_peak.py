@@ -8,7 +8,7 @@ import pytest
 from app.core.database import Database
 from app.core.model import Machine, RunSummary
 from app.core.paths import Paths
-from app.core.peak import PeakShare, peak_share
+from app.core.peak import peak_share
 from app.core.runs import RunWriter, list_runs
 from app.core.wording import peak_text
 from tests.core.storing import begin
@@ -69,7 +69,8 @@ def test_a_peak_of_something_else_is_no_peak(paths: Paths, machine: Machine, col
         run = store_run(database, machine)
         store_peak(database, machine, 2e9, **columns)
         share = peak_share(database, run)
-    assert share == PeakShare(pytest.approx(1e9), None)
+    assert share is not None
+    assert share.peak_flop_per_s is None
     assert "run `matmul` to learn" in peak_text(share)
 
 

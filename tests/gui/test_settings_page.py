@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,9 +16,9 @@ from app.core.settings import Settings, load_settings
 from app.gui.services import Services
 from app.gui.settings_page import SettingsPage
 from app.gui.tokens import DARK, LIGHT
-from tests.archives import SIZE_BYTES, make_archive
+from tests.archives import FILE, SIZE_BYTES, make_archive, passing
 from tests.gui.conftest import Told
-from workloads.datasets import cifar10
+from workloads.datasets import cifar10, ptb
 
 
 class Opener(QObject):
@@ -48,9 +47,7 @@ def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small archive that passes for the official one."""
     monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
     archive = make_archive(tmp_path / "official.tar.gz")
-    raw = archive.read_bytes()
-    source = replace(cifar10.SOURCE, size_bytes=len(raw), sha256=hashlib.sha256(raw).hexdigest())
-    monkeypatch.setattr(cifar10, "SOURCE", source)
+    monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: archive.read_bytes()}))
     return archive
 
 
@@ -80,13 +77,13 @@ def answer(page: QWidget, text: str, qtbot: QtBot) -> None:
     press(next(button for button in question.findChildren(QPushButton) if button.text() == text))
 
 
-def pick(page: QWidget, path: Path) -> None:
-    """Type a path into the file dialog that is open, and take it."""
+def pick(page: QWidget, *paths: Path) -> None:
+    """Type paths into the file dialog that is open, and take them."""
     dialog = page.findChild(QFileDialog)
     assert dialog is not None
     field = dialog.findChild(QLineEdit)
     assert field is not None
-    field.setText(str(path))
+    field.setText(" ".join(f'"{path}"' for path in paths) if len(paths) > 1 else str(paths[0]))
     QTest.keyClick(field, Qt.Key.Key_Return)
 
 
@@ -163,6 +160,32 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
         answer(page, "Remove CIFAR-10", qtbot)
     assert not (services.paths.datasets / "cifar10").exists()
     qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
+
+
+def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
+    page: SettingsPage,
+    services: Services,
+    tmp_path: Path,
+    qtbot: QtBot,
+    told: Told,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = dict.fromkeys(ptb.FILES, b" a b \n")
+    md5 = hashlib.md5(texts["ptb.test.txt"], usedforsecurity=False).hexdigest()
+    monkeypatch.setattr(ptb, "MD5", dict.fromkeys(ptb.FILES, md5))
+    monkeypatch.setattr(ptb, "LINES", dict.fromkeys(ptb.FILES, 1))
+    for name, raw in texts.items():
+        (tmp_path / name).write_bytes(raw)
+    row = page.data_card.rows["ptb"]
+    assert row.state.whole_text == "Not installed: bring your own copy, ptb.train.txt, ptb.valid.txt, ptb.test.txt"
+    press(row.import_button)
+    dialog = page.findChild(QFileDialog)
+    assert dialog is not None
+    assert dialog.fileMode() is QFileDialog.FileMode.ExistingFiles
+    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
+        pick(page, *(tmp_path / name for name in texts))
+    assert told.messages == [("Penn Treebank is installed.", "")]
+    assert ptb.is_installed(services.paths.datasets / "ptb")
 
 
 def test_a_wrong_file_is_refused_with_the_reason(

@@ -1,6 +1,5 @@
 """What is chosen before a run: the form that declarations make, the estimate, and getting the real data."""
 
-import hashlib
 import itertools
 import threading
 from collections.abc import Callable, Iterator
@@ -20,10 +19,11 @@ from app.core.model import Gpu, Machine
 from app.core.paths import Paths
 from app.gui import dataset_row, setup_view
 from app.gui.dataset_row import DatasetRow
-from tests.archives import SIZE_BYTES, make_archive
+from tests.archives import FILE, SIZE_BYTES, make_archive, passing
 from tests.core.server import Handler, Server, serving
 from tests.core.storing import store
 from tests.gui.driving import Driver
+from workloads import CATALOGUE
 from workloads.datasets import cifar10
 from workloads.spec import ParameterValue, RunSpec
 
@@ -53,9 +53,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
     with serving() as server:
         server.content = raw
-        checksum = hashlib.sha256(raw).hexdigest()
-        official = replace(cifar10.SOURCE, size_bytes=len(raw), sha256=checksum, url=server.url)
-        monkeypatch.setattr(cifar10, "SOURCE", official)
+        monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: raw}, server.url))
         yield server
 
 
@@ -277,6 +275,15 @@ def test_the_data_is_fetched_when_its_button_is_pressed(driver: Driver, server: 
     assert driver.page.setup.spec().data == "real"
     assert (driver.services.paths.datasets / "cifar10").is_dir()
     assert not row.get_button.isVisible()
+
+
+def test_data_that_only_its_user_has_is_not_offered(driver: Driver) -> None:
+    row = driver.page.setup.dataset
+    choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.dataset == "ptb"))
+    driver.until(lambda: row.state.text() == "Real data: import your own copy under Settings.")
+    assert row.state.isVisible()
+    assert not row.get_button.isVisible()
+    assert row.choice.findData("real") < 0
 
 
 def test_a_download_can_be_cancelled_and_goes_on_later(driver: Driver, server: Server) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.archives import CONTENT, FOLDER, SIZE_BYTES, Change, adding, contents, make_archive, member
+from tests.archives import CONTENT, FILE, FOLDER, SIZE_BYTES, Change, adding, contents, make_archive, member
 from workloads.datasets import cifar10
 from workloads.datasets.source import HostileArchiveError
 
@@ -42,7 +42,7 @@ def test_members_that_are_not_wanted_are_never_written(tmp_path: Path, unpacked:
         adding("link", kind=tarfile.SYMTYPE, link="/etc")(tar)
         adding(FOLDER, kind=tarfile.DIRTYPE)(tar)
 
-    cifar10.unpack(make_archive(tmp_path / "extras.tar.gz", first=extras), unpacked)
+    cifar10.install({FILE: make_archive(tmp_path / "extras.tar.gz", first=extras)}, unpacked)
     assert contents(unpacked) == CONTENT
     assert not list(tmp_path.glob("**/escaped"))
 
@@ -67,16 +67,23 @@ HOSTILE = {
 def test_a_hostile_archive_is_refused(tmp_path: Path, unpacked: Path, change: Change, reason: str) -> None:
     archive = make_archive(tmp_path / "hostile.tar.gz", last=change)
     with pytest.raises(HostileArchiveError, match=reason):
-        cifar10.unpack(archive, unpacked)
+        cifar10.install({FILE: archive}, unpacked)
     assert not any(path.is_symlink() or not path.is_file() for path in unpacked.iterdir())
     assert not (unpacked / "test_batch.bin").exists()
+
+
+def test_a_fault_of_the_disk_is_not_called_one_of_the_archive(tmp_path: Path, unpacked: Path) -> None:
+    archive = make_archive(tmp_path / "sound.tar.gz")
+    (unpacked / "data_batch_2.bin").mkdir()
+    with pytest.raises(FileExistsError):
+        cifar10.install({FILE: archive}, unpacked)
 
 
 def test_a_missing_member_is_named(tmp_path: Path, unpacked: Path) -> None:
     with tarfile.open(tmp_path / "few.tar.gz", "w:gz") as tar:
         tar.addfile(*member(f"{FOLDER}/data_batch_1.bin", CONTENT["data_batch_1.bin"]))
     with pytest.raises(HostileArchiveError, match=r"data_batch_2\.bin.* is missing"):
-        cifar10.unpack(tmp_path / "few.tar.gz", unpacked)
+        cifar10.install({FILE: tmp_path / "few.tar.gz"}, unpacked)
 
 
 def test_a_bomb_is_refused_by_its_declared_size_before_it_is_unpacked(tmp_path: Path, unpacked: Path) -> None:
@@ -87,7 +94,7 @@ def test_a_bomb_is_refused_by_its_declared_size_before_it_is_unpacked(tmp_path: 
         for _ in range(50):
             file.write(bytes(1 << 20))
     with pytest.raises(HostileArchiveError, match="more than CIFAR-10 does"):
-        cifar10.unpack(tmp_path / "bomb.tar.gz", unpacked)
+        cifar10.install({FILE: tmp_path / "bomb.tar.gz"}, unpacked)
     assert list(unpacked.iterdir()) == []
 
 
@@ -99,7 +106,7 @@ def test_an_archive_cut_anywhere_is_refused_or_complete(tmp_path: Path, unpacked
         folder = unpacked / str(end)
         folder.mkdir()
         try:
-            cifar10.unpack(cut, folder)
+            cifar10.install({FILE: cut}, folder)
         except HostileArchiveError:
             continue
         assert contents(folder) == CONTENT
@@ -112,7 +119,7 @@ def test_no_content_makes_unpacking_fail_otherwise(
     archive = tmp_path_factory.getbasetemp() / f"noise{os.getpid()}.tar.gz"
     archive.write_bytes(gzip.compress(noise, 1) if packed else magic + noise)
     with pytest.raises(HostileArchiveError):
-        cifar10.unpack(archive, archive.parent)
+        cifar10.install({FILE: archive}, archive.parent)
 
 
 def test_a_damaged_header_inside_a_sound_gzip_is_refused(tmp_path: Path, unpacked: Path) -> None:
@@ -121,5 +128,5 @@ def test_a_damaged_header_inside_a_sound_gzip_is_refused(tmp_path: Path, unpacke
         damaged = bytes(raw[:place]) + b"\xff\xfe" + bytes(raw[place + 2 :])
         (tmp_path / "damaged.tar.gz").write_bytes(gzip.compress(damaged, 1))
         with pytest.raises(HostileArchiveError):
-            cifar10.unpack(tmp_path / "damaged.tar.gz", unpacked)
+            cifar10.install({FILE: tmp_path / "damaged.tar.gz"}, unpacked)
     assert list(unpacked.iterdir()) == []

@@ -150,9 +150,32 @@ def test_float_arrays_can_be_shared_with_an_engine(shape: tuple[int, ...]) -> No
 
 def test_the_official_source_is_stated_in_full() -> None:
     source = DATASETS["cifar10"].SOURCE
-    assert (source.id, source.size_bytes, len(source.sha256)) == ("cifar10", 170_052_171, 64)
-    assert source.url == "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
+    (file,) = source.files
+    assert (source.id, source.size_bytes, len(file.sha256 or "")) == ("cifar10", 170_052_171, 64)
+    assert file.url == "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"
     assert cifar10.FILE_BYTES == 30_730_000
+
+
+def test_every_data_set_says_where_it_comes_from_and_under_which_licence() -> None:
+    for dataset_id, module in DATASETS.items():
+        source = module.SOURCE
+        assert source.id == dataset_id
+        assert source.title
+        assert source.citation
+        assert source.licence
+        assert source.fetchable == (dataset_id != "ptb")
+        for file in source.files:
+            assert (file.url is not None) == source.fetchable
+            assert file.url is None or file.url.endswith(f"/{file.name}")
+            assert file.size_bytes is not None or not source.fetchable
+
+
+def test_pixels_are_divided_by_what_is_asked_for(installed: Path) -> None:
+    raw = cifar10.load(installed, scale=1)
+    assert (raw.x_test.max(), raw.x_test.dtype.name) == (255, "float32")
+    usual = cifar10.load(installed)
+    assert np.array_equal(raw.x_test[:100] / np.float32(255), usual.x_test[:100])
+    assert raw.checksum == usual.checksum
 
 
 def test_files_that_were_changed_are_not_called_real(installed: Path, tmp_path: Path) -> None:

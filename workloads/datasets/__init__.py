@@ -1,5 +1,8 @@
 """Data sets: one file each, with its synthetic twin. They read files and never the network."""
 
-from workloads.datasets import cifar10
+from workloads.datasets import cifar10, fashion_mnist, flowers, imdb, mnist, nietzsche, ptb
+from workloads.datasets.source import Dataset
 
-DATASETS = {cifar10.SOURCE.id: cifar10}
+DATASETS: dict[str, Dataset] = {
+    module.SOURCE.id: module for module in (cifar10, mnist, fashion_mnist, imdb, nietzsche, ptb, flowers)
+}

@@ -5,18 +5,19 @@ records of one label byte and 3,072 pixel bytes: 1,024 red, 1,024 green, 1,024 b
 """
 
 import hashlib
-import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from workloads.datasets import source, twins
+from workloads.datasets.archives import Limits, tar_members
 from workloads.datasets.source import (
     Arrays,
     DatasetSource,
     HostileArchiveError,
     MissingDataError,
+    SourceFile,
     aligned_floats,
-    member_copier,
 )
 
 if TYPE_CHECKING:
@@ -26,10 +27,16 @@ if TYPE_CHECKING:
 SOURCE = DatasetSource(
     id="cifar10",
     title="CIFAR-10",
-    url="https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
-    size_bytes=170_052_171,
-    sha256="c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+    files=(
+        SourceFile(
+            "cifar-10-binary.tar.gz",
+            url="https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+            size_bytes=170_052_171,
+            sha256="c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
+        ),
+    ),
     citation="Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
+    licence="none stated; research use with citation",
 )
 TRAIN_FILES = tuple(f"data_batch_{number}.bin" for number in range(1, 6))
 FILES = (*TRAIN_FILES, "test_batch.bin")
@@ -37,59 +44,45 @@ IMAGES_PER_FILE = 10_000
 RECORD_BYTES = 1 + 3 * 32 * 32
 FILE_BYTES = IMAGES_PER_FILE * RECORD_BYTES
 CLASSES = 10
-_CHECKSUM_FILE = "contents.sha256"
 _FOLDER_IN_ARCHIVE = "cifar-10-batches-bin"
-# The recipe's number is part of every pixel: raise it and the expected checksum when the recipe changes.
 _RECIPE = 1
 
 
-def unpack(archive: Path, folder: Path) -> None:
+def install(files: Mapping[str, Path], folder: Path) -> None:
     """Copy the six data files out of the archive, and nothing else, and note their checksum beside them.
 
     Raises:
         HostileArchiveError: Not a tar.gz, a data file is missing, doubled, no regular file or of another size.
     """
-    copy = member_copier(folder, FILE_BYTES)
     wanted = {f"{_FOLDER_IN_ARCHIVE}/{name}": name for name in FILES}
     seen: set[str] = set()
-    try:
-        with tarfile.open(archive, "r|gz") as tar:
-            for count, member in enumerate(tar):
-                if count > 100 or not 0 <= member.size <= 2 * FILE_BYTES:
-                    msg = f"it holds more than CIFAR-10 does (at {member.name[:80]!r})"
-                    raise HostileArchiveError(msg)
-                if member.name in seen:
-                    msg = f"it holds {member.name} more than once"
-                    raise HostileArchiveError(msg)
-                if member.name in wanted:
-                    seen.add(member.name)
-                    copy(tar, member, wanted.pop(member.name))
-                if not wanted:
-                    write_checksum(folder)
-                    return
-    except (tarfile.TarError, EOFError, OSError, ValueError, TypeError) as error:  # TypeError: gzip header cut
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # the disk's fault, not the archive's
-        msg = f"it is damaged ({str(error) or type(error).__name__})"
-        raise HostileArchiveError(msg) from error
+    limits = Limits(members=100, member_bytes=2 * FILE_BYTES, total_bytes=20 * FILE_BYTES)
+    with tar_members(files[SOURCE.files[0].name], SOURCE.title, limits) as members:
+        for member in members:
+            if member.name in seen:
+                msg = f"it holds {member.name} more than once"
+                raise HostileArchiveError(msg)
+            if member.name in wanted:
+                seen.add(member.name)
+                members.copy(member, folder / wanted.pop(member.name), FILE_BYTES)
+            if not wanted:
+                write_checksum(folder)
+                return
     msg = f"{', '.join(sorted(wanted))} is missing"
     raise HostileArchiveError(msg)
 
 
 def is_installed(folder: Path) -> bool:
     """Say whether all six files are there in their exact size, and the checksum noted with them."""
-    try:
-        sizes = all((folder / name).stat().st_size == FILE_BYTES for name in FILES)
-        return sizes and (folder / _CHECKSUM_FILE).is_file()
-    except OSError:
-        return False
+    return source.are_there(folder, FILES, FILE_BYTES)
 
 
-def load(folder: Path | None) -> Arrays:
-    """Return the arrays that the study's script makes: float32 images in 0..1, labels of shape (n, 1).
+def load(folder: Path | None, *, scale: float = 255) -> Arrays:
+    """Return the arrays that the studies' scripts make: float32 images, labels of shape (n, 1).
 
-    The real files are read when a folder is given, the synthetic twin is made otherwise. Images go to float32
-    file by file, so that no second full copy exists.
+    Pixels are divided by `scale`: 255 gives 0..1, and 1 leaves them in 0..255. The real files are read when a
+    folder is given, the synthetic twin is made otherwise. Images go to float32 file by file, so that no second
+    full copy exists.
 
     Raises:
         MissingDataError: A file is missing, was changed, has another size or an impossible label.
@@ -105,11 +98,10 @@ def load(folder: Path | None) -> Arrays:
             digest.update(part)
         to, start = (train, number * IMAGES_PER_FILE) if number < len(TRAIN_FILES) else (test, 0)
         rows = slice(start, start + IMAGES_PER_FILE)
-        np.divide(images, np.float32(255), out=to[0][rows])
+        np.divide(images, np.float32(scale), out=to[0][rows])
         to[1][rows, 0] = labels
-    if folder and digest.hexdigest() != _noted_checksum(folder):
-        msg = "the files of CIFAR-10 are not those that were installed"
-        raise MissingDataError(msg)
+    if folder:
+        source.check_unchanged(folder, digest.hexdigest(), SOURCE.title)
     return Arrays(
         x_train=train[0],
         y_train=train[1],
@@ -121,18 +113,8 @@ def load(folder: Path | None) -> Arrays:
 
 
 def write_checksum(folder: Path) -> None:
-    """Note the SHA-256 of the six files together, so that `load` can tell when they were changed."""
-    digest = hashlib.sha256()
-    for name in FILES:
-        digest.update((folder / name).read_bytes())
-    (folder / _CHECKSUM_FILE).write_text(digest.hexdigest() + "\n", encoding="ascii")
-
-
-def _noted_checksum(folder: Path) -> str | None:
-    try:
-        return (folder / _CHECKSUM_FILE).read_text(encoding="ascii", errors="replace").strip()
-    except OSError:
-        return None
+    """Note the checksum of the six files."""
+    source.write_checksum(folder, FILES)
 
 
 # Images, labels, and the bytes that they were made from.
@@ -160,38 +142,8 @@ def _real_files(folder: Path) -> Iterator[_File]:
 
 
 def _synthetic_files() -> Iterator[_File]:
-    """Yield six files' worth of images that can be learnt: a blurred pattern per class, shifted, under noise.
-
-    Only raw PCG64 output and integer arithmetic are used: NumPy keeps that stream the same in all versions
-    (NEP 19), which it does not promise for its distributions.
-    """
-    import numpy as np
-
-    patterns = _patterns()
+    """Yield six files' worth of images that can be learnt."""
+    shapes = twins.patterns([_RECIPE, 99], classes=CLASSES, coarse=8, channels=3, shifts=8)
     for number in range(len(FILES)):
-        bits = np.random.PCG64([_RECIPE, number])
-        choice = bits.random_raw(IMAGES_PER_FILE)
-        kinds = (choice % np.uint64(CLASSES)).astype(np.uint8)
-        shifts = ((choice >> np.uint64(16)) % np.uint64(patterns.shape[1])).astype(np.intp)
-        # One label in eight is drawn anew, so that the loss has a floor, as on real pictures.
-        drawn = ((choice >> np.uint64(32)) % np.uint64(CLASSES)).astype(np.uint8)
-        labels = np.where(choice >> np.uint64(61) == 0, drawn, kinds)
-        raw = bits.random_raw(IMAGES_PER_FILE * 3072 // 8).astype("<u8", copy=False)
-        images = raw.view(np.uint8).reshape(IMAGES_PER_FILE, 32, 32, 3)
-        images = (images >> 1) + (images >> 3)  # noise 0..158
-        images += patterns[kinds, shifts]  # pattern 0..95
+        images, labels = twins.pictures([_RECIPE, number], IMAGES_PER_FILE, shapes, doubt_bits=3)
         yield images, labels, [images.data, labels.data]
-
-
-def _patterns() -> "NDArray[np.uint8]":
-    """Return (class, shift, 32, 32, 3) patterns of 0..95, blurred and shifted around the edges."""
-    import numpy as np
-
-    coarse = (np.random.PCG64([_RECIPE, 99]).random_raw(CLASSES * 8 * 8 * 3) >> np.uint64(56)).astype(np.uint16)
-    pattern = coarse.reshape(CLASSES, 8, 8, 3).repeat(4, axis=1).repeat(4, axis=2)
-    for _ in range(2):
-        pattern = (pattern + np.roll(pattern, 1, axis=1)) // 2
-        pattern = (pattern + np.roll(pattern, 1, axis=2)) // 2
-    shifts = [(2 * down, 2 * right) for down in range(8) for right in range(8)]
-    shifted = [np.roll(pattern, shift, axis=(1, 2)) for shift in shifts]
-    return (np.stack(shifted, axis=1) * 3 // 8).astype(np.uint8)

@@ -1,26 +1,44 @@
-"""What is common to data sets: where one comes from, the arrays it becomes, and copying from archives."""
+"""What is common to data sets: where one comes from, the arrays it becomes, and knowing its files again."""
 
+import hashlib
 import math
-import tarfile
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+Origin: TypeAlias = Literal["real", "synthetic"]
 _CHUNK_BYTES = 1 << 20
 _ALIGNMENT_BYTES = 64  # what TensorFlow needs to use an array's memory without copying it
+_CHECKSUM_FILE = "contents.sha256"
 
 
 class HostileArchiveError(Exception):
-    """An archive is not what it should be; the message completes "… was refused: "."""
+    """A file is not what it should be; the message completes "… was refused: "."""
 
 
 class MissingDataError(Exception):
     """Installed data cannot be used; the message is a clause that names the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One official file.
+
+    Attributes:
+        url: Where it may be fetched; None when only the user may bring it.
+        size_bytes: None when it is not published.
+        sha256: None when it is not published, or says nothing: then the data set looks at the contents itself.
+    """
+
+    name: str
+    url: str | None = None
+    size_bytes: int | None = None
+    sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +47,36 @@ class DatasetSource:
 
     id: str
     title: str
-    url: str
-    size_bytes: int
-    sha256: str
+    files: tuple[SourceFile, ...]
     citation: str
+    licence: str
+
+    @property
+    def fetchable(self) -> bool:
+        """Whether it may be downloaded, or must be brought by the user."""
+        return all(file.url is not None for file in self.files)
+
+    @property
+    def size_bytes(self) -> int | None:
+        """What all files have together; None when that is not published."""
+        sizes = [file.size_bytes for file in self.files if file.size_bytes is not None]
+        return sum(sizes) if len(sizes) == len(self.files) else None
+
+
+class Dataset(Protocol):
+    """What each module of a data set offers to the app."""
+
+    SOURCE: DatasetSource
+
+    def install(self, files: Mapping[str, Path], folder: Path) -> None:
+        """Store the contents of the official files, by name, in a fresh folder.
+
+        Raises:
+            HostileArchiveError: A file is not the official one, or does not hold what it should.
+        """
+
+    def is_installed(self, folder: Path) -> bool:
+        """Say whether everything is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +87,7 @@ class Arrays:
     y_train: "NDArray[Any]"
     x_test: "NDArray[Any]"
     y_test: "NDArray[Any]"
-    source: Literal["real", "synthetic"]
+    source: Origin
     checksum: str
 
 
@@ -62,20 +106,40 @@ def is_aligned(array: "NDArray[Any]") -> bool:
     return array.flags.c_contiguous and array.ctypes.data % _ALIGNMENT_BYTES == 0
 
 
-def member_copier(folder: Path, size_bytes: int) -> Callable[[tarfile.TarFile, tarfile.TarInfo, str], None]:
-    """Return a function that copies one checked member to `folder` under a name of our own choice."""
+def write_checksum(folder: Path, names: Iterable[str]) -> None:
+    """Note the SHA-256 of installed files together, so that `load` can tell when they were changed."""
+    digest = hashlib.sha256()
+    for name in names:
+        with (folder / name).open("rb") as file:
+            while chunk := file.read(_CHUNK_BYTES):
+                digest.update(chunk)
+    (folder / _CHECKSUM_FILE).write_text(digest.hexdigest() + "\n", encoding="ascii")
 
-    def copy(tar: tarfile.TarFile, member: tarfile.TarInfo, name: str) -> None:
-        if not member.isreg():
-            msg = f"{member.name} is no regular file"
-            raise HostileArchiveError(msg)
-        if member.size != size_bytes:
-            msg = f"{member.name} has {member.size} bytes instead of {size_bytes}"
-            raise HostileArchiveError(msg)
-        content = tar.extractfile(member)
-        assert content is not None  # it is a regular file
-        with content, (folder / name).open("xb") as target:
-            while chunk := content.read(_CHUNK_BYTES):
-                target.write(chunk)
 
-    return copy
+def are_there(folder: Path, names: Iterable[str], size_bytes: int | None = None) -> bool:
+    """Say whether installed files are there, in their size if it is always the same, and their checksum."""
+    try:
+        sizes = [(folder / name).stat().st_size for name in names]
+        return (folder / _CHECKSUM_FILE).is_file() and (size_bytes is None or set(sizes) == {size_bytes})
+    except OSError:
+        return False
+
+
+def check_unchanged(folder: Path, digest: str, title: str) -> None:
+    """Raise MissingDataError unless the files that were read are those that were installed."""
+    try:
+        noted = (folder / _CHECKSUM_FILE).read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        noted = None
+    if noted != digest:
+        msg = f"the files of {title} are not those that were installed"
+        raise MissingDataError(msg)
+
+
+def read_installed(folder: Path, name: str, title: str) -> bytes:
+    """Return the contents of an installed file; raises MissingDataError."""
+    try:
+        return (folder / name).read_bytes()
+    except OSError as error:
+        msg = f"{name} of {title} cannot be read ({error.strerror})"
+        raise MissingDataError(msg) from error

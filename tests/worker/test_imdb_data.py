@@ -1,0 +1,320 @@
+"""Film reviews: the twin, real ones number by number, pairs of words, and archives that are something else."""
+
+import gzip
+import random
+import tarfile
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np  # noqa: TID253 - these tests are about arrays
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray  # noqa: TID253 - as above
+
+from tests.archives import Change, adding, pack
+from workloads.datasets import imdb
+from workloads.datasets.archives import Limits
+from workloads.datasets.imdb import Reviews
+from workloads.datasets.source import HostileArchiveError, MissingDataError
+
+TWIN_SHA256 = "2656396f2f1340b69e16f4dd3b59693d4ec7483498146ef69f8b37b8c6e240d9"
+FILE = imdb.SOURCE.files[0].name
+COUNT = 3
+TEXTS = {
+    "train/neg": ["Bad, bad film.", "It's a bad film", "so<br /><br />boring"],
+    "train/pos": ["A GOOD film!", "good\r\n'good' good", "Das war schön …"],
+    "test/neg": ["a bad idea", "dull\u0085dull\u2028dull", ""],
+    "test/pos": ["schön good", "a film", "4 out of 5"],
+}
+MEMBERS = {
+    f"aclImdb/{place}/{number}_{7 + number}.txt": text.encode()
+    for place, texts in TEXTS.items()
+    for number, text in enumerate(texts)
+}
+
+
+@pytest.fixture(scope="module")
+def twin() -> Reviews:
+    return imdb.load(None)
+
+
+@pytest.fixture(scope="module")
+def paired(twin: Reviews) -> Reviews:
+    return imdb.with_bigrams(twin)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for three reviews of each kind."""
+    monkeypatch.setattr(imdb, "REVIEWS_PER_FILE", COUNT)
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    return folder
+
+
+def reviews_of(texts: Sequence[Sequence[int]], others: Sequence[Sequence[int]] = (), words: int = 10) -> Reviews:
+    """Return reviews of these ids."""
+
+    def flat(parts: Sequence[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+        ids = np.array([number for part in parts for number in part], np.int32)
+        return ids, np.cumsum([0, *map(len, parts)], dtype=np.int64), np.zeros(len(parts), np.int32)
+
+    return Reviews(*flat(texts), *flat(others), words=words, vocabulary=words, source="synthetic", checksum="")
+
+
+def sequences(ids: NDArray[np.int32], offsets: NDArray[np.int64]) -> list[list[int]]:
+    return [ids[start:end].tolist() for start, end in pairwise(offsets.tolist())]
+
+
+def test_the_twin_is_the_same_everywhere(twin: Reviews) -> None:
+    assert (twin.source, twin.checksum) == ("synthetic", TWIN_SHA256)
+
+
+def test_the_twin_has_as_many_reviews_as_long_ones_and_as_many_words_as_the_real_data(twin: Reviews) -> None:
+    for ids, offsets, labels in (
+        (twin.train_ids, twin.train_offsets, twin.train_labels),
+        (twin.test_ids, twin.test_offsets, twin.test_labels),
+    ):
+        assert (ids.dtype.name, offsets.dtype.name, labels.dtype.name) == ("int32", "int64", "int32")
+        assert (len(labels), int(labels.sum()), len(offsets)) == (25_000, 12_500, 25_001)
+        assert (int(offsets[0]), int(offsets[-1])) == (0, len(ids))
+        lengths = np.diff(offsets)
+        assert 225 < lengths.mean() < 245
+        assert lengths.min() < 70
+        assert 2_000 < lengths.max() < 2_500
+        assert (ids[offsets[:-1]] == imdb.START).all()
+        assert (ids == imdb.START).sum() == 25_000
+        assert (int(ids.min()), 19_990 < int(ids.max()) < 20_000) == (1, True)
+    assert (twin.words, twin.vocabulary) == (20_000, 20_000)
+
+
+def test_words_of_the_twin_are_as_frequent_as_in_a_language(twin: Reviews) -> None:
+    counts = np.bincount(twin.train_ids, minlength=20_000)
+    share = counts / len(twin.train_ids)
+    assert 0.02 < share[imdb.UNKNOWN] < 0.1
+    assert 0.04 < share[imdb.FIRST_WORD] < 0.1
+    halves = [share[start : 2 * start].sum() for start in (16, 128, 1024, 8192)]
+    assert max(halves) < 2 * min(halves), "each doubling of the rank holds about as much"
+    assert (counts[imdb.FIRST_WORD :] > 0).mean() > 0.95
+
+
+def test_fewer_words_leave_more_unknown(twin: Reviews) -> None:
+    few = imdb.load(None, words=1_000)
+    assert (few.vocabulary, int(few.train_ids.max())) == (1_000, 999)
+    assert few.checksum == twin.checksum
+    assert np.array_equal(few.train_ids, np.where(twin.train_ids < 1_000, twin.train_ids, imdb.UNKNOWN))
+
+
+def test_the_twins_labels_can_be_learnt_from_words_but_not_without_error(twin: Reviews) -> None:
+    owners = np.repeat(twin.train_labels, np.diff(twin.train_offsets))
+    counts = [np.bincount(twin.train_ids[owners == label], minlength=20_000) + 1 for label in (0, 1)]
+    odds = np.log(counts[1] / counts[0])
+    scores = np.add.reduceat(odds[twin.test_ids], twin.test_offsets[:-1])
+    assert 0.8 < ((scores > 0) == twin.test_labels).mean() < 0.95
+
+
+def test_the_twin_has_about_a_million_different_pairs(twin: Reviews, paired: Reviews) -> None:
+    assert 500_000 < paired.vocabulary - 20_001 < 2_000_000
+    assert int(paired.train_ids.max()) == paired.vocabulary - 1
+    lengths = np.diff(twin.train_offsets)
+    assert np.array_equal(np.diff(paired.train_offsets), 2 * lengths - 1)
+    shares = np.diff(paired.test_offsets).sum() / (2 * len(twin.test_ids) - 25_000)
+    assert 0.8 < shares < 1
+    assert imdb.padded(paired.test_ids, paired.test_offsets, 400).shape == (25_000, 400)
+
+
+def naive_pairs(
+    texts: Sequence[Sequence[int]], others: Sequence[Sequence[int]], words: int
+) -> list[list[list[int]]]:
+    """As the example of Keras does it, with a dictionary."""
+    known = sorted({pair for text in texts for pair in pairwise(text)})
+    numbers = {pair: number for number, pair in enumerate(known, start=words + 1)}
+    return [
+        [[*text, *(numbers[pair] for pair in pairwise(text) if pair in numbers)] for text in part]
+        for part in (texts, others)
+    ]
+
+
+texts_of_ids = st.lists(st.lists(st.integers(1, 5), max_size=6), max_size=6)
+
+
+@given(texts_of_ids, texts_of_ids)
+def test_pairs_are_numbered_as_a_dictionary_would(texts: list[list[int]], others: list[list[int]]) -> None:
+    found = imdb.with_bigrams(reviews_of(texts, others))
+    train, test = naive_pairs(texts, others, words=10)
+    assert sequences(found.train_ids, found.train_offsets) == train
+    assert sequences(found.test_ids, found.test_offsets) == test
+    assert found.vocabulary == max([10, *(number for text in train for number in text)]) + 1
+    assert (found.train_ids.dtype.name, found.test_offsets.dtype.name) == ("int32", "int64")
+
+
+@given(texts_of_ids, st.integers(1, 8))
+def test_reviews_are_filled_up_and_cut_in_front(texts: list[list[int]], length: int) -> None:
+    reviews = reviews_of(texts)
+    found = imdb.padded(reviews.train_ids, reviews.train_offsets, length)
+    assert (found.shape, found.dtype.name) == ((len(texts), length), "int32")
+    assert found.tolist() == [([0] * length + text)[-length:] for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It's GOOD, isn't it?", ["it's", "good", "isn't", "it"]),
+        ("'tis 'quoted' rock'n'roll'", ["tis", "quoted", "rock'n'roll"]),
+        ("snake_case - 7.5/10 …", ["snake", "case", "7", "5", "10"]),
+        ("ÜBER naïve 東京", ["über", "naïve", "東京"]),
+        ("<br />\n\t ''", ["br"]),
+    ],
+)
+def test_words_are_letters_digits_and_inner_apostrophes(text: str, words: list[str]) -> None:
+    assert imdb.words_of(text) == words
+
+
+@given(st.text())
+def test_any_text_is_split_into_words_that_stay_themselves(text: str) -> None:
+    words = imdb.words_of(text)
+    for word in words:
+        assert word.replace("'", "a").isalnum()
+        assert not word.startswith("'")
+        assert not word.endswith("'")
+        assert word in text.lower()
+    assert imdb.words_of(" ".join(words)) == words
+    assert sum(map(str.isalnum, text.lower())) == sum(len(word.replace("'", "")) for word in words)
+
+
+def test_real_reviews_become_the_numbers_of_keras(tmp_path: Path, folder: Path) -> None:
+    imdb.install({FILE: pack(tmp_path / "a.tar.gz", MEMBERS)}, folder)
+    assert imdb.is_installed(folder)
+    found = imdb.load(folder, words=9)
+    # In the training reviews: good 4 times, bad 3, film 3, a 2; each other word once, of which "boring" is first.
+    numbers = {"good": 4, "bad": 5, "film": 6, "a": 7, "boring": 8}
+    for split, ids, offsets, labels in (
+        ("train", found.train_ids, found.train_offsets, found.train_labels),
+        ("test", found.test_ids, found.test_offsets, found.test_labels),
+    ):
+        expected = [
+            ([1, *(numbers.get(word, 2) for word in imdb.words_of(text.replace("<br />", " ")))], label)
+            for label, kind in enumerate(("neg", "pos"))
+            for text in TEXTS[f"{split}/{kind}"]
+        ]
+        assert sorted(zip(sequences(ids, offsets), labels.tolist(), strict=True)) == sorted(expected)
+        assert (ids.dtype.name, offsets.dtype.name, labels.dtype.name) == ("int32", "int64", "int32")
+        assert sorted(labels.tolist()) != labels.tolist(), "they are mixed"
+    assert (found.source, found.words, found.vocabulary) == ("real", 9, 9)
+
+
+def test_reviews_are_stored_one_a_line_in_the_order_of_their_numbers(tmp_path: Path, folder: Path) -> None:
+    shuffled = list(MEMBERS.items())
+    random.Random(1).shuffle(shuffled)
+    imdb.install({FILE: pack(tmp_path / "a.tar.gz", dict(shuffled))}, folder)
+    stored = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.txt")}
+    assert stored == {
+        "train-neg.txt": "Bad, bad film.\nIt's a bad film\nso boring\n",
+        "train-pos.txt": "A GOOD film!\ngood 'good' good\nDas war schön …\n",
+        "test-neg.txt": "a bad idea\ndull dull dull\n\n",
+        "test-pos.txt": "schön good\na film\n4 out of 5\n",
+    }
+
+
+def test_other_members_are_passed_over(tmp_path: Path, folder: Path) -> None:
+    extras = [
+        *(
+            adding(name)
+            for name in (
+                "../escaped",
+                "/tmp/escaped",
+                "aclImdb/train/pos/../neg/9_1.txt",
+                "aclImdb/train/unsup/0_0.txt",
+                "aclImdb/train/pos/readme.txt",
+                "aclImdb/train/pos/9_1.txt.gz",
+                "other/aclImdb/train/pos/9_1.txt",
+                "aclImdb/train/pos/٣_1.txt",
+            )
+        ),
+        adding("aclImdb/imdb.vocab", kind=tarfile.SYMTYPE, link="/etc/passwd"),
+        adding("aclImdb/train", kind=tarfile.DIRTYPE),
+    ]
+    imdb.install({FILE: pack(tmp_path / "a.tar.gz", MEMBERS, *extras)}, folder)
+    assert {path.name for path in folder.iterdir()} == {*imdb.FILES, "contents.sha256"}
+
+
+FIRST = "aclImdb/train/neg/0_7.txt"
+HOSTILE: dict[str, tuple[Change, str]] = {
+    "doubled": (adding(FIRST), "holds review 0 of train/neg more than once"),
+    "doubled with another mark": (
+        adding("aclImdb/train/neg/0_1.txt"),
+        "holds review 0 of train/neg more than once",
+    ),
+    "one too many": (adding("aclImdb/test/pos/9_1.txt"), "holds 4 reviews in test/pos instead of 3"),
+    "no text": (
+        adding("aclImdb/test/pos/9_1.txt", b"sch\xf6n"),
+        r"test/pos/9_1\.txt is no UTF-8 text \(at byte 3\)",
+    ),
+    "too long": (adding("aclImdb/test/pos/9_1.txt", b"x" * 131_073), "has 131073 bytes, more than 131072"),
+    "symlink": (adding("aclImdb/test/pos/9_1.txt", kind=tarfile.SYMTYPE, link="/etc/passwd"), "no regular file"),
+    "hardlink": (adding("aclImdb/test/pos/9_1.txt", kind=tarfile.LNKTYPE, link=FIRST), "no regular file"),
+    "pipe": (adding("aclImdb/test/pos/9_1.txt", kind=tarfile.FIFOTYPE), "no regular file"),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_archive_is_refused(tmp_path: Path, folder: Path, change: Change, reason: str) -> None:
+    archive = pack(tmp_path / "hostile.tar.gz", MEMBERS, change)
+    with pytest.raises(HostileArchiveError, match=reason):
+        imdb.install({FILE: archive}, folder)
+    assert not imdb.is_installed(folder)
+
+
+@pytest.mark.parametrize(
+    ("limits", "extra"),
+    [
+        (Limits(members=len(MEMBERS), member_bytes=1_000, total_bytes=10_000), [b"x"]),
+        (Limits(members=100, member_bytes=1_000, total_bytes=10_000), [b"x" * 1_001]),
+        (Limits(members=100, member_bytes=1_000, total_bytes=10_000), [b"x" * 1_000] * 10),
+    ],
+    ids=["too many", "too large", "too much together"],
+)
+def test_more_than_the_limits_allow_is_refused(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, limits: Limits, extra: list[bytes]
+) -> None:
+    monkeypatch.setattr(imdb, "LIMITS", limits)
+    imdb.install({FILE: pack(tmp_path / "fair.tar.gz", MEMBERS)}, folder)
+    changes = [adding(f"extra{number}", content) for number, content in enumerate(extra)]
+    with pytest.raises(HostileArchiveError, match=r"more than IMDb reviews does \(at 'extra"):
+        imdb.install({FILE: pack(tmp_path / "large.tar.gz", MEMBERS, *changes)}, folder)
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, folder: Path) -> None:
+    info = tarfile.TarInfo(FIRST)
+    info.size = 1 << 40
+    with gzip.open(tmp_path / "bomb.tar.gz", "wb", compresslevel=1) as file:
+        file.write(info.tobuf(tarfile.GNU_FORMAT))
+        file.write(bytes(1 << 24))
+    with pytest.raises(HostileArchiveError, match="more than IMDb reviews does"):
+        imdb.install({FILE: tmp_path / "bomb.tar.gz"}, folder)
+
+
+def test_a_missing_review_and_a_cut_archive_are_refused(tmp_path: Path, folder: Path) -> None:
+    few = {name: content for name, content in MEMBERS.items() if name != FIRST}
+    with pytest.raises(HostileArchiveError, match="2 reviews in train/neg instead of 3"):
+        imdb.install({FILE: pack(tmp_path / "few.tar.gz", few)}, folder)
+    whole = pack(tmp_path / "whole.tar.gz", MEMBERS).read_bytes()
+    for end in (0, 9, 100, len(whole) // 2):
+        (tmp_path / "cut.tar.gz").write_bytes(whole[:end])
+        with pytest.raises(HostileArchiveError, match=r"damaged|instead of"):
+            imdb.install({FILE: tmp_path / "cut.tar.gz"}, folder)
+    assert not imdb.is_installed(folder)
+
+
+def test_reviews_that_were_changed_are_not_called_real(tmp_path: Path, folder: Path) -> None:
+    imdb.install({FILE: pack(tmp_path / "a.tar.gz", MEMBERS)}, folder)
+    content = (folder / "test-pos.txt").read_bytes()
+    (folder / "test-pos.txt").write_bytes(content.replace(b"good", b"bad!"))
+    with pytest.raises(MissingDataError, match="files of IMDb reviews are not those that were installed"):
+        imdb.load(folder)
+    (folder / "test-pos.txt").unlink()
+    assert not imdb.is_installed(folder)
+    with pytest.raises(MissingDataError, match=r"test-pos\.txt of IMDb reviews cannot be read"):
+        imdb.load(folder)

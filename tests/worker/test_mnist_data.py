@@ -1,0 +1,236 @@
+"""The two data sets of IDX files: their twins, real files pixel by pixel, and files that are something else."""
+
+import gzip
+import hashlib
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np  # noqa: TID253 - these tests are about arrays
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray  # noqa: TID253 - as above
+
+from workloads.datasets import fashion_mnist, idx, mnist
+from workloads.datasets.source import Arrays, HostileArchiveError, MissingDataError, is_aligned
+
+MNIST_SHA256 = "fa885c541b36c7ee120f2facb376d9b493c1700ee993ecfd5623db70d0c9047f"
+FASHION_SHA256 = "e1c7aff56ec6a8d89ddd1c7f2febce2156c1ca33b6b3f3e2bcfa0b51c5ec928d"
+TRAIN_IMAGES, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS = idx.SHAPES
+SMALL = {TRAIN_IMAGES: (6, 28, 28), TRAIN_LABELS: (6,), TEST_IMAGES: (4, 28, 28), TEST_LABELS: (4,)}
+
+
+@pytest.fixture(scope="module")
+def twin() -> Arrays:
+    return mnist.load(None)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idx, "SHAPES", SMALL)
+
+
+def as_idx(values: NDArray[np.uint8]) -> bytes:
+    """Write the format as its description says, by other means than the code that reads it."""
+    mark = 0x0800 + values.ndim
+    return b"".join(number.to_bytes(4, "big") for number in (mark, *values.shape)) + values.tobytes()
+
+
+def made_up(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, bytes]:
+    """Return files whose every value tells its place."""
+    files = {}
+    for number, (name, shape) in enumerate(shapes.items()):
+        kinds, start = (10, 0) if len(shape) == 1 else (251, number)
+        values = np.resize(np.arange(start, start + kinds, dtype=np.uint8), math.prod(shape))
+        files[name] = as_idx(values.reshape(shape))
+    return files
+
+
+def pack(folder: Path, files: Mapping[str, bytes], **changed: bytes) -> dict[str, Path]:
+    """Write the packed files; `changed` ones as they are, by what they hold (train_labels=…)."""
+    paths = {}
+    for name, content in files.items():
+        key = "_".join(name.split("-")[:2])
+        paths[name] = folder / name
+        paths[name].write_bytes(changed.get(key) or gzip.compress(content, 1))
+    return paths
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    return folder
+
+
+def test_the_twins_are_the_same_everywhere_and_not_each_others(twin: Arrays) -> None:
+    assert (twin.source, twin.checksum) == ("synthetic", MNIST_SHA256)
+    assert fashion_mnist.load(None).checksum == FASHION_SHA256
+
+
+def test_the_twin_has_the_shapes_types_and_range_of_the_real_data(twin: Arrays) -> None:
+    assert (twin.x_train.shape, twin.y_train.shape) == ((60_000, 28, 28, 1), (60_000,))
+    assert (twin.x_test.shape, twin.y_test.shape) == ((10_000, 28, 28, 1), (10_000,))
+    for images, labels in ((twin.x_train, twin.y_train), (twin.x_test, twin.y_test)):
+        assert (images.dtype.name, labels.dtype.name) == ("float32", "int32")
+        assert is_aligned(images)
+        assert images.min() >= 0
+        assert 0.9 < images.max() <= 1
+        shares = np.bincount(labels, minlength=10) / len(labels)
+        assert (shares.shape, bool((abs(shares - 0.1) < 0.01).all())) == ((10,), True)
+
+
+def test_the_twin_can_be_learnt_but_not_without_error(twin: Arrays) -> None:
+    known, labels = twin.x_train[:10_000].reshape(-1, 784), twin.y_train[:10_000]
+    means = np.stack([known[labels == kind].mean(axis=0) for kind in range(10)])
+    scores = twin.x_test.reshape(-1, 784) @ means.T - (means**2).sum(axis=1) / 2
+    assert 0.8 < (scores.argmax(axis=1) == twin.y_test).mean() < 0.999
+
+
+def test_files_of_the_official_size_are_installed_and_read_value_by_value(tmp_path: Path, folder: Path) -> None:
+    files = made_up(idx.SHAPES)
+    mnist.install(pack(tmp_path, files), folder)
+    assert mnist.is_installed(folder)
+    found = mnist.load(folder)
+    assert found.source == "real"
+    assert found.checksum == hashlib.sha256(b"".join(files.values())).hexdigest()
+    for images, labels, shift in ((found.x_train, found.y_train, 0), (found.x_test, found.y_test, 2)):
+        assert is_aligned(images)
+        assert images.shape == (len(labels), 28, 28, 1)
+        for number, row, column in ((0, 0, 0), (0, 3, 17), (1, 27, 27), (len(images) - 1, 27, 26)):
+            value = (number * 784 + row * 28 + column) % 251 + shift
+            assert images[number, row, column, 0] == np.float32(value) / np.float32(255)
+        assert np.array_equal(labels, np.arange(len(labels)) % 10)
+
+
+RAW = made_up(SMALL)
+LABELS = RAW[TRAIN_LABELS]
+HOSTILE: dict[str, tuple[dict[str, bytes], str]] = {
+    "no gzip": ({"train_labels": LABELS}, "it is damaged"),
+    "cut": ({"train_labels": gzip.compress(LABELS)[:-9]}, "it is damaged"),
+    "cut header": ({"train_labels": gzip.compress(LABELS)[:5]}, "it is damaged"),
+    "wrong checksum": ({"train_labels": gzip.compress(LABELS)[:-8] + bytes(8)}, "it is damaged"),
+    "damaged inside": ({"train_labels": gzip.compress(LABELS)[:10] + b"\xff" * 30}, "it is damaged"),
+    "rubbish behind": ({"train_labels": gzip.compress(LABELS) + b"rubbish"}, "it is damaged"),
+    "a second part": (
+        {"train_labels": gzip.compress(LABELS) + gzip.compress(b"x")},
+        "unpacks to more instead of 14",
+    ),
+    "too much": ({"train_labels": gzip.compress(LABELS + b"\0")}, "unpacks to more instead of 14"),
+    "bomb": ({"train_labels": gzip.compress(bytes(50_000_000), 9)}, "unpacks to more instead of 14"),
+    "too little": ({"train_labels": gzip.compress(LABELS[:-1])}, "unpacks to 13 instead of 14"),
+    "nothing": ({"train_labels": gzip.compress(b"")}, "unpacks to 0 instead of 14"),
+    "images' mark": ({"train_labels": gzip.compress(b"\0\0\x08\x03" + LABELS[4:])}, "ends inside its header"),
+    "floats": ({"train_labels": gzip.compress(b"\0\0\x0d\x01" + LABELS[4:])}, "begins with 00000d01"),
+    "zip": ({"train_labels": gzip.compress(b"PK\x03\x04" + LABELS[4:])}, "begins with 504b0304"),
+    "count": (
+        {"train_labels": gzip.compress(b"\0\0\x08\x01\0\0\0\x07" + LABELS[8:])},
+        "holds 7 bytes instead of 6",
+    ),
+    "label": ({"train_labels": gzip.compress(LABELS[:-1] + b"\x0a")}, "holds a label above 9"),
+    "turned": (
+        {"train_images": gzip.compress(as_idx(np.zeros((28, 28, 6), np.uint8)))},
+        "holds 28 × 28 × 6 bytes instead of 6 × 28 × 28",
+    ),
+    "swapped": ({"test_images": gzip.compress(RAW[TRAIN_IMAGES])}, "unpacks to more"),
+}
+
+
+@pytest.mark.parametrize(("changed", "reason"), HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.usefixtures("small")
+def test_a_hostile_file_is_refused_by_name(
+    tmp_path: Path, folder: Path, changed: dict[str, bytes], reason: str
+) -> None:
+    changed = {key.replace("test", "t10k"): content for key, content in changed.items()}
+    files = pack(tmp_path, RAW, **changed)
+    (key,) = changed
+    with pytest.raises(HostileArchiveError, match=rf"^{key.replace('_', '-')}-idx\d-ubyte\.gz.*{reason}"):
+        mnist.install(files, folder)
+    assert not mnist.is_installed(folder)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_file_cut_anywhere_is_refused(tmp_path: Path, folder: Path) -> None:
+    whole = gzip.compress(LABELS)
+    for end in range(len(whole)):
+        files = pack(tmp_path, RAW, train_labels=whole[:end] or b"\0")
+        with pytest.raises(HostileArchiveError, match="train-labels"):
+            mnist.install(files, folder)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_data_set_is_installed_only_with_all_its_files(tmp_path: Path, folder: Path) -> None:
+    assert not mnist.is_installed(folder)
+    mnist.install(pack(tmp_path, RAW), folder)
+    for path in list(folder.iterdir()):
+        content = path.read_bytes()
+        path.unlink()
+        assert not mnist.is_installed(folder), path.name
+        path.write_bytes(content)
+        assert mnist.is_installed(folder)
+    (folder / "t10k-labels.idx").write_bytes(b"short")
+    assert not mnist.is_installed(folder)
+
+
+def spoil(path: Path, at: int, value: int) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[at] = value
+    path.write_bytes(raw)
+
+
+CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "pixel": (lambda folder: spoil(folder / "train-images.idx", 2000, 255), "not those that were installed"),
+    "label": (lambda folder: spoil(folder / "train-labels.idx", 9, 77), "train-labels.idx of MNIST holds a label"),
+    "mark": (lambda folder: spoil(folder / "t10k-labels.idx", 2, 9), "t10k-labels.idx of MNIST begins with"),
+    "cut": (
+        lambda folder: (folder / "t10k-images.idx").write_bytes(RAW[TEST_IMAGES][:-1]),
+        "holds 3135 bytes after",
+    ),
+    "gone": (lambda folder: (folder / "t10k-images.idx").unlink(), "t10k-images.idx of MNIST cannot be read"),
+    "checksum gone": (lambda folder: (folder / "contents.sha256").unlink(), "not those that were installed"),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), CHANGES.values(), ids=CHANGES)
+@pytest.mark.usefixtures("small")
+def test_files_that_were_changed_are_not_called_real(
+    tmp_path: Path, folder: Path, change: Callable[[Path], object], reason: str
+) -> None:
+    mnist.install(pack(tmp_path, RAW), folder)
+    assert mnist.load(folder).source == "real"
+    change(folder)
+    with pytest.raises(MissingDataError, match=reason):
+        mnist.load(folder)
+
+
+@pytest.mark.usefixtures("small")
+def test_fashion_mnist_is_known_by_its_contents_however_it_is_packed(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in RAW.items()}
+    monkeypatch.setattr(fashion_mnist, "CONTENTS", digests)
+    other = RAW[TEST_IMAGES][:-1] + b"\0"
+    with pytest.raises(HostileArchiveError, match=r"^t10k-images-idx3-ubyte\.gz holds other data"):
+        fashion_mnist.install(pack(tmp_path, RAW, t10k_images=gzip.compress(other)), folder)
+    fashion_mnist.install(pack(tmp_path, RAW, t10k_images=gzip.compress(RAW[TEST_IMAGES], 9)), folder)
+    assert fashion_mnist.load(folder).x_test.shape == (4, 28, 28, 1)
+
+
+@given(st.lists(st.integers(0, 2**32 - 1), max_size=255), st.binary(max_size=8))
+def test_any_dimensions_are_read_back(shape: list[int], rest: bytes) -> None:
+    header = b"\0\0\x08" + bytes([len(shape)]) + b"".join(size.to_bytes(4, "big") for size in shape)
+    assert idx.parse_shape(header + rest) == tuple(shape)
+    assert idx.header_bytes(tuple(shape)) == len(header)
+    with pytest.raises(ValueError, match=r"header|mark"):
+        idx.parse_shape(header[:-1])
+
+
+@given(st.binary(max_size=40), st.sampled_from([b"", b"\0\0\x08", b"\0\0\x08\x01", b"\0\0\x08\x03"]))
+def test_no_contents_make_parsing_fail_otherwise(noise: bytes, mark: bytes) -> None:
+    raw = mark + noise
+    if raw[:3] == b"\0\0\x08" and len(raw) > 3 and len(raw) >= 4 + 4 * raw[3]:
+        assert len(idx.parse_shape(raw)) == raw[3]
+    else:
+        with pytest.raises(ValueError, match=r"^(begins|ends) "):
+            idx.parse_shape(raw)

@@ -1,0 +1,121 @@
+"""The book as characters: the twin, a text that passes for the real one, and files that are something else."""
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np  # noqa: TID253 - these tests are about arrays
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workloads.datasets import nietzsche
+from workloads.datasets.nietzsche import Text
+from workloads.datasets.source import HostileArchiveError, MissingDataError
+
+TWIN_SHA256 = "98c117aca76ef43d91daa4d03e45fdb99e873099f8e0b0fe9ec61849638bd636"
+SYMBOLS = "\n !\"'(),-.0123456789:;=?[]_abcdefghijklmnopqrstuvwxyzäæéë"
+
+
+@pytest.fixture(scope="module")
+def twin() -> Text:
+    return nietzsche.load(None)
+
+
+@pytest.fixture(scope="module")
+def book(twin: Text) -> bytes:
+    """As many bytes, characters and symbols as the real text has: eight of its letters take two bytes."""
+    text = "".join(twin.symbols[number] for number in twin.ids)
+    for letter, plain in zip("äæéë", "aaee", strict=True):
+        text = text.replace(letter, plain)
+    raw = ("ÄæéëäÆÉË" + text[8:]).encode()
+    assert len(raw) == 600_901
+    return raw
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    return folder
+
+
+def install(raw: bytes, folder: Path) -> None:
+    path = folder.parent / "any name.txt"
+    path.write_bytes(raw)
+    nietzsche.install({"nietzsche.txt": path}, folder)
+
+
+def test_the_twin_is_the_same_everywhere(twin: Text) -> None:
+    assert (twin.source, twin.checksum) == ("synthetic", TWIN_SHA256)
+
+
+def test_the_twin_has_the_characters_and_symbols_of_the_real_text(twin: Text) -> None:
+    assert (len(twin.ids), twin.ids.dtype.name) == (600_893, "uint8")
+    assert twin.symbols == SYMBOLS
+    assert np.bincount(twin.ids, minlength=57).min() > 0
+    assert int(twin.ids.max()) == 56
+
+
+def test_the_twins_next_character_can_be_foreseen_but_not_always(twin: Text) -> None:
+    known, asked = twin.ids[:500_000].tolist(), twin.ids[500_000:].tolist()
+    counts: dict[tuple[int, int], Counter[int]] = {}
+    for pair, then in zip(pairwise(known), known[2:], strict=False):
+        counts.setdefault(pair, Counter())[then] += 1
+    usual = {pair: found.most_common(1)[0][0] for pair, found in counts.items()}
+    right = sum(usual.get(pair) == then for pair, then in zip(pairwise(asked), asked[2:], strict=False))
+    assert max(Counter(asked).values()) < 0.2 * len(asked)
+    assert 0.4 * len(asked) < right < 0.9 * len(asked)
+
+
+def test_there_are_as_many_windows_as_the_study_had(twin: Text) -> None:
+    inputs, targets = nietzsche.windows(twin.ids)
+    assert (inputs.shape, targets.shape) == ((200_285, 40), (200_285,))
+    assert (inputs.dtype.name, targets.dtype.name) == ("uint8", "uint8")
+    assert (inputs.flags.c_contiguous, targets.flags.c_contiguous) == (True, True)
+
+
+@given(st.binary(max_size=60), st.integers(1, 12), st.integers(1, 5))
+def test_windows_are_those_of_the_studys_loop(raw: bytes, length: int, stride: int) -> None:
+    ids = np.frombuffer(raw, np.uint8)
+    inputs, targets = nietzsche.windows(ids, length, stride)
+    starts = range(0, len(raw) - length, stride)
+    assert inputs.shape == (len(starts), length)
+    assert [bytes(row) for row in inputs] == [raw[start : start + length] for start in starts]
+    assert targets.tolist() == [raw[start + length] for start in starts]
+
+
+def test_a_real_text_is_read_in_lower_case(book: bytes, folder: Path) -> None:
+    assert not nietzsche.is_installed(folder)
+    install(book, folder)
+    assert nietzsche.is_installed(folder)
+    found = nietzsche.load(folder)
+    assert (found.source, found.symbols) == ("real", SYMBOLS)
+    assert "".join(found.symbols[number] for number in found.ids) == book.decode().lower()
+    assert found.checksum != TWIN_SHA256
+
+
+def test_another_text_is_refused(book: bytes, folder: Path) -> None:
+    a = book.replace(b"z", b"Y")
+    for raw, reason in (
+        (book[:-1], "it has 600900 bytes instead of 600901"),
+        (book + b"x", "it has 600902 bytes instead of 600901"),
+        (b"", "it has 0 bytes"),
+        (b"\xff" + book[1:], r"it is no UTF-8 text \(at byte 0\)"),
+        (a, "600893 characters of 56 kinds instead of 600893 of 57"),
+        (book[:-1] + b"@", "600893 characters of 58 kinds"),
+        (book[:-2] + "é".encode(), "600892 characters of 57 kinds"),
+    ):
+        with pytest.raises(HostileArchiveError, match=reason):
+            install(raw, folder)
+        assert list(folder.iterdir()) == []
+
+
+def test_a_text_that_was_changed_is_not_called_real(book: bytes, folder: Path) -> None:
+    install(book, folder)
+    (folder / "nietzsche.txt").write_bytes(book[:-1] + b"!")
+    assert nietzsche.is_installed(folder)
+    with pytest.raises(MissingDataError, match="files of Nietzsche are not those that were installed"):
+        nietzsche.load(folder)
+    (folder / "nietzsche.txt").write_bytes(book[:-1])
+    assert not nietzsche.is_installed(folder)

@@ -1,0 +1,167 @@
+"""Penn Treebank as words: the twin, texts that pass for the real ones, and files that are something else."""
+
+import hashlib
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np  # noqa: TID253 - these tests are about arrays
+import pytest
+
+from workloads.datasets import ptb
+from workloads.datasets.ptb import Words
+from workloads.datasets.source import HostileArchiveError, MissingDataError
+
+TWIN_SHA256 = "e09230104f479b812a84eaad9e02c2b14b77dacf242c145e1fe86b66974f42ad"
+TOKENS, LINES = (929_589, 73_760, 82_430), (42_068, 3_370, 3_761)
+
+
+@pytest.fixture(scope="module")
+def twin() -> Words:
+    return ptb.load(None)
+
+
+@pytest.fixture(scope="module")
+def texts(twin: Words) -> dict[str, bytes]:
+    """Files like the real ones, of the twin's words: a blank before and after each sentence."""
+    names = [f"w{number}" for number in range(10_000)]
+    names[1], names[2] = "<unk>", "schön"
+    files = {}
+    for name, ids, offsets in zip(ptb.FILES, (twin.train, twin.valid, twin.test), twin.sentences, strict=True):
+        words = [names[number] for number in ids.tolist()]
+        lines = [" ".join(words[start : end - 1]) for start, end in pairwise(offsets.tolist())]
+        files[name] = "".join(f" {line} \n" for line in lines).encode()
+    return files
+
+
+@pytest.fixture
+def official(texts: dict[str, bytes], monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """Let these files pass for the real ones."""
+    md5 = {name: hashlib.md5(raw, usedforsecurity=False).hexdigest() for name, raw in texts.items()}
+    monkeypatch.setattr(ptb, "MD5", md5)
+    return texts
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    return folder
+
+
+def install(files: dict[str, bytes], folder: Path) -> None:
+    for name, raw in files.items():
+        (folder.parent / name).write_bytes(raw)
+    ptb.install({name: folder.parent / name for name in files}, folder)
+
+
+def test_the_twin_is_the_same_everywhere(twin: Words) -> None:
+    assert (twin.source, twin.checksum) == ("synthetic", TWIN_SHA256)
+
+
+def test_the_twin_has_the_words_and_sentences_of_the_real_text(twin: Words) -> None:
+    assert twin.vocabulary == 10_000
+    parts = zip((twin.train, twin.valid, twin.test), twin.sentences, TOKENS, LINES, strict=True)
+    for ids, offsets, tokens, lines in parts:
+        assert (ids.dtype.name, offsets.dtype.name) == ("int32", "int64")
+        assert (len(ids), len(offsets)) == (tokens, lines + 1)
+        assert (int(offsets[0]), int(offsets[-1])) == (0, tokens)
+        assert (ids == twin.end).sum() == lines
+        assert (ids[offsets[1:] - 1] == twin.end).all()
+        lengths = np.diff(offsets)
+        assert lengths.min() > 1
+        assert 35 < lengths.max() < 90
+    counts = np.bincount(twin.train, minlength=10_000)
+    assert (len(counts), bool(counts.min() > 0)) == (10_000, True)
+    share = counts / len(twin.train)
+    assert 0.03 < share[1] < 0.06
+    assert share[1:11].sum() > 0.15
+    assert share[5_000:].sum() < 0.15
+
+
+def test_the_twins_next_word_can_be_foreseen_better_than_from_its_frequency(twin: Words) -> None:
+    counts: dict[int, Counter[int]] = {}
+    for word, then in pairwise(twin.train.tolist()):
+        counts.setdefault(word, Counter())[then] += 1
+    usual = {word: found.most_common(1)[0][0] for word, found in counts.items()}
+    asked = twin.test.tolist()
+    right = sum(usual[word] == then for word, then in pairwise(asked)) / len(asked)
+    assert max(Counter(asked).values()) / len(asked) < 0.06
+    assert 0.1 < right < 0.6
+
+
+def test_real_texts_become_word_numbers_by_frequency(official: dict[str, bytes], folder: Path) -> None:
+    install(official, folder)
+    assert ptb.is_installed(folder)
+    found = ptb.load(folder)
+    assert (found.source, found.vocabulary) == ("real", 10_000)
+    for ids, offsets, raw in zip(
+        (found.train, found.valid, found.test), found.sentences, official.values(), strict=True
+    ):
+        expected = raw.decode().replace("\n", "<eos>").split()
+        # The same words have the same numbers.
+        assert len(set(zip(ids.tolist(), expected, strict=True))) == len(set(expected)) == len(np.unique(ids))
+        assert np.array_equal(np.flatnonzero(ids == found.end) + 1, offsets[1:])
+    counts = np.bincount(found.train)
+    assert (np.diff(counts) <= 0).all()
+    assert ptb.load(folder).checksum == hashlib.sha256(b"".join(official.values())).hexdigest()
+
+
+def test_another_text_is_refused_by_name(
+    official: dict[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = official["ptb.test.txt"]
+    for raw, reason in (
+        (b"\xe9" + test[1:], r"ptb\.test\.txt is no UTF-8 text \(at byte 0\)"),
+        (test + b" one more \n", r"ptb\.test\.txt has 3762 lines instead of 3761"),
+        (test.partition(b"\n")[2], r"ptb\.test\.txt has 3760 lines instead of 3761"),
+        (b"", r"ptb\.test\.txt has 1 lines"),
+        (test.replace(b"w3", b"w4", 1), r"ptb\.test\.txt is another text: its MD5 is"),
+    ):
+        with pytest.raises(HostileArchiveError, match=reason):
+            install(official | {"ptb.test.txt": raw}, folder)
+        assert not ptb.is_installed(folder)
+    monkeypatch.setattr(ptb, "MAX_FILE_BYTES", 1_000)
+    with pytest.raises(HostileArchiveError, match=r"ptb\.train\.txt has \d+ bytes, more than 1000"):
+        install(official, folder)
+
+
+def test_the_published_checksums_are_those_of_other_texts(texts: dict[str, bytes], folder: Path) -> None:
+    with pytest.raises(HostileArchiveError, match=r"ptb\.train\.txt is another text: .* not f26c4b92c5fdc7b3…"):
+        install(texts, folder)
+
+
+def test_texts_that_were_changed_are_not_called_real(official: dict[str, bytes], folder: Path) -> None:
+    install(official, folder)
+    path = folder / "ptb.valid.txt"
+    path.write_bytes(official["ptb.valid.txt"].replace(b"w3", b"w4", 1))
+    with pytest.raises(MissingDataError, match="files of Penn Treebank are not those that were installed"):
+        ptb.load(folder)
+    path.unlink()
+    assert not ptb.is_installed(folder)
+    with pytest.raises(MissingDataError, match=r"ptb\.valid\.txt of Penn Treebank cannot be read"):
+        ptb.load(folder)
+
+
+def test_a_word_that_training_does_not_know_is_named(
+    texts: dict[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = texts | {"ptb.test.txt": texts["ptb.test.txt"].replace(b" w3 ", b" abracadabra ", 1)}
+    md5 = {name: hashlib.md5(raw, usedforsecurity=False).hexdigest() for name, raw in files.items()}
+    monkeypatch.setattr(ptb, "MD5", md5)
+    install(files, folder)
+    with pytest.raises(MissingDataError, match=r"ptb\.test\.txt of Penn Treebank holds 'abracadabra'"):
+        ptb.load(folder)
+
+
+def test_texts_with_fewer_words_than_published_are_refused(
+    texts: dict[str, bytes], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = texts | {"ptb.test.txt": texts["ptb.test.txt"].replace(b" w3 ", b" ", 1)}
+    md5 = {name: hashlib.md5(raw, usedforsecurity=False).hexdigest() for name, raw in files.items()}
+    monkeypatch.setattr(ptb, "MD5", md5)
+    install(files, folder)
+    with pytest.raises(
+        MissingDataError, match=r"hold \[929589, 73760, 82429\] words of 10000 kinds, not as many as"
+    ):
+        ptb.load(folder)

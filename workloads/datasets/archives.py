@@ -1,0 +1,104 @@
+"""Reading packed files that may be hostile: with limits, regular files only, under names of our own choice."""
+
+import gzip
+import tarfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from workloads.datasets.source import HostileArchiveError
+
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an archive may hold at most, wanted or not: a stream must be unpacked to be skipped."""
+
+    members: int
+    member_bytes: int
+    total_bytes: int
+
+
+@contextmanager
+def refusing_damage() -> Iterator[None]:
+    """Turn what unpacking raises about damaged files into HostileArchiveError; the disk's faults stay OSError."""
+    try:
+        yield
+    except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, TypeError) as error:
+        # TypeError: a gzip header that is cut.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        msg = f"it is damaged ({str(error) or type(error).__name__})"
+        raise HostileArchiveError(msg) from error
+
+
+@contextmanager
+def tar_members(archive: Path, title: str, limits: Limits) -> Iterator["Members"]:
+    """Open a tar.gz as a stream of members."""
+    with refusing_damage(), tarfile.open(archive, "r|gz") as tar:
+        yield Members(tar, title, limits)
+
+
+class Members:
+    """The members of a tar stream; one can be read only while it is the current one."""
+
+    def __init__(self, tar: tarfile.TarFile, title: str, limits: Limits) -> None:
+        self._tar, self._title, self._limits = tar, title, limits
+
+    def __iter__(self) -> Iterator[tarfile.TarInfo]:
+        """Yield each member; raises HostileArchiveError at the first that is too much."""
+        total_bytes = 0
+        for count, member in enumerate(self._tar, start=1):
+            total_bytes += member.size
+            too_large = not 0 <= member.size <= self._limits.member_bytes
+            if too_large or count > self._limits.members or total_bytes > self._limits.total_bytes:
+                msg = f"it holds more than {self._title} does (at {member.name[:80]!r})"
+                raise HostileArchiveError(msg)
+            yield member
+
+    def read(self, member: tarfile.TarInfo, max_bytes: int) -> bytes:
+        """Return the contents of a small regular member."""
+        _check_regular(member)
+        if member.size > max_bytes:
+            msg = f"{member.name} has {member.size} bytes, more than {max_bytes}"
+            raise HostileArchiveError(msg)
+        content = self._tar.extractfile(member)
+        assert content is not None  # it is a regular file
+        with content:
+            return content.read()
+
+    def copy(self, member: tarfile.TarInfo, target: Path, size_bytes: int) -> None:
+        """Copy a regular member of exactly this size to a new file."""
+        _check_regular(member)
+        if member.size != size_bytes:
+            msg = f"{member.name} has {member.size} bytes instead of {size_bytes}"
+            raise HostileArchiveError(msg)
+        content = self._tar.extractfile(member)
+        assert content is not None  # it is a regular file
+        with content, target.open("xb") as file:
+            while chunk := content.read(_CHUNK_BYTES):
+                file.write(chunk)
+
+
+def gunzip(path: Path, name: str, size_bytes: int) -> bytes:
+    """Return the contents of a .gz file that must unpack to exactly this size."""
+    try:
+        with refusing_damage(), gzip.open(path) as file:
+            content = file.read(size_bytes + 1)  # one more tells a bomb, and looks at what follows
+    except HostileArchiveError as error:
+        msg = f"{name}: {error}"
+        raise HostileArchiveError(msg) from error
+    if len(content) != size_bytes:
+        found = "more" if len(content) > size_bytes else f"{len(content)}"
+        msg = f"{name} unpacks to {found} instead of {size_bytes} bytes"
+        raise HostileArchiveError(msg)
+    return content
+
+
+def _check_regular(member: tarfile.TarInfo) -> None:
+    if not member.isreg():
+        msg = f"{member.name} is no regular file"
+        raise HostileArchiveError(msg)

@@ -1,0 +1,207 @@
+"""3,670 photos of flowers from the official archive, and a synthetic twin. Reads files; never the network.
+
+The study read them as sixteen files of records, photos of one size in them; `flower_records` makes those once.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workloads.datasets import source, twins
+from workloads.datasets.archives import Limits, tar_members
+from workloads.datasets.source import DatasetSource, HostileArchiveError, MissingDataError, SourceFile
+from workloads.jpeg import jpeg_size
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SOURCE = DatasetSource(
+    id="flowers",
+    title="Flower photos",
+    files=(
+        SourceFile(
+            "flower_photos.tgz",
+            url="http://download.tensorflow.org/example_images/flower_photos.tgz",
+            size_bytes=228_813_984,
+            sha256="4c54ace7911aaffe13a365c34f650e71dd5bf1be0a58b464e5a7183e3e595d9c",
+        ),
+    ),
+    citation="The TensorFlow Team, Flowers, 2019",
+    licence="CC BY 2.0, see its LICENSE.txt",
+)
+COUNTS = {"daisy": 633, "dandelion": 898, "roses": 641, "sunflowers": 699, "tulips": 799}
+CLASSES = tuple(COUNTS)  # a class's place is its label
+TRAIN_COUNT, TEST_COUNT = 2_990, 680
+MAX_PHOTO_BYTES = 5_000_000
+MAX_PIXELS = 100_000_000
+LIMITS = Limits(members=10_000, member_bytes=8_000_000, total_bytes=400_000_000)
+_LICENCE_FILE = "LICENSE.txt"
+_LIST_FILE = "photos.txt"  # class/name of each photo, in the order in which their checksum was noted
+_MEMBER = re.compile(r"flower_photos/([a-z]+)/([\w-]+\.jpg)", re.ASCII)
+_ORDER = 51
+_RECIPE = 52
+_PICTURES = 16  # of each class of the twin
+
+
+@dataclass(frozen=True, slots=True)
+class Photos:
+    """Labelled photos, and which of them are for training and for validation, in order.
+
+    Attributes:
+        paths: The real photos, as they are: of any size.
+        pictures: The twin's, (n, size, size, 3) pixels.
+        train, test: Places in `paths` or `pictures`.
+        folder: Where the real ones are.
+    """
+
+    size: int
+    paths: tuple[Path, ...]
+    pictures: "NDArray[np.uint8] | None"
+    train: "NDArray[np.int64]"
+    train_labels: "NDArray[np.int32]"
+    test: "NDArray[np.int64]"
+    test_labels: "NDArray[np.int32]"
+    folder: Path | None
+    source: source.Origin
+    checksum: str
+
+
+def install(files: Mapping[str, Path], folder: Path) -> None:
+    """Copy the photos and their licence out of the archive, and nothing else.
+
+    Raises:
+        HostileArchiveError: Not a tar.gz, too much in it, or a photo is doubled, missing, too large, no regular
+            file or no JPEG.
+    """
+    names: set[str] = set()
+    for label in CLASSES:
+        (folder / label).mkdir()
+    with tar_members(files[SOURCE.files[0].name], SOURCE.title, LIMITS) as members:
+        for member in members:
+            match = _MEMBER.fullmatch(member.name)
+            if match and match[1] in COUNTS:
+                name = f"{match[1]}/{match[2]}"
+                if name.lower() in names:  # some systems take them for the same file
+                    msg = f"it holds {name} more than once"
+                    raise HostileArchiveError(msg)
+                names.add(name.lower())
+                (folder / name).write_bytes(_checked(members.read(member, MAX_PHOTO_BYTES), member.name))
+            elif member.name == f"flower_photos/{_LICENCE_FILE}":
+                (folder / _LICENCE_FILE).write_bytes(members.read(member, MAX_PHOTO_BYTES))
+    for label, count in COUNTS.items():
+        if (found := len(list((folder / label).iterdir()))) != count:
+            msg = f"it holds {found} photos of {label} instead of {count}"
+            raise HostileArchiveError(msg)
+    paths = sorted(path.relative_to(folder).as_posix() for label in CLASSES for path in (folder / label).iterdir())
+    (folder / _LIST_FILE).write_text("\n".join(paths) + "\n", encoding="ascii", newline="\n")
+    source.write_checksum(folder, [_LIST_FILE, *paths])
+
+
+def is_installed(folder: Path) -> bool:
+    """Say whether all photos are there, and the checksum noted with them."""
+    try:
+        return source.are_there(folder, [_LIST_FILE, *_listed(folder)])
+    except MissingDataError:
+        return False
+
+
+def load(folder: Path | None, *, size: int) -> Photos:
+    """Return which photos there are, 2,990 for training and 680 for validation, or a twin of this size.
+
+    The twin has sixteen pictures of each class in memory, each of which stands for many photos.
+
+    Raises:
+        MissingDataError: A photo is missing or was changed.
+    """
+    import numpy as np
+
+    if folder is None:
+        pictures, kinds, checksum = _twin(size)
+        which = (twins.raw_numbers([_RECIPE, 1], TRAIN_COUNT + TEST_COUNT) % np.uint64(len(kinds))).astype(
+            np.int64
+        )
+        paths: tuple[Path, ...] = ()
+    else:
+        names = _listed(folder)
+        checksum = _digest(folder, names)
+        source.check_unchanged(folder, checksum, SOURCE.title)
+        paths = tuple(folder / name for name in names)
+        pictures = None
+        kinds = np.array([CLASSES.index(path.parent.name) for path in paths], np.int32)
+        which = twins.shuffled([_ORDER], len(paths)).astype(np.int64)
+    train, test = which[:TRAIN_COUNT], which[TRAIN_COUNT:]
+    return Photos(
+        size=size,
+        paths=paths,
+        pictures=pictures,
+        train=train,
+        train_labels=kinds[train],
+        test=test,
+        test_labels=kinds[test],
+        folder=folder,
+        source="real" if folder else "synthetic",
+        checksum=checksum,
+    )
+
+
+def dataset(photos: Photos, training: bool) -> Any:
+    """Return a tf.data.Dataset of (JPEG as a scalar string, label as int32), in order; see `flower_records`."""
+    from workloads.datasets import flower_records
+
+    return flower_records.dataset(photos, training)
+
+
+def _checked(raw: bytes, name: str) -> bytes:
+    try:
+        width, height = jpeg_size(raw)
+    except ValueError as error:
+        msg = f"{name} is no sound JPEG: {error}"
+        raise HostileArchiveError(msg) from error
+    if width * height > MAX_PIXELS:
+        msg = f"{name} says that it has {width} × {height} pixels, more than {MAX_PIXELS}"
+        raise HostileArchiveError(msg)
+    return raw
+
+
+def _listed(folder: Path) -> list[str]:
+    """Return the photos by the names of our own list."""
+    names = source.read_installed(folder, _LIST_FILE, SOURCE.title).decode("ascii", errors="replace").splitlines()
+    sound = all(_MEMBER.fullmatch(f"flower_photos/{name}") and name.split("/")[0] in COUNTS for name in names)
+    if len(names) != TRAIN_COUNT + TEST_COUNT or not sound:
+        msg = f"{_LIST_FILE} of {SOURCE.title} is not the one that was installed"
+        raise MissingDataError(msg)
+    return names
+
+
+def _digest(folder: Path, names: list[str]) -> str:
+    digest = hashlib.sha256()
+    for name in (_LIST_FILE, *names):
+        digest.update(source.read_installed(folder, name, SOURCE.title))
+    return digest.hexdigest()
+
+
+def _twin(size: int) -> "tuple[NDArray[np.uint8], NDArray[np.int32], str]":
+    """Return pictures, labels and checksum: under noise, a blob in the colour of its class, somewhere."""
+    import numpy as np
+
+    kinds = np.repeat(np.arange(len(CLASSES), dtype=np.int32), _PICTURES)
+    places = twins.raw_numbers([_RECIPE, 0], len(kinds)).tolist()
+    colours = np.array([(90, 90, 90), (100, 90, 0), (110, 0, 40), (100, 45, 0), (80, 0, 110)], np.int64)
+    row, column = np.ogrid[:size, :size]
+    pictures = np.empty((len(kinds), size, size, 3), np.uint8)
+    coarse = -(-size // 8)
+    for number, (kind, place) in enumerate(zip(kinds, places, strict=True)):
+        # Large grains and small ones, so that its JPEG is about as long as a photo's.
+        large = twins.raw_numbers([_RECIPE, 2, number], coarse * coarse * 3) >> np.uint64(58)
+        grains = large.astype(np.uint8).reshape(coarse, coarse, 3).repeat(8, axis=0).repeat(8, axis=1)
+        small = twins.raw_numbers([_RECIPE, 3, number], -(-size * size * 3 // 8)).astype("<u8", copy=False)
+        fine = small.view(np.uint8)[: size * size * 3].reshape(size, size, 3) >> 3
+        down, right = size // 4 + place % max(1, size // 2), size // 4 + (place >> 32) % max(1, size // 2)
+        away = (row - down) ** 2 + (column - right) ** 2
+        share = np.maximum(0, 256 - 256 * away // (size * size // 9 + 1))[..., None]
+        pictures[number] = grains[:size, :size] + fine + (share * colours[kind] >> 8)
+    return pictures, kinds, hashlib.sha256(pictures.data).hexdigest()

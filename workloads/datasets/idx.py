@@ -1,0 +1,159 @@
+"""What the two data sets in MNIST's format share: four packed IDX files of 28 × 28 grey pictures.
+
+IDX: two zero bytes, the type (8: one unsigned byte per value), the number of dimensions, each dimension as four
+bytes with the highest first, and the values.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from workloads.datasets import source, twins
+from workloads.datasets.archives import gunzip
+from workloads.datasets.source import Arrays, HostileArchiveError, MissingDataError, aligned_floats
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+TRAIN_COUNT, TEST_COUNT = 60_000, 10_000
+CLASSES = 10
+_BYTES_TYPE = 8
+# The official files by part, and the shape that each must have.
+_PARTS = (("train", TRAIN_COUNT), ("t10k", TEST_COUNT))
+SHAPES: dict[str, tuple[int, ...]] = {}
+for _part, _count in _PARTS:
+    SHAPES[f"{_part}-images-idx3-ubyte.gz"] = (_count, 28, 28)
+    SHAPES[f"{_part}-labels-idx1-ubyte.gz"] = (_count,)
+
+
+def stored_name(name: str) -> str:
+    """Return what an official file is called where it is installed."""
+    return name.partition("-idx")[0] + ".idx"
+
+
+def header_bytes(shape: tuple[int, ...]) -> int:
+    """Return how long the header of an IDX file is."""
+    return 4 + 4 * len(shape)
+
+
+def parse_shape(raw: bytes) -> tuple[int, ...]:
+    """Return the dimensions that an IDX file of bytes declares; raises ValueError with a clause."""
+    if len(raw) < 4 or raw[:3] != bytes((0, 0, _BYTES_TYPE)):
+        msg = f"begins with {raw[:4].hex() or 'nothing'} instead of an IDX file's mark"
+        raise ValueError(msg)
+    end = 4 + 4 * raw[3]
+    if len(raw) < end:
+        msg = "ends inside its header"
+        raise ValueError(msg)
+    return tuple(int.from_bytes(raw[at : at + 4], "big") for at in range(4, end, 4))
+
+
+def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str] | None = None) -> None:
+    """Unpack the four files and check them; `contents` are checksums of what is inside, where packings differ.
+
+    Raises:
+        HostileArchiveError: A file is damaged, no IDX file, of another shape or checksum, or has a label above 9.
+    """
+    for name, shape in SHAPES.items():
+        raw = gunzip(files[name], name, header_bytes(shape) + math.prod(shape))
+        try:
+            _check(raw, shape)
+        except ValueError as error:
+            msg = f"{name} {error}"
+            raise HostileArchiveError(msg) from error
+        if contents is not None and hashlib.sha256(raw).hexdigest() != contents[name]:
+            msg = f"{name} holds other data than the official one"
+            raise HostileArchiveError(msg)
+        (folder / stored_name(name)).write_bytes(raw)
+    source.write_checksum(folder, map(stored_name, SHAPES))
+
+
+def is_installed(folder: Path) -> bool:
+    """Say whether the four files are there, and the checksum noted with them."""
+    try:
+        sizes = all(
+            (folder / stored_name(name)).stat().st_size == header_bytes(shape) + math.prod(shape)
+            for name, shape in SHAPES.items()
+        )
+    except OSError:
+        return False
+    return sizes and source.are_there(folder, map(stored_name, SHAPES))
+
+
+def load(folder: Path | None, title: str, twin: int) -> Arrays:
+    """Return float32 images in 0..1 of shape (n, 28, 28, 1) and int32 labels of shape (n,).
+
+    Args:
+        folder: Where the real files are; None for the synthetic twin.
+        title: What the data set is called.
+        twin: Which twin.
+
+    Raises:
+        MissingDataError: A file is missing, was changed, has another shape or an impossible label.
+    """
+    import numpy as np
+
+    digest = hashlib.sha256()
+    found: list[tuple[NDArray[np.float32], NDArray[np.int32]]] = []
+    for images, labels, raw in _real_parts(folder, title) if folder else _synthetic_parts(twin):
+        for part in raw:
+            digest.update(part)
+        pixels = aligned_floats(*images.shape, 1)
+        np.divide(images[..., None], np.float32(255), out=pixels)
+        found.append((pixels, labels.astype(np.int32)))
+    if folder:
+        source.check_unchanged(folder, digest.hexdigest(), title)
+    (x_train, y_train), (x_test, y_test) = found
+    origin: source.Origin = "real" if folder else "synthetic"
+    return Arrays(x_train, y_train, x_test, y_test, origin, digest.hexdigest())
+
+
+def _check(raw: bytes, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless this is an IDX file of this shape, with no impossible label."""
+    found = parse_shape(raw)
+    if found != shape:
+        msg = f"says that it holds {' × '.join(map(str, found)) or 'nothing'} bytes instead of {_text(shape)}"
+        raise ValueError(msg)
+    rest = len(raw) - header_bytes(shape)
+    if rest != math.prod(shape):
+        msg = f"holds {rest} bytes after its header instead of {math.prod(shape)}"
+        raise ValueError(msg)
+    if len(shape) == 1 and max(raw[header_bytes(shape) :]) >= CLASSES:
+        msg = f"holds a label above {CLASSES - 1}"
+        raise ValueError(msg)
+
+
+def _text(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape))
+
+
+# Images, labels, and the bytes that they were made from.
+_Part: TypeAlias = "tuple[NDArray[np.uint8], NDArray[np.uint8], list[bytes | memoryview]]"
+
+
+def _real_parts(folder: Path, title: str) -> Iterator[_Part]:
+    import numpy as np
+
+    names = list(SHAPES)
+    for images_name, labels_name in zip(names[::2], names[1::2], strict=True):
+        raw = [source.read_installed(folder, stored_name(name), title) for name in (images_name, labels_name)]
+        arrays = []
+        for name, content in zip((images_name, labels_name), raw, strict=True):
+            shape = SHAPES[name]
+            try:
+                _check(content, shape)
+            except ValueError as error:
+                msg = f"{stored_name(name)} of {title} {error}"
+                raise MissingDataError(msg) from error
+            arrays.append(np.frombuffer(content, np.uint8, offset=header_bytes(shape)).reshape(shape))
+        yield arrays[0], arrays[1], list(raw)
+
+
+def _synthetic_parts(twin: int) -> Iterator[_Part]:
+    shapes = twins.patterns([twin, 99], classes=CLASSES, coarse=7, channels=1, shifts=3)
+    for number, (_, count) in enumerate(_PARTS):
+        images, labels = twins.pictures([twin, number], count, shapes, doubt_bits=6)
+        yield images[..., 0], labels, [images.data, labels.data]

@@ -1,0 +1,273 @@
+"""50,000 film reviews from the official archive as numbers, and a synthetic twin. Reads files; never the network.
+
+The conventions are those of Keras: a review begins with 1; 2 stands for a word that is not among the most
+frequent ones, 0 for filling, and a word's number is its rank among the training reviews plus 3.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from workloads.datasets import imdb_twin, source, twins
+from workloads.datasets.archives import Limits, tar_members
+from workloads.datasets.source import DatasetSource, HostileArchiveError, MissingDataError, SourceFile
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SOURCE = DatasetSource(
+    id="imdb",
+    title="IMDb reviews",
+    files=(
+        SourceFile(
+            "aclImdb_v1.tar.gz",
+            url="http://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",
+            size_bytes=84_125_825,
+            sha256="c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",
+        ),
+    ),
+    citation="Maas et al., Learning Word Vectors for Sentiment Analysis, 2011",
+    licence="none stated; research use with citation",
+)
+REVIEWS_PER_FILE = 12_500
+SPLITS, LABELS = ("train", "test"), ("neg", "pos")  # a label's place is its number
+FILES = tuple(f"{split}-{label}.txt" for split in SPLITS for label in LABELS)
+START, UNKNOWN, FIRST_WORD = 1, 2, 4
+MAX_REVIEW_BYTES = 1 << 17
+# The archive also holds 50,000 reviews without a label, and tables of word counts.
+LIMITS = Limits(members=150_000, member_bytes=1 << 28, total_bytes=1 << 30)
+_MEMBER = re.compile(r"aclImdb/(train|test)/(neg|pos)/(\d{1,9})_(\d{1,2})\.txt", re.ASCII)
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_ORDER = 31
+
+
+@dataclass(frozen=True, slots=True)
+class Reviews:
+    """Reviews as numbers: the nth is `ids[offsets[n] : offsets[n + 1]]`; labels are 0 (against) and 1 (for).
+
+    Attributes:
+        words: Numbers of words are below it; those of pairs are above it.
+        vocabulary: All numbers are below it: how many rows an embedding needs.
+    """
+
+    train_ids: "NDArray[np.int32]"
+    train_offsets: "NDArray[np.int64]"
+    train_labels: "NDArray[np.int32]"
+    test_ids: "NDArray[np.int32]"
+    test_offsets: "NDArray[np.int64]"
+    test_labels: "NDArray[np.int32]"
+    words: int
+    vocabulary: int
+    source: source.Origin
+    checksum: str
+
+
+def install(files: Mapping[str, Path], folder: Path) -> None:
+    """Store the labelled reviews, one a line in the order of their numbers, in a file for each split and label.
+
+    Raises:
+        HostileArchiveError: Not a tar.gz, too much in it, a review is doubled, missing, too long, no regular file
+            or no UTF-8 text.
+    """
+    found: dict[str, dict[str, str]] = {name: {} for name in FILES}
+    with tar_members(files[SOURCE.files[0].name], SOURCE.title, LIMITS) as members:
+        for member in members:
+            if match := _MEMBER.fullmatch(member.name):
+                reviews = found[f"{match[1]}-{match[2]}.txt"]
+                if match[3] in reviews:
+                    msg = f"it holds review {match[3]} of {match[1]}/{match[2]} more than once"
+                    raise HostileArchiveError(msg)
+                reviews[match[3]] = _one_line(members.read(member, MAX_REVIEW_BYTES), member.name)
+    for name, reviews in found.items():
+        if len(reviews) != REVIEWS_PER_FILE:
+            place = name.removesuffix(".txt").replace("-", "/")
+            msg = f"it holds {len(reviews)} reviews in {place} instead of {REVIEWS_PER_FILE}"
+            raise HostileArchiveError(msg)
+        lines = [reviews[number] for number in sorted(reviews, key=lambda number: (int(number), number))]
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+    source.write_checksum(folder, FILES)
+
+
+def is_installed(folder: Path) -> bool:
+    """Say whether the four files are there, and the checksum noted with them."""
+    return source.are_there(folder, FILES)
+
+
+def load(folder: Path | None, *, words: int = 20_000) -> Reviews:
+    """Return the reviews in an order that mixes the labels, or those of the synthetic twin.
+
+    Args:
+        folder: Where the real reviews are; None for the twin.
+        words: Numbers from this one on become 2.
+
+    Raises:
+        MissingDataError: A file is missing or was changed.
+    """
+    if folder is not None:
+        return _real(folder, words)
+    digest = hashlib.sha256()
+    splits: list[_Split] = []
+    for split in range(2):
+        ids, offsets, labels = imdb_twin.make_split(split, 2 * REVIEWS_PER_FILE)
+        for part in (ids.data, offsets.data, labels.data):
+            digest.update(part)
+        ids[ids >= words] = UNKNOWN
+        splits.append((ids, offsets, labels))
+    return Reviews(
+        *splits[0], *splits[1], words=words, vocabulary=words, source="synthetic", checksum=digest.hexdigest()
+    )
+
+
+def padded(ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", length: int) -> "NDArray[np.int32]":
+    """Return (n, length) ids: the last ones of each sequence, with zeros in front where it is shorter."""
+    import numpy as np
+
+    if not ids.size:
+        return np.zeros((len(offsets) - 1, length), np.int32)
+    places = offsets[1:, None] + np.arange(-length, 0)
+    is_inside = places >= offsets[:-1, None]
+    return np.where(is_inside, ids[np.maximum(places, 0)], np.int32(0))
+
+
+def with_bigrams(reviews: Reviews) -> Reviews:
+    """Return the reviews with a number behind each for every pair of neighbours that the training reviews have.
+
+    Pairs are numbered from `words` + 1 on, in the order of their words; `vocabulary` grows accordingly. Pairs that
+    only test reviews have are left out.
+    """
+    import numpy as np
+
+    train, train_counts = _pairs(reviews.train_ids, reviews.train_offsets)
+    known = np.sort(train)
+    known = known[np.concatenate([[True], known[1:] != known[:-1]])[: len(known)]]
+    numbers = _places(known, train)
+    test, test_counts = _pairs(reviews.test_ids, reviews.test_offsets)
+    places = _places(known, test)
+    is_known = np.append(known, -1)[places] == test
+    owner = np.repeat(np.arange(len(test_counts)), test_counts)[is_known]
+    first = reviews.words + 1
+    train_ids, train_offsets = _appended(reviews.train_ids, reviews.train_offsets, numbers + first, train_counts)
+    test_ids, test_offsets = _appended(
+        reviews.test_ids,
+        reviews.test_offsets,
+        places[is_known] + first,
+        np.bincount(owner, minlength=len(test_counts)),
+    )
+    return replace(
+        reviews,
+        train_ids=train_ids,
+        train_offsets=train_offsets,
+        test_ids=test_ids,
+        test_offsets=test_offsets,
+        vocabulary=first + len(known),
+    )
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in lower case: letters and digits, with apostrophes inside."""
+    return _WORD.findall(text.lower())
+
+
+def _pairs(
+    ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]"
+) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
+    """Return each pair of neighbours in one number, and how many each sequence has."""
+    import numpy as np
+
+    if ids.size < 2:
+        return np.empty(0, np.int64), np.zeros(len(offsets) - 1, np.int64)
+    pairs = (ids[:-1].astype(np.int64) << 32) | ids[1:]
+    within = np.ones(len(pairs), bool)
+    ends = offsets[1:-1] - 1
+    within[ends[(ends >= 0) & (ends < len(pairs))]] = False
+    return pairs[within], np.maximum(np.diff(offsets) - 1, 0)
+
+
+def _places(known: "NDArray[np.int64]", asked: "NDArray[np.int64]") -> "NDArray[np.int64]":
+    """Return where each number stands, or would stand, among sorted ones."""
+    import numpy as np
+
+    order = np.argsort(asked)  # sorted questions are found much sooner
+    places = np.empty(len(asked), np.int64)
+    places[order] = np.searchsorted(known, asked[order])
+    return places
+
+
+def _appended(
+    ids: "NDArray[np.int32]",
+    offsets: "NDArray[np.int64]",
+    more: "NDArray[np.int64]",
+    counts: "NDArray[np.int64]",
+) -> "tuple[NDArray[np.int32], NDArray[np.int64]]":
+    """Put `counts[n]` more ids behind the nth sequence."""
+    import numpy as np
+
+    behind = np.concatenate([[0], np.cumsum(counts)])
+    joined = np.empty(len(ids) + len(more), np.int32)
+    joined[np.arange(len(ids)) + np.repeat(behind[:-1], np.diff(offsets))] = ids
+    joined[np.arange(len(more)) + np.repeat(offsets[1:], counts)] = more
+    return joined, offsets + behind
+
+
+def _one_line(raw: bytes, name: str) -> str:
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        msg = f"{name} is no UTF-8 text (at byte {error.start})"
+        raise HostileArchiveError(msg) from error
+    return " ".join(text.replace("<br />", " ").split())
+
+
+def _real(folder: Path, words: int) -> Reviews:
+    raw = [source.read_installed(folder, name, SOURCE.title) for name in FILES]
+    digest = hashlib.sha256(b"".join(raw)).hexdigest()
+    source.check_unchanged(folder, digest, SOURCE.title)
+    texts = [_lines(name, content) for name, content in zip(FILES, raw, strict=True)]
+    counts = Counter(chain.from_iterable(map(words_of, chain(texts[0], texts[1]))))
+    ranked = sorted(counts, key=lambda word: (-counts[word], word))[: max(0, words - FIRST_WORD)]
+    numbers = {word: number for number, word in enumerate(ranked, start=FIRST_WORD)}
+    splits = [_numbered(texts[2 * split : 2 * split + 2], numbers, split) for split in range(2)]
+    return Reviews(*splits[0], *splits[1], words=words, vocabulary=words, source="real", checksum=digest)
+
+
+def _lines(name: str, content: bytes) -> list[str]:
+    lines = content.decode("utf-8", errors="replace").split("\n")[:-1]
+    if len(lines) != REVIEWS_PER_FILE:
+        msg = f"{name} of {SOURCE.title} has {len(lines)} lines instead of {REVIEWS_PER_FILE}"
+        raise MissingDataError(msg)
+    return lines
+
+
+_Split: TypeAlias = "tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]"
+
+
+def _numbered(texts: Sequence[list[str]], numbers: Mapping[str, int], split: int) -> _Split:
+    """Return ids, offsets and labels of a split, shuffled."""
+    import numpy as np
+
+    both = [*texts[0], *texts[1]]
+    order = twins.shuffled([_ORDER, split], len(both))
+    lengths: list[int] = []
+
+    def ids() -> Iterator[int]:
+        for number in order.tolist():
+            found = words_of(both[number])
+            lengths.append(1 + len(found))
+            yield START
+            yield from (numbers.get(word, UNKNOWN) for word in found)
+
+    flat = np.fromiter(ids(), np.int32)
+    labels = (order >= len(texts[0])).astype(np.int32)
+    return flat, _offsets(lengths), labels
+
+
+def _offsets(lengths: "Iterable[int] | NDArray[np.int64]") -> "NDArray[np.int64]":
+    import numpy as np
+
+    return np.concatenate([[0], np.cumsum(np.fromiter(lengths, np.int64))])

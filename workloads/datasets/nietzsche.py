@@ -1,0 +1,143 @@
+"""A book of Nietzsche as characters, and its synthetic twin. Reads files; never the network.
+
+No checksum of the file is published. It is known by its bytes, its characters and its symbols, which every
+account of the study's script prints.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workloads.datasets import source, twins
+from workloads.datasets.source import DatasetSource, HostileArchiveError, MissingDataError, SourceFile
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+FILE = "nietzsche.txt"
+FILE_BYTES = 600_901
+CHARACTERS = 600_893
+SYMBOLS = 57
+SOURCE = DatasetSource(
+    id="nietzsche",
+    title="Nietzsche",
+    files=(SourceFile(FILE, f"https://s3.amazonaws.com/text-datasets/{FILE}", FILE_BYTES),),
+    citation="Nietzsche, Beyond Good and Evil, as used by the text generation example of Keras",
+    licence="public domain",
+)
+_RECIPE = 21
+_RARE = "!\"'()-0123456789:;=?[]_äæéë"
+_VOCABULARY = 512
+_SUCCESSORS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text as numbers: `symbols[ids[n]]` is its nth character, in lower case."""
+
+    ids: "NDArray[np.uint8]"
+    symbols: str
+    source: source.Origin
+    checksum: str
+
+
+def install(files: Mapping[str, Path], folder: Path) -> None:
+    """Check and store the text; raises HostileArchiveError."""
+    path = files[FILE]
+    if (found_bytes := path.stat().st_size) != FILE_BYTES:
+        msg = f"it has {found_bytes} bytes instead of {FILE_BYTES}"
+        raise HostileArchiveError(msg)
+    raw = path.read_bytes()
+    try:
+        _characters(raw)
+    except ValueError as error:
+        raise HostileArchiveError(str(error)) from error
+    (folder / FILE).write_bytes(raw)
+    source.write_checksum(folder, [FILE])
+
+
+def is_installed(folder: Path) -> bool:
+    """Say whether the text is there in its exact size, and its checksum."""
+    return source.are_there(folder, [FILE], FILE_BYTES)
+
+
+def load(folder: Path | None) -> Text:
+    """Return the text, or a synthetic twin of as many characters and symbols; raises MissingDataError."""
+    if folder is None:
+        raw = _twin().encode()
+    else:
+        raw = source.read_installed(folder, FILE, SOURCE.title)
+        source.check_unchanged(folder, hashlib.sha256(raw).hexdigest(), SOURCE.title)
+    try:
+        ids, symbols = _numbers(_characters(raw))
+    except ValueError as error:
+        msg = f"{FILE} cannot be used: {error}"
+        raise MissingDataError(msg) from error
+    return Text(ids, symbols, "real" if folder else "synthetic", hashlib.sha256(raw).hexdigest())
+
+
+def windows(
+    ids: "NDArray[np.uint8]", length: int = 40, stride: int = 3
+) -> "tuple[NDArray[np.uint8], NDArray[np.uint8]]":
+    """Return pieces of `length` characters, each `stride` after the one before, and the character after each."""
+    import numpy as np
+
+    if len(ids) <= length:
+        return np.empty((0, length), ids.dtype), np.empty(0, ids.dtype)
+    pieces = np.lib.stride_tricks.sliding_window_view(ids, length)[:-1:stride]
+    return np.ascontiguousarray(pieces), np.ascontiguousarray(ids[length::stride])
+
+
+def _characters(raw: bytes) -> str:
+    """Return the text in lower case; raises ValueError with a clause."""
+    try:
+        text = raw.decode("utf-8").lower()
+    except UnicodeDecodeError as error:
+        msg = f"it is no UTF-8 text (at byte {error.start})"
+        raise ValueError(msg) from error
+    symbols = len(set(text))
+    if (len(text), symbols) != (CHARACTERS, SYMBOLS):
+        msg = f"it has {len(text)} characters of {symbols} kinds instead of {CHARACTERS} of {SYMBOLS}"
+        raise ValueError(msg)
+    return text
+
+
+def _numbers(text: str) -> "tuple[NDArray[np.uint8], str]":
+    import numpy as np
+
+    points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    found, ids = np.unique(points, return_inverse=True)
+    return ids.astype(np.uint8), "".join(map(chr, found))
+
+
+def _twin() -> str:
+    """Return a text of made-up words, each followed by one of eight, so that characters can be foreseen."""
+    letters = twins.raw_numbers([_RECIPE, 0], _VOCABULARY).tolist()
+    words = [_word(number) for number in letters]
+    follows = twins.zipf_words([_RECIPE, 1], _VOCABULARY * _SUCCESSORS, _VOCABULARY).tolist()
+    parts: list[str] = []
+    word, size = 0, 0
+    for number in twins.raw_numbers([_RECIPE, 2], CHARACTERS // 4).tolist():
+        word = follows[word * _SUCCESSORS + (number & number >> 3 & 7)]  # the first successors are the likelier
+        end = number >> 8 & 127
+        if end < 20:
+            mark = ", " if end < 9 else ".\n" if end < 18 else f" {_RARE[(number >> 16) % len(_RARE)]} "
+        else:
+            mark = " " if end < 118 else "\n"
+        parts.append(words[word] + mark)
+        size += len(parts[-1])
+        if size >= CHARACTERS:
+            break
+    return "".join(parts)[:CHARACTERS]
+
+
+def _word(number: int) -> str:
+    """Make a word of two to nine letters from a number; vowels and consonants take turns."""
+    text = ""
+    for place in range(2 + number % 8):
+        choices = "aeiou" if (place + number // 8) % 2 else "bcdfghjklmnpqrstvwxyz"
+        text += choices[(number >> (8 + 6 * place)) % len(choices)]
+    return text
