@@ -123,17 +123,20 @@ def _real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | Non
     if job.spec.data != "synthetic" and DATASETS[name].is_installed(folder):
         return folder
     if job.spec.data == "auto" and _is_there(folder):
-        text = (
-            f"The installed {name} data is incomplete: the synthetic twin is used. `data fetch {name}` mends it."
-        )
+        text = f"The installed {name} data is incomplete: the synthetic twin is used. `{_getting(name)}` mends it."
         reporter.send(events.Warn(code="data_incomplete", message=text))
     if job.spec.data == "real":
         raise WorkloadError(
             "data_missing",
-            f"The real {name} data is not installed; get it with `data fetch {name}`, "
+            f"The real {name} data is not installed; get it with `{_getting(name)}`, "
             "or train on the synthetic twin with --data synthetic.",
         )
     return None
+
+
+def _getting(name: str) -> str:
+    """Return the command that installs a data set, also where only its user has it."""
+    return f"data fetch {name}" if DATASETS[name].SOURCE.fetchable else f"data import {name} FOLDER"
 
 
 def _is_there(folder: Path) -> bool:
@@ -149,7 +152,7 @@ def _load(workload: Training, folder: Path | None, spec: RunSpec) -> Feed:
     except MissingDataError as error:
         name = workload.dataset
         raise WorkloadError(
-            "data_missing", f"{error}; remove it with `data remove {name}` and fetch it again."
+            "data_missing", f"{error}; remove it with `data remove {name}`, then use `{_getting(str(name))}`."
         ) from error
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 import app
-from app.cli import data, machine, results, run
+from app.cli import data, logs, machine, results, run
 
 
 class _Parser(argparse.ArgumentParser):
@@ -30,6 +30,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_machine(verbs)
     _add_data(verbs)
     _add_results(verbs)
+    _add_logs(verbs)
     return parser
 
 
@@ -92,6 +93,22 @@ def _add_data(verbs: Verbs) -> None:
     parser = actions.add_parser("remove", help="delete an installed data set")
     parser.add_argument("dataset", metavar="NAME")
     parser.set_defaults(verb=data.remove)
+
+
+def _add_logs(verbs: Verbs) -> None:
+    parent = verbs.add_parser("logs", help="import, list or remove logs of epochs that others measured")
+    actions = parent.add_subparsers(metavar="ACTION", required=True)
+    parser = actions.add_parser("import", help="take in a CSV log of study 000 (epoch, elapsed, loss, acc, …)")
+    parser.add_argument("file", metavar="FILE", type=Path)
+    parser.add_argument("--workload", required=True, metavar="ID", help="what was trained")
+    parser.add_argument("--name", required=True, help="what the machine is to be called")
+    parser.set_defaults(verb=logs.import_)
+    parser = actions.add_parser("list", help="show the imported logs")
+    parser.add_argument("--json", action="store_true")
+    parser.set_defaults(verb=logs.show)
+    parser = actions.add_parser("remove", help="delete an imported log")
+    parser.add_argument("id", type=int, metavar="ID")
+    parser.set_defaults(verb=logs.remove)
 
 
 def _add_results(verbs: Verbs) -> None:

@@ -17,6 +17,7 @@ from app.core.paths import Paths
 from app.core.reference import comparable_rows
 from app.core.runner import known_workload
 from app.core.runs import recover_runs
+from app.core.study_logs import list_logs
 from app.core.wording import machine_parts
 from workloads import CATALOGUE, STANDARD
 
@@ -62,8 +63,9 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     with Database(paths.database) as database:
         recover_runs(database)
         runs = own_runs(database, workload, limit=1 + OTHER_RUNS)
+        logs = list_logs(database, workload)
     run, others = (runs[0], runs[1:]) if runs else (None, [])
-    chart = bars(workload, run, others)
+    chart = bars(workload, run, others, logs)
     baseline = find_baseline(chart, options.baseline, workload)
     # The sentence is about published machines; one's own run as baseline is for the bars alone.
     sentence = position(run, baseline.name if baseline and baseline.row else None) if run else None
@@ -120,6 +122,7 @@ def _comparison(
                 "remarks": list(bar.remarks),
                 "run_id": bar.run.id if bar.run else None,
                 "reference": asdict(bar.row) if bar.row else None,
+                "log_id": bar.log.id if bar.log else None,
             }
             for bar in chart
         ],

@@ -8,6 +8,7 @@ from app.core.errors import UsageError
 from app.core.metrics import format_value, headline_kind
 from app.core.model import RunSummary
 from app.core.reference import FIRST_SOURCE_IDS, ReferenceRow, comparable_rows, short_name
+from app.core.study_logs import StudyLog
 from workloads import CATALOGUE
 
 # What "4.8× the …" is said against; other workloads take their slowest row.
@@ -23,7 +24,7 @@ _ROW_METRICS = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: a published machine or a stored run.
+    """One bar: a published machine, a stored run, or an imported log.
 
     Attributes:
         value: In the unit that `metric` names, a workloads.workload.HeadlineKey.
@@ -31,11 +32,12 @@ class Bar:
     """
 
     name: str
-    kind: Literal["you", "own", "reference"]
+    kind: Literal["you", "own", "reference", "log"]
     value: float
     remarks: tuple[str, ...] = ()
     row: ReferenceRow | None = None
     run: RunSummary | None = None
+    log: StudyLog | None = None
     metric: str = "seconds_per_epoch_s"
 
     @property
@@ -115,13 +117,19 @@ def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
     return None
 
 
-def bars(workload: str, run: RunSummary | None, others: Iterable[RunSummary] = ()) -> list[Bar]:
+def bars(
+    workload: str,
+    run: RunSummary | None,
+    others: Iterable[RunSummary] = (),
+    logs: Iterable[StudyLog] = (),
+) -> list[Bar]:
     """Return everything that may be drawn together, fastest first.
 
     Args:
         workload: Whose published rows are taken.
         run: The run that is "you", or None to see the published rows alone.
         others: More runs; those that are not like `run`, or have no headline, are left out.
+        logs: Imported logs; they are of the study's own batch and network, in single precision.
     """
     metric = chart_metric(workload, run)
     result = [
@@ -133,6 +141,8 @@ def bars(workload: str, run: RunSummary | None, others: Iterable[RunSummary] = (
     for other in others:
         if run is not None and other.id != run.id and run_refusal(run, other) is None:
             result += _run_bar(other, "own")
+    if metric == "seconds_per_epoch_s":
+        result += [_log_bar(log) for log in logs if log.workload == workload and (run is None or _is_usual(run))]
     if run is not None:
         result += _run_bar(run, "you")
     return sorted(result, key=lambda bar: bar.value, reverse=headline_kind(metric).is_rate)
@@ -227,6 +237,10 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
 def provenance(bar: Bar) -> list[tuple[str, str]]:
     """Say where a bar's number is from, as labels and texts; what the source does not say is left out."""
     value = f"{bar.text} {headline_kind(bar.metric).unit}"
+    if bar.log is not None:
+        log = bar.log
+        told = f"log {log.id}, imported {log.imported_at[:10]}, {len(log.durations_s)} epochs"
+        return [("From", told), ("Measured", value), ("To remove it", f"`logs remove {log.id}` in a terminal")]
     if bar.row is None:
         run = bar.run
         started = run.started_at.replace("T", " ").removesuffix("Z") + " UTC" if run else ""
@@ -259,6 +273,8 @@ def software_years(bars_: Iterable[Bar]) -> str:
 
 def doubts(bar: Bar) -> tuple[str, ...]:
     """Return a bar's remarks without year, software and engine, for places that say these elsewhere."""
+    if bar.log is not None:
+        return bar.remarks
     if bar.row is None:
         return bar.remarks[1:]
     usual = {*_row_remarks(bar.row)[:1], _short_software(bar.row.software)}
@@ -297,6 +313,17 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"]) -> list[Bar]:
     remarks += [f"{run.threads} threads"] if run.threads else []
     remarks += [run.status] if run.status != "completed" else []
     return [Bar(name, kind, run.value, tuple(remarks), run=run, metric=run.metric)]
+
+
+def _is_usual(run: RunSummary) -> bool:
+    """Say whether a run is as its study ran it."""
+    usual = CATALOGUE[run.workload].batch_size if run.workload in CATALOGUE else None
+    return run.batch_size == usual and not run.variant and run.precision == "float32"
+
+
+def _log_bar(log: StudyLog) -> Bar:
+    remarks = ("imported log",) + (("first epoch only",) if len(log.durations_s) == 1 else ())
+    return Bar(log.name, "log", log.seconds_per_epoch_s, remarks, log=log)
 
 
 def _row_bar(row: ReferenceRow, metric: str, *, alone: bool) -> list[Bar]:

@@ -235,6 +235,10 @@ def _notes_on_the_number(run: RunSummary) -> Iterator[Note]:
         yield Note("caution", "The first and only epoch: starting up is in it.")
     if told := derived_epoch(run):
         yield Note("fact", told)
+    yield from _note_on_the_spread(run)
+
+
+def _note_on_the_spread(run: RunSummary) -> Iterator[Note]:
     if run.spread_pct is None:
         return
     of_epochs = run.basis != "estimate" and run.metric == "seconds_per_epoch_s"

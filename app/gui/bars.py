@@ -65,6 +65,8 @@ def bar_key(bar: Bar) -> str:
     """Return what tells a bar from all others, the same at every look."""
     if bar.kind == "you":
         return "you"
+    if bar.log is not None:
+        return f"log-{bar.log.id}"
     return bar.row.id if bar.row else f"run-{bar.run.id if bar.run else bar.name}"
 
 
@@ -161,7 +163,8 @@ def paint_bar(
     left = rect.left() + look.name_width + look.gap
     box = QRectF(left, rect.center().y() - look.bar_height / 2, length, look.bar_height)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(tokens.accent if mine else tokens.muted if bar.kind == "own" else tokens.neutral_bar))
+    others = tokens.neutral_bar if bar.kind == "reference" else tokens.muted
+    painter.setBrush(QColor(tokens.accent if mine else others))
     painter.drawRoundedRect(box, look.radius, look.radius)
     painter.setFont(value_font(look, bar))
     start = box.right() + look.gap

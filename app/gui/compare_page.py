@@ -1,16 +1,27 @@
 """Own runs among published machines, as bars and as a table."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QFrame,
+    QInputDialog,
+    QScrollArea,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.core.compare import Bar, bars, chart_metric, find_baseline, left_out, run_name, run_refusal
 from app.core.database import Database
 from app.core.history import own_runs
 from app.core.metrics import headline_kind
 from app.core.model import RunSummary
+from app.core.study_logs import StudyLog, import_log, list_logs
 from app.gui.bar_list import BarList
 from app.gui.bars import bar_key
 from app.gui.compare_table import CompareTable, bar_year, device_kind
@@ -34,6 +45,7 @@ class ComparePage(QWidget):
         self._services = services
         self._asked = 0
         self._runs: list[RunSummary] = []
+        self._logs: list[StudyLog] = []
         self._bars: list[Bar] = []
         self._chosen_baseline = ""
         self._make_controls()
@@ -57,9 +69,9 @@ class ComparePage(QWidget):
         number, path = self._asked, self._services.paths.database
         workload, limit = self.workload.currentData(), self.limit.currentData()
 
-        def look() -> tuple[int, list[RunSummary]]:
+        def look() -> tuple[int, list[RunSummary], list[StudyLog]]:
             with Database(path) as database:
-                return number, own_runs(database, workload, limit)
+                return number, own_runs(database, workload, limit), list_logs(database, workload)
 
         self._services.tasks.start(look, self._on_found, self._services.complain)
 
@@ -79,6 +91,7 @@ class ComparePage(QWidget):
         self.view = Segments(theme, "Show", (("bars", "Bars"), ("table", "Table")))
         self.view.take("bars")
         self.copy_button = Button(theme, "Copy table", "copy")
+        self.import_button = Button(theme, "Import log …", "folder-open")
 
     def _lay_out(self) -> None:
         content = QWidget()
@@ -95,7 +108,7 @@ class ComparePage(QWidget):
         self.card = Card("Seconds per epoch")
         self.card.body.addWidget(self.stack, stretch=1)
         self.card.body.addWidget(self.reasons)
-        head = row(title("Compare"), None, self.view, self.copy_button)
+        head = row(title("Compare"), None, self.view, self.copy_button, self.import_button)
         first = row(
             label("Workload", muted=True),
             self.workload,
@@ -124,10 +137,12 @@ class ComparePage(QWidget):
         self.scale.chosen.connect(self._draw)
         self.view.chosen.connect(self._draw)
         self.copy_button.clicked.connect(self._on_copy)
+        self.import_button.clicked.connect(self._on_import)
         self._services.bridge.ended.connect(self._on_ended)
 
     def _on_workload(self) -> None:
         self._chosen_baseline = ""
+        self._logs = []
         self._show_runs([])
         self.refresh()
 
@@ -139,10 +154,36 @@ class ComparePage(QWidget):
         if self.isVisible():
             self.refresh()
 
-    def _on_found(self, answer: tuple[int, list[RunSummary]]) -> None:
-        number, runs = answer
+    def _on_found(self, answer: tuple[int, list[RunSummary], list[StudyLog]]) -> None:
+        number, runs, logs = answer
         if number == self._asked:  # else a later question is on its way
+            self._logs = logs
             self._show_runs(runs)
+
+    def _on_import(self) -> None:
+        """Take in a log that study 000 wrote, or one like it."""
+        workload = CATALOGUE[self.workload.currentData()]
+        file, _ = QFileDialog.getOpenFileName(self, "Import a log of epochs", "", "Logs (*.csv);;All files (*)")
+        if not file:
+            return
+        text = f"The machine that trained {workload.title}:"
+        name, given = QInputDialog.getText(self, "Import a log of epochs", text, text=Path(file).stem)
+        if given:
+            self.import_log(Path(file), name)
+
+    def import_log(self, file: Path, name: str) -> None:
+        """Import a log for the workload that is shown."""
+        workload, path = CATALOGUE[self.workload.currentData()], self._services.paths.database
+
+        def read() -> StudyLog:
+            with Database(path) as database:
+                return import_log(database, file, workload, name)
+
+        self._services.tasks.start(read, self._on_imported, self._services.complain)
+
+    def _on_imported(self, log: StudyLog) -> None:
+        self._services.tell(f"The log of {log.name} is imported.", "", "", None)
+        self.refresh()
 
     def _on_copy(self) -> None:
         count = self.table.copy()
@@ -153,7 +194,7 @@ class ComparePage(QWidget):
         self._runs = runs
         metric = chart_metric(self.workload.currentData(), runs[0] if runs else None)
         self.card.heading.setText(headline_kind(metric).label)
-        self._bars = bars(self.workload.currentData(), runs[0] if runs else None, runs[1:])
+        self._bars = bars(self.workload.currentData(), runs[0] if runs else None, runs[1:], self._logs)
         self._fill_baselines()
         years = sorted({year for bar in self._bars if (year := bar_year(bar))}, reverse=True)
         _fill(self.year, [("All years", None), *((str(year), year) for year in years)])

@@ -182,6 +182,8 @@ def _origin(bar: Bar) -> tuple[str, str, str]:
     if bar.row is not None:
         source = " · ".join(text for text in (bar.row.source, bar.row.source_ref) if text)
         return bar.row.match, source, bar.row.notes
+    if bar.log is not None:
+        return "imported", f"log {bar.log.id}, {bar.log.imported_at[:10]}", " · ".join(bar.remarks)
     told = f"run {bar.run.id}, {bar.run.started_at[:10]}" if bar.run else "n/a"
     return "own run", told, " · ".join(bar.remarks)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
@@ -10,7 +9,7 @@ from app.core.errors import AppError
 from app.core.metrics import format_time_left, headline_kind
 from app.core.model import Machine
 from app.core.overview import Entry, overview
-from app.core.probe import ProbeError, probe_duration_s
+from app.core.probe import probe_duration_s
 from app.core.session import Session
 from app.gui.segments import Segments
 from app.gui.services import Services
@@ -54,6 +53,8 @@ class WorkloadChooser(QDialog):
         self._entries: list[Entry] = []
         self._session: Session | None = None
         self._probing = False
+        self._probed_id = ""
+        self._answer = ("", "")  # of which workload, and what its probe said
         self.chosen_id = workload_id
         self.kinds = Segments(services.theme, "Kind", KINDS)
         self.kinds.take("")
@@ -64,7 +65,7 @@ class WorkloadChooser(QDialog):
         self.title = ElidedLabel("", TITLE_PX - 2, QFont.Weight.DemiBold)
         self.summary = ClampedLabel(2)
         self.facts = ClampedLabel(3)
-        self.answer = ElidedLabel("", muted=True)
+        self.answer = ClampedLabel(2, muted=False)
         self.probe_button = Button(services.theme, "Find out how long it takes", "gauge")
         self.choose_button = Button(services.theme, "Choose", "check", kind="primary")
         self.close_button = Button(services.theme, "Cancel")
@@ -85,7 +86,7 @@ class WorkloadChooser(QDialog):
         self._probing = True
         self._show()
         paths, machine, spec = self._services.paths, self._machine, entry.workload.default_spec()
-        workload_id = entry.workload.id
+        workload_id = self._probed_id = entry.workload.id
 
         def measure() -> tuple[str, float]:
             return workload_id, probe_duration_s(spec, paths, machine, self._keep)
@@ -130,25 +131,22 @@ class WorkloadChooser(QDialog):
     def _on_probed(self, answer: tuple[str, float]) -> None:
         workload_id, duration_s = answer
         self._probed_s[workload_id] = duration_s
-        self._end_probe(f"A whole run takes {format_time_left(duration_s)} here.")
+        self._end_probe(workload_id, f"A whole run takes {format_time_left(duration_s)} here.")
         self._fill()
 
     def _on_not_probed(self, error: AppError) -> None:
-        # Closing the dialog stops a probe; that is no news.
-        self._end_probe(str(error) if self.isVisible() or not isinstance(error, ProbeError) else "")
+        self._end_probe(self._probed_id, str(error))
 
-    def _end_probe(self, text: str) -> None:
+    def _end_probe(self, workload_id: str, text: str) -> None:
         self._probing, self._session = False, None
+        self._answer = (workload_id, text)
         self._show()
-        self.answer.show_text(text)
 
     def _fill(self) -> None:
         kept = self._kept()
         self.table.entries.show_entries(self._entries, self._probed_s)
         self.table.choose(kept)
-        answer = self.answer.text()
         self._show()
-        self.answer.show_text(answer)
 
     def _kept(self) -> str:
         return self.table.chosen.workload.id if self.table.chosen else self.chosen_id
@@ -168,17 +166,14 @@ class WorkloadChooser(QDialog):
         self.title.show_text(f"{workload.title} ({workload.id})")
         self.summary.show_text(workload.summary.replace("\n", " "))
         self.facts.show_text(" · ".join(_facts(entry)))
-        self.answer.show_text(
-            "Starting the engine and timing some steps …" if self._probing else entry.problem or ""
-        )
+        told = self._answer[1] if self._answer[0] == workload.id else entry.problem or ""
+        self.answer.show_text("Starting the engine and timing some steps …" if self._probing else told)
 
     def _lay_out(self) -> None:
         detail = Card()
-        detail.body.addLayout(column(self.title, self.summary, self.facts, spacing_px=4))
-        detail.setMinimumHeight(150)
-        buttons = row(self.probe_button, self.answer, self.close_button, self.choose_button)
-        buttons.setStretch(1, 1)
-        self.answer.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        detail.body.addLayout(column(self.title, self.summary, self.facts, self.answer, spacing_px=4))
+        detail.setMinimumHeight(192)  # with all its lines, so that nothing jumps
+        buttons = row(self.probe_button, None, self.close_button, self.choose_button)
         head = row(self.kinds, None, label(""), self.search)
         head.setStretch(3, 1)
         whole = column(head, self.table, detail, buttons, spacing_px=GAP_PX + 4)

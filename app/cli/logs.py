@@ -1,0 +1,56 @@
+"""The verb `logs`: measurements of others, imported from study 000's logs of epochs."""
+
+import argparse
+import json
+from dataclasses import asdict
+
+from app.cli.text import table
+from app.core.database import Database
+from app.core.metrics import format_seconds
+from app.core.paths import Paths
+from app.core.runner import known_workload
+from app.core.study_logs import import_log, list_logs, remove_log
+
+
+def import_(options: argparse.Namespace, paths: Paths) -> int:
+    """Import a log."""
+    workload = known_workload(options.workload)
+    with Database(paths.database) as database:
+        log = import_log(database, options.file, workload, options.name)
+    epochs = len(log.durations_s)
+    value = format_seconds(log.seconds_per_epoch_s)
+    print(f"Log {log.id}: {log.name}, {value} s per epoch ({epochs} epochs). `compare {workload.id}` shows it.")
+    return 0
+
+
+def show(options: argparse.Namespace, paths: Paths) -> int:
+    """List the imported logs."""
+    with Database(paths.database) as database:
+        logs = list_logs(database)
+    if options.json:
+        print(json.dumps([asdict(log) for log in logs], indent=2))
+        return 0
+    if not logs:
+        print("No logs yet; `logs import FILE --workload ID --name NAME` takes one in.")
+        return 0
+    rows = [
+        (
+            str(log.id),
+            log.name,
+            log.workload,
+            format_seconds(log.seconds_per_epoch_s),
+            str(len(log.durations_s)),
+            log.imported_at[:10],
+        )
+        for log in logs
+    ]
+    print(table(("id", "name", "workload", "s/epoch", "epochs", "imported"), rows, right=(0, 3, 4)))
+    return 0
+
+
+def remove(options: argparse.Namespace, paths: Paths) -> int:
+    """Delete an imported log."""
+    with Database(paths.database) as database:
+        remove_log(database, options.id)
+    print(f"Log {options.id} is removed.")
+    return 0
