@@ -15,7 +15,6 @@ from app.core.export import csv_lines, json_lines, run_as_dict, write_lines
 from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
 from app.core.model import Run, RunSummary
 from app.core.paths import Paths
-from app.core.peak import peak_share
 from app.core.runs import (
     all_ids,
     delete_runs,
@@ -82,11 +81,10 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
     """Show one run."""
     with _open(paths) as database:
         run = load_run(database, options.id)
-        share_ = peak_share(database, run.summary)
     if options.json:
         print(json.dumps(run_as_dict(run, private={}), indent=2, allow_nan=False))
         return 0
-    _print_run(run, peak_text(share_))
+    _print_run(run)
     return 0
 
 
@@ -144,7 +142,7 @@ def _open(paths: Paths) -> Iterator[Database]:
         yield database
 
 
-def _print_run(run: Run, share_of_peak: str) -> None:
+def _print_run(run: Run) -> None:
     summary = run.summary
     print(f"Run {summary.id} · {summary.workload} · {summary.preset} · {summary.status}")
     print(f"Started  {summary.started_at} · Epochmark {summary.app_version}")
@@ -180,5 +178,5 @@ def _print_run(run: Run, share_of_peak: str) -> None:
         print(sentence)
     for label, text in metric_lines(run.metrics):
         print(f"{label}: {text}")
-    if share_of_peak:
-        print(share_of_peak)
+    if told := peak_text(run.peak):
+        print(told)

@@ -18,7 +18,6 @@ from app.core.hardware import detect_machine
 from app.core.metrics import headline_kind, metric_lines
 from app.core.model import Run
 from app.core.paths import Paths
-from app.core.peak import peak_share
 from app.core.runner import Runner, checked_workload, known_workload
 from app.core.runs import load_run
 from app.core.session import Session
@@ -49,8 +48,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
         raise view.error
     if not options.json:
         with Database(paths.database) as database:
-            stored = load_run(database, session.run_id)
-            _print_result(stored, peak_text(peak_share(database, stored.summary)))
+            _print_result(load_run(database, session.run_id))
     return {"completed": 0, "cancelled": 130}.get(session.status, 1)
 
 
@@ -140,7 +138,7 @@ class _Interrupts:
             self._session.kill()
 
 
-def _print_result(stored: Run, share_of_peak: str) -> None:
+def _print_result(stored: Run) -> None:
     summary = stored.summary
     if summary.status != "completed":
         ended = "failed" if summary.status == "failed" else f"was {summary.status}"
@@ -152,7 +150,7 @@ def _print_result(stored: Run, share_of_peak: str) -> None:
     if CATALOGUE[summary.workload].metric != "seconds_per_epoch_s" and summary.value is not None:
         lines = [line for line in metric_lines(stored.metrics) if not line[0].startswith("Peak")]
         print("\n".join(f"  {label}: {text}" for label, text in lines))
-    for told in (derived_epoch(summary), share_of_peak):
+    for told in (derived_epoch(summary), peak_text(stored.peak)):
         if told:
             print(told)
     if sentence := position(summary):

@@ -125,6 +125,25 @@ class EpochColumns:
     epoch_val_accuracy: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class PeakShare:
+    """What a run reached.
+
+    Attributes:
+        reached_flop_per_s: Matrix products and convolutions of the network, over the typical step.
+        peak_flop_per_s: The fastest matrix product of the same machine, device and precision; None if that was not
+            measured there.
+    """
+
+    reached_flop_per_s: float
+    peak_flop_per_s: float | None
+
+    @property
+    def share_pct(self) -> float | None:
+        """The share in percent; None without a measured peak."""
+        return 100 * self.reached_flop_per_s / self.peak_flop_per_s if self.peak_flop_per_s else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """A stored run with everything that was kept of it."""
@@ -140,3 +159,4 @@ class Run:
     metrics: dict[str, float | None]
     warnings: tuple[Warn, ...]
     samples: tuple[Sample, ...]
+    peak: PeakShare | None = None  # what it reached of what its machine can do

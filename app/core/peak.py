@@ -1,28 +1,7 @@
 """How much of what the machine can do a run reached, by the newest run of `matmul` on the same machine."""
 
-from dataclasses import dataclass
-
 from app.core.database import Database
-from app.core.model import RunSummary
-
-
-@dataclass(frozen=True, slots=True)
-class PeakShare:
-    """What a run reached.
-
-    Attributes:
-        reached_flop_per_s: Matrix products and convolutions of the network, over the typical step.
-        peak_flop_per_s: The fastest matrix product of the same machine, device and precision; None if that was not
-            measured there.
-    """
-
-    reached_flop_per_s: float
-    peak_flop_per_s: float | None
-
-    @property
-    def share_pct(self) -> float | None:
-        """The share in percent; None without a measured peak."""
-        return 100 * self.reached_flop_per_s / self.peak_flop_per_s if self.peak_flop_per_s else None
+from app.core.model import PeakShare, RunSummary
 
 
 def peak_share(database: Database, run: RunSummary) -> PeakShare | None:

@@ -16,6 +16,7 @@ from app.core.database import Database, DatabaseError
 from app.core.errors import UsageError
 from app.core.model import EpochColumns, Machine, Run, RunSummary
 from app.core.outcome import now_text, store_outcome
+from app.core.peak import peak_share
 from workloads import events
 from workloads.spec import RunSpec, spec_as_dict
 from workloads.workload import Workload
@@ -244,6 +245,7 @@ def load_run(database: Database, run_id: int) -> Run:
             warnings=tuple(events.Warn(**values) for values in _rows(database, "warnings", "seq", run_id)),
             samples=tuple(events.Sample(t_s=values["t_s"], telemetry=json.loads(values["telemetry"]))
                           for values in _rows(database, "samples", "rowid", run_id)),
+            peak=peak_share(database, summaries[0]),
         )  # fmt: skip
 
 

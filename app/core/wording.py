@@ -10,8 +10,7 @@ import msgspec
 from app.core.compare import bars, engine_name, position, run_name
 from app.core.export import hide, private_texts
 from app.core.metrics import format_bytes, format_seconds, format_time_left, format_value, headline_kind
-from app.core.model import Machine, Run, RunSummary
-from app.core.peak import PeakShare
+from app.core.model import Machine, PeakShare, Run, RunSummary
 from workloads import CATALOGUE
 
 # For each workloads.events.ErrorCode what to do next.
@@ -172,6 +171,7 @@ def result_notes(run: Run) -> list[Note]:
     """Return what the stored record alone says about how far the number can be trusted, cautions first."""
     notes = [*_notes_on_the_number(run.summary), *_notes_on_the_surroundings(run)]
     notes += [Note("caution", warning.message) for warning in run.warnings]
+    notes += [Note("fact", told)] if (told := peak_text(run.peak)) else []
     return sorted(notes, key=lambda note: note.kind != "caution")
 
 
