@@ -1,4 +1,4 @@
-"""The standard network as a plain script would train it: NumPy arrays, `fit`, and a clock around each epoch.
+"""A workload's network as a plain script would train it: arrays or batches, `fit`, and a clock around each epoch.
 
 Prints each epoch's seconds and its processor seconds as JSON. `harness` compares it with a run under Epochmark.
 """
@@ -8,11 +8,11 @@ import sys
 import time
 from typing import Any
 
-from workloads.cifar10 import build_keras_cnn
-from workloads.datasets import cifar10
+from workloads import CATALOGUE
+from workloads.training import Training
 
 
-def main(epochs: int, steps: int) -> None:
+def main(workload_id: str, epochs: int, steps: int) -> None:
     """Train on the synthetic twin and print the epochs' durations."""
     import keras
 
@@ -26,25 +26,26 @@ def main(epochs: int, steps: int) -> None:
             end_s = time.perf_counter(), time.process_time()
             self.epochs_s.append((end_s[0] - self.begin_s[0], end_s[1] - self.begin_s[1]))
 
+    workload = CATALOGUE[workload_id]
+    assert isinstance(workload, Training)
+    spec = workload.default_spec(epochs=epochs, steps=steps)
     keras.utils.set_random_seed(0)
-    arrays = cifar10.load(None)
-    model = build_keras_cnn()
-    model.compile(
-        optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"], jit_compile=False
-    )
+    feed = workload.load(None, spec)
+    model = workload.build(spec)
+    model.compile(jit_compile=False, **workload.compile_options(spec))
     clock = Clock()
+    arrays = {} if feed.y is None else {"y": feed.y, "batch_size": spec.batch_size}
     model.fit(
-        arrays.x_train,
-        arrays.y_train,
-        batch_size=100,
+        feed.x,
+        **arrays,
         epochs=epochs,
         steps_per_epoch=steps,
-        validation_data=(arrays.x_test[:1000], arrays.y_test[:1000]),
-        callbacks=[clock],
+        validation_data=feed.validation,
+        callbacks=[*workload.callbacks(spec), clock],
         verbose=0,
     )
     print(json.dumps(clock.epochs_s))
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))

@@ -1,6 +1,6 @@
 """What measuring costs: an epoch under Epochmark over the same fit in a bare script, pair by pair.
 
-    python -m tests.benchmarks.harness [PAIRS] [STEPS] [EPOCHS]    (at least 2, 1 and 2)
+    python -m tests.benchmarks.harness [WORKLOAD] [PAIRS] [STEPS] [EPOCHS]    (at least 2, 1 and 2)
 
 Whole processes by turns, in the order A B B A, so that drift of the machine hits both alike. A process counts with
 the median of its epochs after the first: in seconds, and in processor seconds, which a busy host disturbs less.
@@ -19,18 +19,18 @@ import psutil
 from app.core.hardware import detect_machine
 from app.core.paths import default_paths
 from app.core.runner import Runner
-from workloads import CATALOGUE, events
+from workloads import CATALOGUE, STANDARD, events
 
 Taken = tuple[float, float]  # seconds and processor seconds of the typical epoch
 
 
-def main(pairs: int = 8, steps: int = 60, epochs: int = 4) -> None:
+def main(workload_id: str = STANDARD, pairs: int = 8, steps: int = 60, epochs: int = 4) -> None:
     """Print the ratios of each pair, and what they come to."""
-    sides: dict[str, Callable[[int, int], Taken]] = {"bare": bare, "epochmark": epochmark}
+    sides: dict[str, Callable[[str, int, int], Taken]] = {"bare": bare, "epochmark": epochmark}
     ratios: list[Taken] = []
     for pair in range(pairs):
         order = list(sides) if pair % 2 else list(sides)[::-1]
-        taken = {side: sides[side](epochs, steps) for side in order}
+        taken = {side: sides[side](workload_id, epochs, steps) for side in order}
         (ours_s, ours_cpu_s), (bare_s, bare_cpu_s) = taken["epochmark"], taken["bare"]
         ratios.append((ours_s / bare_s, ours_cpu_s / bare_cpu_s))
         print(
@@ -40,19 +40,20 @@ def main(pairs: int = 8, steps: int = 60, epochs: int = 4) -> None:
     for name, values in zip(("seconds", "CPU seconds"), zip(*ratios, strict=True), strict=True):
         low, middle, high = statistics.quantiles(values, n=4)
         print(
-            f"{pairs} pairs of {steps} steps, {name}: median ratio {middle:.4f}, quartiles {low:.4f} to {high:.4f}"
+            f"{workload_id}, {pairs} pairs of {steps} steps, {name}: "
+            f"median ratio {middle:.4f}, quartiles {low:.4f} to {high:.4f}"
         )
 
 
-def bare(epochs: int, steps: int) -> Taken:
+def bare(workload_id: str, epochs: int, steps: int) -> Taken:
     """Return what the bare script takes."""
-    script = [sys.executable, "-m", "tests.benchmarks.bare", str(epochs), str(steps)]
+    script = [sys.executable, "-m", "tests.benchmarks.bare", workload_id, str(epochs), str(steps)]
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1", "CUDA_VISIBLE_DEVICES": "-1"}
     done = subprocess.run(script, env=environment, capture_output=True, text=True, check=True)
     return _typical(json.loads(done.stdout.splitlines()[-1]))
 
 
-def epochmark(epochs: int, steps: int) -> Taken:
+def epochmark(workload_id: str, epochs: int, steps: int) -> Taken:
     """Return what the same takes under Epochmark; the processor seconds are the worker's."""
     taken: list[Taken] = []
     marks_s: list[float] = []
@@ -67,8 +68,7 @@ def epochmark(epochs: int, steps: int) -> Taken:
             if isinstance(event, events.Epoch):
                 taken.append((event.duration_s, marks_s[-1] - marks_s[-2]))
 
-    workload = CATALOGUE["cifar10_keras_cnn"]
-    spec = workload.default_spec(epochs=epochs, steps=steps, device="cpu", data="synthetic")
+    spec = CATALOGUE[workload_id].default_spec(epochs=epochs, steps=steps, device="cpu", data="synthetic")
     with tempfile.TemporaryDirectory() as home:
         paths = default_paths({"EPOCHMARK_HOME": home})
         paths.create()
@@ -82,4 +82,4 @@ def _typical(epochs: list[Taken]) -> Taken:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(sys.argv[1] if sys.argv[1:] else STANDARD, *map(int, sys.argv[2:]))
