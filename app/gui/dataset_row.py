@@ -112,7 +112,12 @@ class DatasetRow(QWidget):
 
     def _show(self) -> None:
         """Show what is known of the data set."""
-        self.setVisible(self._shown is not None)
+        self.choice.setEnabled(self._shown is not None)
+        if self._shown is None:
+            self._offer([("None: what it needs is generated", "auto")])
+            self.state.setText("")
+            self._below.setCurrentIndex(0)
+            return
         dataset = self._known.get(self._shown or "")
         choices: list[tuple[str, DataChoice]] = [("Synthetic: same shapes and counts, same speed", "synthetic")]
         if dataset is None:

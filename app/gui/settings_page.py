@@ -76,7 +76,7 @@ class SettingsPage(QWidget):
         )
         benchmark.body.addLayout(setting("Preset", note, self.preset))
         benchmark.body.addWidget(line())
-        note = "Automatic takes real pictures where they are installed, else synthetic ones, which are as fast."
+        note = "Automatic takes real data where it is installed, else the synthetic twin, which is as fast."
         benchmark.body.addLayout(setting("Data", note, self.data))
         paths = self._services.paths
         privacy, reset = Card("Privacy"), Card("Reset")

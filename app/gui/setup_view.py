@@ -282,8 +282,11 @@ class SetupView(QWidget):
         return self.probed_s.get(workload.id) if usual else None
 
     def _tell_time(self, told: str) -> None:
-        epochs = int(self.form.values()["epochs"])
-        self._name("standard", "Standard", f"{epochs} {'epoch' if epochs == 1 else 'epochs'}, {told}")
+        values = self.form.values()
+        length = f"{values['epochs']} {'epoch' if values['epochs'] == 1 else 'epochs'}"
+        if values["steps"]:
+            length = f"{values['epochs']} × {values['steps']} steps"
+        self._name("standard", "Standard", f"{length}, {told}")
 
     def _name(self, preset: Preset, name: str, note: str) -> None:
         self.presets[preset].setText(f"{name}\n{note}")

@@ -48,7 +48,7 @@ class WorkloadChooser(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Choose a workload")
-        self.resize(820, 600)
+        self.resize(820, 640)
         self._services, self._machine, self._probed_s = services, machine, probed_s
         self._entries: list[Entry] = []
         self._session: Session | None = None
@@ -171,7 +171,7 @@ class WorkloadChooser(QDialog):
 
     def _lay_out(self) -> None:
         detail = Card()
-        detail.body.addLayout(column(self.title, self.summary, self.facts, self.answer, spacing_px=4))
+        detail.body.addLayout(column(self.title, self.summary, self.facts, self.answer, None, spacing_px=4))
         detail.setMinimumHeight(192)  # with all its lines, so that nothing jumps
         buttons = row(self.probe_button, None, self.close_button, self.choose_button)
         head = row(self.kinds, None, label(""), self.search)
