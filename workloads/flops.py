@@ -11,6 +11,8 @@ TRAINING_PASSES = 3
 def forward_flops(model: Any) -> int | None:
     """Return the operations of one example's forward pass; None if a layer's cannot be counted.
 
+    That is so, too, for sequences of any length.
+
     Counted are matrix products and convolutions, a multiplication and an addition as two; activations, pooling and
     normalisation are left out, as is usual: they are bound by memory.
     """
