@@ -36,6 +36,8 @@ class Cifar10KerasCnn(Training):
     memory_base_bytes = 1_400_000_000
     memory_per_example_bytes = 690_000
     predicted_examples = 20
+    # Chance is ln 10 = 2.30.
+    loss_band = (0.0, 2.2)
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (32, 32, 3) floats in, 10 class probabilities out."""

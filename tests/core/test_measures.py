@@ -15,6 +15,7 @@ from app.core.runs import RunWriter, list_runs
 from app.core.stats import step_statistics
 from app.core.wording import derived_epoch, headline, result_text
 from tests.core.storing import begin
+from tests.workload_page import PAGE, page
 from workloads import CATALOGUE, events
 
 PUBLISHED = {row.workload for row in reference_rows() if row.match in ("exact", "close")}
@@ -220,3 +221,7 @@ def test_a_rate_is_copied_with_its_unit(stored_run: Any) -> None:
     text = result_text(replace(stored_run, summary=summary))
     assert "200 images per second" in text
     assert "(this run)  200 images / s" in text
+
+
+def test_the_page_of_workloads_says_what_the_catalogue_says() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python3 -m tests.workload_page"

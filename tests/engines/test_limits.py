@@ -1,5 +1,7 @@
 """What the machine can do, and predictions, by real TensorFlow in real workers."""
 
+from typing import Any
+
 import pytest
 
 from app.core.database import Database
@@ -13,7 +15,7 @@ from workloads import CATALOGUE, events
 pytestmark = pytest.mark.engine
 
 
-def run(paths: Paths, workload: str, **asked: object) -> tuple[Run, list[events.Event]]:
+def run(paths: Paths, workload: str, **asked: Any) -> tuple[Run, list[events.Event]]:
     told: list[events.Event] = []
     spec = CATALOGUE[workload].default_spec(device="cpu", **asked)
     session = Runner(paths, detect_machine()).start(spec, told.append)
@@ -55,7 +57,7 @@ def test_without_a_graphics_processor_there_is_no_way_to_one(paths: Paths) -> No
 
 @pytest.mark.parametrize("preset", ["quick", "standard"])
 def test_predictions_have_a_rate_and_latencies(paths: Paths, preset: str) -> None:
-    asked = {} if preset == "quick" else {"steps": 3}
+    asked: dict[str, Any] = {} if preset == "quick" else {"steps": 3}
     done, told = run(paths, "alexnet_r_inference", preset=preset, batch_size=32, **asked)
     summary = done.summary
     assert summary.status == "completed", summary.error_message
