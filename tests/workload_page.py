@@ -13,24 +13,24 @@ from workloads.workload import Workload
 PAGE = ROOT / "docs" / "workloads.md"
 INTRODUCTION = """# Workloads
 
-What can be run, as the catalogue declares it. `python3 start.py workloads` lists the same; the window's *All …* has it
-with what each takes on your computer.
+What can be run, as the catalogue declares it. `python3 start.py workloads` lists the same; the window's
+*All …* has it with what each takes on your computer.
 
-- **An epoch** is what the study called so. Where it is cut or does not exist, a run consists of rounds of steps, of
-  which the first warms up.
-- **Loss** is between these values after the first whole epoch, by runs on the synthetic twin or by what follows
-  from guessing; outside of it a run warns.
-- **Memory** is the peak of the worker process at the usual batch, measured on a processor with two cores (resident
-  set, engine and data included; 0.6 GB of it are TensorFlow). Longer runs may take some percent more. On a graphics
-  card the engine takes other amounts.
+- **An epoch** is what the study called so. Where it is cut or does not exist, a run consists of rounds of
+  steps, of which the first warms up.
+- **Loss** is between these values after the first whole epoch, by runs on the synthetic twin or by what
+  follows from guessing; outside of it a run warns.
+- **Memory** is the peak of the worker process at the usual batch, measured on a processor with two cores
+  (resident set, engine and data included; 0.6 GB of it are TensorFlow). Longer runs may take some percent
+  more. On a graphics card the engine takes other amounts.
 - **Published** counts the measurements in the reference table that are exactly or nearly this workload.
 
 """
 INFERENCE = """
 ## Inference
 
-Untrained networks on generated images, batch 64: images per second, and the latency (median, and the time that 95 of
-100 stay within) of 1 and of 16 images; study 002's also predict 160 images, 16 at a time.
+Untrained networks on generated images, batch 64: images per second, and the latency (median, and the time
+that 95 of 100 stay within) of 1 and of 16 images; study 002's also predict 160 images, 16 at a time.
 
 """
 TRAINING_HEAD = [
