@@ -40,6 +40,8 @@ OLDEST_CUDNN_CAPABILITY = 7.5
 NVIDIA_DRIVER = Path("/proc/driver/nvidia/version")
 NVIDIA_SMI_IN_WSL = "/usr/lib/wsl/lib/nvidia-smi"
 
+# A file of tests is one process's: what its tests share is made once.
+PYTEST = ["-m", "pytest", "-n", "2", "--dist", "loadfile"]
 # What .venv's Python runs before the tests.
 CHECKS = {
     "ruff check": ["-m", "ruff", "check"],
@@ -332,7 +334,7 @@ def check(environment: Dict[str, str]) -> int:
         if subprocess.call([str(PYTHON), *arguments], env=environment):
             failed.append(name)
     say("Failed before the tests: " + ", ".join(failed) if failed else "== pytest")
-    return 1 if wait_for(["-m", "pytest"], environment) or failed else 0
+    return 1 if wait_for(PYTEST, environment) or failed else 0
 
 
 def start(arguments: List[str]) -> int:
@@ -354,7 +356,7 @@ def start(arguments: List[str]) -> int:
         return 2
     environment.setdefault("QT_QPA_PLATFORM", "offscreen")
     os.chdir(str(ROOT))
-    return check(environment) if verb == "check" else become(["-m", "pytest", *arguments[1:]], environment)
+    return check(environment) if verb == "check" else become([*PYTEST, *arguments[1:]], environment)
 
 
 def main(arguments: List[str]) -> int:

@@ -29,7 +29,7 @@ def test_test_hands_over_to_pytest(bare: ModuleType, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(bare, "become", become)
     assert bare.main(["test", "-k", "charts"]) == 5
-    assert calls[0][0] == ["-m", "pytest", "-k", "charts"]
+    assert calls[0][0] == [*bare.PYTEST, "-k", "charts"]
     assert calls[0][1]["QT_QPA_PLATFORM"] == "offscreen"
     assert Path.cwd() == bare.ROOT
     monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
