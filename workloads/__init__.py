@@ -3,10 +3,24 @@
 Nothing here imports an engine: `CATALOGUE` can be read by a window or a command line at once.
 """
 
-from workloads import cifar10, dlbench, flowers, googlenet, imagenet, imdb, mnist, nietzsche, ptb, resnet
+from workloads import (
+    alexnet,
+    cifar10,
+    fcn,
+    flowers,
+    googlenet,
+    imagenet,
+    imdb,
+    mnist,
+    nietzsche,
+    ptb,
+    resnet,
+    sentences,
+)
 from workloads.demo import Demo
 from workloads.inference import Inference
 from workloads.limits import HostToDevice, Matmul, MemoryBandwidth
+from workloads.storage import Storage
 from workloads.training import Training
 from workloads.workload import Workload
 
@@ -24,10 +38,10 @@ _TRAINING: tuple[Training, ...] = (
     nietzsche.LstmTextGeneration(),
     nietzsche.TextGeneratorKeras(),
     # Study 003
-    dlbench.FcnS(),
-    dlbench.FcnR(),
-    dlbench.AlexNetS(),
-    dlbench.AlexNetR(),
+    fcn.FcnS(),
+    fcn.FcnR(),
+    alexnet.AlexNetS(),
+    alexnet.AlexNetR(),
     resnet.ResNet50S(),
     resnet.ResNet56(),
     ptb.PtbLstm32(),
@@ -38,7 +52,7 @@ _TRAINING: tuple[Training, ...] = (
     resnet.ResNet50(),
     imagenet.Vgg16(),
     imagenet.InceptionV3(),
-    ptb.PtbLstmMxnet(),
+    sentences.PtbLstmMxnet(),
     # Study 002
     flowers.FlowersXception(),
     flowers.FlowersResNet50(),
@@ -46,10 +60,15 @@ _TRAINING: tuple[Training, ...] = (
     # In no study
     mnist.FashionMnistCnn(),
 )
-_INFERENCE = tuple(Inference(workload) for workload in _TRAINING if workload.kind == "image")
+# Without its Adam, which only training needs, that network is mnist_cnn.
+_INFERENCE = tuple(
+    Inference(workload)
+    for workload in _TRAINING
+    if workload.kind == "image" and workload.id != mnist.MnistCnnNoDropoutAdam.id
+)
 _LIMITS = (Matmul(), MemoryBandwidth(), HostToDevice())
 
 CATALOGUE: dict[str, Workload] = {
-    workload.id: workload for workload in (*_TRAINING, *_INFERENCE, *_LIMITS, Demo())
+    workload.id: workload for workload in (*_TRAINING, *_INFERENCE, *_LIMITS, Storage(), Demo())
 }
 STANDARD = cifar10.Cifar10KerasCnn.id

@@ -4,7 +4,9 @@ Declarations need no engine; whatever a workload imports to run, it imports insi
 """
 
 import math
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from workloads.reporter import Reporter
@@ -15,6 +17,8 @@ Kind = Literal["image", "text", "dense", "limits", "storage", "demo"]
 HeadlineKey = Literal[
     "seconds_per_epoch_s", "seconds_per_batch_s", "images_per_s", "words_per_s", "flop_per_s", "bytes_per_s"
 ]
+
+FOLDERS_LIMIT = 8
 
 
 class WorkloadError(Exception):
@@ -36,12 +40,13 @@ class Parameter:
 
     Attributes:
         minimum: Smallest allowed number, or None for no limit; `maximum` likewise.
-        choices: The allowed texts of a "choice".
+        choices: The allowed texts of a "choice". The text of "folders" has one or more, separated as in PATH.
         in_variant: Whether another value makes another network, which is compared with its like only.
+        required: Of "folders": whether a run needs one.
     """
 
     name: str
-    kind: Literal["int", "float", "bool", "choice"]
+    kind: Literal["int", "float", "bool", "choice", "folders"]
     default: ParameterValue
     description: str
     unit: str | None = None
@@ -49,6 +54,7 @@ class Parameter:
     maximum: float | None = None
     choices: tuple[str, ...] = ()
     in_variant: bool = True
+    required: bool = False
 
     def parse(self, text: str) -> ParameterValue:
         """Turn what a user typed into a checked value; raises WorkloadError with the sentence to show."""
@@ -73,6 +79,9 @@ class Parameter:
             allowed = value in self.choices
         elif self.kind == "bool":
             allowed = isinstance(value, bool)
+        elif self.kind == "folders":
+            allowed = isinstance(value, str)
+            _check_folders(folders_of(str(value)))
         else:
             numbers = (int,) if self.kind == "int" else (int, float)
             allowed = isinstance(value, numbers) and not isinstance(value, bool) and self._in_range(value)
@@ -94,6 +103,8 @@ class Parameter:
             wanted = f"one of {', '.join(self.choices)}"
         elif self.kind == "bool":
             wanted = "on or off"
+        elif self.kind == "folders":
+            wanted = f"folders, separated by {os.pathsep!r}"
         else:
             limits = [
                 f"at least {self.minimum:g}" if self.minimum is not None else "",
@@ -103,6 +114,40 @@ class Parameter:
             wanted = " ".join([noun, " and ".join(limit for limit in limits if limit)]).strip()
             wanted += f" ({self.unit})" if self.unit else ""
         return WorkloadError("bad_parameters", f"{self.name} must be {wanted}, not {str(value)[:60]!r}.")
+
+
+def folders_of(text: str) -> list[Path]:
+    """Return the folders that the text of a "folders" parameter names, in its order."""
+    return [Path(part) for part in text.split(os.pathsep) if part]
+
+
+def _check_folders(folders: list[Path]) -> None:
+    """Refuse what cannot be written to; raises WorkloadError with the sentence to show."""
+    if len(folders) > FOLDERS_LIMIT:
+        problem = f"There can be {FOLDERS_LIMIT} folders at most, not {len(folders)}; leave some out."
+        raise WorkloadError("bad_parameters", problem)
+    seen: dict[Path, Path] = {}
+    for folder in folders:
+        if problem := _folder_problem(folder):
+            raise WorkloadError("bad_parameters", problem)
+        if (same := seen.setdefault(folder.resolve(), folder)) is not folder:
+            problem = f"The folders {same} and {folder} are the same one; leave one of them out."
+            raise WorkloadError("bad_parameters", problem)
+
+
+def _folder_problem(folder: Path) -> str:
+    """Say why a folder cannot be used; "" if it can."""
+    name = str(folder)[:1_000]
+    if not folder.is_absolute():
+        return f"The folder {name!r} is not a whole path; write it from the root on."
+    try:
+        if not folder.is_dir():
+            return f"There is no folder {name!r}; make it, or choose another one."
+    except OSError as error:
+        return f"The folder {name!r} cannot be looked at ({error.strerror}); choose another one."
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return f"Nothing can be written to the folder {name!r}; choose one that is yours to write to."
+    return ""
 
 
 class Workload:
@@ -175,6 +220,13 @@ class Workload:
                     "bad_parameters", f"{self.id} has no parameter {name[:60]!r}; it has: {known}."
                 )
             declared[name].check(value)
+        for parameter in self.parameters:
+            if parameter.required and not folders_of(str(spec.parameters.get(parameter.name, parameter.default))):
+                raise WorkloadError(
+                    "bad_parameters",
+                    f"{self.id} needs at least one folder: choose it under More settings, or on the command line "
+                    f"with --set {parameter.name}=/path/to/folder.",
+                )
         for name, minimum in (("epochs", 1), ("steps", 1), ("batch_size", 1), ("threads", 1)):
             value = getattr(spec, name)
             if value is not None and value < minimum:

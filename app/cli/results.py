@@ -11,7 +11,7 @@ from app.cli.text import table
 from app.core.compare import position, run_name
 from app.core.database import Database
 from app.core.errors import AppError, UsageError
-from app.core.export import csv_lines, json_lines, run_as_dict, write_lines
+from app.core.export import csv_lines, json_lines, run_as_dict, table_private_texts, write_lines
 from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
 from app.core.model import Run, RunSummary
 from app.core.paths import Paths
@@ -25,7 +25,9 @@ from app.core.runs import (
     rows_for_export,
 )
 from app.core.share import share_card
-from app.core.wording import engine_line, headline, machine_line, peak_text, stored_machine
+from app.core.wording import engine_line, headline, machine_line, peak_text, round_name, stored_machine
+
+_LEARNING = ("loss", "accuracy", "val loss", "val accuracy")
 
 
 def list_(options: argparse.Namespace, paths: Paths) -> int:
@@ -115,7 +117,8 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
             raise missing_runs(missing)
         ids = sorted(set(options.ids)) or known
         if options.format == "csv":
-            lines: Iterable[str] = csv_lines(rows_for_export(database, options.ids))
+            rows = rows_for_export(database, options.ids)
+            lines: Iterable[str] = csv_lines(rows, table_private_texts(database))
         else:
             lines = json_lines(load_run(database, run_id) for run_id in ids)
         if options.output is None:
@@ -171,8 +174,11 @@ def _print_run(run: Run) -> None:
             )
             for epoch in run.epochs
         ]
-        head = ("epoch", "seconds", "training", "validation", "loss", "accuracy", "val loss", "val accuracy")
-        print("\n" + table(head, rows, right=range(8)))
+        head = (round_name(summary), "seconds", "training", "validation", *_LEARNING)
+        # Predictions have neither loss nor accuracy.
+        columns = [number for number in range(8) if number < 3 or any(row[number] != "n/a" for row in rows)]
+        lines = [[line[number] for number in columns] for line in (head, *rows)]
+        print("\n" + table(lines[0], lines[1:], right=range(len(columns))))
     print(f"\n{headline(summary)}")
     if sentence := position(summary):
         print(sentence)

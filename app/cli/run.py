@@ -14,6 +14,7 @@ from app.cli.views import JsonView, TextView
 from app.core.compare import bars, find_baseline, left_out, position
 from app.core.database import Database
 from app.core.errors import UsageError
+from app.core.export import chosen_folders
 from app.core.hardware import detect_machine
 from app.core.metrics import headline_kind, metric_lines
 from app.core.model import Run
@@ -149,6 +150,7 @@ def _print_result(stored: Run) -> None:
     print(f"\n{headline(summary)}")
     if CATALOGUE[summary.workload].metric != "seconds_per_epoch_s" and summary.value is not None:
         lines = [line for line in metric_lines(stored.metrics) if not line[0].startswith("Peak")]
+        lines += [(f"Folder {number} is", path) for number, path in enumerate(chosen_folders(stored.spec), 1)]
         print("\n".join(f"  {label}: {text}" for label, text in lines))
     for told in (derived_epoch(summary), peak_text(stored.peak)):
         if told:

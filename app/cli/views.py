@@ -74,6 +74,7 @@ class TextView(View):
         self._machine = machine
         self._quiet = quiet
         self._progress = Progress(spec)
+        self._has_epochs = workload.kind not in ("limits", "storage")
         self._live = sys.stdout.isatty() and not quiet
         self._drawn = 0
 
@@ -109,9 +110,10 @@ class TextView(View):
                 line = f"Engine   {engine}"
             case events.Dataset():
                 source = "real data" if event.source == "real" else "synthetic twin (same shapes and counts)"
+                source = "input of the workload's own" if event.name == "generated" else source
                 counts = f"{event.samples:,} examples, {event.validation_samples:,} to validate"
                 line = f"Data     {event.name} · {source} · {counts}"
-            case events.Phase(name="measure") if self._spec.preset != "quick" and self._workload.kind != "limits":
+            case events.Phase(name="measure") if self._spec.preset != "quick" and self._has_epochs:
                 line = "\n   epoch   seconds      loss  accuracy  val loss  val accuracy"
             case events.Phase(name="warmup"):
                 line = "\nWarming up, then timing steps for up to a minute …"

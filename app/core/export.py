@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,10 +15,13 @@ from typing import Any
 import msgspec
 
 import app
+from app.core.database import Database
 from app.core.errors import AppError, UsageError
 from app.core.model import EpochColumns, Run, RunSummary
 from app.core.paths import default_paths
 from app.core.settings import load_settings
+from workloads import CATALOGUE
+from workloads.workload import folders_of
 
 FORMAT_VERSION = 1
 CSV_COLUMNS = (
@@ -81,11 +85,11 @@ def json_lines(runs: Iterable[Run], private: Mapping[str, str] | None = None) ->
 
 
 def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return a run as plain JSON types, its messages without the user's and the program's folders."""
-    private = private_texts() if private is None else private
+    """Return a run as plain JSON types, without the user's and the program's folders."""
+    private = chosen_texts([run.spec]) | dict(private_texts() if private is None else private)
     plain: dict[str, Any] = asdict(run.summary)
     plain["error_message"] = hide(run.summary.error_message, private)
-    plain["spec"], plain["machine"] = run.spec, run.machine
+    plain["spec"], plain["machine"] = _without_folders(run.spec), run.machine
     plain |= {"environment": run.environment, "dataset": run.dataset, "model": run.model}
     plain["metrics"] = run.metrics
     plain["epoch_records"] = [_event(event, "seq", "t_s") for event in run.epochs]
@@ -128,6 +132,52 @@ def private_texts() -> dict[str, str]:
             texts |= dict.fromkeys((str(folder), str(folder.resolve()), repr(str(folder))[1:-1]), stand_in)
     # The longest first: a folder may lie in another.
     return {text: texts[text] for text in sorted(texts, key=len, reverse=True)} | names
+
+
+def chosen_folders(spec: Mapping[str, Any]) -> list[str]:
+    """Return the folders that a stored spec names, in their order."""
+    return [str(folder) for text in _folder_parameters(spec).values() for folder in folders_of(text)]
+
+
+def chosen_texts(specs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the folders that were chosen for runs, as texts that must not leave the computer; longest first."""
+    texts: dict[str, str] = {}
+    for spec in specs:
+        for number, folder in enumerate(chosen_folders(spec), 1):
+            if Path(folder).name:
+                texts |= dict.fromkeys((folder, repr(folder)[1:-1]), f"<folder {number}>")
+    return {text: texts[text] for text in sorted(texts, key=len, reverse=True)}
+
+
+def table_private_texts(database: Database) -> dict[str, str]:
+    """Return what must not leave the computer in a table, whose rows do not hold the folders that were chosen."""
+    choosing = [
+        workload.id
+        for workload in CATALOGUE.values()
+        if any(parameter.kind == "folders" for parameter in workload.parameters)
+    ]
+    sql = "SELECT spec FROM runs WHERE error_message IS NOT NULL AND workload IN (SELECT value FROM json_each(?))"
+    with database.complaints():
+        rows = database.connection.execute(sql, (json.dumps(choosing),)).fetchall()
+    return chosen_texts(json.loads(row[0]) for row in rows) | private_texts()
+
+
+def _folder_parameters(spec: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts of a spec's parameters of kind "folders", by their names."""
+    workload = CATALOGUE.get(spec.get("workload", ""))
+    names = (
+        [parameter.name for parameter in workload.parameters if parameter.kind == "folders"] if workload else []
+    )
+    values = spec.get("parameters") or {}
+    return {name: str(values[name]) for name in names if name in values}
+
+
+def _without_folders(spec: Mapping[str, Any]) -> dict[str, Any]:
+    hidden = {
+        name: os.pathsep.join(f"<folder {number}>" for number, _ in enumerate(folders_of(text), 1))
+        for name, text in _folder_parameters(spec).items()
+    }
+    return dict(spec) | ({"parameters": spec["parameters"] | hidden} if hidden else {})
 
 
 def hide(text: str | None, private: Mapping[str, str]) -> str | None:

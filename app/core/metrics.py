@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from workloads.storage import CASES
+from workloads.workload import FOLDERS_LIMIT
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -12,6 +15,7 @@ class Metric:
     unit: str = ""
     digits: int = 2
     scale: float = 1.0  # from the stored unit to the one that is shown
+    is_signed: bool = False  # whether a plus is written
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,14 +98,26 @@ METRICS = {
     "peak_memory_bytes": Metric("Peak memory of the worker", "GB", 2, 1e-9),
     "peak_gpu_memory_bytes": Metric("Peak memory of the GPU", "GB", 2, 1e-9),
 }
+for _number in range(1, FOLDERS_LIMIT + 1):
+    for _case, _label in CASES.items():
+        METRICS[f"folder{_number}_{_case}_images_per_s"] = Metric(f"Folder {_number}: {_label}", "images/s", 0)
+        if _case in ("write", "preprocess"):
+            METRICS[f"folder{_number}_{_case}_bytes_per_s"] = Metric(
+                f"Folder {_number}: {_label}, data", "MB/s", 1, 1e-6
+            )
+for _number in range(2, FOLDERS_LIMIT + 1):
+    for _case, _label in CASES.items():
+        METRICS[f"folder{_number}_{_case}_difference_pct"] = Metric(
+            f"Folder {_number} against folder 1: {_label}", "%", 1, is_signed=True
+        )
+_ORDER = {key: number for number, key in enumerate(METRICS)}
 # What only the estimate of an epoch is made from, and what is told in another place.
 _HIDDEN = ("epoch_rest_s",)
 
 
 def metric_lines(metrics: Mapping[str, float | None]) -> list[tuple[str, str]]:
     """Return labels and values for people, in the order of the registry, unknown ones last."""
-    order = [*METRICS]
-    keys = sorted(metrics, key=lambda key: order.index(key) if key in order else len(order))
+    keys = sorted(metrics, key=lambda key: _ORDER.get(key, len(_ORDER)))
     return [
         (METRICS[key].label if key in METRICS else key, format_metric(key, metrics[key]))
         for key in keys
@@ -114,7 +130,8 @@ def format_metric(key: str, value: float | None) -> str:
     if value is None:
         return "n/a"
     metric = METRICS.get(key, Metric(key, "", 4))
-    return f"{value * metric.scale:.{metric.digits}f} {metric.unit}".strip()
+    sign = "+" if metric.is_signed else ""
+    return f"{value * metric.scale:{sign}.{metric.digits}f} {metric.unit}".strip()
 
 
 def format_seconds(duration_s: float | None) -> str:

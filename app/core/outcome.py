@@ -11,6 +11,9 @@ from app.core.database import Database
 from app.core.stats import DurationStatistics, headline_value, run_statistics, step_statistics
 from workloads import CATALOGUE, events
 
+# Kinds of workloads that report their headline: their steps are those of many different cases.
+_REPORTING = ("limits", "storage")
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -78,7 +81,9 @@ def _outcome(connection: sqlite3.Connection, run_id: int) -> Outcome:
         metric=run["metric"],
         batch_size=run["batch_size"],
         per_epoch=per_epoch if run["samples_per_epoch"] else None,
-        per_step=step_statistics(steps_s, is_estimate=run["preset"] == "quick"),
+        per_step=step_statistics(
+            steps_s, is_estimate=run["preset"] == "quick", is_uneven=run["metric"] == "words_per_s"
+        ),
         step_median_s=statistics.median(step_s for _, step_s in steps_s) if steps_s else None,
         reported=metrics.get(run["metric"]),
     )
@@ -111,6 +116,8 @@ def summarise(
     chosen = per_epoch if metric == "seconds_per_epoch_s" else per_step
     examples = batch_size * (CATALOGUE[workload].units_per_example if workload in CATALOGUE else 1)
     steps_tell = metric in ("seconds_per_epoch_s", "seconds_per_batch_s", "images_per_s", "words_per_s")
+    if workload in CATALOGUE and CATALOGUE[workload].kind in _REPORTING:
+        steps_tell = False
     if chosen is None or not steps_tell:
         return Outcome(None, None, whole_s, step_median_s)
     return Outcome(headline_value(metric, chosen.median_s, examples), chosen, whole_s, step_median_s)

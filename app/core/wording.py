@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from app.core.compare import bars, engine_name, position, run_name
-from app.core.export import hide, private_texts
+from app.core.export import chosen_texts, hide, private_texts
 from app.core.metrics import format_bytes, format_seconds, format_time_left, format_value, headline_kind
 from app.core.model import Machine, PeakShare, Run, RunSummary
 from workloads import CATALOGUE
@@ -130,6 +130,12 @@ def headline_note(run: RunSummary) -> str:
     return f"median of epochs 2 to {run.epochs_done} · {limits}{spread}{first}"
 
 
+def round_name(run: RunSummary) -> str:
+    """Return what the parts of a run are: "epoch", or "round" where a workload only repeats steps."""
+    workload = CATALOGUE.get(run.workload)
+    return "round" if workload is not None and workload.steps is not None else "epoch"
+
+
 def _step_note(run: RunSummary) -> str:
     """Return what a headline of steps rests on."""
     if run.minimum_s is None or run.maximum_s is None:
@@ -137,7 +143,7 @@ def _step_note(run: RunSummary) -> str:
     basis = {
         "estimate": "steps timed for a short while",
         "first_epoch": "steps right after the start",
-    }.get(run.basis or "", f"steps of {'epochs' if run.samples_per_epoch else 'rounds'} 2 to {run.epochs_done}")
+    }.get(run.basis or "", f"steps after the first {round_name(run)}")
     limits = f"{1000 * run.minimum_s:,.1f} to {1000 * run.maximum_s:,.1f} ms a step"
     spread = f" · spread {run.spread_pct:.1f} %" if run.spread_pct is not None else ""
     return f"{basis} · {limits}{spread}"
@@ -164,6 +170,10 @@ def peak_text(share: PeakShare | None) -> str:
     if share.share_pct is None:
         return f"{reached}; run `matmul` to learn which share of this machine's peak that is."
     peak = format_value("flop_per_s", share.peak_flop_per_s)
+    if share.share_pct > 100:
+        return (
+            f"{reached}, more than matrix products did here ({peak}): run `matmul` again while nothing else runs."
+        )
     return f"{reached}, {share.share_pct:.0f} % of the {peak} that matrix products reach here."
 
 
@@ -171,14 +181,15 @@ def result_notes(run: Run) -> list[Note]:
     """Return what the stored record alone says about how far the number can be trusted, cautions first."""
     notes = [*_notes_on_the_number(run.summary), *_notes_on_the_surroundings(run)]
     notes += [Note("caution", warning.message) for warning in run.warnings]
-    notes += [Note("fact", told)] if (told := peak_text(run.peak)) else []
+    # First of the facts, as a narrow view cuts the last ones.
+    notes = [Note("fact", told), *notes] if (told := peak_text(run.peak)) else notes
     return sorted(notes, key=lambda note: note.kind != "caution")
 
 
 def result_text(run: Run) -> str:
     """Return a result as plain text, for forums: nothing in it names the user, the computer or a folder."""
     summary = run.summary
-    private = private_texts()
+    private = chosen_texts([run.spec]) | private_texts()
     engine = engine_line(
         summary.engine,
         summary.engine_version,
@@ -233,6 +244,8 @@ def _notes_on_the_number(run: RunSummary) -> Iterator[Note]:
         yield Note("fact", "An estimate from timed steps: no whole epoch was run.")
     elif run.basis == "first_epoch":
         yield Note("caution", "The first and only epoch: starting up is in it.")
+    if run.metric == "words_per_s" and (run.steps is not None or run.preset == "quick"):
+        yield Note("caution", "Sentences differ in length: a part of an epoch may be 15 % off.")
     if told := derived_epoch(run):
         yield Note("fact", told)
     yield from _note_on_the_spread(run)
@@ -258,7 +271,9 @@ def _notes_on_the_surroundings(run: Run) -> Iterator[Note]:
     if known_pct and statistics.fmean(known_pct) > STEAL_CAUTION_PCT:
         text = f"The host took {statistics.fmean(known_pct):.0f} % of the processor time for other work."
         yield Note("caution", text)
-    if run.summary.data_source == "real":
+    if (run.dataset or {}).get("name") == "generated":
+        yield Note("fact", "Its input is generated.")
+    elif run.summary.data_source == "real":
         yield Note("fact", "Trained on real data.")
     elif run.summary.data_source == "synthetic":
         yield Note("fact", "Trained on synthetic data of the same shapes and counts.")

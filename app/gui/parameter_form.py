@@ -1,18 +1,67 @@
 """A form made from declarations of parameters: a row for each, an editor by its kind."""
 
+import os
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QFormLayout, QLabel, QSpinBox, QWidget
+from PySide6.QtCore import QDir, Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QFileDialog,
+    QFormLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSpinBox,
+    QWidget,
+)
 
 from app.gui.tokens import GAP_PX
-from app.gui.widgets import guard_wheel, label, plain_tip
+from app.gui.widgets import guard_wheel, label, plain_tip, row
 from workloads.spec import ParameterValue
 from workloads.workload import Parameter
 
 INT_LIMIT = 2**31 - 1
 FLOAT_LIMIT = 1e12
-Editor = QSpinBox | QDoubleSpinBox | QCheckBox | QComboBox
+
+
+class FolderEdit(QWidget):
+    """Edits one or more folders, separated as in PATH, and lets further ones be chosen.
+
+    Signals:
+        changed: The text is another one now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.line = QLineEdit(text, placeholderText=f"Folders, separated by {os.pathsep}", clearButtonEnabled=True)
+        self.add_button = QPushButton("Add …")
+        self.add_button.setToolTip(plain_tip("Choose a folder, which is added to those in the line"))
+        self.line.textChanged.connect(self.changed)
+        self.add_button.clicked.connect(self._choose)
+        self.setFocusProxy(self.line)
+        both = row(self.line, self.add_button)
+        both.setStretch(0, 1)
+        self.setLayout(both)
+
+    def setAccessibleName(self, name: str) -> None:
+        """Name both parts."""
+        super().setAccessibleName(name)
+        self.line.setAccessibleName(name)
+        self.add_button.setAccessibleName(f"Add to: {name}")
+
+    def _choose(self) -> None:
+        last = self.line.text().rpartition(os.pathsep)[2]
+        folder = QFileDialog.getExistingDirectory(self, "Choose a folder to measure", last)
+        if folder:
+            folders = [part for part in self.line.text().split(os.pathsep) if part]
+            self.line.setText(os.pathsep.join([*folders, QDir.toNativeSeparators(folder)]))
+
+
+Editor = QSpinBox | QDoubleSpinBox | QCheckBox | QComboBox | FolderEdit
 
 
 class ParameterForm(QWidget):
@@ -52,6 +101,8 @@ class ParameterForm(QWidget):
             editor.setCurrentText(str(value))
         elif isinstance(editor, QCheckBox):
             editor.setChecked(bool(value))
+        elif isinstance(editor, FolderEdit):
+            editor.line.setText(str(value))
         else:
             editor.setValue(value)  # type: ignore[arg-type]
 
@@ -67,6 +118,10 @@ class ParameterForm(QWidget):
             box.setChecked(bool(parameter.default))
             box.toggled.connect(self.changed)
             return box
+        if parameter.kind == "folders":
+            folders = FolderEdit(str(parameter.default))
+            folders.changed.connect(self.changed)
+            return folders
         low, high = parameter.minimum, parameter.maximum
         spin: QSpinBox | QDoubleSpinBox
         if parameter.kind == "int":
@@ -88,4 +143,6 @@ def _value(editor: Editor) -> ParameterValue:
         return editor.currentText()
     if isinstance(editor, QCheckBox):
         return editor.isChecked()
+    if isinstance(editor, FolderEdit):
+        return editor.line.text()
     return editor.value()

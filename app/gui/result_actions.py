@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from app.core.database import Database
 from app.core.errors import AppError
-from app.core.export import csv_lines, json_lines, write_lines
+from app.core.export import csv_lines, json_lines, table_private_texts, write_lines
 from app.core.model import Run
 from app.core.runs import all_ids, load_run, rows_for_export
 from app.core.share import share_card
@@ -109,5 +109,5 @@ def _endings(kinds: str) -> list[str]:
 
 def _lines(database: Database, ids: Sequence[int], *, as_json: bool) -> Iterable[str]:
     if not as_json:
-        return csv_lines(rows_for_export(database, ids))
+        return csv_lines(rows_for_export(database, ids), table_private_texts(database))
     return json_lines(load_run(database, run_id) for run_id in sorted(ids) or all_ids(database))

@@ -202,6 +202,8 @@ class SetupView(QWidget):
         self.workload.setToolTip(plain_tip(workload.source))
         self.dataset.show_dataset(workload.dataset)
         self._make_form(workload)
+        if any(parameter.required for parameter in workload.parameters):
+            self.advanced_button.setChecked(True)
         published = shortlist(bars(workload.id, None), BARS_LIMIT)
         self.bars.show_bars(published, slot=SLOT)
         unit = headline_kind(workload.metric).unit

@@ -1,6 +1,8 @@
 """Declarations: parameters and limits refuse what cannot be run, in a sentence, before anything starts."""
 
+import os
 import re
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -9,13 +11,14 @@ from hypothesis import strategies as st
 
 from workloads import CATALOGUE, STANDARD
 from workloads.spec import Job, ParameterValue, RunSpec, read_job, write_job
-from workloads.workload import Parameter, WorkloadError
+from workloads.workload import Parameter, WorkloadError, folders_of
 
 COUNT = Parameter("layers", "int", 2, "Layers", minimum=1, maximum=8)
 RATE = Parameter("rate", "float", 0.1, "Learning rate", unit="1/step", minimum=0)
 FREE = Parameter("free", "float", 0.0, "Anything")
 SWITCH = Parameter("fused", "bool", False, "Fused")
 KIND = Parameter("kind", "choice", "adam", "Optimizer", choices=("adam", "sgd"))
+PLACES = Parameter("places", "folders", "", "Folders", required=True)
 DEMO = CATALOGUE["demo"]
 CNN = CATALOGUE[STANDARD]
 
@@ -82,6 +85,7 @@ def test_what_is_not_allowed_is_refused_in_a_sentence(parameter: Parameter, text
         (SWITCH, 1),
         (SWITCH, "on"),
         (KIND, 1),
+        (PLACES, 1),
     ],
 )
 def test_a_value_of_another_type_is_refused(parameter: Parameter, value: ParameterValue) -> None:
@@ -89,7 +93,7 @@ def test_a_value_of_another_type_is_refused(parameter: Parameter, value: Paramet
         parameter.check(value)
 
 
-@given(st.sampled_from([COUNT, RATE, FREE, SWITCH, KIND]), st.text(max_size=20))
+@given(st.sampled_from([COUNT, RATE, FREE, SWITCH, KIND, PLACES]), st.text(max_size=20))
 def test_any_text_is_a_value_or_refused(parameter: Parameter, text: str) -> None:
     try:
         value = parameter.parse(text)
@@ -105,7 +109,10 @@ def test_any_text_is_a_value_or_refused(parameter: Parameter, text: str) -> None
 def test_the_defaults_of_every_workload_can_be_run(workload: object, preset: str) -> None:
     known = CATALOGUE[getattr(workload, "id")]  # noqa: B009
     spec = known.default_spec(preset)  # type: ignore[arg-type]
-    known.check(spec)
+    if any(parameter.required for parameter in known.parameters):
+        assert refused(spec).startswith(f"{known.id} needs ")
+    else:
+        known.check(spec)
     assert (spec.workload, spec.batch_size, spec.preset) == (known.id, known.batch_size, preset)
     assert spec.epochs == (1 if preset == "quick" else known.epochs)
     assert read_job(write_job(Job(spec=spec, datasets_folder="/x"))).spec == spec
@@ -196,3 +203,49 @@ def test_a_job_with_impossible_values_is_not_read(change: dict[str, object]) -> 
     plain = {"spec": {"workload": "demo"} | change, "datasets_folder": "/x"}
     with pytest.raises(ValueError, match=r"spec"):
         read_job(msgspec.json.encode(plain))
+
+
+def test_folders_that_can_be_written_to_are_taken_as_they_are_named(tmp_path: Path) -> None:
+    (tmp_path / "b c").mkdir()
+    text = os.pathsep.join((str(tmp_path), f"{tmp_path / 'b c'}{os.sep}"))
+    assert PLACES.parse(text) == text
+    assert folders_of(text) == [tmp_path, tmp_path / "b c"]
+    assert folders_of("") == []
+
+
+def test_folders_that_cannot_be_used_are_refused_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusal(*folders: object) -> str:
+        with pytest.raises(WorkloadError) as found:
+            PLACES.parse(os.pathsep.join(map(str, folders)))
+        assert found.value.code == "bad_parameters"
+        return str(found.value)
+
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert refusal("data") == "The folder 'data' is not a whole path; write it from the root on."
+    for missing in (tmp_path / "nowhere", tmp_path / "file", tmp_path / "nul\0"):
+        assert refusal(tmp_path, missing).startswith(f"There is no folder {str(missing)!r}; make it")
+    assert "cannot be looked at (File name too long)" in refusal(tmp_path / ("x" * 300))
+    same = f"The folders {tmp_path} and {tmp_path / 'link'} are the same one; leave one of them out."
+    assert refusal(tmp_path, tmp_path / "link") == same
+    assert "There can be 8 folders at most, not 9" in refusal(*(tmp_path / str(number) for number in range(9)))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert refusal(tmp_path).startswith(f"Nothing can be written to the folder '{tmp_path}'")
+
+
+def test_what_is_required_is_asked_for_in_a_sentence(tmp_path: Path) -> None:
+    storage = CATALOGUE["storage"]
+    sentence = (
+        "storage needs at least one folder: choose it under More settings, or on the command line with "
+        "--set folders=/path/to/folder."
+    )
+    nothing: tuple[dict[str, ParameterValue], ...] = ({}, {"folders": ""}, {"folders": os.pathsep})
+    for parameters in nothing:
+        assert refused(RunSpec(workload="storage", batch_size=32, parameters=parameters)) == sentence
+    spec = storage.default_spec(parameters={"folders": str(tmp_path)})
+    storage.check(spec)
+    assert storage.variant(spec) == ""
+    too_large = storage.default_spec(batch_size=101, parameters={"folders": str(tmp_path), "images": 100})
+    assert refused(too_large).startswith("A batch of 101 is larger than the 100 images")
