@@ -82,7 +82,7 @@ class InceptionV3(ImageNet):
     id = "inception_v3"
     title = "Inception-v3"
     summary = "Many narrow convolutions side by side on generated pictures of 299 × 299: 23,851,784 parameters."
-    batch_size = 32
+    batch_size = 64
     parameters_count = 23_851_784
     memory_base_bytes = 1_300_000_000
     memory_per_example_bytes = 110_000_000

@@ -12,6 +12,7 @@ from workloads.spec import Job, RunSpec
 from workloads.training import Training
 from workloads.workload import Workload, WorkloadError
 
+ENGINE_BYTES = 600_000_000
 LATENCY_BATCHES = (1, 16)
 LATENCY_CALLS = 50
 LATENCY_CALLS_AT_LEAST = 5
@@ -45,28 +46,45 @@ class Inference(Workload):
         self.source = training.source
         self.epoch_text = f"{self.steps} predictions of a batch; the first round warms up"
         self.parameters_count = training.inference_parameters_count or training.parameters_count
+        # Weights alone, and at most a third of what training keeps for each example.
+        self.memory_base_bytes = ENGINE_BYTES + 4 * (self.parameters_count or 0)
+        self.memory_per_example_bytes = training.memory_per_example_bytes // 3
+
+    def latency_s(self, image_s: float) -> float:
+        """Return about how long the latencies take, by what one image takes in a large batch."""
+        calls_s = sum(min(LATENCY_CALLS * size * image_s, LATENCY_BUDGET_S) for size in LATENCY_BATCHES)
+        return calls_s + (FEW_SAMPLES * image_s if self.study == "002" else 0.0)
+
+    def check(self, spec: RunSpec) -> None:
+        """Refuse also real data, which there is none of."""
+        super().check(spec)
+        if spec.data == "real":
+            raise WorkloadError(
+                "bad_parameters", f"{self.id} predicts on generated images; leave out --data real."
+            )
 
     def run(self, job: Job, reporter: Reporter) -> None:
         """Predict: throughput first, then the latencies."""
         import numpy as np
 
         spec = job.spec
-        if spec.data == "real":
-            raise WorkloadError(
-                "data_missing", f"{self.id} predicts on generated images; choose --data synthetic."
-            )
         reporter.phase("import")
         device.prepare(spec, reporter)
         reporter.phase("build")
         model = self._training.build_for_inference(spec)
         model.compile(jit_compile=spec.jit)
         count, operations = model.count_params(), forward_flops(model)
+        if self.parameters_count not in (None, count):
+            message = f"{count} parameters were counted where {self.parameters_count} were asked for."
+            raise WorkloadError("internal", message)
         reporter.send(events.Model(parameters_count=count, flops_per_example=operations))
         reporter.phase("data")
         shape = tuple(model.input_shape[1:])
-        # Float images in 0..1, the same bytes in every version of NumPy.
-        raw = np.random.PCG64(spec.seed).random_raw(spec.batch_size * int(np.prod(shape)))
-        images = (raw >> np.uint64(40)).astype(np.float32).reshape(spec.batch_size, *shape) / np.float32(2**24)
+        # Floats in 0..1, the same in every version of NumPy. Image by image, as raw numbers take twice the room.
+        bits = np.random.PCG64(spec.seed)
+        images = np.empty((spec.batch_size, *shape), np.float32)
+        for image in images:
+            image[:] = (bits.random_raw(image.size) >> np.uint64(40)).reshape(shape) / np.float64(2**24)
         reporter.send(events.Dataset(name="generated", source="synthetic", samples=len(images), shape=shape))
         self._measure_throughput(spec, model, images, reporter)
         if spec.measure_s is None:

@@ -7,7 +7,7 @@ from typing import Any
 from workloads import device, events
 from workloads.repeat import repeat
 from workloads.reporter import Reporter
-from workloads.spec import Job
+from workloads.spec import Job, RunSpec
 from workloads.workload import Parameter, Workload, WorkloadError
 
 CASE_BUDGET_S = 4.0
@@ -31,17 +31,30 @@ class Limit(Workload):
     batch_size = 1
     samples_per_epoch = 0
     parameters: tuple[Parameter, ...] = ()
+    without: tuple[str, ...] = ("epochs", "batch_size", "jit", "precision")
 
     def measure(self, job: Job, reporter: Reporter, dtype: str) -> None:
         """Measure and report; the headline is the metric that `metric` names."""
         raise NotImplementedError
 
+    def check(self, spec: RunSpec) -> None:
+        """Refuse also what would change nothing, so that no result claims it."""
+        super().check(spec)
+        usual = self.default_spec(spec.preset)
+        for name in self.without:
+            if getattr(spec, name) != getattr(usual, name):
+                label = name.replace("_", " ")
+                text = f"{self.title} has no {label}: leave it as it is ({getattr(usual, name)})."
+                raise WorkloadError("bad_parameters", text)
+        if spec.data == "real":
+            raise WorkloadError("bad_parameters", f"{self.title} needs no data; leave out --data real.")
+
     def run(self, job: Job, reporter: Reporter) -> None:
         """Set the engine up and measure."""
-        import keras
-
         reporter.phase("import")
         device.prepare(job.spec, reporter)
+        import keras
+
         reporter.phase("data")
         dtype = str(keras.mixed_precision.dtype_policy().compute_dtype)
         self.measure(job, reporter, dtype)
@@ -53,6 +66,7 @@ class Matmul(Limit):
     """Matrix products, the work that networks consist of."""
 
     fixed_duration_s = 30.0
+    without = ("epochs", "batch_size", "jit")
 
     id = "matmul"
     title = "Matrix products"
@@ -139,17 +153,20 @@ class HostToDevice(Limit):
                 "device_unavailable",
                 "TensorFlow can use no graphics processor here, so there is no way to one that could be measured.",
             )
-        host = np.ones(BANDWIDTH_BYTES // 4, np.float32)
+        with tf.device("CPU:0"):
+            here = tf.constant(np.ones(BANDWIDTH_BYTES // 4, np.float32))
         with tf.device("GPU:0"):
-            there = tf.constant(host)
+            there = tf.identity(here)
 
-            def send() -> None:
-                tf.reduce_max(tf.constant(host)[:1]).numpy()
+        def copied(array: Any, place: str) -> float:
+            # Reading one number waits for the copy; nothing is kept that a second one could be answered from.
+            with tf.device(place):
+                return float(tf.identity(array)[-1].numpy())
 
-            steps = job.spec.steps or self.steps
-            reporter.phase("measure", epochs=2, total_steps=2 * steps)
-            sent = BANDWIDTH_BYTES / _typical(reporter, send, 0, steps)
-            back = BANDWIDTH_BYTES / _typical(reporter, there.numpy, 1, steps)
+        steps = job.spec.steps or self.steps
+        reporter.phase("measure", epochs=2, total_steps=2 * steps)
+        sent = BANDWIDTH_BYTES / _typical(reporter, lambda: copied(here, "GPU:0"), 0, steps)
+        back = BANDWIDTH_BYTES / _typical(reporter, lambda: copied(there, "CPU:0"), 1, steps)
         for key, value in (
             ("host_to_device_bytes_per_s", sent),
             ("device_to_host_bytes_per_s", back),

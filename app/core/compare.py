@@ -90,14 +90,24 @@ def refusal(run: RunSummary, row: ReferenceRow) -> str | None:
     if converted(row, run.metric) is None:
         unit = headline_kind(_ROW_METRICS.get(row.metric, row.metric)).unit
         return f"published in {unit}, which cannot be converted exactly"
-    if row.batch_size is not None and row.batch_size != run.batch_size:
-        return f"batch {row.batch_size}, not {run.batch_size}"
-    if run.variant:
-        return f"the study's network, not {run.variant}"
-    precision = _PRECISIONS.get(row.precision)
-    if precision is not None and precision != run.precision:
-        return f"{precision}, not {run.precision}"
+    usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else run.batch_size
+    precision = _PRECISIONS.get(row.precision, row.precision or run.precision)
+    for theirs, mine, label in (
+        (row.batch_size or usual, run.batch_size, "batch "),
+        (row_variant(row), run.variant, "network "),
+        (precision, run.precision, ""),
+    ):
+        if theirs != mine:
+            return f"{label}{theirs or 'as usual'}, not {mine or 'as usual'}"
     return None
+
+
+def row_variant(row: ReferenceRow) -> str:
+    """Return which network a row is of, as workloads.workload.Workload.variant says it; "" for the usual one.
+
+    Study 000's scripts were run again with cuDNN's LSTM, which is the fused one.
+    """
+    return "lstm=fused" if "CuDNNLSTM" in row.notes else ""
 
 
 def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
@@ -196,10 +206,13 @@ def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar 
     if name is None:
         wanted = _BASELINES.get(workload)
         default = [bar for bar in published if bar.row and bar.row.device == wanted]
-        return next(iter(default or published[-1:]), None)
+        single = [bar for bar in published if bar.row and bar.name == short_name(bar.row.device)]
+        return next(iter(default or single[-1:] or published[-1:]), None)
     key = name.casefold()
     exact = [bar for bar in bars_ if bar.name.casefold() == key]
     matches = exact or [bar for bar in bars_ if key in (bar.row.hardware if bar.row else bar.name).casefold()]
+    if len({bar.name for bar in matches}) == 1 and all(bar.row for bar in matches):
+        return max(matches, key=_standing)  # one device, published several times
     if len(matches) != 1:
         problem = "fits several of" if matches else "is none of"
         names = ", ".join(bar.name for bar in matches or bars_) or "nothing to compare with"
@@ -227,9 +240,9 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
     elif level:
         place = f"level with {level[0]}"
     elif slower:
-        place = f"faster than all {len(others)} published machines"
+        place = f"faster than all {len({bar.name for bar in others})} published machines"
     else:
-        place = f"slower than all {len(others)} published machines"
+        place = f"slower than all {len({bar.name for bar in others})} published machines"
     doubt = {"estimate": " (estimate)", "first_epoch": " (first epoch only)"}.get(run.basis or "", "")
     return f"{ratio_text(you.times_as_fast(base))} the {base.name}, {place}{doubt}"
 
@@ -346,6 +359,8 @@ def _as_published(row: ReferenceRow) -> str:
 def _row_remarks(row: ReferenceRow, conversion: str = "") -> tuple[str, ...]:
     remarks = [str(row.year) if row.year else "year not stated"]
     remarks += ["close, not exact"] if row.match == "close" else []
+    remarks += [row_variant(row)] if row_variant(row) else []
+    remarks += [] if row.batch_size else ["batch not stated"]
     remarks += ["an anomaly, see notes"] if "anomaly" in row.notes else []
     remarks += [row.precision] if row.precision not in ("", "fp32") else []
     remarks += [conversion] if conversion else []

@@ -15,6 +15,7 @@ from app.core.model import Machine, RunSummary
 from app.core.outcome import now_text
 from app.core.runs import check_removable, ids_text, list_runs, machine_text, missing_runs
 from workloads import CATALOGUE
+from workloads.inference import Inference
 from workloads.spec import RunSpec, spec_as_dict
 
 COMMENT_LIMIT = 200
@@ -173,7 +174,10 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
     epoch_s, step_s = row
     if epoch_s is not None:
         return float(epoch_s * spec.epochs * steps / steps_per_epoch)
-    return None if step_s is None else float(step_s * spec.epochs * steps)
+    if step_s is None:
+        return None
+    latency_s = workload.latency_s(step_s / spec.batch_size) if isinstance(workload, Inference) else 0.0
+    return float(step_s * spec.epochs * steps + latency_s)
 
 
 # The device and the parameters as they were asked for; what the engine made of them is in other columns.

@@ -22,7 +22,7 @@ class Entry:
         memory_bytes: About what it needs; None if that was never measured.
         problem: Why it is certain not to fit; None where it is not certain.
         data: "real", "synthetic" (the real data is not installed) or "generated" (it needs none).
-        published: How many published measurements there are.
+        published: How many published measurements there are, and how many of them at the usual batch.
     """
 
     workload: Workload
@@ -30,7 +30,7 @@ class Entry:
     memory_bytes: int | None
     problem: str | None
     data: str
-    published: int
+    published: tuple[int, int]
 
 
 def overview(paths: Paths, machine: Machine) -> list[Entry]:
@@ -40,6 +40,7 @@ def overview(paths: Paths, machine: Machine) -> list[Entry]:
     with Database(paths.database) as database:
         for workload in CATALOGUE.values():
             spec = workload.default_spec()
+            rows = comparable_rows(workload.id)
             data = "generated" if workload.dataset is None else "synthetic"
             entries.append(
                 Entry(
@@ -48,7 +49,7 @@ def overview(paths: Paths, machine: Machine) -> list[Entry]:
                     memory_bytes=workload.memory_need_bytes(spec),
                     problem=memory_problem(spec, machine),
                     data="real" if workload.dataset in installed else data,
-                    published=len(comparable_rows(workload.id)),
+                    published=(len(rows), sum(row.batch_size in (None, workload.batch_size) for row in rows)),
                 )
             )
     return entries

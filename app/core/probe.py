@@ -13,6 +13,7 @@ from app.core.runner import Runner
 from app.core.session import Session
 from app.core.stats import trimmed_mean
 from workloads import CATALOGUE, events
+from workloads.inference import Inference
 from workloads.spec import RunSpec
 
 PROBE_S = 2.0
@@ -63,5 +64,7 @@ def probe_duration_s(
         raise ProbeError(errors[0] if errors else "The measurement was stopped.")
     typical_s = trimmed_mean(steps_s[1:] or steps_s)
     steps = spec.steps or workload.steps_per_epoch(spec)
+    if isinstance(workload, Inference):
+        return spec.epochs * steps * typical_s + workload.latency_s(typical_s / spec.batch_size)
     validation_s = VALIDATION_SHARE * typical_s * workload.validation_samples / spec.batch_size
     return spec.epochs * (steps * typical_s + validation_s)

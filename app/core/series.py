@@ -136,7 +136,8 @@ def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
     """
     per_step = None
     if summary.metric != "seconds_per_epoch_s":  # sorting all steps ten times a second only where it is needed
-        per_step = step_statistics(list(series.steps_s), is_estimate=summary.preset == "quick")
+        uneven = summary.metric == "words_per_s"
+        per_step = step_statistics(list(series.steps_s), is_estimate=summary.preset == "quick", is_uneven=uneven)
     outcome = summarise(
         workload=summary.workload,
         metric=summary.metric,

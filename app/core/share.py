@@ -79,7 +79,8 @@ def result_code(run: Run) -> str:
 def _title(run: Run) -> str:
     summary = run.summary
     keras = "Keras" if (run.environment or {}).get("keras_version") else ""
-    parts = (workload_title(summary), keras, f"batch {summary.batch_size}", summary.precision)
+    batch = f"batch {summary.batch_size}" if summary.basis != "repetitions" else ""
+    parts = (workload_title(summary), keras, batch, summary.variant, summary.precision)
     return " · ".join(part for part in parts if part)
 
 
@@ -119,12 +120,21 @@ def _engine_details(run: Run) -> str:
 
 def _badge(run: RunSummary) -> str:
     parts = (
-        "timed steps" if run.basis == "estimate" else _count(run.epochs_done, "epoch"),
+        "timed steps" if run.basis == "estimate" else _length(run),
         "" if run.status == "completed" else run.status,
         f"{run.data_source} data" if run.data_source else "",
         "virtual machine" if run.virtual_machine else "",
     )
     return " · ".join(part for part in parts if part)
+
+
+def _length(run: RunSummary) -> str:
+    """Return what was run: whole epochs, or cut ones with their steps; "" for what has neither."""
+    if run.basis == "repetitions":
+        return ""
+    if run.steps is not None and (run.steps < run.steps_per_epoch or not run.samples_per_epoch):
+        return f"{run.epochs_done} × {run.steps} steps"
+    return _count(run.epochs_done, "epoch")
 
 
 def _count(number: int, noun: str) -> str:

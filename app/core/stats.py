@@ -2,7 +2,7 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
@@ -78,7 +78,7 @@ def estimate_epoch(
 
 
 def step_statistics(
-    steps_s: Sequence[tuple[int, float]], *, is_estimate: bool = False
+    steps_s: Sequence[tuple[int, float]], *, is_estimate: bool = False, is_uneven: bool = False
 ) -> DurationStatistics | None:
     """Summarise the steps of a workload whose headline is one step; None when there are none that count.
 
@@ -86,12 +86,14 @@ def step_statistics(
         steps_s: Epoch and duration of each. The first epoch warms up, as long as there is another; else the first
             step, which traces and compiles, is left out.
         is_estimate: Whether they are a Quick run's, which was warmed up before.
+        is_uneven: Whether some steps have more to do than others: then all count, by a plain mean.
     """
     later = [duration_s for epoch, duration_s in steps_s if epoch > 0]
     counted = later or [duration_s for _, duration_s in steps_s[1:]]
     if not counted:
         return None
-    return _of_steps(counted, "estimate" if is_estimate else "later_epochs" if later else "first_epoch")
+    result = _of_steps(counted, "estimate" if is_estimate else "later_epochs" if later else "first_epoch")
+    return replace(result, median_s=statistics.fmean(counted)) if is_uneven else result
 
 
 def _of_steps(steps: Sequence[float], basis: Basis, times: int = 1, fixed_s: float = 0.0) -> DurationStatistics:

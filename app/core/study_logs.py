@@ -19,6 +19,8 @@ from workloads.workload import Workload
 SIZE_LIMIT_BYTES = 1_000_000
 EPOCHS_LIMIT = 10_000
 NAME_LIMIT = 80
+# A microsecond, and about three years: outside of them lies no epoch.
+SHORTEST_S, LONGEST_S = 1e-6, 1e8
 NEEDED = ("epoch", "elapsed")
 KNOWN = (*NEEDED, "loss", "acc", "val_loss", "val_acc")
 
@@ -124,7 +126,7 @@ def _durations(reader: "csv.DictReader[str]") -> tuple[float, ...]:
             msg = f"{where} is not epoch {first + len(durations_s)}"
             raise ValueError(msg)
         duration_s = _number(row["elapsed"], where)
-        if duration_s <= 0:
+        if not SHORTEST_S <= duration_s <= LONGEST_S:
             msg = f"the epoch of {where} took {duration_s:g} s"
             raise ValueError(msg)
         durations_s.append(duration_s)

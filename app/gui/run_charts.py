@@ -9,6 +9,7 @@ from app.core.compare import Bar, software_years
 from app.core.metrics import format_seconds, headline_kind
 from app.core.model import RunSummary
 from app.core.series import RunSeries
+from app.core.wording import round_name
 from app.gui.bar_list import BarList
 from app.gui.charts import EpochChart, Legend, LossChart, ThroughputChart
 from app.gui.figures import FigureTable
@@ -84,6 +85,8 @@ class RunCharts(QWidget):
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
         """Show the run among published machines."""
         self.bars.show_bars(bars, baseline)
+        known = any(bar.kind != "you" for bar in bars)
+        self._bars_card.heading.setText("Against known hardware" if known else "Nothing is published for this")
         unit = headline_kind(bars[0].metric).unit if bars else ""
         self._bars_card.note.show_text(f"{unit}, log{software_years(bars)}" if bars else "")
 
@@ -107,11 +110,12 @@ class RunCharts(QWidget):
         cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
         self.epochs.show_epochs(durations_s, summary.epochs, current_s, whole=not cut)
         heading = "Seconds per cut epoch" if cut else "Seconds per epoch"
-        if not summary.samples_per_epoch:
-            heading = f"Seconds per {summary.steps_per_epoch} steps"
+        name = round_name(summary)
+        if name == "round":
+            heading = f"Seconds per round of {summary.steps or summary.steps_per_epoch} steps"
         self._epochs_card.heading.setText(heading)
-        note = "first epoch kept apart" if len(durations_s) > 1 else ""
-        if cut:
+        note = f"first {name} kept apart" if len(durations_s) > 1 else ""
+        if cut and name == "epoch":
             note = f"{summary.steps} of {summary.steps_per_epoch} steps each"
         elif summary.preset == "quick":
             note = "an estimate, no whole epoch"

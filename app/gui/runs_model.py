@@ -361,6 +361,13 @@ def _result(run: RunSummary) -> str:
     return f"{marks.get(run.basis or '', '')}{format_value(run.metric, run.value)} {unit}"
 
 
+def _epochs(run: RunSummary) -> str:
+    workload = CATALOGUE.get(run.workload)
+    if workload is not None and workload.kind in ("limits", "storage"):
+        return "–"
+    return "quick" if run.preset == "quick" else f"{run.epochs_done} of {run.epochs}"
+
+
 def local_time(text: str) -> str:
     """Return a stored moment in the user's time zone, to the minute."""
     try:
@@ -379,7 +386,7 @@ _WRITERS: dict[str, Callable[[RunSummary], str]] = {
     "workload": _title,
     "value": _result,
     "spread_pct": lambda run: "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
-    "epochs_done": lambda run: "quick" if run.preset == "quick" else f"{run.epochs_done} of {run.epochs}",
+    "epochs_done": _epochs,
     "device": run_name,
     "comment": lambda run: run.comment or "",
 }

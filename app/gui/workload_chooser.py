@@ -191,10 +191,12 @@ def _facts(entry: Entry) -> list[str]:
         parts.append(f"{workload.parameters_count:,} parameters")
     if workload.kind not in ("limits", "storage"):
         parts.append(f"batch {workload.batch_size}")
-    parts.append(f"an epoch: {workload.epoch_text}" if workload.epoch_text else "")
+    epoch = "" if workload.kind in ("limits", "storage") else "an epoch: "
+    parts.append(f"{epoch}{workload.epoch_text}" if workload.epoch_text else "")
     if workload.loss_band:
         low, high = workload.loss_band
         parts.append(f"loss after the first epoch {low:g} to {high:g}")
-    parts.append(f"{entry.published} published results" if entry.published else "no published results")
+    rows, usual = entry.published
+    parts.append(f"{rows} published results, {usual} at this batch" if rows else "no published results")
     parts.append(workload.source)
     return [part for part in parts if part]

@@ -127,3 +127,4 @@ class WorkloadTable(QTableView):
         ids = [entry.workload.id for entry in self.entries.rows]
         if ids:
             self.selectRow(ids.index(workload_id) if workload_id in ids else 0)
+            self.scrollTo(self.currentIndex(), QAbstractItemView.ScrollHint.PositionAtCenter)

@@ -124,9 +124,11 @@ def test_another_batch_or_precision_is_refused_with_its_reason(
     assert len(drawn) == (0 if reason else 7)
 
 
-def test_a_row_that_does_not_state_its_batch_or_precision_is_not_refused(summary: RunSummary) -> None:
-    row = replace(comparable_rows(STANDARD)[0], batch_size=None, precision="framework default")
+def test_a_row_that_does_not_state_its_batch_or_precision_is_taken_as_the_usual_one(summary: RunSummary) -> None:
+    row = replace(comparable_rows(STANDARD)[0], batch_size=None, precision="")
     assert refusal(summary, row) is None
+    assert refusal(replace(summary, batch_size=1), row) == "batch 100, not 1"
+    assert refusal(summary, replace(row, precision="framework default")) == "framework default, not float32"
 
 
 @pytest.mark.parametrize(

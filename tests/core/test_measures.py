@@ -67,7 +67,9 @@ def test_seconds_per_mini_batch_keep_the_epoch_beside_them(paths: Paths, machine
     assert (run.metric, run.basis) == ("seconds_per_batch_s", "later_epochs")
     assert run.value == pytest.approx(0.5)
     assert run.seconds_per_epoch_s == pytest.approx(29.5)
-    assert headline(run).startswith("0.500 s per mini-batch\nsteps of epochs 2 to 3 · 500.0 to 500.0 ms a step")
+    assert headline(run).startswith(
+        "0.500 s per mini-batch\nsteps after the first epoch · 500.0 to 500.0 ms a step"
+    )
     assert derived_epoch(run) == "An epoch of 60,000 examples takes 29.5 s."
 
 
@@ -161,7 +163,7 @@ def test_another_network_is_not_the_studys(summary: RunSummary) -> None:
     row = comparable_rows("cifar10_keras_cnn")[0]
     assert refusal(summary, row) is None
     other = replace(summary, variant="hidden_layers=4")
-    assert refusal(other, row) == "the study's network, not hidden_layers=4"
+    assert refusal(other, row) == "network as usual, not hidden_layers=4"
     assert run_refusal(summary, other) == "network hidden_layers=4, not as usual"
     assert run_refusal(other, summary) == "network as usual, not hidden_layers=4"
 
