@@ -12,6 +12,7 @@ from app.core.model import Machine
 from app.core.progress import Progress
 from app.core.wording import engine_line, machine_line
 from workloads import events
+from workloads.inference import Inference
 from workloads.spec import RunSpec
 from workloads.workload import Workload
 
@@ -75,6 +76,7 @@ class TextView(View):
         self._quiet = quiet
         self._progress = Progress(spec)
         self._has_epochs = workload.kind not in ("limits", "storage")
+        self._predicts = isinstance(workload, Inference)
         self._live = sys.stdout.isatty() and not quiet
         self._drawn = 0
 
@@ -114,7 +116,8 @@ class TextView(View):
                 counts = f"{event.samples:,} examples, {event.validation_samples:,} to validate"
                 line = f"Data     {event.name} · {source} · {counts}"
             case events.Phase(name="measure") if self._spec.preset != "quick" and self._has_epochs:
-                line = "\n   epoch   seconds      loss  accuracy  val loss  val accuracy"
+                learning = "" if self._predicts else "      loss  accuracy  val loss  val accuracy"
+                line = f"\n   {'round' if self._workload.steps else 'epoch'}   seconds{learning}"
             case events.Phase(name="warmup"):
                 line = "\nWarming up, then timing steps for up to a minute …"
             case events.Epoch():
@@ -124,6 +127,8 @@ class TextView(View):
     def _epoch(self, event: events.Epoch) -> str:
         number = f"{event.index + 1}/{self._spec.epochs}"
         cells = [f"{number:>8}", f"{event.duration_s:>8.2f}"]
+        if self._predicts:
+            return "  ".join(cells)
         for value, width, percent in (
             (event.loss, 8, False),
             (event.accuracy, 8, True),
