@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from app.core.share import ShareCard
+    from app.core.keeping.share import ShareCard
 
 
 def main() -> int:

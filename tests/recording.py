@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.database import Database
+from app.core.keeping.database import Database
+from app.core.keeping.runs import RunWriter, begin_run
 from app.core.model import Machine
-from app.core.runs import RunWriter, begin_run
 from workloads import CATALOGUE, events
 from workloads.spec import RunSpec
 

@@ -14,11 +14,11 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from PySide6.QtWidgets import QApplication, QWidget
 
-from app.core.database import Database
 from app.core.errors import AppError
-from app.core.history import set_comment
+from app.core.keeping.database import Database
+from app.core.keeping.history import set_comment
+from app.core.keeping.runs import load_run
 from app.core.paths import default_paths
-from app.core.runs import load_run
 from app.gui.application import open_window
 from app.gui.main_window import BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS, MainWindow
 from app.gui.services import Services
@@ -120,7 +120,7 @@ def take_all(camera: Photographer) -> None:
 
 def take_share_pictures(camera: Photographer, run_id: int) -> None:
     """Draw the share picture in both themes."""
-    from app.core.share import share_card
+    from app.core.keeping.share import share_card
     from app.gui.share_picture import save_share_picture
     from app.gui.tokens import DARK, LIGHT
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from app.core.judging.reference import comparable_rows
 from app.core.metrics import format_bytes, headline_kind
-from app.core.reference import comparable_rows
 from tests.conftest import ROOT
 from workloads import CATALOGUE
 from workloads.inference import Inference

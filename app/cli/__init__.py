@@ -11,10 +11,10 @@ from app.cli import results
 from app.cli.arguments import make_parser
 from app.cli.views import is_broken_pipe
 from app.core.errors import AppError
+from app.core.keeping.share import ShareCard
 from app.core.logs import set_up_logging
 from app.core.paths import default_paths, with_datasets_folder
 from app.core.settings import load_settings
-from app.core.share import ShareCard
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_CANCELLED = 0, 1, 2, 130
 _log = logging.getLogger(__name__)

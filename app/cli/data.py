@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 
 from app.cli.text import table
-from app.core.data import InstalledDataset, fetch_dataset, import_dataset, list_datasets, remove_dataset
+from app.core.keeping.data import InstalledDataset, fetch_dataset, import_dataset, list_datasets, remove_dataset
 from app.core.metrics import format_bytes
 from app.core.paths import Paths
 

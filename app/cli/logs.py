@@ -5,11 +5,11 @@ import json
 from dataclasses import asdict
 
 from app.cli.text import table
-from app.core.database import Database
+from app.core.keeping.database import Database
+from app.core.keeping.study_logs import import_log, list_logs, remove_log
 from app.core.metrics import format_seconds
 from app.core.paths import Paths
-from app.core.runner import known_workload
-from app.core.study_logs import import_log, list_logs, remove_log
+from app.core.running.runner import known_workload
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:

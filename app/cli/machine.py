@@ -7,18 +7,18 @@ from dataclasses import asdict
 import msgspec
 
 from app.cli.text import bar_chart, table
-from app.core.compare import Bar, bars, chart_metric, find_baseline, left_out, position
-from app.core.database import Database
-from app.core.hardware import detect_machine
-from app.core.history import own_runs
+from app.core.judging.compare import Bar, bars, chart_metric, find_baseline, left_out, position
+from app.core.judging.reference import comparable_rows
+from app.core.judging.wording import machine_parts
+from app.core.keeping.database import Database
+from app.core.keeping.history import own_runs
+from app.core.keeping.runs import recover_runs
+from app.core.keeping.study_logs import list_logs
+from app.core.machine.hardware import detect_machine
 from app.core.metrics import headline_kind
 from app.core.model import RunSummary
 from app.core.paths import Paths
-from app.core.reference import comparable_rows
-from app.core.runner import known_workload
-from app.core.runs import recover_runs
-from app.core.study_logs import list_logs
-from app.core.wording import machine_parts
+from app.core.running.runner import known_workload
 from workloads import CATALOGUE, STANDARD
 
 OTHER_RUNS = 5

@@ -8,14 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
 from app.cli.text import table
-from app.core.compare import position, run_name
-from app.core.database import Database
 from app.core.errors import AppError, UsageError
-from app.core.export import csv_lines, json_lines, run_as_dict, table_private_texts, write_lines
-from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
-from app.core.model import Run, RunSummary
-from app.core.paths import Paths
-from app.core.runs import (
+from app.core.judging.compare import position, run_name
+from app.core.judging.wording import engine_line, headline, machine_line, peak_text, round_name, stored_machine
+from app.core.keeping.database import Database
+from app.core.keeping.export import csv_lines, json_lines, run_as_dict, table_private_texts, write_lines
+from app.core.keeping.runs import (
     all_ids,
     delete_runs,
     list_runs,
@@ -24,8 +22,10 @@ from app.core.runs import (
     recover_runs,
     rows_for_export,
 )
-from app.core.share import share_card
-from app.core.wording import engine_line, headline, machine_line, peak_text, round_name, stored_machine
+from app.core.keeping.share import share_card
+from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
+from app.core.model import Run, RunSummary
+from app.core.paths import Paths
 
 _LEARNING = ("loss", "accuracy", "val loss", "val accuracy")
 

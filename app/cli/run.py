@@ -11,19 +11,19 @@ import msgspec
 
 from app.cli.text import bar_chart
 from app.cli.views import JsonView, TextView
-from app.core.compare import bars, find_baseline, left_out, position
-from app.core.database import Database
 from app.core.errors import UsageError
-from app.core.export import chosen_folders
-from app.core.hardware import detect_machine
+from app.core.judging.compare import bars, find_baseline, left_out, position
+from app.core.judging.wording import derived_epoch, headline, peak_text
+from app.core.keeping.database import Database
+from app.core.keeping.export import chosen_folders
+from app.core.keeping.runs import load_run
+from app.core.machine.hardware import detect_machine
 from app.core.metrics import headline_kind, metric_lines
 from app.core.model import Run
 from app.core.paths import Paths
-from app.core.runner import Runner, checked_workload, known_workload
-from app.core.runs import load_run
-from app.core.session import Session
+from app.core.running.runner import Runner, checked_workload, known_workload
+from app.core.running.session import Session
 from app.core.settings import load_settings
-from app.core.wording import derived_epoch, headline, peak_text
 from workloads import CATALOGUE
 from workloads.spec import RunSpec
 from workloads.workload import Workload, WorkloadError

@@ -4,7 +4,7 @@ import math
 import sys
 from collections.abc import Sequence
 
-from app.core.compare import Bar, ratio_text
+from app.core.judging.compare import Bar, ratio_text
 
 BAR_WIDTH = 36
 NAME_WIDTH = 44

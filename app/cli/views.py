@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable
 from typing import TextIO
 
+from app.core.judging.wording import engine_line, machine_line
 from app.core.metrics import format_time_left
 from app.core.model import Machine
-from app.core.progress import Progress
-from app.core.wording import engine_line, machine_line
+from app.core.running.progress import Progress
 from workloads import events
 from workloads.inference import Inference
 from workloads.spec import RunSpec

@@ -14,13 +14,13 @@ from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QMessageBox
 
 import app
-from app.core.database import Database
 from app.core.errors import AppError
-from app.core.history import purge_trash
+from app.core.keeping.database import Database
+from app.core.keeping.history import purge_trash
+from app.core.keeping.runs import recover_runs
 from app.core.logs import set_up_logging
 from app.core.paths import Paths, default_paths
-from app.core.runs import recover_runs
-from app.core.session import Limits
+from app.core.running.session import Limits
 from app.gui.dialogs import FaultDialog, fault_report
 from app.gui.icons import application_icon
 from app.gui.machine_finder import MachineFinder

@@ -16,7 +16,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.compare import Bar, doubts, provenance
+from app.core.judging.compare import Bar, doubts, provenance
 from app.core.metrics import Headline, headline_kind
 from app.gui.bars import (
     RowLook,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
-from app.core.compare import Bar, ratio_text
+from app.core.judging.compare import Bar, ratio_text
 from app.gui.theme import figures, font
 from app.gui.tokens import Tokens
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QMessageBox, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.database import Database
 from app.core.errors import AppError
+from app.core.keeping.database import Database
+from app.core.keeping.runs import load_run
 from app.core.model import Machine, Run
-from app.core.runs import load_run
 from app.gui.log_dialog import LogDialog
 from app.gui.result_actions import ResultActions
 from app.gui.run_bridge import BusyError

@@ -8,8 +8,8 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.core.judging.series import Curve, RunSeries
 from app.core.metrics import format_seconds
-from app.core.series import Curve, RunSeries
 from app.gui.plots import CountAxis, DoublePlot, Plot, TimeAxis, round_up, thin_pen
 from app.gui.theme import Theme, figures
 from app.gui.tokens import LABEL_PX, SERIES

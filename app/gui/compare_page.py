@@ -16,12 +16,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.compare import Bar, bars, chart_metric, find_baseline, left_out, run_name, run_refusal
-from app.core.database import Database
-from app.core.history import own_runs
+from app.core.judging.compare import Bar, bars, chart_metric, find_baseline, left_out, run_name, run_refusal
+from app.core.keeping.database import Database
+from app.core.keeping.history import own_runs
+from app.core.keeping.study_logs import StudyLog, import_log, list_logs
 from app.core.metrics import headline_kind
 from app.core.model import RunSummary
-from app.core.study_logs import StudyLog, import_log, list_logs
 from app.gui.bar_list import BarList
 from app.gui.bars import bar_key
 from app.gui.compare_table import CompareTable, bar_year, device_kind

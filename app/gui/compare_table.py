@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from app.core.compare import Bar, engine_name, ratio_text
+from app.core.judging.compare import Bar, engine_name, ratio_text
 from app.core.metrics import headline_kind
 from app.gui.bars import bar_key
 from app.gui.theme import font

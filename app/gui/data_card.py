@@ -8,8 +8,8 @@ from pathlib import Path
 from PySide6.QtCore import QDir, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
-from app.core.data import InstalledDataset, import_dataset, list_datasets, remove_dataset
 from app.core.errors import AppError
+from app.core.keeping.data import InstalledDataset, import_dataset, list_datasets, remove_dataset
 from app.core.metrics import format_bytes
 from app.gui.services import Services
 from app.gui.settings_parts import ask, open_folder, setting

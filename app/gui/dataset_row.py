@@ -7,8 +7,8 @@ from functools import partial
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QComboBox, QProgressBar, QStackedWidget, QWidget
 
-from app.core.data import InstalledDataset, fetch_dataset, list_datasets
 from app.core.errors import AppError
+from app.core.keeping.data import InstalledDataset, fetch_dataset, list_datasets
 from app.core.metrics import format_bytes
 from app.core.paths import Paths
 from app.gui.services import Services

@@ -10,7 +10,7 @@ from PySide6.QtGui import QFont, QGuiApplication
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
 
 import app
-from app.core.export import hide, private_texts
+from app.core.keeping.export import hide, private_texts
 from app.gui.icons import application_icon
 from app.gui.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets import column, label, row

@@ -7,11 +7,11 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QFont, QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
+from app.core.judging.series import RunSeries
+from app.core.judging.wording import machine_parts
+from app.core.machine.monitor import Monitor
 from app.core.metrics import format_bytes
 from app.core.model import GpuReading, Machine, Telemetry
-from app.core.monitor import Monitor
-from app.core.series import RunSeries
-from app.core.wording import machine_parts
 from app.gui.charts import Legend
 from app.gui.services import Services
 from app.gui.telemetry_chart import TelemetryChart

@@ -4,12 +4,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.compare import engine_name, position
 from app.core.errors import AppError
+from app.core.judging.compare import engine_name, position
+from app.core.judging.wording import ADVICE, headline_note, result_notes
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.model import Run, RunSummary
-from app.core.progress import Progress
-from app.core.wording import ADVICE, headline_note, result_notes
+from app.core.running.progress import Progress
 from app.gui.icons import pixmap
 from app.gui.theme import Theme, figures
 from app.gui.tokens import GAP_PX, HEADLINE_PX, TEXT_PX, TITLE_PX

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QObject, Signal
 
-from app.core.hardware import detect_machine
+from app.core.machine.hardware import detect_machine
 from app.core.model import Machine
 from app.gui.tasks import Tasks
 

@@ -11,7 +11,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QSizePolicy
 
-from app.core.series import Curve
+from app.core.judging.series import Curve
 from app.gui.theme import Theme, figures
 from app.gui.tokens import LABEL_PX
 

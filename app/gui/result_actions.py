@@ -7,13 +7,13 @@ from pathlib import Path
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from app.core.database import Database
 from app.core.errors import AppError
-from app.core.export import csv_lines, json_lines, table_private_texts, write_lines
+from app.core.judging.wording import result_text
+from app.core.keeping.database import Database
+from app.core.keeping.export import csv_lines, json_lines, table_private_texts, write_lines
+from app.core.keeping.runs import all_ids, load_run, rows_for_export
+from app.core.keeping.share import share_card
 from app.core.model import Run
-from app.core.runs import all_ids, load_run, rows_for_export
-from app.core.share import share_card
-from app.core.wording import result_text
 from app.gui.services import Services
 from app.gui.share_picture import paint_share_picture, save_share_picture
 

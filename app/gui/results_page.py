@@ -15,11 +15,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.database import Database
 from app.core.errors import AppError
-from app.core.history import purge_trash, restore_runs, trash_runs
+from app.core.keeping.database import Database
+from app.core.keeping.history import purge_trash, restore_runs, trash_runs
+from app.core.keeping.runs import list_runs, load_run
 from app.core.model import Run
-from app.core.runs import list_runs, load_run
 from app.gui.result_actions import ResultActions
 from app.gui.run_detail import RunDetail
 from app.gui.runs_model import COLUMNS, RunsModel, RunsTable, cell_text

@@ -6,16 +6,16 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.core.database import Database
 from app.core.errors import AppError
-from app.core.history import Query, find_ids
+from app.core.judging.series import RunSeries, live_summary
+from app.core.keeping.database import Database
+from app.core.keeping.history import Query, find_ids
+from app.core.keeping.runs import list_runs, recover_runs
 from app.core.model import Machine, RunSummary
 from app.core.paths import Paths
-from app.core.progress import Progress
-from app.core.runner import Runner
-from app.core.runs import list_runs, recover_runs
-from app.core.series import RunSeries, live_summary
-from app.core.session import Limits, Session
+from app.core.running.progress import Progress
+from app.core.running.runner import Runner
+from app.core.running.session import Limits, Session
 from app.gui.tasks import Tasks
 from workloads import events
 from workloads.spec import RunSpec

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from app.core.compare import Bar, software_years
+from app.core.judging.compare import Bar, software_years
+from app.core.judging.series import RunSeries
+from app.core.judging.wording import round_name
 from app.core.metrics import format_seconds, headline_kind
 from app.core.model import RunSummary
-from app.core.series import RunSeries
-from app.core.wording import round_name
 from app.gui.bar_list import BarList
 from app.gui.charts import EpochChart, Legend, LossChart, ThroughputChart
 from app.gui.figures import FigureTable

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.history import COMMENT_LIMIT
+from app.core.keeping.history import COMMENT_LIMIT
 from app.core.metrics import METRICS, format_metric
 from app.core.model import Run
 from app.gui.result_actions import ResultActions

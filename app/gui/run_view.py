@@ -7,11 +7,11 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QFont, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.core.compare import bars, find_baseline, run_name, shortlist
+from app.core.judging.compare import bars, find_baseline, run_name, shortlist
+from app.core.judging.series import RunSeries, series_of
+from app.core.judging.wording import stored_machine
 from app.core.metrics import format_bytes
 from app.core.model import Run, RunSummary
-from app.core.series import RunSeries, series_of
-from app.core.wording import stored_machine
 from app.gui.headline_card import HeadlineCard
 from app.gui.run_bridge import RunBridge
 from app.gui.run_charts import RunCharts

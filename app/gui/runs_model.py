@@ -21,13 +21,13 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from app.core.compare import run_name
-from app.core.database import Database
 from app.core.errors import AppError
-from app.core.history import Query, find_ids, set_comment
+from app.core.judging.compare import run_name
+from app.core.keeping.database import Database
+from app.core.keeping.history import Query, find_ids, set_comment
+from app.core.keeping.runs import list_runs
 from app.core.metrics import format_value, headline_kind
 from app.core.model import RunSummary
-from app.core.runs import list_runs
 from app.gui.services import Services
 from app.gui.theme import figures
 from app.gui.tokens import TEXT_PX

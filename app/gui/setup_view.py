@@ -7,15 +7,15 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from app.core.compare import bars, shortlist, software_years
-from app.core.database import Database
 from app.core.errors import UsageError
-from app.core.history import expected_duration_s
-from app.core.memory import memory_problem
+from app.core.judging.compare import bars, shortlist, software_years
+from app.core.judging.reference import short_name
+from app.core.keeping.database import Database
+from app.core.keeping.history import expected_duration_s
 from app.core.metrics import format_bytes, format_time_left, headline_kind
 from app.core.model import Machine
-from app.core.reference import short_name
-from app.core.runner import checked_workload
+from app.core.running.memory import memory_problem
+from app.core.running.runner import checked_workload
 from app.gui.bar_list import BarList
 from app.gui.dataset_row import DatasetRow
 from app.gui.parameter_form import ParameterForm

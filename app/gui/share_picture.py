@@ -9,10 +9,10 @@ from PySide6.QtCore import QBuffer, QIODevice, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QImage, QPainter, QPainterPath, QPen
 from PySide6.QtSvg import QSvgRenderer
 
-from app.core.compare import Bar, shortlist
 from app.core.errors import AppError, UsageError
+from app.core.judging.compare import Bar, shortlist
+from app.core.keeping.share import ShareCard
 from app.core.metrics import headline_kind
-from app.core.share import ShareCard
 from app.gui.bars import RowLook, name_font, paint_bar, paint_grid, scale_for, unhinted, value_font
 from app.gui.icons import FOLDER
 from app.gui.theme import font, load_fonts

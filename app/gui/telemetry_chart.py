@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from app.core.judging.series import Curve
 from app.core.metrics import format_bytes
-from app.core.series import Curve
 from app.gui.plots import DoublePlot, Line, TimeAxis, round_up
 from app.gui.theme import Theme
 from app.gui.tokens import SERIES
@@ -80,7 +80,7 @@ class TelemetryChart(DoublePlot):
         """Show readings over time.
 
         Args:
-            curves: By the names of app.core.series.RunSeries.telemetry.
+            curves: By the names of app.core.judging.series.RunSeries.telemetry.
             begin_s: Where the time axis begins.
             end_s: Where it ends; None for the last reading.
             memory_bytes: All the memory there is; without it, memory has no line.

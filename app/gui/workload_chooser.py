@@ -6,11 +6,11 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from app.core.errors import AppError
+from app.core.judging.overview import Entry, overview
 from app.core.metrics import format_time_left, headline_kind
 from app.core.model import Machine
-from app.core.overview import Entry, overview
-from app.core.probe import probe_duration_s
-from app.core.session import Session
+from app.core.running.probe import probe_duration_s
+from app.core.running.session import Session
 from app.gui.segments import Segments
 from app.gui.services import Services
 from app.gui.tokens import GAP_PX, TITLE_PX

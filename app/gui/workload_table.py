@@ -7,8 +7,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
+from app.core.judging.overview import Entry
 from app.core.metrics import format_bytes, format_time_left
-from app.core.overview import Entry
 from app.gui.theme import Theme
 from app.gui.widgets import plain_tip
 

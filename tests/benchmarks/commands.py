@@ -11,11 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from app.core.database import Database
-from app.core.history import Query, find_ids
+from app.core.keeping.database import Database
+from app.core.keeping.history import Query, find_ids
+from app.core.keeping.runs import RunWriter, begin_run
 from app.core.model import Machine
 from app.core.paths import default_paths
-from app.core.runs import RunWriter, begin_run
 from tests.conftest import command
 from workloads import CATALOGUE, events
 

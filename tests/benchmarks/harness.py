@@ -16,9 +16,9 @@ from collections.abc import Callable
 
 import psutil
 
-from app.core.hardware import detect_machine
+from app.core.machine.hardware import detect_machine
 from app.core.paths import default_paths
-from app.core.runner import Runner
+from app.core.running.runner import Runner
 from workloads import CATALOGUE, STANDARD, events
 
 Taken = tuple[float, float]  # seconds and processor seconds of the typical epoch

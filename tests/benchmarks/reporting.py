@@ -12,10 +12,10 @@ import tempfile
 import time
 from typing import Any
 
-from app.core.engines import WorkerCommand, worker_command
-from app.core.hardware import detect_machine
+from app.core.machine.hardware import detect_machine
 from app.core.paths import Paths, default_paths
-from app.core.runner import Runner
+from app.core.running.engines import WorkerCommand, worker_command
+from app.core.running.runner import Runner
 from tests.conftest import ROOT
 from workloads import CATALOGUE, events
 from workloads.reporter import Reporter

@@ -18,11 +18,11 @@ import psutil
 from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.core.database import Database
+from app.core.judging.series import RunSeries
+from app.core.keeping.database import Database
+from app.core.keeping.runs import load_run
 from app.core.model import RunSummary
 from app.core.paths import default_paths
-from app.core.runs import load_run
-from app.core.series import RunSeries
 from app.gui.application import open_window
 from app.gui.main_window import RESULTS, MainWindow
 from app.gui.runs_model import COLUMNS

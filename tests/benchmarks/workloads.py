@@ -8,14 +8,14 @@ First `matmul`, which the shares are of. Prints a Markdown table, a row as each 
 import sys
 import tempfile
 
-from app.core.database import Database
 from app.core.errors import UsageError
-from app.core.hardware import detect_machine
+from app.core.keeping.database import Database
+from app.core.keeping.runs import load_run
+from app.core.machine.hardware import detect_machine
 from app.core.metrics import format_seconds
 from app.core.model import Machine, Run
 from app.core.paths import Paths, default_paths
-from app.core.runner import Runner
-from app.core.runs import load_run
+from app.core.running.runner import Runner
 from workloads import CATALOGUE
 
 ROUNDS, STEPS = 1, 3

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.compare import (
+from app.core.errors import UsageError
+from app.core.judging.compare import (
     Bar,
     bars,
     find_baseline,
@@ -15,9 +16,8 @@ from app.core.compare import (
     run_name,
     run_refusal,
 )
-from app.core.errors import UsageError
+from app.core.judging.reference import comparable_rows, reference_rows
 from app.core.model import RunSummary
-from app.core.reference import comparable_rows, reference_rows
 
 STANDARD = "cifar10_keras_cnn"
 SEVEN = ["GTX 1080 Ti", "GTX 1060", "Colab GPU", "i7-9700K", "MX150", "i5-8250U", "Colab TPU"]

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from app.core.data import fetch_dataset, import_dataset, list_datasets, remove_dataset
-from app.core.database import Database
-from app.core.downloads import DownloadError
 from app.core.errors import AppError, UsageError
+from app.core.keeping.data import fetch_dataset, import_dataset, list_datasets, remove_dataset
+from app.core.keeping.database import Database
+from app.core.keeping.downloads import DownloadError
+from app.core.keeping.runs import all_ids
 from app.core.model import Machine
 from app.core.paths import Paths, with_datasets_folder
-from app.core.runner import Runner
-from app.core.runs import all_ids
+from app.core.running.runner import Runner
 from tests.archives import CONTENT, FILE, FOLDER, SIZE_BYTES, Change, adding, contents, make_archive, passing
 from tests.core.server import broken_after, resumable, serving
 from workloads import CATALOGUE

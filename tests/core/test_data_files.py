@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.core.data import fetch_dataset, import_dataset, remove_dataset
-from app.core.downloads import DownloadError
 from app.core.errors import AppError, UsageError
+from app.core.keeping.data import fetch_dataset, import_dataset, remove_dataset
+from app.core.keeping.downloads import DownloadError
 from app.core.paths import Paths
 from tests.archives import passing
 from tests.core.server import Handler, broken_after, resumable, serving

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from app.core import database as module
-from app.core.database import Database, DatabaseError
 from app.core.errors import UsageError
-from app.core.history import Query, find_ids, set_comment
+from app.core.keeping import database as module
+from app.core.keeping.database import Database, DatabaseError
+from app.core.keeping.history import Query, find_ids, set_comment
+from app.core.keeping.runs import RunWriter, list_runs, load_run, machine_text
+from app.core.keeping.schema import MIGRATIONS
 from app.core.model import Machine
 from app.core.paths import Paths
-from app.core.runs import RunWriter, list_runs, load_run, machine_text
-from app.core.schema import MIGRATIONS
 from tests.conftest import ROOT
 from tests.core.storing import add_epochs
 
@@ -211,7 +211,7 @@ def test_a_migration_that_fails_changes_nothing(paths: Paths, monkeypatch: pytes
 
 def test_many_may_make_the_file_at_once(paths: Paths) -> None:
     code = (
-        "import sys; from pathlib import Path; from app.core.database import Database\n"
+        "import sys; from pathlib import Path; from app.core.keeping.database import Database\n"
         "for path in sys.stdin: Database(Path(path.strip())).close(); print(path, end='', flush=True)"
     )
     makers = [

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.core.downloads import DownloadError, WrongFileError, check_file, download
 from app.core.errors import AppError, UsageError
+from app.core.keeping.downloads import DownloadError, WrongFileError, check_file, download
 from tests.core.server import CONTENT, SHA256, Handler, Server, broken_after, resumable, serving
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import workloads
-from app.core.engines import worker_command
 from app.core.paths import Paths
+from app.core.running.engines import worker_command
 from workloads import CATALOGUE
 
 SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec

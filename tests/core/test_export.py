@@ -15,7 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import app
-from app.core.export import CSV_COLUMNS, FORMAT_VERSION, csv_lines, hide, json_lines, private_texts, run_as_dict
+from app.core.keeping.export import (
+    CSV_COLUMNS,
+    FORMAT_VERSION,
+    csv_lines,
+    hide,
+    json_lines,
+    private_texts,
+    run_as_dict,
+)
 from app.core.model import EpochColumns, Run, RunSummary
 from app.core.paths import Paths
 from app.core.settings import Settings, save_settings

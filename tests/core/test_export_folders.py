@@ -4,12 +4,12 @@ import json
 import os
 from pathlib import Path
 
-from app.core.database import Database
-from app.core.export import chosen_folders, csv_lines, json_lines, run_as_dict, table_private_texts
+from app.core.judging.wording import result_text
+from app.core.keeping.database import Database
+from app.core.keeping.export import chosen_folders, csv_lines, json_lines, run_as_dict, table_private_texts
+from app.core.keeping.runs import RunWriter, begin_run, load_run, rows_for_export
 from app.core.model import Machine, Run
 from app.core.paths import Paths
-from app.core.runs import RunWriter, begin_run, load_run, rows_for_export
-from app.core.wording import result_text
 from workloads import CATALOGUE, events
 
 PLACES = ("/mnt/secret project", "/mnt/secret project/inner", "/")

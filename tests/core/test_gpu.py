@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core import gpu
+from app.core.machine import gpu
 from app.core.model import Gpu, GpuReading
 
 # The real library, for its error classes: the app may import it inside functions only.

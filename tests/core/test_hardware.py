@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core import hardware
+from app.core.machine import hardware
 
 KVM_CPUINFO = """processor\t: 0
 model\t\t: 85

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.database import Database
 from app.core.errors import UsageError
-from app.core.history import (
+from app.core.keeping.database import Database
+from app.core.keeping.history import (
     COMMENT_LIMIT,
     SORT_KEYS,
     Query,
@@ -22,9 +22,9 @@ from app.core.history import (
     set_comment,
     trash_runs,
 )
+from app.core.keeping.runs import list_runs, load_run
 from app.core.model import Machine, RunSummary
 from app.core.paths import Paths, default_paths
-from app.core.runs import list_runs, load_run
 from tests.core.storing import store
 from workloads import CATALOGUE
 from workloads.spec import RunSpec

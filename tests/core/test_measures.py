@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from app.core.compare import Bar, bars, converted, left_out, position, refusal, run_refusal, shortlist
-from app.core.database import Database
+from app.core.judging.compare import Bar, bars, converted, left_out, position, refusal, run_refusal, shortlist
+from app.core.judging.reference import ReferenceRow, comparable_rows, reference_rows
+from app.core.judging.stats import step_statistics
+from app.core.judging.wording import derived_epoch, headline, result_text
+from app.core.keeping.database import Database
+from app.core.keeping.runs import RunWriter, list_runs
 from app.core.metrics import HEADLINES, format_value
 from app.core.model import Machine, RunSummary
 from app.core.paths import Paths
-from app.core.reference import ReferenceRow, comparable_rows, reference_rows
-from app.core.runs import RunWriter, list_runs
-from app.core.stats import step_statistics
-from app.core.wording import derived_epoch, headline, result_text
 from tests.core.storing import begin
 from tests.workload_page import PAGE, page
 from workloads import CATALOGUE, events

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from app.core.errors import UsageError
-from app.core.memory import memory_problem
 from app.core.model import Gpu, Machine
 from app.core.paths import Paths
-from app.core.runner import Runner
+from app.core.running.memory import memory_problem
+from app.core.running.runner import Runner
 from workloads import CATALOGUE
 from workloads.workload import Workload
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core import monitor
-from app.core.gpu import GpuReader
+from app.core.machine import monitor
+from app.core.machine.gpu import GpuReader
 from app.core.model import GpuReading, Telemetry
 
 Entry = namedtuple("Entry", ["label", "current"])

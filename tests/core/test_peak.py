@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from app.core.database import Database
+from app.core.judging.peak import peak_share
+from app.core.judging.wording import peak_text
+from app.core.keeping.database import Database
+from app.core.keeping.runs import RunWriter, list_runs
 from app.core.model import Machine, RunSummary
 from app.core.paths import Paths
-from app.core.peak import peak_share
-from app.core.runs import RunWriter, list_runs
-from app.core.wording import peak_text
 from tests.core.storing import begin
 from workloads import events
 

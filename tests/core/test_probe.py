@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from app.core.database import Database
 from app.core.errors import UsageError
-from app.core.history import expected_duration_s
+from app.core.judging.overview import overview
+from app.core.keeping.database import Database
+from app.core.keeping.history import expected_duration_s
 from app.core.model import Machine
-from app.core.overview import overview
 from app.core.paths import Paths
-from app.core.probe import ProbeError, probe_duration_s
-from app.core.session import Session
+from app.core.running.probe import ProbeError, probe_duration_s
+from app.core.running.session import Session
 from tests.core.storing import store
 from workloads import CATALOGUE
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.core.progress import Progress
+from app.core.running.progress import Progress
 from workloads import CATALOGUE, events
 
 SPEC = CATALOGUE["demo"].default_spec(epochs=4)

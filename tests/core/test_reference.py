@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.core import reference
+from app.core.judging import reference
+from app.core.judging.reference import ReferenceRow, comparable_rows, reference_rows, short_name
 from app.core.paths import RESOURCES
-from app.core.reference import ReferenceRow, comparable_rows, reference_rows, short_name
 
 FOLDER = RESOURCES / "reference"
 

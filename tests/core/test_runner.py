@@ -14,14 +14,14 @@ from typing import Any
 import psutil
 import pytest
 
-from app.core.database import Database
-from app.core.engines import WorkerCommand, worker_command
 from app.core.errors import UsageError
+from app.core.keeping.database import Database
+from app.core.keeping.runs import load_run
 from app.core.model import Gpu, Machine, Run
 from app.core.paths import Paths
-from app.core.runner import Runner
-from app.core.runs import load_run
-from app.core.session import Limits, Session
+from app.core.running.engines import WorkerCommand, worker_command
+from app.core.running.runner import Runner
+from app.core.running.session import Limits, Session
 from tests.conftest import ROOT
 from workloads import CATALOGUE, events
 from workloads.spec import RunSpec
@@ -353,10 +353,10 @@ def test_a_slow_listener_is_no_hung_worker(paths: Paths, machine: Machine) -> No
 def test_a_stopped_worker_goes_with_its_parent(paths: Paths, machine: Machine, tmp_path: Path) -> None:
     code = """
 import sys
-from app.core.engines import worker_command
-from app.core.hardware import detect_machine
+from app.core.running.engines import worker_command
+from app.core.machine.hardware import detect_machine
 from app.core.paths import default_paths
-from app.core.runner import Runner
+from app.core.running.runner import Runner
 from workloads import CATALOGUE
 paths = default_paths()
 paths.create()

@@ -5,12 +5,10 @@ from typing import Any
 import psutil
 import pytest
 
-from app.core.database import Database, DatabaseError
 from app.core.errors import UsageError
-from app.core.history import trash_runs
-from app.core.model import EpochColumns, Machine, RunSummary
-from app.core.paths import Paths
-from app.core.runs import (
+from app.core.keeping.database import Database, DatabaseError
+from app.core.keeping.history import trash_runs
+from app.core.keeping.runs import (
     RunWriter,
     all_ids,
     delete_runs,
@@ -19,6 +17,8 @@ from app.core.runs import (
     recover_runs,
     rows_for_export,
 )
+from app.core.model import EpochColumns, Machine, RunSummary
+from app.core.paths import Paths
 from tests.core.storing import add_epochs, begin, store
 from workloads import events
 

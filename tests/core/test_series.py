@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from app.core.judging.series import POINTS_LIMIT, Curve, RunSeries, live_summary
 from app.core.model import RunSummary
-from app.core.series import POINTS_LIMIT, Curve, RunSeries, live_summary
 from workloads import events
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.core.compare import bars
 from app.core.errors import UsageError
+from app.core.judging.compare import bars
+from app.core.judging.reference import reference_rows
+from app.core.keeping.share import result_code, share_card
 from app.core.model import Run
-from app.core.reference import reference_rows
-from app.core.share import result_code, share_card
 from workloads import events
 
 
@@ -87,7 +87,7 @@ def test_the_axis_names_the_years_that_are_really_there(stored_run: Run, monkeyp
         ((None,), "software of unknown year"),
     ):
         rows = [replace(row, year=year) for year in years]
-        monkeypatch.setattr("app.core.compare.comparable_rows", lambda workload, rows=rows: rows)
+        monkeypatch.setattr("app.core.judging.compare.comparable_rows", lambda workload, rows=rows: rows)
         assert share_card(stored_run).axis == f"seconds per epoch, log scale · reference rows: {words}"
 
 

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.stats import DurationStatistics, epoch_statistics, estimate_epoch, run_statistics, trimmed_mean
+from app.core.judging.stats import (
+    DurationStatistics,
+    epoch_statistics,
+    estimate_epoch,
+    run_statistics,
+    trimmed_mean,
+)
 
 durations = st.floats(0.001, 10_000)
 

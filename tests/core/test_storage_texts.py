@@ -3,11 +3,11 @@
 import pytest
 
 from app.cli.views import TextView
-from app.core.database import Database
+from app.core.keeping.database import Database
+from app.core.keeping.runs import RunWriter, begin_run, load_run
 from app.core.metrics import metric_lines
 from app.core.model import Machine
 from app.core.paths import Paths
-from app.core.runs import RunWriter, begin_run, load_run
 from workloads import CATALOGUE, events
 
 WORKLOAD = CATALOGUE["storage"]

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.compare import bars, provenance
-from app.core.database import Database
 from app.core.errors import UsageError
+from app.core.judging.compare import bars, provenance
+from app.core.keeping.database import Database
+from app.core.keeping.study_logs import import_log, list_logs, read_log, remove_log
 from app.core.model import RunSummary
 from app.core.paths import Paths
-from app.core.study_logs import import_log, list_logs, read_log, remove_log
 from tests.conftest import CommandLine
 from workloads import CATALOGUE
 

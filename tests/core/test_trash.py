@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from app.core.database import Database
 from app.core.errors import UsageError
-from app.core.history import Query, find_ids, own_runs, purge_trash, restore_runs, set_comment, trash_runs
+from app.core.keeping.database import Database
+from app.core.keeping.history import Query, find_ids, own_runs, purge_trash, restore_runs, set_comment, trash_runs
+from app.core.keeping.runs import all_ids, delete_runs, list_runs, load_run, rows_for_export
 from app.core.model import Machine
 from app.core.paths import Paths
-from app.core.runs import all_ids, delete_runs, list_runs, load_run, rows_for_export
 from tests.core.storing import begin, make_many, store
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.core.model import Run, RunSummary
-from app.core.wording import (
+from app.core.judging.wording import (
     ADVICE,
     headline,
     headline_note,
@@ -17,6 +16,7 @@ from app.core.wording import (
     result_text,
     stored_machine,
 )
+from app.core.model import Run, RunSummary
 from workloads import events
 
 ESTIMATE: dict[str, Any] = {"basis": "estimate", "preset": "quick", "epochs": 1, "epochs_done": 0}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.database import Database
+from app.core.keeping.database import Database
 from app.core.paths import default_paths
 from app.core.settings import Settings, save_settings
 from tests.conftest import CommandLine

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from app.cli.text import bar_chart
-from app.core.compare import Bar
-from app.core.database import Database
+from app.core.judging.compare import Bar
+from app.core.judging.wording import engine_line, machine_line
+from app.core.keeping.database import Database
 from app.core.model import Machine
 from app.core.paths import default_paths
-from app.core.wording import engine_line, machine_line
 from tests.conftest import CommandLine
 from workloads import CATALOGUE
 

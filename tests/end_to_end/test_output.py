@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.views import is_broken_pipe
-from app.core.database import Database
+from app.core.keeping.database import Database
 from app.core.paths import default_paths
 from tests.conftest import ROOT, CommandLine, command
 from tests.end_to_end.commands import posix_only, runs, sentence_of

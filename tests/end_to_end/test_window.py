@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.core.database import Database
+from app.core.keeping.database import Database
 from app.core.paths import default_paths
 from tests.conftest import ROOT, CommandLine, command
 

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from app.core.database import Database
 from app.core.errors import UsageError
-from app.core.hardware import detect_machine
+from app.core.judging.stats import trimmed_mean
+from app.core.keeping.database import Database
+from app.core.keeping.runs import load_run
+from app.core.machine.hardware import detect_machine
 from app.core.model import Run
 from app.core.paths import Paths
-from app.core.runner import Runner
-from app.core.runs import load_run
-from app.core.stats import trimmed_mean
+from app.core.running.runner import Runner
 from workloads import CATALOGUE, events
 
 pytestmark = pytest.mark.engine

@@ -9,13 +9,13 @@ import msgspec
 import psutil
 import pytest
 
-from app.core.database import Database
+from app.core.keeping.database import Database
+from app.core.keeping.runs import load_run
 from app.core.metrics import METRICS
 from app.core.model import Machine, Run
 from app.core.paths import Paths
-from app.core.runner import Runner
-from app.core.runs import load_run
-from app.core.session import Session
+from app.core.running.runner import Runner
+from app.core.running.session import Session
 from workloads import CATALOGUE, events
 from workloads.spec import RunSpec
 from workloads.storage import CASES

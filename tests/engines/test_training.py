@@ -11,12 +11,12 @@ from typing import Any
 import psutil
 import pytest
 
-from app.core.database import Database
-from app.core.engines import WorkerCommand, worker_command
+from app.core.keeping.database import Database
+from app.core.keeping.runs import load_run
 from app.core.model import Machine, Run
 from app.core.paths import Paths
-from app.core.runner import Runner
-from app.core.runs import load_run
+from app.core.running.engines import WorkerCommand, worker_command
+from app.core.running.runner import Runner
 from tests.conftest import ROOT, CommandLine
 from workloads import CATALOGUE, events
 from workloads.datasets import cifar10

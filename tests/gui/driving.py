@@ -6,12 +6,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.core.database import Database
+from app.core.judging.series import RunSeries
+from app.core.keeping.database import Database
+from app.core.keeping.runs import list_runs, load_run
 from app.core.model import RunSummary
-from app.core.progress import Progress
-from app.core.runs import list_runs, load_run
-from app.core.series import RunSeries
-from app.core.session import Limits
+from app.core.running.progress import Progress
+from app.core.running.session import Limits
 from app.gui.benchmark_page import BenchmarkPage
 from app.gui.main_window import RESULTS, MainWindow
 from app.gui.results_page import ResultsPage

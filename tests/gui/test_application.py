@@ -13,9 +13,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox
 
-from app.core.database import Database
+from app.core.keeping.database import Database
 from app.core.paths import Paths
-from app.core.session import Limits, Session
+from app.core.running.session import Limits, Session
 from app.core.settings import load_settings
 from app.gui.application import FaultCatcher, open_window
 from app.gui.display import find_problem, has_display

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolTip
 from pytestqt.qtbot import QtBot
 
-from app.core.compare import Bar, bars, doubts, find_baseline, provenance, software_years
+from app.core.judging.compare import Bar, bars, doubts, find_baseline, provenance, software_years
 from app.gui.bar_list import AXIS_PX, MOVE_MS, BarList
 from app.gui.theme import Theme
 

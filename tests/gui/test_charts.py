@@ -6,7 +6,7 @@ import sys
 import pyqtgraph
 from pytestqt.qtbot import QtBot
 
-from app.core.series import Curve, RunSeries
+from app.core.judging.series import Curve, RunSeries
 from app.gui.charts import EpochChart, LossChart
 from app.gui.plots import CountAxis, Line, Plot, TimeAxis, ValueAxis, round_up, time_span
 from app.gui.telemetry_chart import TelemetryChart

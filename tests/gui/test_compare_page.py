@@ -9,8 +9,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.core.compare import Bar, bars
-from app.core.database import Database
+from app.core.judging.compare import Bar, bars
+from app.core.keeping.database import Database
 from app.core.model import Machine
 from app.gui.bars import Scale, scale_for, text_room, value_text
 from app.gui.compare_page import ComparePage

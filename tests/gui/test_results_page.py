@@ -15,11 +15,11 @@ from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QWidget
 
-from app.core.database import Database
 from app.core.errors import AppError
-from app.core.history import set_comment
+from app.core.keeping.database import Database
+from app.core.keeping.history import set_comment
+from app.core.keeping.runs import RunWriter, load_run
 from app.core.model import Machine, Run
-from app.core.runs import RunWriter, load_run
 from app.gui import results_page, runs_model
 from app.gui.main_window import BENCHMARK
 from app.gui.results_page import ResultsPage

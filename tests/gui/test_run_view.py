@@ -4,9 +4,9 @@ import pytest
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QLabel
 
-from app.core.database import Database
-from app.core.runs import load_run
-from app.core.share import share_card
+from app.core.keeping.database import Database
+from app.core.keeping.runs import load_run
+from app.core.keeping.share import share_card
 from app.gui.charts import EpochChart
 from app.gui.run_view import RunView
 from tests.gui.driving import Driver, replay

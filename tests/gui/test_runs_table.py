@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from app.core.database import Database
+from app.core.keeping.database import Database
 from app.core.model import Machine
 from tests.core.storing import store
 from tests.gui.driving import Driver

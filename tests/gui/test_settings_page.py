@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.core.data import import_dataset
+from app.core.keeping.data import import_dataset
 from app.core.settings import Settings, load_settings
 from app.gui.services import Services
 from app.gui.settings_page import SettingsPage

@@ -11,9 +11,9 @@ from PySide6.QtCore import QPoint, QPointF
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QScrollArea, QSpinBox, QWidget
 
-from app.core.data import InstalledDataset, list_datasets
-from app.core.database import Database
-from app.core.history import expected_duration_s
+from app.core.keeping.data import InstalledDataset, list_datasets
+from app.core.keeping.database import Database
+from app.core.keeping.history import expected_duration_s
 from app.core.metrics import format_bytes
 from app.core.model import Gpu, Machine
 from app.core.paths import Paths

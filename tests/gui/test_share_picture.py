@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtGui import QImage
 
-from app.core.compare import Bar, bars, shortlist
 from app.core.errors import AppError, UsageError
-from app.core.share import ShareCard
+from app.core.judging.compare import Bar, bars, shortlist
+from app.core.keeping.share import ShareCard
 from app.gui.share_picture import BARS_LIMIT, paint_share_picture, save_share_picture
 from app.gui.theme import Theme
 from app.gui.tokens import DARK, LIGHT, Tokens

@@ -4,9 +4,9 @@ import psutil
 import pytest
 from PySide6.QtWidgets import QMessageBox
 
+from app.core.judging.reference import comparable_rows
+from app.core.judging.wording import ADVICE
 from app.core.metrics import format_seconds
-from app.core.reference import comparable_rows
-from app.core.wording import ADVICE
 from app.gui.main_window import BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS
 from app.gui.run_bridge import BusyError, RunBridge
 from tests.gui.driving import Driver

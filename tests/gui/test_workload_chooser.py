@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.core.database import Database
+from app.core.keeping.database import Database
 from app.core.model import Machine
 from app.gui.compare_page import ComparePage
 from app.gui.services import Services

@@ -5,15 +5,15 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.core.model import Run, RunSummary
-from app.core.outcome import summarise
-from app.core.stats import (
+from app.core.judging.outcome import summarise
+from app.core.judging.stats import (
     ESTIMATE_STEPS_AT_LEAST,
     DurationStatistics,
     epoch_statistics,
     estimate_epoch,
     step_statistics,
 )
+from app.core.model import Run, RunSummary
 from workloads import events
 
 POINTS_LIMIT = 2_000

@@ -10,10 +10,10 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.database import Database
 from app.core.errors import UsageError
-from app.core.outcome import now_text
-from app.core.stats import epoch_statistics
+from app.core.judging.outcome import now_text
+from app.core.judging.stats import epoch_statistics
+from app.core.keeping.database import Database
 from workloads.workload import Workload
 
 SIZE_LIMIT_BYTES = 1_000_000

@@ -4,12 +4,12 @@ import hashlib
 import json
 from dataclasses import dataclass
 
-from app.core.compare import Bar, bars, engine_name, position
 from app.core.errors import UsageError
+from app.core.judging.compare import Bar, bars, engine_name, position
+from app.core.judging.reference import short_name
+from app.core.judging.wording import result_notes, workload_title
 from app.core.metrics import format_bytes, format_value, headline_kind
 from app.core.model import Run, RunSummary
-from app.core.reference import short_name
-from app.core.wording import result_notes, workload_title
 
 
 @dataclass(frozen=True, slots=True)

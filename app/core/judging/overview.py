@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from app.core.data import list_datasets
-from app.core.database import Database
-from app.core.history import expected_duration_s
-from app.core.memory import memory_problem
+from app.core.judging.reference import comparable_rows
+from app.core.keeping.data import list_datasets
+from app.core.keeping.database import Database
+from app.core.keeping.history import expected_duration_s
 from app.core.model import Machine
 from app.core.paths import Paths
-from app.core.reference import comparable_rows
+from app.core.running.memory import memory_problem
 from workloads import CATALOGUE
 from workloads.workload import Workload
 

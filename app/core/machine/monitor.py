@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 import psutil
 
-from app.core.gpu import GpuReader
+from app.core.machine.gpu import GpuReader
 from app.core.model import Telemetry
 
 _logger = logging.getLogger(__name__)

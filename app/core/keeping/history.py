@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
-from app.core.database import Database
 from app.core.errors import UsageError
+from app.core.judging.outcome import now_text
+from app.core.keeping.database import Database
+from app.core.keeping.runs import check_removable, ids_text, list_runs, machine_text, missing_runs
 from app.core.model import Machine, RunSummary
-from app.core.outcome import now_text
-from app.core.runs import check_removable, ids_text, list_runs, machine_text, missing_runs
 from workloads import CATALOGUE
 from workloads.inference import Inference
 from workloads.spec import RunSpec, spec_as_dict

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from difflib import get_close_matches
 
-from app.core.database import Database
-from app.core.engines import WorkerCommand, worker_command
 from app.core.errors import UsageError
-from app.core.memory import memory_problem
+from app.core.keeping.database import Database
+from app.core.keeping.runs import begin_run, recover_runs
 from app.core.model import Machine
 from app.core.paths import Paths, check_datasets_folder
-from app.core.runs import begin_run, recover_runs
-from app.core.session import Limits, Listener, Session
+from app.core.running.engines import WorkerCommand, worker_command
+from app.core.running.memory import memory_problem
+from app.core.running.session import Limits, Listener, Session
 from workloads import CATALOGUE
 from workloads.spec import RunSpec
 from workloads.workload import Workload, WorkloadError

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from app.core.gpu import list_gpus
+from app.core.machine.gpu import list_gpus
 from app.core.model import Machine
 
 # Enough for the first processors of a large server; the whole file can be several hundred kilobytes.

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 import app
-from app.core.database import Database
 from app.core.errors import AppError, UsageError
+from app.core.keeping.database import Database
 from app.core.model import EpochColumns, Run, RunSummary
 from app.core.paths import default_paths
 from app.core.settings import load_settings

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.core.errors import UsageError
+from app.core.judging.reference import FIRST_SOURCE_IDS, ReferenceRow, comparable_rows, short_name
+from app.core.keeping.study_logs import StudyLog
 from app.core.metrics import format_value, headline_kind
 from app.core.model import RunSummary
-from app.core.reference import FIRST_SOURCE_IDS, ReferenceRow, comparable_rows, short_name
-from app.core.study_logs import StudyLog
 from workloads import CATALOGUE
 
 # What "4.8× the …" is said against; other workloads take their slowest row.

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 
 from app.core.errors import AppError
+from app.core.judging.stats import trimmed_mean
 from app.core.model import Machine
 from app.core.paths import Paths
-from app.core.runner import Runner
-from app.core.session import Session
-from app.core.stats import trimmed_mean
+from app.core.running.runner import Runner
+from app.core.running.session import Session
 from workloads import CATALOGUE, events
 from workloads.inference import Inference
 from workloads.spec import RunSpec

@@ -7,8 +7,8 @@ import statistics
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from app.core.database import Database
-from app.core.stats import DurationStatistics, headline_value, run_statistics, step_statistics
+from app.core.judging.stats import DurationStatistics, headline_value, run_statistics, step_statistics
+from app.core.keeping.database import Database
 from workloads import CATALOGUE, events
 
 # Kinds of workloads that report their headline: their steps are those of many different cases.

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.compare import position
-from app.core.database import Database, DatabaseError
-from app.core.engines import WorkerCommand
 from app.core.errors import AppError
+from app.core.judging.compare import position
+from app.core.keeping.database import Database, DatabaseError
+from app.core.keeping.runs import RunWriter, list_runs
+from app.core.machine.monitor import Monitor
 from app.core.model import Machine, Telemetry
-from app.core.monitor import Monitor
 from app.core.paths import Paths
-from app.core.runs import RunWriter, list_runs
-from app.core.worker import Damaged, Gone, Message, Worker, explain_exit
+from app.core.running.engines import WorkerCommand
+from app.core.running.worker import Damaged, Gone, Message, Worker, explain_exit
 from workloads import events
 from workloads.spec import Job, RunSpec, spec_as_dict
 

@@ -1,6 +1,6 @@
 """How much of what the machine can do a run reached, by the best late run of `matmul` on the same machine."""
 
-from app.core.database import Database
+from app.core.keeping.database import Database
 from app.core.model import PeakShare, RunSummary
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from app.core.downloads import Progress, WrongFileError, check_file, download
 from app.core.errors import AppError, UsageError
-from app.core.outcome import now_text
+from app.core.judging.outcome import now_text
+from app.core.keeping.downloads import Progress, WrongFileError, check_file, download
 from app.core.paths import Paths, check_datasets_folder, make_folder
 from workloads.datasets import DATASETS
 from workloads.datasets.source import Dataset, DatasetSource, HostileArchiveError, SourceFile

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.core.errors import AppError
+from app.core.keeping.schema import APPLICATION_ID, MIGRATIONS
 from app.core.paths import make_folder
-from app.core.schema import APPLICATION_ID, MIGRATIONS
 
 BUSY_TIMEOUT_S = 5.0
 _log = logging.getLogger(__name__)

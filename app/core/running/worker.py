@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 
 import psutil
 
-from app.core.engines import WorkerCommand
 from app.core.errors import AppError
 from app.core.logs import LogCopier
+from app.core.running.engines import WorkerCommand
 from workloads import events
 from workloads.spec import Job, write_job
 

@@ -12,11 +12,11 @@ import msgspec
 import psutil
 
 import app
-from app.core.database import Database, DatabaseError
 from app.core.errors import UsageError
+from app.core.judging.outcome import now_text, store_outcome
+from app.core.judging.peak import peak_share
+from app.core.keeping.database import Database, DatabaseError
 from app.core.model import EpochColumns, Machine, Run, RunSummary
-from app.core.outcome import now_text, store_outcome
-from app.core.peak import peak_share
 from workloads import events
 from workloads.spec import RunSpec, spec_as_dict
 from workloads.workload import Workload

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.core.compare import bars, engine_name, position, run_name
-from app.core.export import chosen_texts, hide, private_texts
+from app.core.judging.compare import bars, engine_name, position, run_name
+from app.core.keeping.export import chosen_texts, hide, private_texts
 from app.core.metrics import format_bytes, format_seconds, format_time_left, format_value, headline_kind
 from app.core.model import Machine, PeakShare, Run, RunSummary
 from workloads import CATALOGUE
@@ -34,7 +34,7 @@ SPREAD_CAUTION_PCT = 5.0
 # As much as that, taken by the host from one run and perhaps not from the next.
 STEAL_CAUTION_PCT = 5.0
 _NEAREST_BARS = 5
-# What app.core.hardware calls containers; they say nothing about the machine that they run on.
+# What app.core.machine.hardware calls containers; they say nothing about the machine that they run on.
 _CONTAINERS = ("docker", "kubernetes", "lxc", "podman")
 _UNKNOWN_MACHINE = {
     **dict.fromkeys(("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "virtual_machine")),

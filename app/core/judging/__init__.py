@@ -1,0 +1,1 @@
+"""What durations come to, and how they compare."""

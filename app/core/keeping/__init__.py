@@ -1,0 +1,1 @@
+"""What is kept, and what leaves: the database, data sets, exports."""

@@ -1,0 +1,1 @@
+"""What the machine is, and what it does right now."""
