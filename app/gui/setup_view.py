@@ -201,6 +201,8 @@ class SetupView(QWidget):
         self.summary.show_text(workload.summary.replace("\n", " "))
         self.workload.setToolTip(plain_tip(workload.source))
         self.dataset.show_dataset(workload.dataset)
+        same = workload.fixed_duration_s is not None
+        self._name("quick", "Quick", "the same as Standard" if same else "an estimate, about a minute")
         self._make_form(workload)
         if any(parameter.required for parameter in workload.parameters):
             self.advanced_button.setChecked(True)
