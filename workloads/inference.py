@@ -46,7 +46,7 @@ class Inference(Workload):
         self.source = training.source
         self.epoch_text = f"{self.steps} predictions of a batch; the first round warms up"
         self.parameters_count = training.inference_parameters_count or training.parameters_count
-        # Weights, which are rearranged on the way, and a part of what training keeps for each example: from a tenth
+        # Weights, which are rearranged on the way, and a part of what training keeps for each example: a tenth
         # above to two fifths below the peaks of fourteen networks at batch 64.
         self.memory_base_bytes = ENGINE_BYTES + 12 * (self.parameters_count or 0)
         self.memory_per_example_bytes = training.memory_per_example_bytes // 8

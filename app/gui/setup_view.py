@@ -206,6 +206,8 @@ class SetupView(QWidget):
         self._make_form(workload)
         if any(parameter.required for parameter in workload.parameters):
             self.advanced_button.setChecked(True)
+            # As soon as the form has its place: what has to be filled in must not lie out of sight.
+            QTimer.singleShot(0, self, lambda: self._scroll.ensureWidgetVisible(self.form))
         published = shortlist(bars(workload.id, None), BARS_LIMIT)
         self.bars.show_bars(published, slot=SLOT)
         unit = headline_kind(workload.metric).unit
@@ -315,7 +317,7 @@ class SetupView(QWidget):
                 spacing_px=GAP_PX + 4,
             )
         )
-        scroll = QScrollArea(widgetResizable=True)
+        scroll = self._scroll = QScrollArea(widgetResizable=True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
