@@ -60,7 +60,7 @@ def test_what_cannot_be_drawn_is_said_in_a_sentence(
     for arguments, said in (
         (("1", "--output", "a.jpg"), "a.jpg is no name for a PNG picture. Choose one that ends in .png."),
         (("9", "--output", "a.png"), "There is no run 9."),
-        (("2", "--output", "a.png"), "Run 2 has no epoch time"),
+        (("2", "--output", "a.png"), "Run 2 has no result"),
         (("1", "--output", str(tmp_path / "missing" / "a.png")), "cannot be written (No such file or directory)"),
     ):
         done = stored("results", "share", *arguments)
