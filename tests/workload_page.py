@@ -26,6 +26,25 @@ What can be run, as the catalogue declares it. `python3 start.py workloads` list
 - **Published** counts the measurements in the reference table that are exactly or nearly this workload.
 
 """
+DIFFERENCES = """
+## Where they differ from their studies
+
+- Everything runs in Keras 3 on TensorFlow 2, so what a study's own software made slow or fast is not repeated.
+- `fcn_s`, `alexnet_s`, `resnet_50_s` and study 001's image networks get their one generated batch from the
+  computer's memory in each step; study 003's TensorFlow scripts kept those of `alexnet_s` and `resnet_50_s` on the
+  device.
+- `cifar10_cnn` varies a whole batch of images at once, in one thread; the study's generator went image by image.
+- `lstm_text_generation` writes no text after the training, which was not in the study's times either.
+- `lstm_ptb_*` look words up on the device; the study pinned this to the processor.
+- `ptb_lstm_mxnet` counts 22 words a sentence (22.1 on average), batches sentences of similar length, and cuts
+  those beyond 60 words. A part of an epoch may be some 15 % off, and says so.
+- `resnet_50`, `vgg16` and `inception_v3` use gradient descent at 0.01 with momentum 0.9; study 001 states no
+  solver. Weight decay is Keras', apart from the gradient.
+- `fcn_s` has the three hidden layers that were measured; its paper says four.
+- The flowers' networks begin with random weights instead of ImageNet's: nothing is downloaded, and the time is
+  the same.
+- `lstm=fused` is one operation on NVIDIA GPUs only. On a processor only the activation of the gates differs.
+"""
 INFERENCE = """
 ## Inference
 
@@ -71,6 +90,7 @@ def page() -> str:
             for workload in training
             for parameter in workload.parameters
         ),
+        DIFFERENCES,
         INFERENCE,
         ", ".join(f"`{workload.id}`" for workload in inference) + "\n",
         "\n## The machine\n\n",

@@ -3,7 +3,7 @@
 import hashlib
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 CONTENT = hashlib.shake_256(b"epochmark").digest(1_000_000)
@@ -32,6 +32,10 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
         self.wfile.write(body)
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # a client that has seen enough
+            super().handle()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's own name
         pass
