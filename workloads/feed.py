@@ -1,6 +1,6 @@
 """What a network is fed with: arrays in memory, or batches that are made while it trains."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from workloads.datasets.source import is_aligned
@@ -32,6 +32,16 @@ class Feed:
     source: Literal["real", "synthetic"]
     checksum: str | None = None
     name: str | None = None
+
+    def cut(self, examples: int) -> "Feed":
+        """Return the first so many examples alone, where there are arrays: each epoch is the same short one.
+
+        Told to stop after some steps, fit would go on from there in the next epoch, and end in the middle of one.
+        """
+        if self.y is None:
+            return self
+        y = [part[:examples] for part in self.y] if isinstance(self.y, list) else self.y[:examples]
+        return replace(self, x=self.x[:examples], y=y)
 
     def fit_arguments(self, batch_size: int) -> dict[str, Any]:
         """Return what fit is told about the data."""

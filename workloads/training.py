@@ -162,8 +162,10 @@ def _measure_epochs(workload: Training, spec: RunSpec, model: Any, feed: Feed, r
     reporter.phase("measure", epochs=spec.epochs, total_steps=steps * spec.epochs)
     band = workload.loss_band if steps == whole and not workload.variant(spec) else None
     watch = stopwatch(reporter, loss_band=band)
+    if steps < whole:
+        feed = feed.cut(steps * spec.batch_size)
     # Arrays know where they end; batches may not, and a study may leave the last, smaller one out.
-    asked = spec.steps if feed.y is not None else steps
+    asked = None if feed.y is not None else steps
     _fit(workload, spec, model, feed, watch, epochs=spec.epochs, steps=asked)
     _check_count("training steps", reporter.steps_done, steps * spec.epochs)
 

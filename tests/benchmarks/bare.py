@@ -30,7 +30,7 @@ def main(workload_id: str, epochs: int, steps: int) -> None:
     assert isinstance(workload, Training)
     spec = workload.default_spec(epochs=epochs, steps=steps)
     keras.utils.set_random_seed(0)
-    feed = workload.load(None, spec)
+    feed = workload.load(None, spec).cut(steps * spec.batch_size)
     model = workload.build(spec)
     model.compile(jit_compile=False, **workload.compile_options(spec))
     clock = Clock()
@@ -39,7 +39,7 @@ def main(workload_id: str, epochs: int, steps: int) -> None:
         feed.x,
         **arrays,
         epochs=epochs,
-        steps_per_epoch=steps,
+        steps_per_epoch=steps if feed.y is None else None,
         validation_data=feed.validation,
         callbacks=[*workload.callbacks(spec), clock],
         verbose=0,

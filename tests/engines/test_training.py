@@ -221,3 +221,13 @@ print(json.dumps([layers, memory]))
         ["Dense", [10], 1_290, "softmax"],
     ]
     assert memory == [True, False]
+
+
+def test_cut_epochs_may_be_more_than_the_data(epochmark: CommandLine) -> None:
+    """Three times 200 of 469 steps: fit must not run out of data in the third epoch."""
+    done = epochmark("run", "mnist_mlp", "--epochs", "3", "--steps", "200", "--device", "cpu", "--json")
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr
+    stream = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [epoch["steps"] for epoch in of(stream, "epoch")] == [200, 200, 200]
+    assert sum(len(block["durations_s"]) for block in of(stream, "steps")) == 600
+    assert stream[-1]["status"] == "completed"
