@@ -54,7 +54,7 @@ COLUMNS = (
     ("comment", "Name"),
 )
 COMMENT = len(COLUMNS) - 1
-_WIDTHS_PX = (68, 134, 150, 124, 80, 84, 68, 96, 96, 92, 60)
+_WIDTHS_PX = (56, 136, 136, 130, 80, 76, 68, 78, 96, 94, 60)
 _RIGHT = {"id", "value", "spread_pct", "epochs_done", "batch_size"}
 _TONES = {"failed": "invalid", "interrupted": "caution", "cancelled": "caution", "running": "accent"}
 
