@@ -23,6 +23,7 @@ from app.gui.application import open_window
 from app.gui.main_window import BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS, MainWindow
 from app.gui.services import Services
 from app.gui.theme import Choice, Theme
+from app.gui.workload_chooser import WorkloadChooser
 from tests.gui.driving import replay
 from tests.recording import recorded_events, store_recording, until_epoch
 from workloads import events
@@ -95,6 +96,7 @@ def take_all(camera: Photographer) -> None:
     """Go through the states in the order in which a user meets them."""
     for name, number in (("benchmark-empty", BENCHMARK), ("results-empty", RESULTS), ("compare-empty", COMPARE)):
         camera.take(name, number)
+    take_chooser(camera)
     replay(camera.window, camera.services, until_epoch(camera.recorded, 5, more_steps=214))
     camera.take("benchmark-running", BENCHMARK)
     recorded = camera.recorded
@@ -116,6 +118,20 @@ def take_all(camera: Photographer) -> None:
     camera.take("hardware", HARDWARE)
     camera.take("settings", SETTINGS)
     take_share_pictures(camera, finished)
+
+
+def take_chooser(camera: Photographer) -> None:
+    """Show all workloads in both themes."""
+    machine = camera.services.finder.machine
+    assert machine is not None
+    chooser = WorkloadChooser(camera.services, machine, "vgg16", {}, camera.window)
+    chooser.show()
+    camera.wait(lambda: chooser.table.entries.rows)
+    for theme in THEMES:
+        camera.services.theme.choose(theme)
+        camera.wait(patience_s=0.5)
+        camera.save(chooser, f"chooser-{theme}")
+    chooser.reject()
 
 
 def take_share_pictures(camera: Photographer, run_id: int) -> None:
