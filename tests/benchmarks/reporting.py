@@ -1,6 +1,6 @@
 """What reporting costs a step: a finer comparison, for machines too noisy to compare whole runs.
 
-    python -m tests.benchmarks.reporting [EPOCHS]
+    python -m tests.benchmarks.reporting [EPOCHS] [WORKLOAD]
 
 One real run (runner, database, monitor, worker) in which blocks of five steps are reported as always and blocks of
 five steps are not reported at all, by turns A B B A. Neighbouring blocks meet the same disturbances.
@@ -17,7 +17,7 @@ from app.core.paths import Paths, default_paths
 from app.core.running.engines import WorkerCommand, worker_command
 from app.core.running.runner import Runner
 from tests.conftest import ROOT
-from workloads import CATALOGUE, events
+from workloads import CATALOGUE, STANDARD, events
 from workloads.reporter import Reporter
 from workloads.spec import RunSpec
 
@@ -25,7 +25,7 @@ BLOCK_STEPS = 5
 WARMUP_STEPS = 20
 
 
-def main(epochs: int = 2) -> None:
+def main(epochs: int = 2, workload_id: str = STANDARD) -> None:
     """Print the ratio of reported to unreported blocks."""
     blocks: dict[str, list[float]] = {"reported_s": [], "bare_s": []}
 
@@ -35,7 +35,7 @@ def main(epochs: int = 2) -> None:
         if isinstance(event, events.Error):
             print(event.message, event.traceback)
 
-    spec = CATALOGUE["cifar10_keras_cnn"].default_spec(epochs=epochs, data="synthetic", device="cpu")
+    spec = CATALOGUE[workload_id].default_spec(epochs=epochs, data="synthetic", device="cpu")
     with tempfile.TemporaryDirectory() as home:
         paths = default_paths({"EPOCHMARK_HOME": home})
         paths.create()
@@ -91,4 +91,4 @@ def _alternating(stopwatch: Any, reporter: Reporter) -> Any:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(int(sys.argv[1]) if sys.argv[1:] else 2, *sys.argv[2:3])
