@@ -5,7 +5,17 @@ from typing import Any
 
 import pytest
 
-from app.core.judging.compare import Bar, bars, converted, left_out, position, refusal, run_refusal, shortlist
+from app.core.judging.compare import (
+    Bar,
+    bars,
+    converted,
+    find_baseline,
+    left_out,
+    position,
+    refusal,
+    run_refusal,
+    shortlist,
+)
 from app.core.judging.reference import ReferenceRow, comparable_rows, reference_rows
 from app.core.judging.stats import step_statistics
 from app.core.judging.wording import derived_epoch, headline, result_text
@@ -227,3 +237,32 @@ def test_a_rate_is_copied_with_its_unit(stored_run: Any) -> None:
 
 def test_the_page_of_workloads_says_what_the_catalogue_says() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run: python3 -m tests.workload_page"
+
+
+def test_fused_networks_stand_beside_fused_ones(summary: RunSummary) -> None:
+    usual = replace(summary, workload="imdb_bidirectional_lstm", batch_size=32)
+    fused = replace(usual, variant="lstm=fused")
+    names = {kind: [bar for bar in bars("imdb_bidirectional_lstm", run) if bar.row] for kind, run in
+             (("usual", usual), ("fused", fused))}  # fmt: skip
+    assert len(names["usual"]) == 23
+    assert len(names["fused"]) == 2
+    assert all("CuDNNLSTM" in bar.row.notes for bar in names["fused"] if bar.row)
+    assert "network lstm=fused, not as usual" in " ".join(left_out(usual))
+
+
+def test_a_device_with_several_software_is_one_baseline_and_one_machine(summary: RunSummary) -> None:
+    run = replace(summary, workload="lstm_ptb_32", batch_size=128, metric="seconds_per_batch_s", value=1e6)
+    chart = bars("lstm_ptb_32", run)
+    assert len({bar.name for bar in chart if bar.row}) < len([bar for bar in chart if bar.row])
+    baseline = find_baseline(chart, "GTX Titan X", "lstm_ptb_32")
+    assert baseline is not None
+    assert baseline.row is not None
+    assert "TensorFlow" in baseline.row.software
+    assert str(position(run)).endswith("slower than the only published machine")
+
+
+def test_one_card_is_the_usual_baseline_and_not_several(summary: RunSummary) -> None:
+    run = replace(summary, workload="resnet_50", batch_size=256, metric="images_per_s", value=1.0)
+    baseline = find_baseline(bars("resnet_50", run), None, "resnet_50")
+    assert baseline is not None
+    assert "×" not in baseline.name

@@ -9,7 +9,7 @@ from app.core.judging.peak import peak_share
 from app.core.judging.wording import peak_text
 from app.core.keeping.database import Database
 from app.core.keeping.runs import RunWriter, list_runs
-from app.core.model import Machine, RunSummary
+from app.core.model import Machine, PeakShare, RunSummary
 from app.core.paths import Paths
 from tests.core.storing import begin
 from workloads import events
@@ -91,3 +91,18 @@ def test_what_was_not_counted_has_no_share(paths: Paths, machine: Machine, colum
         run = store_run(database, machine, **columns)
         assert peak_share(database, run) is None
     assert peak_text(None) == ""
+
+
+def test_a_busy_or_a_cut_measurement_does_not_lower_or_raise_the_peak(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run = store_run(database, machine)
+        store_peak(database, machine, 4e9)
+        store_peak(database, machine, 0.5e9)
+        store_peak(database, machine, 9e9, steps=3)
+        share = peak_share(database, run)
+    assert share is not None
+    assert share.peak_flop_per_s == 4e9
+
+
+def test_more_than_the_peak_is_said_to_be_doubtful() -> None:
+    assert "run `matmul` again" in peak_text(PeakShare(2e9, 1e9))

@@ -240,11 +240,17 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
     elif level:
         place = f"level with {level[0]}"
     elif slower:
-        place = f"faster than all {len({bar.name for bar in others})} published machines"
+        place = f"faster than {_all_of(others)}"
     else:
-        place = f"slower than all {len({bar.name for bar in others})} published machines"
+        place = f"slower than {_all_of(others)}"
     doubt = {"estimate": " (estimate)", "first_epoch": " (first epoch only)"}.get(run.basis or "", "")
     return f"{ratio_text(you.times_as_fast(base))} the {base.name}, {place}{doubt}"
+
+
+def _all_of(published: Sequence[Bar]) -> str:
+    """Return how many machines bars are of: one may stand there with several software."""
+    count = len({bar.name for bar in published})
+    return f"all {count} published machines" if count > 1 else "the only published machine"
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:
