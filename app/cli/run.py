@@ -40,7 +40,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     view = JsonView(sys.stdout) if options.json else TextView(workload, spec, machine, quiet=options.quiet)
     with _Interrupts() as interrupts:
         session = runner.start(spec, view)
-        view.cancel = session.cancel
+        view.may_cancel_by(session.cancel)
         interrupts.wait(session)
     if session.trouble:
         print(f"epochmark: {session.trouble}", file=sys.stderr)

@@ -32,9 +32,15 @@ class View:
     """
 
     def __init__(self) -> None:
-        self.cancel: Callable[[], None] = lambda: None
         self.error: OSError | None = None
+        self._cancel: Callable[[], None] | None = None
         self._closed = False
+
+    def may_cancel_by(self, cancel: Callable[[], None]) -> None:
+        """Say how the run is cancelled; its first events, and the loss of the output, may have come before."""
+        self._cancel = cancel
+        if self._closed:
+            cancel()
 
     def __call__(self, event: events.Event) -> None:
         """Take the next event of the run."""
@@ -45,7 +51,8 @@ class View:
         except OSError as error:
             self._closed = True
             self.error = None if is_broken_pipe(error) else error
-            self.cancel()
+            if self._cancel is not None:
+                self._cancel()
 
     def show(self, event: events.Event) -> None:
         """Show one event."""

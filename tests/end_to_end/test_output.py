@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.views import is_broken_pipe
+from app.cli.views import JsonView, is_broken_pipe
 from app.core.keeping.database import Database
 from app.core.paths import default_paths
 from tests.conftest import ROOT, CommandLine, command
 from tests.end_to_end.commands import posix_only, runs, sentence_of
+from workloads import events
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a device that is always full")
@@ -49,6 +50,16 @@ def test_a_run_whose_output_is_lost_is_cancelled(epochmark: CommandLine, environ
             check=False,
         )
     assert [run["status"] for run in runs(epochmark)] == ["cancelled"]
+
+
+def test_an_output_that_is_lost_before_the_run_can_be_cancelled_still_cancels_it() -> None:
+    cancelled: list[bool] = []
+    with Path(os.devnull).open(encoding="utf-8") as unwritable:
+        view = JsonView(unwritable)
+        view(events.End(status="completed"))
+    assert view.error is not None
+    view.may_cancel_by(lambda: cancelled.append(True))
+    assert cancelled == [True]
 
 
 def test_a_windows_reader_that_goes_away_is_a_broken_pipe(monkeypatch: pytest.MonkeyPatch) -> None:

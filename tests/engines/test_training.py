@@ -106,14 +106,9 @@ def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp
     assert "× the" not in shown
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the module resource is POSIX only")
 def test_the_worker_needs_at_most_two_gigabytes(epochmark: CommandLine) -> None:
-    import resource
-
-    stream_of(epochmark, "--epochs", "1", "--steps", "3", "--data", "synthetic")
-    # The largest of all processes that this one has waited for, theirs included.
-    unit_bytes = 1 if sys.platform == "darwin" else 1024
-    peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * unit_bytes
+    stream = stream_of(epochmark, "--epochs", "1", "--steps", "3", "--data", "synthetic")
+    peak_bytes = {metric["key"]: metric["value"] for metric in of(stream, "metric")}["peak_memory_bytes"]
     assert 0.8e9 < peak_bytes <= 2.0e9
 
 
