@@ -2,8 +2,8 @@
 
 Every event has a `type`, a `seq` that counts from 0 and `t_s`, monotonic seconds since the worker started.
 Not available is null, never 0. Unknown types and fields are ignored, so that an older reader follows a newer
-worker; another protocol number in `hello` is refused by the reader. The parent adds `run`, `sample` and
-`result` to the same stream.
+worker; another protocol number in `hello` is refused by the reader. The parent adds `run`, `sample`, `estimate`,
+`verdict` and `result` to the same stream.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -68,6 +68,8 @@ class Environment(Event, frozen=True, kw_only=True, tag="environment"):
     onednn: bool | None = None
     intra_op_threads: Count | None = None  # 0: chosen by the engine
     visible_cpus: Count | None = None
+    cpu_quota: Duration | None = None  # processors' worth of time that a container may use; None: no limit known
+    variables: tuple[Text, ...] = ()  # names of environment variables that change what the engine does
 
 
 class Dataset(Event, frozen=True, kw_only=True, tag="dataset"):
@@ -103,7 +105,7 @@ class Steps(Event, frozen=True, kw_only=True, tag="steps"):
     A step lasts from the end of the one before it (or the beginning of the epoch) to its own end.
     """
 
-    phase: Literal["warmup", "measure"]
+    phase: Literal["warmup", "measure", "validate"]  # "validate": batches of the validation pass of a Quick run
     epoch: Count
     first_index: Count  # within the epoch
     durations_s: tuple[Duration, ...]
@@ -172,6 +174,37 @@ class Sample(Event, frozen=True, kw_only=True, tag="sample"):
     telemetry: dict[str, Any]
 
 
+class Estimate(Event, frozen=True, kw_only=True, tag="estimate"):
+    """From the parent, while a Quick run measures: what the steps come to so far, in the unit of its headline.
+
+    `low` and `high` are the ends of the 95 % confidence interval; None before there are enough blocks.
+    """
+
+    value: Duration
+    low: Duration | None = None
+    high: Duration | None = None
+    warmup_steps: Count = 0  # left out as warm-up
+    steps: Count = 0  # that count
+    interruptions: Count = 0
+    is_enough: bool = False  # measuring ends: the interval is narrow enough
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to know about a number (see app.core.judging.verdict)."""
+
+    code: Text
+    level: Literal["fact", "caution", "invalid"]
+    text: Text  # one sentence
+    advice: Text = ""  # what to do about it
+
+
+class Judged(Event, frozen=True, kw_only=True, tag="verdict"):
+    """From the parent, when it changes: whether the number can be trusted so far, and why not."""
+
+    level: Literal["valid", "caution", "invalid"]
+    reasons: tuple[Reason, ...] = ()
+
+
 class Result(Event, frozen=True, kw_only=True, tag="result"):
     """From the parent, just before the end: the headline, computed from the raw durations."""
 
@@ -198,6 +231,8 @@ AnyEvent: TypeAlias = (
     | End
     | Run
     | Sample
+    | Estimate
+    | Judged
     | Result
 )
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-Preset = Literal["quick", "standard"]
+Preset = Literal["quick", "standard", "sustained"]
 Precision = Literal["float32", "mixed_float16", "mixed_bfloat16"]
 DataChoice = Literal["auto", "real", "synthetic"]
 
@@ -17,11 +17,15 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What was asked.
 
     Attributes:
-        epochs: Whole passes over the training data; in the Quick preset always 1, which is estimated.
+        epochs: Whole passes over the training data; in the Quick preset always 1, which is estimated, and in
+            Sustained too, which goes on for a time instead.
         steps: Training steps that each epoch is cut to, or None for whole epochs.
+        duration_s: How long Sustained trains at least, or Quick at most, from the engine's start on; None for
+            their usual time.
         measure_s: Seconds that Quick times steps for, without validation: a probe; None for its usual time.
         threads: Threads inside one operation, or None to leave the choice to the engine.
         jit: Whether XLA compiles the training step. The studies ran without it.
+        onednn: Whether TensorFlow uses oneDNN's kernels on the processor; None to leave that to it.
         parameters: Values for the workload's own declared parameters.
     """
 
@@ -29,12 +33,14 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     preset: Preset = "standard"
     epochs: Positive = 1
     steps: Positive | None = None
+    duration_s: Annotated[float, msgspec.Meta(ge=1, le=86_400)] | None = None
     measure_s: Annotated[float, msgspec.Meta(gt=0, le=600)] | None = None
     batch_size: Positive = 1
     engine: Literal["tensorflow"] = "tensorflow"
     device: Annotated[str, msgspec.Meta(pattern=DEVICE_PATTERN)] = "auto"
     precision: Precision = "float32"
     jit: bool = False
+    onednn: bool | None = None
     threads: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
     data: DataChoice = "auto"
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)] = 0

@@ -150,6 +150,21 @@ def _folder_problem(folder: Path) -> str:
     return ""
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What shows that a run really trained: with the usual batch and network, wherever it ran.
+
+    Attributes:
+        steps: After so many training steps …
+        bands: … the mean of their losses lies between these two, by the source of the data ("real", "synthetic").
+        origin: How the bands were found, in one sentence.
+    """
+
+    steps: int
+    bands: dict[str, tuple[float, float]]
+    origin: str
+
+
 class Workload:
     """One thing that can be run. Subclasses fill the attributes and `run`.
 
@@ -167,6 +182,7 @@ class Workload:
         units_per_example: What one example counts for in a headline per second: the words of a sequence.
         parameters_count: Of the default variant; None where only building it tells.
         loss_band: Between which values the training loss lies after the first whole epoch; None if not known.
+        proof: What its first steps' losses must be; None where there is no loss.
         fixed_duration_s: How long a run takes on any machine, about, where it is cut by time; else None.
         memory_base_bytes, memory_per_example_bytes: What a run was measured to need on the processor, at batch 0
             and for each example of a batch; None if it was not.
@@ -191,6 +207,7 @@ class Workload:
     parameters_count: int | None = None
     parameters: tuple[Parameter, ...] = ()
     loss_band: tuple[float, float] | None = None
+    proof: Proof | None = None
     fixed_duration_s: float | None = None
     memory_base_bytes: int | None = None
     memory_per_example_bytes: int = 0
@@ -198,10 +215,10 @@ class Workload:
     def default_spec(self, preset: Preset = "standard", **changes: Any) -> RunSpec:
         """Return what a run is when nothing else is asked; `changes` that are None count as not asked."""
         asked = {name: value for name, value in changes.items() if value is not None}
-        epochs = 1 if preset == "quick" else self.epochs
+        epochs = self.epochs if preset == "standard" else 1
         defaults: dict[str, Any] = {
             "epochs": epochs,
-            "steps": None if preset == "quick" else self.steps,
+            "steps": self.steps if preset == "standard" else None,
             "batch_size": self.batch_size,
             "workload": self.id,
             "preset": preset,
@@ -240,10 +257,11 @@ class Workload:
                 f"A batch of {spec.batch_size} is larger than the {self.samples_per_epoch} training "
                 f"examples of {self.id}; choose a smaller one (the study used {self.batch_size}).",
             )
-        if spec.preset == "quick" and (spec.epochs != 1 or spec.steps is not None):
+        if spec.preset != "standard" and (spec.epochs != 1 or spec.steps is not None):
+            does = "estimates one epoch" if spec.preset == "quick" else "trains for a time"
             raise WorkloadError(
                 "bad_parameters",
-                "The quick preset estimates one epoch and takes neither epochs nor steps; use --preset standard.",
+                f"The {spec.preset} preset {does} and takes neither epochs nor steps; use --preset standard.",
             )
         steps = self.steps_per_epoch(spec)
         if spec.steps is not None and spec.steps > steps and self.samples_per_epoch:

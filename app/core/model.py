@@ -44,6 +44,8 @@ class GpuReading:
     temperature_c: float | None = None
     power_w: float | None = None
     clock_mhz: float | None = None
+    throttle_reasons: tuple[str, ...] | None = None  # why the clock is held down: "thermal" …; () for none
+    other_memory_bytes: int | None = None  # of the GPU's memory, what other processes hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,13 @@ class Telemetry:
     memory_used_bytes: int | None = None
     swap_used_bytes: int | None = None
     steal_pct: float | None = None  # CPU time that the host took from this virtual machine
+    other_cpu_pct: float | None = None  # of all cores, what neither the worker nor Epochmark used, 0 to 100
+    swap_bytes_per_s: float | None = None  # read from and written to swap
+    throttle_count: int | None = None  # times that the processor held its clock down since the look before
+    on_battery: bool | None = None
+    power_plan: str | None = None  # as the system calls it: "performance", "powersave", "balanced" …
+    clock_step_s: float | None = None  # how far the wall clock was set since the look before; 0.0 if it was not
+    suspended_s: float | None = None  # how long the computer slept since the look before
     gpus: tuple[GpuReading, ...] = ()
 
 
@@ -110,6 +119,18 @@ class RunSummary:
     error_code: str | None
     error_message: str | None
     comment: str | None  # the user's own name or remark for the run
+    verdict: str | None = None  # valid, caution, invalid; None while it runs and for runs of versions without it
+    reasons: str | None = None  # codes of app.core.judging.verdict behind it, worst first, separated by spaces
+    value_low: float | None = None  # confidence interval of `value`, in its unit
+    value_high: float | None = None
+    confidence_pct: float | None = None  # that the interval has; below 95 where there are too few epochs for more
+    value_mean: float | None = None  # what plain averaging says, interruptions and all
+    warmup_steps: int | None = None  # that an estimate left out
+    interruptions: int | None = None  # steps that took far longer than their neighbours
+    interruptions_s: float | None = None  # how much longer, together
+    sustained_pct: float | None = None  # of a Sustained run: speed of its last third, in percent of the first
+    group_id: int | None = None  # of runs that were made as one: repetitions, or both sides of an A/B
+    side: str | None = None  # "A" or "B"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

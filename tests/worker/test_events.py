@@ -26,6 +26,13 @@ EXAMPLES: list[events.Event] = [
     events.End(status="cancelled"),
     events.Run(run_id=3, spec={"workload": "demo"}, machine={"cpu_name": None}),
     events.Sample(telemetry={"cpu_pct": 12.5, "gpus": []}),
+    events.Estimate(value=66.3, low=65.4, high=67.1, warmup_steps=12, steps=180, interruptions=1, is_enough=True),
+    events.Judged(
+        level="caution",
+        reasons=(
+            events.Reason(code="on_battery", level="caution", text="It ran on battery.", advice="Plug it in."),
+        ),
+    ),
     events.Result(seconds_per_epoch_s=66.3, basis="later_epochs", spread_pct=0.4, comparison="4.8×"),
 ]
 EPOCH = '{"type":"epoch","index":0,"train_s":1.0,"duration_s":%s}'

@@ -125,4 +125,30 @@ MIGRATIONS: tuple[str, ...] = (
         seconds_per_epoch_s REAL NOT NULL
     );
     """,
+    """
+    CREATE TABLE groups (  -- runs that were made as one
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        created_at TEXT NOT NULL,  -- ISO 8601, UTC
+        kind TEXT NOT NULL,  -- repeat, ab
+        plan TEXT NOT NULL  -- JSON of app.core.running.sequence.Plan
+    );
+    ALTER TABLE runs ADD COLUMN verdict TEXT;  -- valid, caution, invalid
+    ALTER TABLE runs ADD COLUMN reasons TEXT;  -- codes, separated by spaces
+    ALTER TABLE runs ADD COLUMN value_low REAL;
+    ALTER TABLE runs ADD COLUMN value_high REAL;
+    ALTER TABLE runs ADD COLUMN confidence_pct REAL;
+    ALTER TABLE runs ADD COLUMN value_mean REAL;
+    ALTER TABLE runs ADD COLUMN warmup_steps INTEGER;
+    ALTER TABLE runs ADD COLUMN interruptions INTEGER;
+    ALTER TABLE runs ADD COLUMN interruptions_s REAL;
+    ALTER TABLE runs ADD COLUMN sustained_pct REAL;
+    ALTER TABLE runs ADD COLUMN group_id INTEGER REFERENCES groups (id);
+    ALTER TABLE runs ADD COLUMN side TEXT;
+    CREATE INDEX runs_by_group ON runs (group_id) WHERE group_id IS NOT NULL;
+    DROP INDEX runs_listed;
+    CREATE INDEX runs_listed ON runs (
+        workload, preset, status, data_source, engine, device_name, machine_id, deleted_at,
+        started_at, value, spread_pct, epochs_done, batch_size, comment, verdict
+    );
+    """,
 )
