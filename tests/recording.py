@@ -10,8 +10,9 @@ from app.core.keeping.database import Database
 from app.core.keeping.runs import RunWriter, begin_run
 from app.core.model import Machine
 from workloads import CATALOGUE, events
-from workloads.spec import RunSpec
+from workloads.spec import Preset, RunSpec
 
+SECONDS: dict[Preset, float] = {"quick": 60.0, "sustained": 600.0}
 FILE = Path(__file__).parent / "data" / "cifar10_standard.jsonl.gz"
 
 
@@ -30,6 +31,21 @@ def until_epoch(recorded: Sequence[events.AnyEvent], epochs: int, more_steps: in
             break
         if isinstance(event, events.Epoch) and event.index + 1 == epochs and not more_steps:
             break
+    return found
+
+
+def as_preset(recorded: Sequence[events.AnyEvent], preset: Preset) -> list[events.AnyEvent]:
+    """Return the same run as if it had been asked for with a preset that trains for a time."""
+    found: list[events.AnyEvent] = []
+    for event in recorded:
+        if isinstance(event, events.Run):
+            found.append(msgspec.structs.replace(event, spec=event.spec | {"preset": preset, "epochs": 1}))
+        elif isinstance(event, events.Phase) and event.name == "measure":
+            found.append(events.Phase(seq=event.seq, t_s=event.t_s, name="measure", budget_s=SECONDS[preset]))
+        elif not isinstance(event, events.Epoch) or preset == "sustained":
+            found.append(event)
+    if preset == "quick":  # what an epoch has beside its steps
+        found.append(events.Metric(t_s=found[-1].t_s, key="epoch_rest_s", value=0.4))
     return found
 
 

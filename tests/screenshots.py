@@ -18,14 +18,17 @@ from app.core.errors import AppError
 from app.core.keeping.database import Database
 from app.core.keeping.history import set_comment
 from app.core.keeping.runs import load_run
+from app.core.model import Telemetry
 from app.core.paths import default_paths
 from app.gui.application import open_window
-from app.gui.main_window import BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS, MainWindow
+from app.gui.main_window import AB, BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS, MainWindow
 from app.gui.services import Services
 from app.gui.theme import Choice, Theme
+from app.gui.verdict_dialog import VerdictDialog
 from app.gui.workload_chooser import WorkloadChooser
+from tests.core.records import quiet_run
 from tests.gui.driving import replay
-from tests.recording import recorded_events, store_recording, until_epoch
+from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from workloads import events
 
 THEMES: tuple[Choice, ...] = ("dark", "light")
@@ -33,6 +36,20 @@ SIZES = ((1024, 700), (1440, 900))
 CRASH = events.Error(
     code="crashed",
     message="The worker was ended by signal 9 (SIGKILL) before the run was done; it may have been out of memory.",
+)
+
+
+DISTURBED = events.Judged(
+    level="caution",
+    reasons=(
+        events.Reason(
+            code="other_load",
+            level="caution",
+            text="Other programs used 34 % of the processor.",
+            advice="Close other programs, and let updates and backups come to their end.",
+        ),
+    ),
+    interrupted_t_s=(96.0, 140.0, 141.5, 250.0),
 )
 
 
@@ -53,8 +70,16 @@ class Photographer:
             self.application.processEvents()
             time.sleep(0.005)
 
-    def take(self, name: str, number: int) -> None:
-        """Keep pictures of a page in all themes and sizes."""
+    def calm(self) -> None:
+        """Show what is seen before a run while nothing else runs."""
+        self.window.benchmark.setup.preflight.show_looks((Telemetry(other_cpu_pct=1.0),) * 2)
+
+    def disturb(self) -> None:
+        """Show what a busy laptop's user sees before a run."""
+        self.window.benchmark.setup.preflight.show_looks((Telemetry(on_battery=True, other_cpu_pct=34.0),) * 2)
+
+    def take(self, name: str, number: int, before: Callable[[], None] = lambda: None) -> None:
+        """Keep pictures of a page in all themes and sizes; `before` is done before each."""
         self.window.show_page(number)
         self.window.banner.hide()
         for theme in THEMES:
@@ -62,6 +87,8 @@ class Photographer:
             for width, height in SIZES:
                 self.window.resize(width, height)
                 self.wait(patience_s=1.2 if number == HARDWARE else 0.5)
+                before()
+                self.wait(patience_s=0.05)
                 self.save(self.window, f"{name}-{theme}-{width}")
 
     def save(self, widget: QWidget, name: str) -> None:
@@ -94,22 +121,41 @@ def main(folder: Path) -> None:
 
 def take_all(camera: Photographer) -> None:
     """Go through the states in the order in which a user meets them."""
-    for name, number in (("benchmark-empty", BENCHMARK), ("results-empty", RESULTS), ("compare-empty", COMPARE)):
-        camera.take(name, number)
+    for name, number in (
+        ("benchmark-empty", BENCHMARK),
+        ("results-empty", RESULTS),
+        ("compare-empty", COMPARE),
+        ("ab-empty", AB),
+    ):
+        camera.take(name, number, camera.calm)
     take_chooser(camera)
-    replay(camera.window, camera.services, until_epoch(camera.recorded, 5, more_steps=214))
-    camera.take("benchmark-running", BENCHMARK)
+    camera.window.show_page(BENCHMARK)
+    camera.take("benchmark-disturbed", BENCHMARK, camera.disturb)
     recorded = camera.recorded
+    for name, moment in (("warming-up", 0), ("quick", 60), ("quick-later", 320)):
+        quiet = [events.Judged(level="valid")] if moment else []
+        part = as_preset(until_epoch(recorded, 0, more_steps=moment), "quick")
+        replay(camera.window, camera.services, [*part, *quiet])
+        camera.take(f"benchmark-running-{name}", BENCHMARK)
+    replay(camera.window, camera.services, until_epoch(recorded, 5, more_steps=214))
+    camera.take("benchmark-running", BENCHMARK)
+    replay(camera.window, camera.services, [*until_epoch(recorded, 5, more_steps=214), DISTURBED])
+    camera.take("benchmark-running-disturbed", BENCHMARK)
     with Database(camera.services.paths.database) as database:
         database.connection.execute("DELETE FROM runs")
         store_recording(database, until_epoch(recorded, 3), status="cancelled")
         failed = store_recording(database, [*until_epoch(recorded, 4)], status="failed", error=CRASH)
+        quick = store_recording(database, as_preset(until_epoch(recorded, 0, more_steps=320), "quick"))
+        sustained = store_recording(database, as_preset(recorded, "sustained"))
         finished = store_recording(database, recorded)
         set_comment(database, finished, "first full run")
     camera.show_stored(failed)
     camera.take("benchmark-failed", BENCHMARK)
-    camera.show_stored(finished)
-    camera.take("benchmark-finished", BENCHMARK)
+    for name, run_id in (("quick", quick), ("sustained", sustained), ("finished", finished)):
+        camera.show_stored(run_id)
+        camera.take(f"benchmark-{name}", BENCHMARK)
+    take_verdict(camera)
+    take_quiet(camera)
     camera.take("results", RESULTS)
     camera.window.results.open_run(finished)
     camera.wait(lambda: camera.window.results.run is not None)
@@ -132,6 +178,33 @@ def take_chooser(camera: Photographer) -> None:
         camera.wait(patience_s=0.5)
         camera.save(chooser, f"chooser-{theme}")
     chooser.reject()
+
+
+def take_quiet(camera: Photographer) -> None:
+    """Show what a quiet computer would have measured, with the presets that have charts of their own."""
+    view, run = camera.window.benchmark.view, camera.window.benchmark.run
+    assert view is not None
+    assert run is not None
+    calm = {"spread_pct": 0.7, "value_low": 20.8, "value_high": 21.0, "value_mean": 20.9}
+    view.show_run(quiet_run(run, 1, **calm))
+    camera.take("benchmark-valid", BENCHMARK)
+    view.show_run(quiet_run(run, 2, **(calm | {"preset": "sustained", "epochs": 1, "sustained_pct": 99.4})))
+    camera.take("benchmark-sustained-valid", BENCHMARK)
+
+
+def take_verdict(camera: Photographer) -> None:
+    """Show why the number on the Benchmark page can be trusted, or why not, in both themes."""
+    view = camera.window.benchmark.view
+    assert view is not None
+    for theme in THEMES:
+        camera.services.theme.choose(theme)
+        view.headline.why_button.click()
+        dialog = camera.window.findChild(VerdictDialog)
+        assert isinstance(dialog, VerdictDialog)
+        camera.wait(patience_s=0.5)
+        camera.save(dialog, f"verdict-{theme}")
+        dialog.reject()
+        camera.wait(lambda: camera.window.findChild(VerdictDialog) is None)
 
 
 def take_share_pictures(camera: Photographer, run_id: int) -> None:

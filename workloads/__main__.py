@@ -1,6 +1,7 @@
 """The worker process: reads a job from stdin, runs it, and writes events to what was its stdout.
 
-Later lines on stdin are requests ("cancel"); a closed stdin means that the parent is gone, and ends the worker.
+Later lines on stdin are requests ("cancel", "enough"); a closed stdin means that the parent is gone, and ends the
+worker.
 """
 
 import ctypes
@@ -20,7 +21,7 @@ from workloads.reporter import Cancelled, Emitter, Reporter
 from workloads.spec import Job, read_job
 from workloads.workload import WorkloadError
 
-CANCEL = b"cancel"
+CANCEL, ENOUGH = b"cancel", b"enough"
 EXIT_ORPHANED = 3
 
 
@@ -113,6 +114,8 @@ def _watch(requests: Iterator[bytes], reporter: Reporter) -> None:
     for line in requests:
         if line.strip() == CANCEL:
             reporter.cancel_requested.set()
+        elif line.strip() == ENOUGH:
+            reporter.enough.set()
     os._exit(EXIT_ORPHANED)
 
 

@@ -1,6 +1,7 @@
 """A workload without an engine, for trying the app out and for its tests: it sleeps, and ends as it is told."""
 
 import contextlib
+import math
 import os
 import signal
 import subprocess
@@ -9,9 +10,10 @@ import time
 
 from workloads import events
 from workloads.reporter import Reporter
-from workloads.spec import Job
+from workloads.spec import Job, RunSpec
 from workloads.workload import Parameter, Workload, WorkloadError
 
+QUICK_S, SUSTAINED_S = 2.0, 3.0
 _OUTCOMES = ("ok", "fail", "out_of_memory", "non_finite", "hang", "crash", "exit", "noise", "slow")
 
 
@@ -53,27 +55,48 @@ class Demo(Workload):
             )
         )
         reporter.phase("build")
-        if spec.preset == "quick":
-            reporter.whole_epochs = False
-            reporter.phase("warmup", epochs=1, total_steps=2)
-            _epoch(reporter, 0, 2, step_s)
-        reporter.phase("measure", epochs=spec.epochs, total_steps=steps * spec.epochs)
-        for epoch in range(spec.epochs):
-            _epoch(reporter, epoch, steps, step_s)
-            if epoch == 0:
-                _end_as_told(outcome)
+        if spec.preset == "standard":
+            reporter.phase("measure", epochs=spec.epochs, total_steps=steps * spec.epochs)
+            for epoch in range(spec.epochs):
+                _epoch(reporter, epoch, steps, step_s)
+                if epoch == 0:
+                    _end_as_told(outcome)
+        else:
+            self._run_for_a_time(spec, reporter, step_s)
+            _end_as_told(outcome)
         reporter.phase("finish")
 
+    def _run_for_a_time(self, spec: RunSpec, reporter: Reporter, step_s: float) -> None:
+        """Do what the other presets do, in seconds instead of minutes."""
+        steps = self.steps_per_epoch(spec)
+        quick = spec.preset == "quick"
+        duration_s = spec.duration_s or (QUICK_S if quick else SUSTAINED_S)
+        end_s = time.perf_counter() + duration_s
+        reporter.epoch_steps = 0 if quick else steps
+        reporter.phase("measure", budget_s=duration_s)
+        index = 0
+        while time.perf_counter() < end_s and not reporter.enough.is_set():
+            _epoch(reporter, index, steps, step_s, end_s)
+            index += 1
+        if quick:
+            reporter.send(events.Metric(key="validation_batches", value=1.0))
+            reporter.time_parts()
+            for short in range(2):
+                _epoch(reporter, short, 1, step_s)
 
-def _epoch(reporter: Reporter, index: int, steps: int, step_s: float) -> None:
+
+def _epoch(reporter: Reporter, index: int, steps: int, step_s: float, end_s: float = math.inf) -> None:
     reporter.epoch_begin(index)
     loss = 2.0
     for step in range(steps):
         reporter.cancel_requested.wait(step_s)
         loss = 2.0 / (1 + index + step / steps)
         reporter.step_end(loss)
+        if time.perf_counter() > end_s:
+            break
     reporter.validation_begin()
     reporter.cancel_requested.wait(step_s)
+    reporter.validation_batch_end()
     reporter.validation_end()
     reporter.epoch_end(loss=loss, accuracy=1 - loss / 3, val_loss=loss, val_accuracy=1 - loss / 3)
 

@@ -2,12 +2,22 @@
 
 import os
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from workloads.events import Environment, Metric
 from workloads.reporter import Reporter
 from workloads.spec import RunSpec
 from workloads.workload import WorkloadError
+
+# What engines and their libraries read, by how it begins; they read far more than is written anywhere.
+_READ_BY_ENGINES = (
+    *("TF_", "KERAS_", "XLA_", "OMP_", "GOMP_", "MKL_", "KMP_", "DNNL_", "ONEDNN_"),
+    *("OPENBLAS_", "CUBLAS_", "CUDNN_", "NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCKING", "CUDA_FORCE_PTX_JIT"),
+    *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "MALLOC_"),
+)
+_VARIABLES_TOLD = 50
 
 
 def prepare(spec: RunSpec, reporter: Reporter) -> None:
@@ -16,6 +26,7 @@ def prepare(spec: RunSpec, reporter: Reporter) -> None:
     Raises:
         WorkloadError: engine_missing or device_unavailable, with the sentence to show.
     """
+    variables = foreign_variables(os.environ, spec)  # before the engine sets some of its own
     keras, tf = _import_engine()
     if spec.threads is not None:
         tf.config.threading.set_intra_op_parallelism_threads(spec.threads)
@@ -38,8 +49,80 @@ def prepare(spec: RunSpec, reporter: Reporter) -> None:
             onednn=os.environ.get("TF_ENABLE_ONEDNN_OPTS", "1") != "0" if device == "cpu" else None,
             intra_op_threads=int(tf.config.threading.get_intra_op_parallelism_threads()),
             visible_cpus=_visible_cpus(),
+            cpu_quota=cpu_quota(),
+            variables=variables,
         )
     )
+
+
+def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[str, ...]:
+    """Name the variables that change what an engine does and that Epochmark did not set for this run."""
+    ours = {
+        "KERAS_BACKEND": spec.engine,
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+    }
+    if spec.device == "cpu":
+        ours["CUDA_VISIBLE_DEVICES"] = "-1"
+    if spec.onednn is not None:
+        ours["TF_ENABLE_ONEDNN_OPTS"] = "1" if spec.onednn else "0"
+    if spec.threads is not None:
+        ours |= {"OMP_NUM_THREADS": str(spec.threads), "TF_NUM_INTRAOP_THREADS": str(spec.threads)}
+    # Where Keras keeps its settings depends on the app's folders, and what it reads there is set anew.
+    found = (
+        name.encode("ascii", errors="replace").decode()[:100]
+        for name, value in environment.items()
+        if name.upper().startswith(_READ_BY_ENGINES) and name != "KERAS_HOME" and ours.get(name) != value
+    )
+    return tuple(sorted(found)[:_VARIABLES_TOLD])
+
+
+def cpu_quota(root: Path = Path("/")) -> float | None:
+    """Return the processors' worth of time that Linux gives this process's groups; None without a limit.
+
+    Args:
+        root: Where the proc and sys folders are found.
+    """
+    quotas = [quota for folder in _cgroup_folders(root) if (quota := _quota_of(folder)) is not None]
+    return min(quotas, default=None)
+
+
+def _cgroup_folders(root: Path) -> list[Path]:
+    """Return the folders that may limit this process: those of its groups, and all above them."""
+    folders = []
+    for line in _read_text(root / "proc/self/cgroup").splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, group = rest.partition(":")
+        names = controllers.split(",")
+        if number == "0" and not controllers:
+            tops = [root / "sys/fs/cgroup", root / "sys/fs/cgroup/unified"]
+        elif "cpu" in names:
+            tops = [root / "sys/fs/cgroup" / name for name in (controllers, "cpu")]
+        else:
+            continue
+        parts = [part for part in group.split("/") if part not in ("", ".", "..")]
+        folders += [top.joinpath(*parts[:count]) for top in tops for count in range(len(parts) + 1)]
+    return folders
+
+
+def _quota_of(folder: Path) -> float | None:
+    """Read one group's limit: "200000 100000" in version 2, two files in version 1."""
+    told = _read_text(folder / "cpu.max").split()
+    if not told:
+        told = [_read_text(folder / name).strip() for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
+    try:
+        quota_us, period_us = (float(word) for word in told)
+    except ValueError:  # "max": no limit
+        return None
+    return quota_us / period_us if 0 < quota_us < 1e12 and 0 < period_us < 1e12 else None
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")[:4_096]
+    except (OSError, ValueError):  # ValueError: a zero byte in a group's name
+        return ""
 
 
 def is_out_of_memory(error: BaseException) -> bool:

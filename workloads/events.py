@@ -105,7 +105,8 @@ class Steps(Event, frozen=True, kw_only=True, tag="steps"):
     A step lasts from the end of the one before it (or the beginning of the epoch) to its own end.
     """
 
-    phase: Literal["warmup", "measure", "validate"]  # "validate": batches of the validation pass of a Quick run
+    # Of a Quick run, "start" are the first steps of short epochs, and "validate" the batches of validation passes.
+    phase: Literal["warmup", "measure", "start", "validate"]
     epoch: Count
     first_index: Count  # within the epoch
     durations_s: tuple[Duration, ...]
@@ -203,6 +204,7 @@ class Judged(Event, frozen=True, kw_only=True, tag="verdict"):
 
     level: Literal["valid", "caution", "invalid"]
     reasons: tuple[Reason, ...] = ()
+    interrupted_t_s: tuple[Duration, ...] = ()  # when steps took far longer than usual
 
 
 class Result(Event, frozen=True, kw_only=True, tag="result"):

@@ -43,6 +43,10 @@ class Feed:
         y = [part[:examples] for part in self.y] if isinstance(self.y, list) else self.y[:examples]
         return replace(self, x=self.x[:examples], y=y)
 
+    def validation_batches(self, batch_size: int) -> int:
+        """Return of how many batches the validation pass consists; 0 where there is none."""
+        return 0 if self.validation is None else -(-self.validation_samples // batch_size)
+
     def fit_arguments(self, batch_size: int) -> dict[str, Any]:
         """Return what fit is told about the data."""
         arguments = {"x": shared(self.x), "validation_data": self.validation}

@@ -18,8 +18,9 @@ LATENCY_CALLS = 50
 LATENCY_CALLS_AT_LEAST = 5
 LATENCY_BUDGET_S = 10.0
 WARMUP_CALLS = 2
-WARMUP_BUDGET_S = 5.0
-QUICK_BUDGET_S = 20.0
+QUICK_BUDGET_S, SUSTAINED_S = 40.0, 600.0
+CALLS_LIMIT = 10**9
+STEPS_AT_LEAST = 4
 # Study 002's few samples: its notebook predicts 160 images in batches of 16.
 FEW_SAMPLES, FEW_BATCH = 160, 16
 
@@ -99,21 +100,18 @@ class Inference(Workload):
         def call() -> None:
             model.predict_on_batch(images)
 
-        if spec.preset == "quick":
-            reporter.phase("warmup", epochs=1, total_steps=WARMUP_CALLS, budget_s=WARMUP_BUDGET_S)
-            repeat(reporter, call, index=0, steps=WARMUP_CALLS, budget_s=WARMUP_BUDGET_S)
-            reporter.flush()
-        epochs = 1 if spec.preset == "quick" else spec.epochs
-        budget_s = (spec.measure_s or QUICK_BUDGET_S) if spec.preset == "quick" else float("inf")
-        told_s = None if budget_s == float("inf") else budget_s
-        reporter.phase("measure", epochs=epochs, total_steps=epochs * steps, budget_s=told_s)
-        at_least = 1 if spec.measure_s else 3
-        for index in range(epochs):
-            repeat(reporter, call, index=index, steps=steps, budget_s=budget_s, steps_at_least=at_least)
-            if spec.preset == "quick":
-                reporter.flush()
-            else:
+        if spec.preset == "standard":
+            reporter.phase("measure", epochs=spec.epochs, total_steps=spec.epochs * steps)
+            for index in range(spec.epochs):
+                repeat(reporter, call, index=index, steps=steps)
                 reporter.epoch_end()
+            return
+        budget_s = spec.measure_s or spec.duration_s
+        budget_s = budget_s or (QUICK_BUDGET_S if spec.preset == "quick" else SUSTAINED_S)
+        reporter.phase("measure", budget_s=budget_s)
+        at_least = 2 if spec.measure_s else STEPS_AT_LEAST
+        repeat(reporter, call, index=0, steps=CALLS_LIMIT, budget_s=budget_s, steps_at_least=at_least)
+        reporter.flush()
 
     def _measure_latency(self, model: Any, images: Any, reporter: Reporter) -> None:
         reporter.phase("evaluate")

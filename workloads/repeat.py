@@ -23,7 +23,7 @@ def repeat(
         call: Returns when its work is done, on whatever device.
         index: Of the round, from 0.
         steps: Calls at most.
-        budget_s: Seconds after which no further call begins …
+        budget_s: Seconds after which no further call begins, also when the parent has enough …
         steps_at_least: … unless there were fewer than these.
     """
     durations_s: list[float] = []
@@ -35,6 +35,7 @@ def repeat(
         durations_s.append(now_s - last_s)
         reporter.step_end()
         last_s = time.perf_counter()
-        if now_s - start_s > budget_s and len(durations_s) >= steps_at_least:
+        is_over = now_s - start_s > budget_s or (reporter.enough.is_set() and budget_s < math.inf)
+        if is_over and len(durations_s) >= steps_at_least:
             break
     return durations_s

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import msgspec
 
@@ -46,14 +46,21 @@ class Reporter:
     def __init__(self, emitter: Emitter, clock: Callable[[], float] = time.perf_counter) -> None:
         self.send = emitter.send
         self.cancel_requested = threading.Event()
-        self.whole_epochs = True  # False: epochs are cut short, and only their parts are sent
+        self.enough = threading.Event()  # the parent has measured what it wants to know
+        self.epoch_steps: int | None = (
+            None  # of a whole epoch: others are sent only in their parts; None: any number
+        )
+        self.engine_ready_s = clock()  # when the engine was imported and set up
         self.steps_done = 0
         self._clock = clock
         self._phase: events.PhaseName = "import"
+        self._kind: Literal["warmup", "measure", "start"] | None = None
         self._epoch = 0
         self._epoch_start_s = self._last_s = self._train_end_s = 0.0
         self._validation_start_s: float | None = None
         self._validation_s: float | None = None
+        self._batch_end_s = 0.0
+        self._batches_s: list[float] | None = None
         self._durations_s: list[float] = []
         self._first_index = 0
         self._sent_s = 0.0
@@ -68,7 +75,14 @@ class Reporter:
         """Say that a phase begins, and after how long it is cut short, if it is."""
         self.check_cancel()
         self._phase = name
+        self._kind = "warmup" if name == "warmup" else "measure"
         self.send(events.Phase(name=name, epochs=epochs, total_steps=total_steps, budget_s=budget_s))
+
+    def time_parts(self) -> None:
+        """From now on, report first steps and validation batches of epochs that are short on purpose."""
+        self._kind = "start"
+        self._batches_s = []
+        self.epoch_steps = 0
 
     def check_cancel(self) -> None:
         """Raise Cancelled if the parent asked to stop."""
@@ -99,7 +113,15 @@ class Reporter:
 
     def validation_begin(self) -> None:
         """Start the clock of the validation pass inside an epoch."""
-        self._validation_start_s = self._clock()
+        self._validation_start_s = self._batch_end_s = self._clock()
+
+    def validation_batch_end(self) -> None:
+        """Count one batch of the validation pass."""
+        if self._batches_s is not None:
+            now_s = self._clock()
+            self._batches_s.append(now_s - self._batch_end_s)
+            self._batch_end_s = now_s
+        self.check_cancel()
 
     def validation_end(self) -> None:
         """Stop the clock of the validation pass."""
@@ -118,10 +140,10 @@ class Reporter:
         self._flush(loss)
         if self._phase != "measure":
             return
-        if not self.whole_epochs:
-            rest_s = end_s - self._train_end_s - (self._validation_s or 0.0)
-            self.send(events.Metric(key="validation_s", value=self._validation_s))
-            self.send(events.Metric(key="epoch_rest_s", value=max(0.0, rest_s)))
+        if self._kind == "start":
+            self._send_parts(max(0.0, end_s - self._train_end_s - (self._validation_s or 0.0)))
+            return
+        if self.epoch_steps is not None and self._first_index != self.epoch_steps:
             self.send(events.Metric(key="loss", value=loss))
             self.send(events.Metric(key="accuracy", value=accuracy))
             return
@@ -143,12 +165,20 @@ class Reporter:
         """Send the steps that were not sent yet, of a round that is no epoch."""
         self._flush(None)
 
+    def _send_parts(self, rest_s: float) -> None:
+        """Send what an epoch has beside its steps: the batches of its validation, and the rest."""
+        if self._batches_s:
+            batches_s = tuple(self._batches_s)
+            self.send(events.Steps(phase="validate", epoch=self._epoch, first_index=0, durations_s=batches_s))
+            self._batches_s = []
+        self.send(events.Metric(key="epoch_rest_s", value=rest_s))
+
     def _flush(self, loss: float | None) -> None:
         if not self._durations_s:
             return
         self.send(
             events.Steps(
-                phase="warmup" if self._phase == "warmup" else "measure",
+                phase=self._kind or "measure",
                 epoch=self._epoch,
                 first_index=self._first_index,
                 durations_s=tuple(self._durations_s),

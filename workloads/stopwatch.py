@@ -1,6 +1,7 @@
 """The Keras callback that hands the progress of fit, evaluate and predict to the reporter."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from workloads import events
@@ -11,22 +12,23 @@ from workloads.workload import WorkloadError
 def stopwatch(
     reporter: Reporter,
     *,
-    budget_s: float = math.inf,
-    steps_at_least: int = 0,
+    is_over: Callable[[], bool] = lambda: False,
+    proof_steps: int | None = None,
     loss_band: tuple[float, float] | None = None,
 ) -> Any:
     """Return the callback.
 
     Args:
         reporter: Gets every call.
-        budget_s: Seconds after which an epoch is cut short.
-        steps_at_least: Steps that it gets even so.
+        is_over: Asked after each training step whether it was the last one.
+        proof_steps: After so many steps of the first epoch their mean loss is reported; None for not.
         loss_band: Outside of which the loss of the first epoch is warned of; None for no band.
     """
     from keras.callbacks import Callback
 
     class Stopwatch(Callback):  # type: ignore[misc] # Keras ships no types
         def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            self.epoch = epoch
             reporter.epoch_begin(epoch)
 
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
@@ -36,15 +38,17 @@ def stopwatch(
                     "non_finite_loss",
                     f"The loss became {loss} at step {batch + 1}: what ran was no training any more.",
                 )
-            elapsed_s = reporter.step_end(loss)
-            if elapsed_s > budget_s and batch + 1 >= steps_at_least:
+            reporter.step_end(loss)
+            if (batch + 1, self.epoch) == (proof_steps, 0):
+                reporter.send(events.Metric(key="proof_loss", value=loss))
+            if is_over():
                 self.model.stop_training = True
 
         def on_test_begin(self, logs: Any = None) -> None:
             reporter.validation_begin()
 
         def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-            reporter.check_cancel()
+            reporter.validation_batch_end()
 
         def on_test_end(self, logs: Any = None) -> None:
             reporter.validation_end()
@@ -56,11 +60,15 @@ def stopwatch(
                 val_loss=logs.get("val_loss"),
                 val_accuracy=logs.get("val_accuracy"),
             )
-            if epoch == 0 and loss_band and not loss_band[0] <= logs["loss"] <= loss_band[1]:
-                text = (
-                    f"The loss of the first epoch, {logs['loss']:.4g}, is outside of what is expected "
-                    f"({loss_band[0]:g} to {loss_band[1]:g}): the network may not have been trained as it should."
-                )
-                reporter.send(events.Warn(code="loss_out_of_band", message=text))
+            _check_loss(logs["loss"], loss_band if epoch == 0 else None, reporter)
 
     return Stopwatch()
+
+
+def _check_loss(loss: float, band: tuple[float, float] | None, reporter: Reporter) -> None:
+    if band is not None and not band[0] <= loss <= band[1]:
+        text = (
+            f"The loss of the first epoch, {loss:.4g}, is outside of what is expected "
+            f"({band[0]:g} to {band[1]:g}): the network may not have been trained as it should."
+        )
+        reporter.send(events.Warn(code="loss_out_of_band", message=text))

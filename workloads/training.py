@@ -1,7 +1,7 @@
 """Workloads that train a Keras network: one `model.fit` as the studies call it, timed by a callback inside it."""
 
+import math
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,21 +10,16 @@ from workloads.datasets import DATASETS
 from workloads.datasets.source import MissingDataError
 from workloads.feed import Feed, shared
 from workloads.flops import TRAINING_PASSES, forward_flops
+from workloads.marks import Marks
+from workloads.pipelines import leave_untuned
+from workloads.proofs import PROOFS
+from workloads.quick import EPOCHS_LIMIT, Quick
 from workloads.reporter import Reporter
 from workloads.spec import Job, RunSpec
 from workloads.stopwatch import stopwatch
-from workloads.workload import Workload, WorkloadError
+from workloads.workload import Proof, Workload, WorkloadError
 
-# Quick: enough steps to get past tracing, kernel selection and the first allocations …
-WARMUP_STEPS = 20
-WARMUP_BUDGET_S = 15.0
-WARMUP_STEPS_AT_LEAST = 2
-# … then steps until one of the two is reached, so that most machines answer in about a minute.
-QUICK_STEPS = 250
-QUICK_BUDGET_S = 40.0
-QUICK_STEPS_AT_LEAST = 10
-# A large network's step can take half a minute on a processor.
-QUICK_STEPS_FEW = 3
+SUSTAINED_S = 600.0
 
 
 class Training(Workload):
@@ -62,15 +57,30 @@ class Training(Workload):
         """Return further Keras callbacks that the network needs (learning rates, states to be forgotten)."""
         return []
 
+    @property
+    def proof(self) -> Proof | None:
+        """What the losses of its first steps must be; None if that was not found out."""
+        return PROOFS.get(self.id)
+
+    def proof_steps(self, spec: RunSpec) -> int | None:
+        """Return after how many steps the loss must be in its band; None where no band is known."""
+        usual = spec.batch_size == self.batch_size and not self.variant(spec)
+        return self.proof.steps if self.proof is not None and usual else None
+
     def run(self, job: Job, reporter: Reporter) -> None:
         """Train: import, data, build, measure, evaluate."""
         spec = job.spec
         model, feed = prepare(self, job, reporter)
         model.compile(jit_compile=spec.jit, **self.compile_options(spec))
-        if spec.preset == "quick":
-            _measure_quick(self, spec, model, feed, reporter)
+        marks = Marks(model)
+        if spec.measure_s is not None:
+            Quick(self, spec, model, feed, reporter).probe()
+        elif spec.preset == "quick":
+            Quick(self, spec, model, feed, reporter).measure()
         else:
             _measure_epochs(self, spec, model, feed, reporter)
+        marks.report(model, spec, reporter)
+        if spec.preset != "quick":
             _evaluate(self, spec, model, feed, reporter)
         device.report_memory(reporter)
         reporter.phase("finish")
@@ -82,6 +92,8 @@ def prepare(workload: Training, job: Job, reporter: Reporter) -> tuple[Any, Feed
     folder = _real_folder(workload, job, reporter)
     reporter.phase("import")
     device.prepare(job.spec, reporter)
+    leave_untuned()
+    reporter.engine_ready_s = time.perf_counter()
     reporter.phase("data")
     feed = _load(workload, folder, job.spec)
     reporter.send(
@@ -159,46 +171,33 @@ def _load(workload: Training, folder: Path | None, spec: RunSpec) -> Feed:
 def _measure_epochs(workload: Training, spec: RunSpec, model: Any, feed: Feed, reporter: Reporter) -> None:
     whole = workload.steps_per_epoch(spec)
     steps = spec.steps or whole
-    reporter.phase("measure", epochs=spec.epochs, total_steps=steps * spec.epochs)
     band = workload.loss_band if steps == whole and not workload.variant(spec) else None
-    watch = stopwatch(reporter, loss_band=band)
+    epochs, end_s = spec.epochs, math.inf
+    if spec.preset == "sustained":
+        duration_s = spec.duration_s or SUSTAINED_S
+        reporter.phase("measure", budget_s=duration_s)
+        reporter.epoch_steps = whole  # the last one is cut
+        epochs, end_s = EPOCHS_LIMIT, time.perf_counter() + duration_s
+    else:
+        reporter.phase("measure", epochs=epochs, total_steps=steps * epochs)
+    watch = stopwatch(
+        reporter,
+        is_over=lambda: time.perf_counter() > end_s,
+        proof_steps=workload.proof_steps(spec),
+        loss_band=band,
+    )
     if steps < whole:
         feed = feed.cut(steps * spec.batch_size)
-    # Arrays know where they end; batches may not, and a study may leave the last, smaller one out.
-    asked = None if feed.y is not None else steps
-    _fit(workload, spec, model, feed, watch, epochs=spec.epochs, steps=asked)
-    _check_count("training steps", reporter.steps_done, steps * spec.epochs)
-
-
-def _measure_quick(workload: Training, spec: RunSpec, model: Any, feed: Feed, reporter: Reporter) -> None:
-    """Warm training and validation up, then time a bounded number of steps and one validation pass."""
-    whole = workload.steps_per_epoch(spec) if workload.samples_per_epoch else QUICK_STEPS
-    reporter.whole_epochs = False
-    warmup = min(WARMUP_STEPS, whole)
-    if spec.measure_s is not None:  # a probe
-        feed = replace(feed, validation=None)
-    budget_s = min(WARMUP_BUDGET_S, spec.measure_s or WARMUP_BUDGET_S)
-    reporter.phase("warmup", epochs=1, total_steps=warmup, budget_s=budget_s)
-    watch = stopwatch(reporter, budget_s=budget_s, steps_at_least=WARMUP_STEPS_AT_LEAST)
-    _fit(workload, spec, model, feed, watch, epochs=1, steps=warmup)
-    steps = min(QUICK_STEPS, whole)
-    budget_s = spec.measure_s or QUICK_BUDGET_S
-    reporter.phase("measure", epochs=1, total_steps=steps, budget_s=budget_s)
-    at_least = QUICK_STEPS_AT_LEAST if workload.metric == "seconds_per_epoch_s" else QUICK_STEPS_FEW
-    watch = stopwatch(reporter, budget_s=budget_s, steps_at_least=1 if spec.measure_s else at_least)
-    _fit(workload, spec, model, feed, watch, epochs=1, steps=steps)
-
-
-def _fit(
-    workload: Training, spec: RunSpec, model: Any, feed: Feed, watch: Any, *, epochs: int, steps: int | None
-) -> None:
     model.fit(
         **feed.fit_arguments(spec.batch_size),
         epochs=epochs,
-        steps_per_epoch=steps,
+        # Arrays know where they end; batches may not, and a study may leave the last, smaller one out.
+        steps_per_epoch=None if feed.y is not None else steps,
         callbacks=[*workload.callbacks(spec), watch],
         verbose=0,
     )
+    if spec.preset == "standard":
+        _check_count("training steps", reporter.steps_done, steps * epochs)
 
 
 def _evaluate(workload: Training, spec: RunSpec, model: Any, feed: Feed, reporter: Reporter) -> None:

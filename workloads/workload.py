@@ -182,7 +182,6 @@ class Workload:
         units_per_example: What one example counts for in a headline per second: the words of a sequence.
         parameters_count: Of the default variant; None where only building it tells.
         loss_band: Between which values the training loss lies after the first whole epoch; None if not known.
-        proof: What its first steps' losses must be; None where there is no loss.
         fixed_duration_s: How long a run takes on any machine, about, where it is cut by time; else None.
         memory_base_bytes, memory_per_example_bytes: What a run was measured to need on the processor, at batch 0
             and for each example of a batch; None if it was not.
@@ -207,7 +206,6 @@ class Workload:
     parameters_count: int | None = None
     parameters: tuple[Parameter, ...] = ()
     loss_band: tuple[float, float] | None = None
-    proof: Proof | None = None
     fixed_duration_s: float | None = None
     memory_base_bytes: int | None = None
     memory_per_example_bytes: int = 0
@@ -244,6 +242,10 @@ class Workload:
                     f"{self.id} needs at least one folder: choose it under More settings, or on the command line "
                     f"with --set {parameter.name}=/path/to/folder.",
                 )
+        self._check_numbers(spec)
+        self._check_preset(spec)
+
+    def _check_numbers(self, spec: RunSpec) -> None:
         for name, minimum in (("epochs", 1), ("steps", 1), ("batch_size", 1), ("threads", 1)):
             value = getattr(spec, name)
             if value is not None and value < minimum:
@@ -257,18 +259,24 @@ class Workload:
                 f"A batch of {spec.batch_size} is larger than the {self.samples_per_epoch} training "
                 f"examples of {self.id}; choose a smaller one (the study used {self.batch_size}).",
             )
-        if spec.preset != "standard" and (spec.epochs != 1 or spec.steps is not None):
-            does = "estimates one epoch" if spec.preset == "quick" else "trains for a time"
-            raise WorkloadError(
-                "bad_parameters",
-                f"The {spec.preset} preset {does} and takes neither epochs nor steps; use --preset standard.",
-            )
         steps = self.steps_per_epoch(spec)
         if spec.steps is not None and spec.steps > steps and self.samples_per_epoch:
             raise WorkloadError(
                 "bad_parameters",
                 f"An epoch of {self.id} has {steps} steps at batch {spec.batch_size}; it cannot be cut to "
                 f"{spec.steps}.",
+            )
+
+    def _check_preset(self, spec: RunSpec) -> None:
+        if spec.preset != "standard" and (spec.epochs != 1 or spec.steps is not None):
+            does = "estimates one epoch" if spec.preset == "quick" else "trains for a time"
+            raise WorkloadError(
+                "bad_parameters",
+                f"The {spec.preset} preset {does} and takes neither epochs nor steps; use --preset standard.",
+            )
+        if spec.preset == "sustained" and self.kind in ("limits", "storage"):
+            raise WorkloadError(
+                "bad_parameters", f"{self.id} takes its own time and cannot be sustained; use --preset standard."
             )
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
@@ -279,6 +287,11 @@ class Workload:
         if not self.samples_per_epoch:
             return spec.steps or self.steps or 1
         return -(-self.samples_per_epoch // spec.batch_size)
+
+    @property
+    def proof(self) -> Proof | None:
+        """What its first steps' losses must be; None where there is no loss, or the band is not known."""
+        return None
 
     def memory_need_bytes(self, spec: RunSpec) -> int | None:
         """Return about how much memory the run needs; None if that was never measured."""

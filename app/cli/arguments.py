@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 import app
-from app.cli import data, logs, machine, results, run
+from app.cli import ab, data, logs, machine, results, run
 
 
 class _Parser(argparse.ArgumentParser):
@@ -27,6 +27,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.set_defaults(folders=True)
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     _add_run(verbs)
+    _add_ab(verbs)
     _add_machine(verbs)
     _add_data(verbs)
     _add_results(verbs)
@@ -40,9 +41,48 @@ Verbs: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 def _add_run(verbs: Verbs) -> None:
     parser = verbs.add_parser("run", help="run a benchmark")
+    _add_run_options(parser)
+    parser.add_argument(
+        "--repeat",
+        type=int,
+        metavar="N",
+        help="run it N times, each in a fresh process, and say how much they differ",
+    )
+    parser.set_defaults(verb=run.run)
+
+
+def _add_ab(verbs: Verbs) -> None:
+    parser = verbs.add_parser(
+        "ab",
+        help="run two ways in turn and say which is faster",
+        description="KEY: device, threads, precision, jit (or xla), onednn, batch, seed, data, or a parameter of "
+        "the workload. All other options hold for both sides.",
+    )
+    _add_run_options(parser)
+    for side in ("a", "b"):
+        parser.add_argument(
+            f"--{side}",
+            default="",
+            metavar="KEY=VALUE,…",
+            help=f'what is special about side {side.upper()}; "" for nothing',
+        )
+        parser.add_argument(f"--label-{side}", metavar="TEXT", help=f"what side {side.upper()} is called")
+    parser.add_argument("--pairs", type=int, default=6, metavar="N", help="runs of each side (default: 6)")
+    parser.add_argument(
+        "--by-hand", action="store_true", help="ask before each change of side: for what only you can change"
+    )
+    parser.set_defaults(verb=ab.ab)
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("workload", metavar="WORKLOAD", help="see `epochmark workloads`")
     parser.add_argument(
-        "--preset", choices=("quick", "standard"), help="quick estimates an epoch in about a minute"
+        "--preset",
+        choices=("quick", "standard", "sustained"),
+        help="quick estimates an epoch within a minute, sustained trains for ten",
+    )
+    parser.add_argument(
+        "--duration", type=float, metavar="S", help="seconds that sustained trains at least, or quick at most"
     )
     parser.add_argument("--epochs", type=int, metavar="N", help="whole epochs (default: the study's number)")
     parser.add_argument("--steps", type=int, metavar="N", help="cut each epoch to N steps: a short run")
@@ -50,13 +90,15 @@ def _add_run(verbs: Verbs) -> None:
     parser.add_argument("--device", default="auto", metavar="auto|cpu|gpu:N")
     parser.add_argument("--precision", default="float32", choices=("float32", "mixed_float16", "mixed_bfloat16"))
     parser.add_argument("--jit", default="off", choices=("on", "off"), help="compile the step with XLA")
+    parser.add_argument(
+        "--onednn", default="auto", choices=("on", "off", "auto"), help="oneDNN's kernels on the processor"
+    )
     parser.add_argument("--threads", type=int, metavar="N", help="threads inside one operation")
     parser.add_argument("--data", choices=("auto", "real", "synthetic"))
     parser.add_argument("--seed", type=int, default=0, metavar="N")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings")
     parser.add_argument("--json", action="store_true", help="print the events, one JSON object a line")
     parser.add_argument("--quiet", action="store_true", help="print only the result")
-    parser.set_defaults(verb=run.run)
 
 
 def _add_machine(verbs: Verbs) -> None:
@@ -122,6 +164,10 @@ def _add_results(verbs: Verbs) -> None:
     parser.add_argument("id", type=int, metavar="ID")
     parser.add_argument("--json", action="store_true")
     parser.set_defaults(verb=results.show)
+    parser = actions.add_parser("group", help="show a group: repetitions, or the two sides of an A/B")
+    parser.add_argument("id", type=int, metavar="ID")
+    parser.add_argument("--json", action="store_true")
+    parser.set_defaults(verb=results.group)
     parser = actions.add_parser("share", help="draw a run's result as a picture")
     parser.add_argument("id", type=int, metavar="ID")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE.png")

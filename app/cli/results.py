@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
+from app.cli.groups import group_as_dict, print_group
 from app.cli.text import table
 from app.core.errors import AppError, UsageError
 from app.core.judging.compare import position, run_name
 from app.core.judging.wording import engine_line, headline, machine_line, peak_text, round_name, stored_machine
 from app.core.keeping.database import Database
 from app.core.keeping.export import csv_lines, json_lines, run_as_dict, table_private_texts, write_lines
+from app.core.keeping.groups import group_places, load_group
 from app.core.keeping.runs import (
     all_ids,
     delete_runs,
@@ -36,6 +38,7 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
         raise UsageError(f"--limit must be at least 1, not {options.limit}.")
     with _open(paths) as database:
         runs = list(list_runs(database, limit=options.limit))
+        places = group_places(database, runs)
     if options.json:
         print(json.dumps([asdict(run) for run in runs], indent=2))
         return 0
@@ -49,12 +52,14 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
             run.workload,
             _marked_value(run),
             f"{run.spread_pct:.1f} %" if run.spread_pct is not None else "n/a",
-            f"{run.epochs_done}/{run.epochs}"
+            (f"{run.epochs_done}/{run.epochs}" if run.preset != "sustained" else str(run.epochs_done))
             + (" short" if run.steps and run.steps < run.steps_per_epoch else ""),
             str(run.batch_size),
             run_name(run),
             run.data_source or "n/a",
             run.status,
+            run.verdict or "n/a",
+            *([places.get(run.id, "")] if places else []),
         )
         for run in runs
     ]
@@ -69,6 +74,8 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
         "device",
         "data",
         "status",
+        "verdict",
+        *(["group"] if places else []),
     )
     print(table(head, rows, right=(0, 3, 4, 5, 6)))
     bases = {run.basis for run in runs}
@@ -83,10 +90,22 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
     """Show one run."""
     with _open(paths) as database:
         run = load_run(database, options.id)
+        place = group_places(database, [run.summary]).get(options.id)
     if options.json:
         print(json.dumps(run_as_dict(run, private={}), indent=2, allow_nan=False))
         return 0
-    _print_run(run)
+    _print_run(run, place)
+    return 0
+
+
+def group(options: argparse.Namespace, paths: Paths) -> int:
+    """Show a group of runs."""
+    with _open(paths) as database:
+        found = load_group(database, options.id)
+    if options.json:
+        print(json.dumps(group_as_dict(found), indent=2, allow_nan=False))
+    else:
+        print_group(found)
     return 0
 
 
@@ -145,9 +164,11 @@ def _open(paths: Paths) -> Iterator[Database]:
         yield database
 
 
-def _print_run(run: Run) -> None:
+def _print_run(run: Run, place: str | None) -> None:
     summary = run.summary
     print(f"Run {summary.id} · {summary.workload} · {summary.preset} · {summary.status}")
+    if place:
+        print(f"Group    {place}; see `results group {summary.group_id}`")
     print(f"Started  {summary.started_at} · Epochmark {summary.app_version}")
     print(f"Machine  {machine_line(stored_machine(run.machine))}")
     device = summary.device_name or summary.device

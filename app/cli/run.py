@@ -1,44 +1,50 @@
 """The verb `run`: starts a run and shows it while it happens, for people or as a stream of events."""
 
 import argparse
-import os
-import signal
 import sys
-import time
-from typing import Any
 
-import msgspec
-
+from app.cli.groups import carry_out
+from app.cli.interrupts import Interrupts
+from app.cli.specs import make_spec
 from app.cli.text import bar_chart
 from app.cli.views import JsonView, TextView
 from app.core.errors import UsageError
 from app.core.judging.compare import bars, find_baseline, left_out, position
-from app.core.judging.wording import derived_epoch, headline, peak_text
+from app.core.judging.preflight import preflight
+from app.core.judging.verdict import judge
+from app.core.judging.wording import derived_epoch, headline, peak_text, verdict_line
 from app.core.keeping.database import Database
 from app.core.keeping.export import chosen_folders
 from app.core.keeping.runs import load_run
 from app.core.machine.hardware import detect_machine
+from app.core.machine.monitor import look
 from app.core.metrics import headline_kind, metric_lines
-from app.core.model import Run
+from app.core.model import Machine, Run
 from app.core.paths import Paths
-from app.core.running.runner import Runner, checked_workload, known_workload
-from app.core.running.session import Session
-from app.core.settings import load_settings
-from workloads import CATALOGUE
+from app.core.running.runner import Runner, checked_workload
+from app.core.running.sequence import REPEATS_LIMIT, Plan
+from workloads import CATALOGUE, events
 from workloads.spec import RunSpec
-from workloads.workload import Workload, WorkloadError
 
-STUCK_S = 3.0
+# Long enough to tell what other programs do, and short enough to be waited for.
+PREFLIGHT_S = 0.4
 
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
-    """Run a workload; returns 0 done, 1 failed, 130 cancelled."""
+    """Run a workload, once or several times; returns 0 done, 1 failed, 130 cancelled."""
     spec = make_spec(options, paths)
+    if options.repeat is not None:
+        if not 2 <= options.repeat <= REPEATS_LIMIT:
+            problem = f"--repeat must be at least 2 and at most {REPEATS_LIMIT}, not {options.repeat}."
+            raise UsageError(problem)
+        return carry_out(Plan(kind="repeat", specs=(spec,), times=options.repeat), options, paths)
     workload = checked_workload(spec)
     machine = detect_machine()
     runner = Runner(paths, machine)
     view = JsonView(sys.stdout) if options.json else TextView(workload, spec, machine, quiet=options.quiet)
-    with _Interrupts() as interrupts:
+    if isinstance(view, TextView) and not options.quiet:
+        view.preflight = _preflight(spec, machine)
+    with Interrupts() as interrupts:
         session = runner.start(spec, view)
         view.may_cancel_by(session.cancel)
         interrupts.wait(session)
@@ -53,90 +59,11 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     return {"completed": 0, "cancelled": 130}.get(session.status, 1)
 
 
-def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
-    """Turn the options into a spec; raises UsageError for values that no run can have."""
-    workload = known_workload(options.workload)
-    settings = load_settings(paths.settings)
-    # The wish for epochs or steps is a wish for the standard preset, whatever the settings prefer.
-    preferred = "standard" if options.epochs or options.steps else settings.preset or "standard"
-    spec = workload.default_spec(
-        options.preset or preferred,
-        epochs=options.epochs,
-        steps=options.steps,
-        batch_size=options.batch,
-        device=options.device,
-        precision=options.precision,
-        jit=options.jit == "on",
-        threads=options.threads,
-        data=options.data or settings.data,
-        seed=options.seed,
-        parameters=_parameters(workload, options.settings),
-    )
-    checked_workload(spec)  # says it better than the schema below
-    try:
-        return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
-    except msgspec.ValidationError as error:
-        raise UsageError(_schema_sentence(spec, str(error))) from error
-
-
-def _schema_sentence(spec: RunSpec, message: str) -> str:
-    if "device" in message:
-        return f"The device must be auto, cpu or gpu:N (gpu:0 is the first), not {spec.device[:60]!r}."
-    return f"A value is out of range: {message}."
-
-
-def _parameters(workload: Workload, settings: list[str]) -> dict[str, Any]:
-    declared = {parameter.name: parameter for parameter in workload.parameters}
-    values = {}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals:
-            raise UsageError(f"--set takes NAME=VALUE, not {setting[:60]!r}.")
-        if name not in declared:
-            known = ", ".join(declared) or "none"
-            raise UsageError(f"{workload.id} has no parameter {name[:60]!r}; it has: {known}.")
-        try:
-            values[name] = declared[name].parse(text)
-        except WorkloadError as error:
-            raise UsageError(str(error)) from error
-    return values
-
-
-class _Interrupts:
-    """Ctrl-C, or a request to end: the first one cancels the run, the second one ends its worker at once."""
-
-    def __init__(self) -> None:
-        self._session: Session | None = None
-        self._presses = 0
-        self._killed_s: float | None = None
-
-    def __enter__(self) -> "_Interrupts":
-        self._before = {number: signal.signal(number, self._press) for number in (signal.SIGINT, signal.SIGTERM)}
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for number, old in self._before.items():
-            signal.signal(number, old)
-
-    def wait(self, session: Session) -> None:
-        """Wait for the end of the run, or leave it when it is stuck in an output that nobody reads."""
-        self._session = session
-        if self._presses:
-            session.cancel()
-        while not session.wait(0.2):
-            if self._killed_s is not None and time.monotonic() - self._killed_s > STUCK_S:
-                # The next start finds the run interrupted, with its epochs.
-                os._exit(130)
-
-    def _press(self, number: int, frame: object) -> None:
-        self._presses += 1
-        if self._presses == 1:
-            if self._session is not None:
-                self._session.cancel()
-            print("\nCancelling; what was measured is kept (Ctrl-C again ends it at once).", file=sys.stderr)
-        elif self._session is not None:
-            self._killed_s = time.monotonic()
-            self._session.kill()
+def _preflight(spec: RunSpec, machine: Machine) -> tuple[events.Reason, ...]:
+    """Return what would disturb the run; it begins all the same."""
+    if CATALOGUE[spec.workload].kind == "demo":
+        return ()
+    return preflight(spec, machine, look(PREFLIGHT_S))
 
 
 def _print_result(stored: Run) -> None:
@@ -155,6 +82,7 @@ def _print_result(stored: Run) -> None:
     for told in (derived_epoch(summary), peak_text(stored.peak)):
         if told:
             print(told)
+    print(verdict_line(judge(stored)))
     if sentence := position(summary):
         chart = bars(summary.workload, summary)
         baseline = find_baseline(chart, None, summary.workload)

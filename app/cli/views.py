@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from app.core.judging.wording import engine_line, machine_line
-from app.core.metrics import format_time_left
+from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.model import Machine
 from app.core.running.progress import Progress
 from workloads import events
@@ -86,11 +86,17 @@ class TextView(View):
         self._predicts = isinstance(workload, Inference)
         self._live = sys.stdout.isatty() and not quiet
         self._drawn = 0
+        self._told: set[str] = set()  # codes of the verdict so far
+        self.preflight: tuple[events.Reason, ...] = ()  # what would disturb the run, told with its beginning
+        self._estimate: events.Estimate | None = None
 
     def show(self, event: events.Event) -> None:
         """Print what lasts, and draw the line that does not."""
         self._progress.follow(event)
+        if isinstance(event, events.Estimate):
+            self._estimate = event
         if isinstance(event, events.Warn):
+            self._told.add(event.code)
             self._line(f"Note: {event.message}", always=True)
         if isinstance(event, events.Error):
             self._line(f"The run failed: {event.message}", always=True)
@@ -111,6 +117,7 @@ class TextView(View):
                 network = f" · {count:,} parameters" if count else ""
                 title = f"{self._workload.title}{network} · batch {self._spec.batch_size}"
                 line = f"{title} · {self._spec.preset}\nMachine  {machine_line(self._machine)}"
+                line += "".join(f"\nCaution  {reason.text} {reason.advice}" for reason in self.preflight)
             case events.Environment():
                 device = event.device_name or event.device
                 engine = engine_line(
@@ -125,11 +132,19 @@ class TextView(View):
             case events.Phase(name="measure") if self._spec.preset != "quick" and self._has_epochs:
                 learning = "" if self._predicts else "      loss  accuracy  val loss  val accuracy"
                 line = f"\n   {'round' if self._workload.steps else 'epoch'}   seconds{learning}"
-            case events.Phase(name="warmup"):
-                line = "\nWarming up, then timing steps for up to a minute …"
+            case events.Phase(name="measure") if self._spec.preset == "quick":
+                line = "\nTiming steps until the answer is within ± 2 %, or the time is up …"
+            case events.Judged():
+                line = self._verdict(event)
             case events.Epoch():
                 line = self._epoch(event)
         return line
+
+    def _verdict(self, event: events.Judged) -> str | None:
+        """Return what is new in the verdict so far."""
+        news = [reason for reason in event.reasons if reason.level != "fact" and reason.code not in self._told]
+        self._told.update(reason.code for reason in news)
+        return "\n".join(f"{reason.level.capitalize()}: {reason.text}" for reason in news) or None
 
     def _epoch(self, event: events.Epoch) -> str:
         number = f"{event.index + 1}/{self._spec.epochs}"
@@ -146,9 +161,26 @@ class TextView(View):
             cells.append(f"{text:>{width}}")
         return "  ".join(cells)
 
+    def _estimated(self) -> str:
+        """Return the estimate so far, with its interval."""
+        found, metric = self._estimate, self._workload.metric
+        assert found is not None
+        text = f"about {format_value(metric, found.value)} {headline_kind(metric).unit}"
+        if found.low is not None and found.high is not None:
+            text += f" ± {50 * (found.high - found.low) / found.value:.1f} %"
+        return text
+
     def _draw(self) -> None:
         progress = self._progress
-        if progress.steps_per_epoch and progress.phase in ("warmup", "measure"):
+        if self._spec.preset == "quick" and self._estimate is not None and progress.phase == "measure":
+            text = f"{self._estimated()} · {self._estimate.steps} steps"
+            if progress.remaining_s is not None:
+                text += f" · at most {format_time_left(progress.remaining_s)} left"
+        elif progress.phase == "measure" and self._spec.preset != "standard":
+            text = f"epoch {progress.epoch + 1} · step {progress.step}"
+            if progress.remaining_s is not None:
+                text += f" · {format_time_left(progress.remaining_s)} left"
+        elif progress.steps_per_epoch and progress.phase in ("warmup", "measure"):
             parts = [f"epoch {min(progress.epoch + 1, progress.epochs)}/{progress.epochs}"]
             parts.append(f"step {progress.step}/{progress.steps_per_epoch}")
             if progress.loss is not None:

@@ -10,6 +10,7 @@ import appdirs
 from app.core.errors import UsageError
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
+DOCUMENTATION = RESOURCES.parent / "docs"  # not there where only the app is installed
 
 
 @dataclass(frozen=True, slots=True)

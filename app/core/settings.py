@@ -20,7 +20,9 @@ _log = logging.getLogger(__name__)
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """What the user chose. Fields that a newer version wrote are ignored."""
 
-    preset: Literal["quick", "standard"] | None = None  # None: never chosen; the views have defaults of their own
+    preset: Literal["quick", "standard", "sustained"] | None = (
+        None  # None: never chosen; the views have defaults of their own
+    )
     data: Literal["auto", "real", "synthetic"] = "auto"
     theme: Literal["system", "light", "dark"] = "system"
     datasets_folder: Folder | None = None  # None: among Epochmark's own files

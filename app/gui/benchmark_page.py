@@ -4,12 +4,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QMessageBox, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
 from app.core.keeping.database import Database
+from app.core.keeping.groups import Group, load_group
 from app.core.keeping.runs import load_run
 from app.core.model import Machine, Run
+from app.core.running.sequence import Plan
+from app.gui.dialogs import ask_to_run_beside
 from app.gui.log_dialog import LogDialog
 from app.gui.result_actions import ResultActions
 from app.gui.run_bridge import BusyError
@@ -21,6 +24,8 @@ from workloads.spec import RunSpec
 
 if TYPE_CHECKING:
     from app.gui.run_view import RunView
+
+AB_GOES_ON = "An A/B is going on: wait for its end, or cancel it on its page."
 
 
 class BenchmarkPage(QWidget):
@@ -35,7 +40,7 @@ class BenchmarkPage(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._asked: tuple[RunSpec, Machine] | None = None
+        self._asked: tuple[RunSpec, Machine, int] | None = None  # the last one: how often
         self.run: Run | None = None
         self.setup = SetupView(services)
         self.view: RunView | None = None
@@ -48,6 +53,7 @@ class BenchmarkPage(QWidget):
         self._actions = ResultActions(services, self)
         self._make_buttons()
         self.setup.run_requested.connect(self._on_run_requested)
+        services.bridge.started.connect(self._on_busy)
         services.bridge.ended.connect(self._on_ended)
         services.bridge.refused.connect(self._on_refused)
 
@@ -85,8 +91,8 @@ class BenchmarkPage(QWidget):
             self.setup.run()
 
     def cancel(self) -> None:
-        """Cancel the run that is going on."""
-        if self._services.bridge.is_running:
+        """Cancel the run that is going on, and those that were to follow it."""
+        if self._services.bridge.is_running and not self._services.bridge.is_ab:
             self._services.bridge.cancel()
             self.cancel_button.setEnabled(False)
             if self.view is not None:
@@ -125,7 +131,7 @@ class BenchmarkPage(QWidget):
     def show_result(self, run_id: int) -> None:
         """Show a stored run as it is shown after its end."""
         self.show_run_view()
-        self._on_ended(run_id)
+        self._load(run_id, None)
 
     def _make_buttons(self) -> None:
         theme = self._services.theme
@@ -145,46 +151,65 @@ class BenchmarkPage(QWidget):
         self._after.setLayout(column(None, self.save_button, self.copy_button, None))
 
     def _on_run_requested(self, spec: RunSpec, machine: Machine) -> None:
-        self._begin(spec, machine)
+        self._begin(spec, machine, self.setup.repeats)
 
-    def _begin(self, spec: RunSpec, machine: Machine, *, beside: bool = False) -> None:
-        self._asked = (spec, machine)
+    def _begin(self, spec: RunSpec, machine: Machine, repeats: int, *, beside: bool = False) -> None:
+        self._asked = (spec, machine, repeats)
         self.show_run_view()
-        self._services.bridge.start(spec, machine, beside=beside)
+        if repeats > 1:
+            plan = Plan(kind="repeat", specs=(spec,), times=repeats)
+            self._services.bridge.start_plan(plan, machine, beside=beside)
+        else:
+            self._services.bridge.start(spec, machine, beside=beside)
         self.cancel_button.setFocus()
         self.state_changed.emit()
 
+    def _on_busy(self) -> None:
+        """Refuse to begin a run while an A/B is going on."""
+        bridge = self._services.bridge
+        self.setup.set_busy(AB_GOES_ON if bridge.is_running and bridge.is_ab else "")
+        self.again_button.setEnabled(not bridge.is_running)
+
     def _on_refused(self, error: AppError) -> None:
+        self._on_busy()
+        if self._services.bridge.is_ab:
+            return
         if self._services.bridge.is_cancelled:  # nobody waits for it any more
             self.choose()
         elif isinstance(error, BusyError):
-            self._ask_to_run_beside(error)
+            self._on_other(error)
         else:
             self._services.complain(error)
             self.choose()
 
-    def _ask_to_run_beside(self, error: AppError) -> None:
+    def _on_other(self, error: AppError) -> None:
         assert self._asked is not None
-        text = f"{error}\n\nBoth would be slower, and neither number would be this computer's. Run anyway?"
-        buttons = QMessageBox.StandardButton
-        answer = QMessageBox.question(self, "Already running", text, buttons.Yes | buttons.No, buttons.No)
-        if answer == buttons.Yes:
+        if ask_to_run_beside(self, error):
             self._begin(*self._asked, beside=True)
         else:
             self.choose()
 
     def _on_ended(self, run_id: int) -> None:
-        path = self._services.paths.database
-        if self._services.bridge.trouble is not None:
-            self._services.complain(self._services.bridge.trouble)
+        bridge = self._services.bridge
+        self._on_busy()
+        if bridge.is_ab:
+            return
+        if bridge.trouble is not None:
+            self._services.complain(bridge.trouble)
+        self._load(run_id, bridge.group_id)
 
-        def load() -> Run:
+    def _load(self, run_id: int, group_id: int | None) -> None:
+        path = self._services.paths.database
+
+        def load() -> tuple[Run, Group | None]:
             with Database(path) as database:
-                return load_run(database, run_id)
+                group = load_group(database, group_id) if group_id is not None else None
+                return load_run(database, run_id), group
 
         self._services.tasks.start(load, self._on_loaded, self._on_lost)
 
-    def _on_loaded(self, run: Run) -> None:
+    def _on_loaded(self, loaded: tuple[Run, Group | None]) -> None:
+        run, group = loaded
         bridge = self._services.bridge
         if bridge.is_running or self.view is None:
             return
@@ -192,7 +217,7 @@ class BenchmarkPage(QWidget):
             self._on_lost(bridge.trouble)  # what is stored is less than what is shown
             return
         self.run = run
-        self.view.show_run(run)
+        self.view.show_run(run, group)
         self._show_buttons(running=False)
         if run.summary.value is not None:
             self.save_button.setFocus()

@@ -31,7 +31,10 @@ class Legend(QWidget):
         theme.changed.connect(self.update)
 
     def show_entries(self, entries: Sequence[tuple[str, str, bool]], about: str = "") -> None:
-        """Show colour, name, and whether the line is dashed; `about` is said in the tooltip."""
+        """Show colour, or its name among the theme's, text, and whether the line is dashed.
+
+        `about` is said in the tooltip.
+        """
         if list(entries) != self._entries:
             self._entries = list(entries)
             text = ", ".join(name for _, name, _ in entries) + (f" ({about})" if about else "")
@@ -51,7 +54,7 @@ class Legend(QWidget):
         for (colour, name, dashed), (x, line) in zip(self._entries, self._places(), strict=True):
             middle = round((line + 0.5) * self._line_px)
             style = Qt.PenStyle.DotLine if dashed else Qt.PenStyle.SolidLine
-            painter.setPen(QPen(QColor(colour), 3, style))
+            painter.setPen(QPen(QColor(getattr(self._theme.tokens, colour, colour)), 3, style))
             painter.drawLine(x, middle, x + 12, middle)
             painter.setPen(QColor(self._theme.tokens.muted))
             box = QRectF(x + 17, line * self._line_px, self.width(), self._line_px)
@@ -188,29 +191,47 @@ class LossChart(DoublePlot):
 
 
 class ThroughputChart(DoublePlot):
-    """Training steps per second over time."""
+    """Training steps per second over time; a mark at the top where an interruption was."""
 
     colour_name = BLUE
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, TimeAxis())
         self.line = self.add_line(BLUE)
+        self.marks = pyqtgraph.ScatterPlotItem(size=9, symbol="t", pen=QPen(Qt.PenStyle.NoPen))
+        self.getViewBox().addItem(self.marks, ignoreBounds=True)
         self._shown: tuple[object, ...] = ()
         # Without values, so that its time axis lies exactly above that of the machine's readings.
         self.getAxis("right").setStyle(showValues=False)
         self.setAccessibleName("Training steps per second")
+        self.colour()
 
-    def show_curve(self, curve: Curve, span_s: float, *, live: bool) -> None:
-        """Show the throughput so far, on an axis that reaches to span_s."""
+    def show_curve(
+        self, curve: Curve, span_s: float, *, live: bool, interrupted_t_s: Sequence[float] = ()
+    ) -> None:
+        """Show the throughput so far, on an axis that reaches to span_s, and when it was interrupted."""
         self.set_range("x", 0.0, span_s)
-        if (curve, len(curve.x), live) == self._shown:
+        shown = (curve, len(curve.x), live, tuple(interrupted_t_s))
+        if shown == self._shown:
             return
-        self._shown = (curve, len(curve.x), live)
+        self._shown = shown
         self.line.show(curve, smooth=not live)
         highest = max((value for value in curve.y if value is not None), default=1.0)
-        self.set_range("y", 0.0, round_up(1.1 * highest))
+        top = round_up(1.1 * highest)
+        self.set_range("y", 0.0, top)
+        # Below the upper edge, which would cut them.
+        self.marks.setData(list(interrupted_t_s), [0.94 * top] * len(interrupted_t_s))
         last = "n/a" if curve.last is None else f"{curve.last:.1f}"
-        self.setAccessibleDescription(f"{last} steps per second now, at most {highest:.1f}")
+        told = f"{last} steps per second now, at most {highest:.1f}"
+        times = "once" if len(interrupted_t_s) == 1 else f"{len(interrupted_t_s)} times"
+        marks = f", interrupted {times}" if interrupted_t_s else ""
+        self.setAccessibleDescription(told + marks)
+
+    def colour(self) -> None:
+        """Take the theme's colours, for the marks too."""
+        super().colour()
+        if hasattr(self, "marks"):
+            self.marks.setBrush(QColor(self.theme.tokens.caution))
 
 
 def _percent(share: float | None) -> float | None:

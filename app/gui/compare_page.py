@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.judging.compare import Bar, bars, chart_metric, find_baseline, left_out, run_name, run_refusal
+from app.core.judging.compare import Bar, bars, chart_metric, find_baseline, left_out, run_name
+from app.core.judging.likeness import run_refusal
 from app.core.keeping.database import Database
 from app.core.keeping.history import own_runs
 from app.core.keeping.study_logs import StudyLog, import_log, list_logs

@@ -7,9 +7,10 @@ from types import TracebackType
 from PySide6 import __version__ as qt_version
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QGuiApplication
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QMessageBox, QPlainTextEdit, QWidget
 
 import app
+from app.core.errors import AppError
 from app.core.keeping.export import hide, private_texts
 from app.gui.icons import application_icon
 from app.gui.tokens import GAP_PX, TITLE_PX
@@ -41,6 +42,14 @@ def about_dialog(parent: QWidget) -> QDialog:
     whole.setContentsMargins(3 * GAP_PX, 3 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
     dialog.setLayout(whole)
     return dialog
+
+
+def ask_to_run_beside(parent: QWidget, error: AppError) -> bool:
+    """Ask whether to run although another Epochmark runs something too, as the error says."""
+    text = f"{error}\n\nBoth would be slower, and neither number would be this computer's. Run anyway?"
+    buttons = QMessageBox.StandardButton
+    answer = QMessageBox.question(parent, "Already running", text, buttons.Yes | buttons.No, buttons.No)
+    return answer == buttons.Yes
 
 
 class FaultDialog(QDialog):

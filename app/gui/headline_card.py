@@ -6,16 +6,20 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWi
 
 from app.core.errors import AppError
 from app.core.judging.compare import engine_name, position
-from app.core.judging.wording import ADVICE, headline_note, result_notes
+from app.core.judging.verdict import judge
+from app.core.judging.wording import ADVICE, headline_note, interval_text, verdict_line
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.model import Run, RunSummary
 from app.core.running.progress import Progress
 from app.gui.icons import pixmap
 from app.gui.theme import Theme, figures
 from app.gui.tokens import GAP_PX, HEADLINE_PX, TEXT_PX, TITLE_PX
-from app.gui.widgets import Card, ClampedLabel, ElidedLabel, Tone, column, label, row, set_tone
+from app.gui.verdict_dialog import VerdictDialog, verdict_look
+from app.gui.widgets import Button, Card, ClampedLabel, ElidedLabel, Tone, column, label, row, set_tone
+from workloads import CATALOGUE, events
 
 PROGRESS_STEPS = 1_000
+QUIET = "No disturbance so far"
 _PHASES = {
     "import": "Starting the engine",
     "data": "Preparing the data",
@@ -62,24 +66,32 @@ class HeadlineCard(Card):
         self.outcome = ElidedLabel("", weight=QFont.Weight.DemiBold)
         self.message = ClampedLabel(lines=2)
         self.outcome_facts = ElidedLabel("", muted=True)
-        self.verdict = ClampedLabel(lines=2, muted=False)
+        self.verdict_head = ElidedLabel("", weight=QFont.Weight.DemiBold)
+        self.verdict = ElidedLabel("", muted=True)
         self._verdict_icon = label()
+        self.why_button = Button(theme, "Why?", kind="flat")
+        self.why_button.setAccessibleName("Why this number can be trusted, or why not")
+        self.why_button.clicked.connect(self._on_why)
+        self.why_button.hide()
         self.buttons = QHBoxLayout()
         self.buttons.setSpacing(GAP_PX)
         self._state = QStackedWidget()
         self._lay_out()
         theme.changed.connect(self._on_theme)
-        self._cautious: bool | None = None
+        self._level: Tone = ""
+        self._run: Run | None = None
 
-    def show_live(self, run: RunSummary | None, progress: Progress, *, cancelled: bool, warning: str = "") -> None:
-        """Show a run that is going on; run is None until it is stored."""
+    def show_live(
+        self, run: RunSummary | None, progress: Progress, *, cancelled: bool, verdict: events.Judged | None = None
+    ) -> None:
+        """Show a run that is going on; run is None until it is stored, the verdict until there is one."""
         self._state.setCurrentIndex(0)
         self._show_value(run, progress.step_s)
         if run is not None and run.basis == "estimate":
-            self.note.show_text(f"{headline_note(run)} · validation not counted yet")
+            self.note.show_text(_narrowing(run))
         self.show_progress(progress, cancelled=cancelled)
         self.facts.show_text(_facts(run) if run else "")
-        self._show_verdict(warning, cautious=True if warning else None)
+        self._show_so_far(verdict)
 
     def show_progress(self, progress: Progress, *, cancelled: bool) -> None:
         """Show only how far the run is."""
@@ -99,7 +111,7 @@ class HeadlineCard(Card):
         text, tone = _ENDINGS.get(summary.status, (summary.status, ""))
         if summary.status == "failed":
             text = _FAILURES.get(summary.error_code or "", text)
-        if summary.status != "completed" and summary.preset != "quick":
+        if summary.status != "completed" and summary.preset == "standard":
             text += f" · {summary.epochs_done} of {summary.epochs} epochs"
         self.outcome.show_text(text)
         set_tone(self.outcome, tone)
@@ -115,16 +127,25 @@ class HeadlineCard(Card):
         set_tone(self.outcome, "invalid")
         self.message.show_text(error.message)
         self.outcome_facts.show_text(_facts(run))
-        self._show_verdict(error.advice or "", cautious=True)
+        self._show_verdict("Caution: not stored as a whole", error.advice or "", "caution")
 
     def _show_notes(self, run: Run) -> None:
         """Say what to do about a failure, or else what is known of the number."""
+        verdict = judge(run)
+        told = " ".join(_sentence(reason.text) for reason in verdict.reasons)
         if run.summary.status == "failed":
-            self._show_verdict(ADVICE.get(run.summary.error_code or "", ""), cautious=True)
-            return
-        notes = result_notes(run)
-        caution = any(note.kind == "caution" for note in notes)
-        self._show_verdict(" ".join(_sentence(note.text) for note in notes), cautious=caution if notes else None)
+            told = ADVICE.get(run.summary.error_code or "", told)
+        self._show_verdict(verdict_line(verdict), told, verdict.level, run)
+
+    def _show_so_far(self, verdict: events.Judged | None) -> None:
+        reasons = [reason for reason in verdict.reasons if reason.level != "fact"] if verdict else []
+        if verdict is None:
+            self._show_verdict("", "", "")
+        elif reasons:
+            told = " ".join(f"{reason.text} {reason.advice}".strip() for reason in reasons)
+            self._show_verdict(verdict_line(verdict), told, verdict.level)
+        else:
+            self._show_verdict(QUIET, "", "valid")
 
     def _show_value(self, run: RunSummary | None, step_s: float | None) -> None:
         metric = run.metric if run is not None else "seconds_per_epoch_s"
@@ -141,19 +162,28 @@ class HeadlineCard(Card):
         self.unit.setText(unit)
         self.note.show_text(note)
 
-    def _show_verdict(self, text: str, *, cautious: bool | None) -> None:
+    def _show_verdict(self, head: str, text: str, level: Tone, run: Run | None = None) -> None:
+        """Show a verdict and what is behind it; the run that it is about, if it is over, can be looked into."""
+        self.verdict_head.show_text(head)
         self.verdict.show_text(text)
-        if cautious != self._cautious:
-            self._cautious = cautious
+        self._run = run
+        self.why_button.setVisible(run is not None)
+        if level != self._level:
+            self._level = level
+            set_tone(self.verdict_head, level)
             self._on_theme()
 
     def _on_theme(self) -> None:
-        tokens = self._theme.tokens
-        if self._cautious is None:
+        if not self._level:
             self._verdict_icon.clear()
             return
-        name, colour = ("triangle-alert", tokens.caution) if self._cautious else ("info", tokens.muted)
-        self._verdict_icon.setPixmap(pixmap(name, colour, 16))
+        self._verdict_icon.setPixmap(pixmap(*verdict_look(self._theme, self._level), 16))
+
+    def _on_why(self) -> None:
+        if self._run is not None:
+            dialog = VerdictDialog(self._theme, self._run, self.window())
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            dialog.open()
 
     def _lay_out(self) -> None:
         self.value.setFixedHeight(QFontMetrics(self.value.font()).height() - 6)
@@ -180,12 +210,14 @@ class HeadlineCard(Card):
         self.body.setSpacing(2)
         self.body.addLayout(top)
         self.body.addWidget(self.note)
-        foot = row(self._verdict_icon, self.verdict)
-        foot.setAlignment(self._verdict_icon, Qt.AlignmentFlag.AlignTop)
+        words = column(self.verdict_head, self.verdict, spacing_px=2)
+        foot = row(column(self._verdict_icon, None), words, self.why_button)
+        foot.setStretch(1, 1)
         verdict = QWidget()
         verdict.setLayout(foot)
-        # Room for two lines, also while there is nothing to say yet.
-        verdict.setFixedHeight(2 * self.verdict.fontMetrics().lineSpacing() + 2)
+        # Room for two lines and the button, also while there is nothing to say yet.
+        line_px = self.verdict.fontMetrics().lineSpacing()
+        verdict.setFixedHeight(max(2 * line_px + 4, self.why_button.sizeHint().height()))
         self.body.addWidget(verdict)
 
 
@@ -200,6 +232,8 @@ def _where(progress: Progress) -> str:
     if progress.phase == "measure" and progress.steps_per_epoch:
         epoch = min(progress.epoch + 1, progress.epochs)
         return f"Epoch {epoch} of {progress.epochs} · step {progress.step} of {progress.steps_per_epoch}"
+    if progress.phase == "measure":  # for a time: how many epochs and steps that will be is not known
+        return f"Epoch {progress.epoch + 1} · step {progress.step}"
     return f"{_PHASES.get(progress.phase or 'import', 'Starting the engine')} …"
 
 
@@ -217,6 +251,18 @@ def _facts(run: RunSummary) -> str:
 def _note(run: RunSummary) -> str:
     """Return the headline's note without the first epoch, which has a bar of its own."""
     return headline_note(run).partition(" · first epoch")[0]
+
+
+def _narrowing(run: RunSummary) -> str:
+    """Return what an estimate is known to so far, and what it leaves out until the run's end."""
+    workload = CATALOGUE.get(run.workload)
+    validates = run.metric == "seconds_per_epoch_s" and (workload is None or workload.validation_samples > 0)
+    parts = (
+        interval_text(run),
+        "an estimate from timed steps",
+        "validation not counted yet" if validates else "",
+    )
+    return " · ".join(part for part in parts if part)
 
 
 def _sentence(text: str) -> str:

@@ -7,6 +7,8 @@ from PySide6.QtSvg import QSvgRenderer
 from app.core.paths import RESOURCES
 
 FOLDER = RESOURCES / "icons"
+# Of verdicts and of their reasons.
+LEVELS = {"valid": "circle-check", "caution": "triangle-alert", "invalid": "circle-x", "fact": "info"}
 _SIZES_PX = (20, 40)  # as drawn, and on a screen of twice the density
 
 
@@ -27,24 +29,29 @@ def icon(name: str, colour: str, chosen: str | None = None) -> QIcon:
 
 def pixmap(name: str, colour: str, size_px: int) -> QPixmap:
     """Return an icon as a square picture with a transparent ground."""
+    return _drawn(renderer(name, colour), size_px)
+
+
+def renderer(name: str, colour: str) -> QSvgRenderer:
+    """Return what draws an icon in any size."""
     svg = (FOLDER / f"{name}.svg").read_text(encoding="utf-8").replace("currentColor", colour)
-    return _drawn(QSvgRenderer(QByteArray(svg.encode())), size_px)
+    return QSvgRenderer(QByteArray(svg.encode()))
 
 
 def application_icon() -> QIcon:
     """Return Epochmark's own icon, in the sizes that window systems ask for."""
-    renderer = QSvgRenderer(str(FOLDER / "epochmark.svg"))
+    drawing = QSvgRenderer(str(FOLDER / "epochmark.svg"))
     result = QIcon()
     for size_px in (16, 24, 32, 48, 64, 128, 256):
-        result.addPixmap(_drawn(renderer, size_px))
+        result.addPixmap(_drawn(drawing, size_px))
     return result
 
 
-def _drawn(renderer: QSvgRenderer, size_px: int) -> QPixmap:
+def _drawn(drawing: QSvgRenderer, size_px: int) -> QPixmap:
     picture = QPixmap(QSize(size_px, size_px))
     picture.fill(Qt.GlobalColor.transparent)
     painter = QPainter(picture)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    renderer.render(painter)
+    drawing.render(painter)
     painter.end()
     return picture

@@ -25,16 +25,18 @@ from app.gui.side_bar import SideBar
 from app.gui.widgets import Tone
 
 if TYPE_CHECKING:
+    from app.gui.ab_page import AbPage
     from app.gui.results_page import ResultsPage
 
 PAGES = (
     ("Benchmark", "gauge"),
     ("Results", "list"),
     ("Compare", "chart-bar-decreasing"),
+    ("A/B", "scale"),
     ("Hardware", "cpu"),
     ("Settings", "settings"),
 )
-BENCHMARK, RESULTS, COMPARE, HARDWARE, SETTINGS = range(len(PAGES))
+BENCHMARK, RESULTS, COMPARE, AB, HARDWARE, SETTINGS = range(len(PAGES))
 # A worker that does not answer is ended after 8 s; then no more is waited for.
 CLOSE_PATIENCE_MS = 10_000
 _log = logging.getLogger(__name__)
@@ -118,7 +120,7 @@ class MainWindow(QMainWindow):
         if not bridge.is_running:
             self.close()
             return
-        self.benchmark.cancel()
+        self._on_cancel()
         self.tell("Ending the run, then the window closes.", "", "", None)
         QTimer.singleShot(CLOSE_PATIENCE_MS, bridge.kill)
 
@@ -135,9 +137,22 @@ class MainWindow(QMainWindow):
             self.stack.addWidget(page)
         return page
 
+    @property
+    def ab(self) -> "AbPage":
+        """The A/B page, made if it was not open yet."""
+        from app.gui.ab_page import AbPage
+
+        page = self._pages.get(AB)
+        if not isinstance(page, AbPage):
+            page = self._pages[AB] = AbPage(self._services)
+            self.stack.addWidget(page)
+        return page
+
     def _make_page(self, number: int) -> QWidget:
         if number == RESULTS:
             return self.results
+        if number == AB:
+            return self.ab
         if number == COMPARE:
             from app.gui.compare_page import ComparePage
 
@@ -167,7 +182,7 @@ class MainWindow(QMainWindow):
         bench, roles = self.benchmark, QAction.MenuRole
         file = self.menuBar().addMenu("&File")
         self._add(file, "Run benchmark", "Ctrl+R", self._on_run)
-        self._add(file, "Cancel run", "Ctrl+.", bench.cancel)
+        self._add(file, "Cancel run", "Ctrl+.", self._on_cancel)
         file.addSeparator()
         self._add(file, "Save picture …", keys.Save, lambda: self._shown().save_picture())
         self._add(file, "Export …", "Ctrl+E", self._on_export)
@@ -203,6 +218,12 @@ class MainWindow(QMainWindow):
     def _on_run(self) -> None:
         self.show_page(BENCHMARK)
         self.benchmark.start()
+
+    def _on_cancel(self) -> None:
+        if self._services.bridge.is_ab:
+            self.ab.cancel()
+        else:
+            self.benchmark.cancel()
 
     def _on_export(self) -> None:
         self.results.export()

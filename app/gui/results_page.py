@@ -31,8 +31,8 @@ from workloads import CATALOGUE
 TYPING_MS = 150
 STATUSES = ("completed", "cancelled", "failed", "interrupted", "running")
 # Left out where there is little room; the run in full has them.
-_WIDE_ONLY = (4, 6, 8)
-WIDE_PX = 1_060
+_WIDE_ONLY = ("spread_pct", "epochs_done", "batch_size", "data_source")
+WIDE_PX = 1_180
 
 
 class ResultsPage(QWidget):
@@ -53,7 +53,9 @@ class ResultsPage(QWidget):
         self._actions = ResultActions(services, self)
         self.model = RunsModel(services)
         self.table = RunsTable(self.model)
-        self.search = QLineEdit(placeholderText="Filter by device, workload, name …", clearButtonEnabled=True)
+        self.search = QLineEdit(
+            placeholderText="Filter by device, workload, verdict, name …", clearButtonEnabled=True
+        )
         self.search.setAccessibleName("Filter")
         self.workload, self.status = QComboBox(), QComboBox()
         self.count = label(muted=True)
@@ -95,8 +97,8 @@ class ResultsPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave out columns that have no room."""
         super().resizeEvent(event)
-        for number in _WIDE_ONLY:
-            self.table.setColumnHidden(number, self.width() < WIDE_PX)
+        for number, (key, _) in enumerate(COLUMNS):
+            self.table.setColumnHidden(number, key in _WIDE_ONLY and self.width() < WIDE_PX)
 
     def refresh(self) -> None:
         """Look for the runs again."""

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QStackedWidget, QWidget
 
 from app.core.judging.compare import Bar, software_years
 from app.core.judging.series import RunSeries
@@ -14,6 +14,7 @@ from app.gui.bar_list import BarList
 from app.gui.charts import EpochChart, Legend, LossChart, ThroughputChart
 from app.gui.figures import FigureTable
 from app.gui.plots import time_span
+from app.gui.speed_charts import PASS_PCT, EstimateChart, SustainedChart
 from app.gui.telemetry_chart import TelemetryChart
 from app.gui.theme import Theme
 from app.gui.tokens import GAP_PX
@@ -31,12 +32,19 @@ class RunCharts(QWidget):
         super().__init__()
         self._kind = (True, True)
         self.epochs = EpochChart(theme)
+        self.estimate, self.sustained = EstimateChart(theme), SustainedChart(theme)
+        self._speed = QStackedWidget()
+        for chart in (self.epochs, self.estimate, self.sustained):
+            self._speed.addWidget(chart)
         self.loss = LossChart(theme)
         self.throughput = ThroughputChart(theme)
         self.machine = TelemetryChart(theme)
         self.bars = BarList(theme, row_max_px=48)
         self._machine_legend = Legend(theme)
-        self._epochs_card = _card("Seconds per epoch", self.epochs)
+        self._speed_legend = Legend(theme)
+        self._epochs_card = _card("Seconds per epoch", self._speed)
+        self._epochs_card.body.insertWidget(1, self._speed_legend)
+        self._speed_legend.hide()
         self._rate_card = _card("While training", self.throughput, self.machine, legend=self._machine_legend)
         self._bars_card = _card("Against known hardware", self.bars)
         loss_legend = Legend(theme)
@@ -68,18 +76,19 @@ class RunCharts(QWidget):
         """
         self._show_kind(summary)
         self.figures.show_metrics(series.metrics)
-        quick = summary.preset == "quick"
-        current_s = summary.seconds_per_epoch_s if quick else series.current_epoch_s if live else None
-        self._show_epochs(series, summary, current_s)
         self.loss.show_series(series, summary.epochs, live=live)
         curves = (series.steps_per_s, *series.telemetry.values())
         latest_s = max((curve.x[-1] for curve in curves if curve.x), default=1.0)
         span_s = time_span(latest_s) if live else latest_s
-        self.throughput.show_curve(series.steps_per_s, span_s, live=live)
+        self.throughput.show_curve(series.steps_per_s, span_s, live=live, interrupted_t_s=series.interrupted_t_s)
+        self._show_speed(series, summary, span_s, live=live)
         self.machine.show_curves(series.telemetry, end_s=span_s, memory_bytes=memory_bytes, live=live)
         self.throughput.show_right(self.machine.has_right)
         rate = series.steps_per_s.last if live else series.steps_per_s.median
         steps = [] if rate is None else [(self.throughput.colour_name, f"{rate:.1f} steps/s", False)]
+        if count := len(series.interrupted_t_s):
+            text = f"{count} interruption{'s' if count > 1 else ''}"
+            steps.append(("caution", text, False))
         self._machine_legend.show_entries([*steps, *self.machine.entries], "now" if live else "medians of the run")
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
@@ -105,6 +114,25 @@ class RunCharts(QWidget):
         self._grid.addWidget(self._figures_card, 0, 1 if has_epochs else 0, 1, 1 if has_epochs else 2)
         self._figures_card.setVisible(not trains)
 
+    def _show_speed(self, series: RunSeries, summary: RunSummary, span_s: float, *, live: bool) -> None:
+        """Show what tells most of the preset: epochs, an estimate while it narrows, or the speed that is kept."""
+        self._speed_legend.setVisible(summary.preset == "sustained")
+        if summary.preset == "quick":
+            self._speed.setCurrentWidget(self.estimate)
+            self.estimate.show_estimates(series, summary.metric, span_s, live=live)
+            self._epochs_card.heading.setText(f"{headline_kind(summary.metric).label}, estimated")
+            self._epochs_card.note.show_text(_half_width(summary))
+        elif summary.preset == "sustained":
+            self._speed.setCurrentWidget(self.sustained)
+            self.sustained.show_series(series, span_s, live=live)
+            self._speed_legend.show_entries([*self.sustained.entries, ("valid", f"{PASS_PCT:.0f} %", True)])
+            self._epochs_card.heading.setText("Speed that is kept")
+            kept = f"last third {summary.sustained_pct:.1f} %, " if summary.sustained_pct is not None else ""
+            self._epochs_card.note.show_text(f"{kept}needed {PASS_PCT:.0f} %")
+        else:
+            self._speed.setCurrentWidget(self.epochs)
+            self._show_epochs(series, summary, series.current_epoch_s if live else None)
+
     def _show_epochs(self, series: RunSeries, summary: RunSummary, current_s: float | None) -> None:
         durations_s = [epoch.duration_s for epoch in series.epochs]
         cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
@@ -117,11 +145,16 @@ class RunCharts(QWidget):
         note = f"first {name} kept apart" if len(durations_s) > 1 else ""
         if cut and name == "epoch":
             note = f"{summary.steps} of {summary.steps_per_epoch} steps each"
-        elif summary.preset == "quick":
-            note = "an estimate, no whole epoch"
         elif note:
             note += f" · median {format_seconds(statistics.median(durations_s[1:]))}"
         self._epochs_card.note.show_text(note)
+
+
+def _half_width(run: RunSummary) -> str:
+    """Return how sure an estimate is, "" where that is not known; the interval's ends stand in the headline."""
+    if not run.value or run.value_low is None or run.value_high is None:
+        return ""
+    return f"± {50 * (run.value_high - run.value_low) / run.value:.1f} % (95 %)"
 
 
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:

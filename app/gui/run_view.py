@@ -8,8 +8,10 @@ from PySide6.QtGui import QFont, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.core.judging.compare import bars, find_baseline, run_name, shortlist
+from app.core.judging.pairs import group_sentence
 from app.core.judging.series import RunSeries, series_of
 from app.core.judging.wording import stored_machine
+from app.core.keeping.groups import Group
 from app.core.metrics import format_bytes
 from app.core.model import Run, RunSummary
 from app.gui.headline_card import HeadlineCard
@@ -52,14 +54,19 @@ class RunView(QWidget):
         """Show whatever run is going on from now on."""
         self._bridge = bridge
         bridge.started.connect(self._on_started)
+        bridge.stepped.connect(self._on_started)
         bridge.advanced.connect(self._on_advanced)
 
-    def show_run(self, run: Run) -> None:
-        """Show a stored run."""
+    def show_run(self, run: Run, group: Group | None = None) -> None:
+        """Show a stored run; with `group` it stands for repetitions, and what these come to is said too."""
         machine = stored_machine(run.machine)
         parameters = (run.model or {}).get("parameters_count")
-        self._show_head(run.summary, parameters, machine.memory_bytes)
+        place = (group.run_ids.index(run.summary.id) + 1, group.planned) if group else None
+        self._show_head(run.summary, parameters, machine.memory_bytes, place)
         self.headline.show_stored(run)
+        if group is not None:
+            told = (run.summary.error_message, group_sentence(group))
+            self.headline.message.show_text(" ".join(text for text in told if text))
         self._show_charts(series_of(run), run.summary, live=False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -77,14 +84,14 @@ class RunView(QWidget):
     def refresh(self) -> None:
         """Draw the run that is going on, as far as it is."""
         bridge = self._bridge
-        if bridge is None or bridge.progress is None:
+        if bridge is None or bridge.progress is None or bridge.is_ab:
             return
         live = bridge.live()
         self._texts_s = self._charts_s = time.monotonic()
-        warning = bridge.series.warnings[-1].message if bridge.series.warnings else ""
-        self.headline.show_live(live, bridge.progress, cancelled=bridge.is_cancelled, warning=warning)
+        self.headline.show_live(live, bridge.progress, cancelled=bridge.is_cancelled, verdict=bridge.verdict)
         if live is not None:
-            self._show_head(live, CATALOGUE[live.workload].parameters_count, live.memory_bytes)
+            place = (bridge.step.number, bridge.step.count) if bridge.step else None
+            self._show_head(live, CATALOGUE[live.workload].parameters_count, live.memory_bytes, place)
             self._show_charts(bridge.series, live, live=True)
 
     def _on_started(self) -> None:
@@ -93,7 +100,7 @@ class RunView(QWidget):
     def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
         """Draw texts four times a second and charts once: more is not seen, and costs what is being measured."""
         bridge = self._bridge
-        if bridge is None or bridge.progress is None or not self.isVisible():
+        if bridge is None or bridge.progress is None or bridge.is_ab or not self.isVisible():
             return
         now_s = time.monotonic()
         since_s = now_s - self._charts_s
@@ -103,11 +110,19 @@ class RunView(QWidget):
             self._texts_s = now_s
             self.headline.show_progress(bridge.progress, cancelled=bridge.is_cancelled)
 
-    def _show_head(self, summary: RunSummary, parameters: int | None, memory_bytes: int | None) -> None:
+    def _show_head(
+        self,
+        summary: RunSummary,
+        parameters: int | None,
+        memory_bytes: int | None,
+        place: tuple[int, int] | None = None,
+    ) -> None:
+        """Say what runs; `place` is the number of the run among repetitions, and how many they are."""
         workload = CATALOGUE.get(summary.workload)
         self._title.setText(workload.title if workload else summary.workload)
         network = f"{parameters:,} parameters, " if parameters else ""
-        self._about.show_text(f"{network}batch {summary.batch_size}, {summary.preset}")
+        number = f"run {place[0]} of {place[1]} · " if place else ""
+        self._about.show_text(f"{number}{network}batch {summary.batch_size}, {summary.preset}")
         name = run_name(summary) if summary.device else "…"
         self._device.setText(self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, PILL_PX))
         self._device.setToolTip(plain_tip(name))

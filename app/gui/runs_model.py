@@ -45,6 +45,7 @@ COLUMNS = (
     ("started_at", "Started"),
     ("workload", "Workload"),
     ("value", "Result"),
+    ("verdict", "Verdict"),
     ("spread_pct", "Spread"),
     ("epochs_done", "Epochs"),
     ("batch_size", "Batch"),
@@ -54,9 +55,10 @@ COLUMNS = (
     ("comment", "Name"),
 )
 COMMENT = len(COLUMNS) - 1
-_WIDTHS_PX = (56, 136, 136, 130, 80, 76, 68, 78, 96, 94, 60)
+_WIDTHS_PX = (56, 136, 136, 130, 84, 80, 92, 68, 78, 96, 94, 60)
 _RIGHT = {"id", "value", "spread_pct", "epochs_done", "batch_size"}
 _TONES = {"failed": "invalid", "interrupted": "caution", "cancelled": "caution", "running": "accent"}
+_TONES |= {verdict: verdict for verdict in ("valid", "caution", "invalid")}
 
 
 class RunsModel(QAbstractTableModel):
@@ -249,13 +251,14 @@ class RunsModel(QAbstractTableModel):
     def _cell(self, run: RunSummary, column: int, role: int) -> Any:
         key = COLUMNS[column][0]
         if role == Qt.ItemDataRole.ForegroundRole:
-            tone = _TONES.get(run.status) if key == "status" else None
+            tone = _TONES.get(getattr(run, key)) if key in ("status", "verdict") else None
             return QColor(getattr(self._services.theme.tokens, tone)) if tone else None
         if role == Qt.ItemDataRole.EditRole and key == "comment":
             return run.comment or ""
         text = cell_text(run, key)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain_tip(run.error_message if key == "status" and run.error_message else text)
+            behind = {"status": run.error_message, "verdict": _reasons(run)}.get(key)
+            return plain_tip(behind or text)
         return text
 
 
@@ -365,7 +368,12 @@ def _epochs(run: RunSummary) -> str:
     workload = CATALOGUE.get(run.workload)
     if workload is not None and workload.kind in ("limits", "storage"):
         return "–"
-    return "quick" if run.preset == "quick" else f"{run.epochs_done} of {run.epochs}"
+    return f"{run.epochs_done} of {run.epochs}" if run.preset == "standard" else run.preset
+
+
+def _reasons(run: RunSummary) -> str:
+    """Return what is behind a verdict, in a few words."""
+    return ", ".join(code.replace("_", " ") for code in (run.reasons or "").split())
 
 
 def local_time(text: str) -> str:

@@ -37,7 +37,8 @@ class SettingsPage(QWidget):
         theme = services.theme
         themes = (("system", "System"), ("light", "Light"), ("dark", "Dark"))
         self.theme = Segments(theme, "Theme", themes)
-        self.preset = Segments(theme, "Preset", (("quick", "Quick"), ("standard", "Standard")))
+        presets = (("quick", "Quick"), ("standard", "Standard"), ("sustained", "Sustained"))
+        self.preset = Segments(theme, "Preset", presets)
         kinds = (("auto", "Automatic"), ("real", "Real"), ("synthetic", "Synthetic"))
         self.data = Segments(theme, "Data", kinds)
         self.data_card = DataCard(services)
@@ -72,7 +73,8 @@ class SettingsPage(QWidget):
             setting("Theme", "System follows the light or dark of your desktop.", self.theme)
         )
         note = (
-            "What the Benchmark page begins with. Quick estimates in about a minute; Standard runs whole epochs."
+            "What the Benchmark page begins with. Quick estimates in about a minute; Standard runs whole epochs; "
+            "Sustained trains for ten minutes and tells whether the speed is kept."
         )
         benchmark.body.addLayout(setting("Preset", note, self.preset))
         benchmark.body.addWidget(line())

@@ -1,7 +1,5 @@
 """What is chosen before a run: workload, preset, device, data, and the rest behind one click."""
 
-from typing import get_args
-
 import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont
@@ -19,6 +17,8 @@ from app.core.running.runner import checked_workload
 from app.gui.bar_list import BarList
 from app.gui.dataset_row import DatasetRow
 from app.gui.parameter_form import ParameterForm
+from app.gui.preflight_line import PreflightLine
+from app.gui.run_settings import NAMES, ONEDNN, common_settings
 from app.gui.services import Services
 from app.gui.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets import (
@@ -36,16 +36,18 @@ from app.gui.widgets import (
 )
 from app.gui.workload_chooser import WorkloadChooser
 from workloads import CATALOGUE, STANDARD
-from workloads.spec import Precision, Preset, RunSpec
-from workloads.workload import Parameter, Workload
+from workloads.spec import Preset, RunSpec
+from workloads.workload import Workload
 
 BARS_LIMIT = 12
 SLOT = ("You", "press Run benchmark to take your place")
 UNKNOWN = "time not known yet"
 # Spin boxes tick faster than a thread is worth.
 ESTIMATE_MS = 150
-PRESETS: tuple[Preset, ...] = ("quick", "standard")
-_NAMES = {"jit": "Compile with XLA", "threads": "Threads (0: automatic)", "batch_size": "Batch size"}
+PRESETS: tuple[Preset, ...] = ("quick", "standard", "sustained")
+SUSTAINED = "ten minutes: does it keep its speed?"
+NOT_SUSTAINED = "This workload takes its own time, so there is no speed to sustain."
+RUN, RUN_ANYWAY = "Run benchmark", "Run anyway"
 
 
 class SetupView(QWidget):
@@ -63,6 +65,7 @@ class SetupView(QWidget):
         self.machine_name = ElidedLabel("Looking at this computer …", TITLE_PX, QFont.Weight.DemiBold)
         self.facts = PillRow()
         self._asked = 0
+        self._busy = ""
         self._estimated: tuple[RunSpec, Machine] | None = None
         self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
         self._soon.timeout.connect(self._estimate)
@@ -88,7 +91,8 @@ class SetupView(QWidget):
         self._advanced = QVBoxLayout()
         self.problem = label(wrap=True)
         self.problem.setProperty("tone", "invalid")
-        self.run_button = Button(services.theme, "Run benchmark", "play", kind="primary")
+        self.preflight = PreflightLine(services)
+        self.run_button = Button(services.theme, RUN, "play", kind="primary")
         self.run_button.setMinimumHeight(48)
         self.run_button.setFont(_large(self.run_button.font()))
         self.run_button.setEnabled(False)
@@ -105,6 +109,16 @@ class SetupView(QWidget):
     def chosen_workload(self) -> Workload:
         """The workload that is chosen."""
         return CATALOGUE[self.workload.currentData()]
+
+    @property
+    def repeats(self) -> int:
+        """How often it is to run."""
+        return int(self.form.values()["repeat"])
+
+    def set_busy(self, reason: str) -> None:
+        """Refuse to run for a reason of the window's; "" for none any more."""
+        self._busy = reason
+        self._check()
 
     def spec(self) -> RunSpec:
         """Return what is asked for; raises UsageError with the sentence to show if no run can have it."""
@@ -142,12 +156,13 @@ class SetupView(QWidget):
         epochs, steps = values["epochs"], values["steps"] or None
         spec = workload.default_spec(
             preset,
-            epochs=1 if preset == "quick" else epochs,
-            steps=None if preset == "quick" else steps,
+            epochs=epochs if preset == "standard" else 1,
+            steps=steps if preset == "standard" else None,
             batch_size=values["batch_size"],
             device=self.device.currentData(),
             precision=values["precision"],
             jit=values["jit"],
+            onednn=ONEDNN[str(values["onednn"])],
             threads=values["threads"] or None,
             data=self.dataset.data,
             seed=values["seed"],
@@ -166,6 +181,7 @@ class SetupView(QWidget):
             button.toggled.connect(self._on_choice)
         self.device.currentIndexChanged.connect(self._on_choice)
         self.dataset.changed.connect(self._on_choice)
+        self.preflight.changed.connect(self._on_preflight)
         self.advanced_button.toggled.connect(self._on_advanced)
         self.run_button.clicked.connect(self.run)
         self._services.preferences.changed.connect(self._on_preferences)
@@ -179,6 +195,7 @@ class SetupView(QWidget):
         if (settings.preset, settings.data) != self._preferred:
             self._preferred = (settings.preset, settings.data)
             self.presets[settings.preset or "quick"].setChecked(True)
+            self._offer_sustained()
             self.dataset.choose(settings.data)
 
     def _on_machine(self) -> None:
@@ -203,6 +220,7 @@ class SetupView(QWidget):
         self.dataset.show_dataset(workload.dataset)
         same = workload.fixed_duration_s is not None
         self._name("quick", "Quick", "the same as Standard" if same else "an estimate, about a minute")
+        self._offer_sustained()
         self._make_form(workload)
         if any(parameter.required for parameter in workload.parameters):
             self.advanced_button.setChecked(True)
@@ -214,11 +232,20 @@ class SetupView(QWidget):
         self._bars_card.note.show_text(f"{unit}, log{software_years(published)}" if published else "")
         self._on_choice()
 
+    def _offer_sustained(self) -> None:
+        """Let Sustained be chosen where there is something to sustain; else Standard stands for it."""
+        offered, button = self.chosen_workload.kind not in ("limits", "storage"), self.presets["sustained"]
+        self._name("sustained", "Sustained", SUSTAINED if offered else "not for this workload")
+        button.setToolTip("" if offered else plain_tip(NOT_SUSTAINED))
+        button.setEnabled(offered)
+        if button.isChecked() and not offered:
+            self.presets["standard"].setChecked(True)
+
     def _make_form(self, workload: Workload) -> None:
         while (item := self._advanced.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
-        self.form = ParameterForm((*workload.parameters, *_common(workload)), _NAMES)
+        self.form = ParameterForm((*workload.parameters, *common_settings(workload)), NAMES)
         self.form.changed.connect(self._on_choice)
         self.form.setVisible(self.advanced_button.isChecked())
         self._advanced.addWidget(self.form)
@@ -236,12 +263,17 @@ class SetupView(QWidget):
         machine = self._services.finder.machine
         try:
             spec = self.spec()
-            problem = memory_problem(spec, machine) if machine is not None else None
+            problem = self._busy or (memory_problem(spec, machine) if machine is not None else None)
+            if machine is not None:
+                self.preflight.show_choice(spec, machine)
         except UsageError as error:
             problem = str(error)
         self.problem.setText(problem or "")
         self.run_button.setEnabled(not problem and machine is not None)
         self.problem.setVisible(bool(self.problem.text()))
+
+    def _on_preflight(self) -> None:
+        self.run_button.setText(RUN_ANYWAY if self.preflight.cautions else RUN)
 
     def _estimate_soon(self) -> None:
         """Take back the time of another choice, and look this one's up when no further choice follows at once."""
@@ -279,6 +311,8 @@ class SetupView(QWidget):
         self._estimated = self._standard()
         if duration_s is None:
             duration_s = self._probed()
+        if duration_s is not None:
+            duration_s *= self.repeats
         self._tell_time(f"{format_time_left(duration_s)} here" if duration_s else "time known after a first run")
 
     def _probed(self) -> float | None:
@@ -292,6 +326,8 @@ class SetupView(QWidget):
         length = f"{values['epochs']} {'epoch' if values['epochs'] == 1 else 'epochs'}"
         if values["steps"]:
             length = f"{values['epochs']} × {values['steps']} steps"
+        if self.repeats > 1:
+            length = f"{self.repeats} times {length}"
         self._name("standard", "Standard", f"{length}, {told}")
 
     def _name(self, preset: Preset, name: str, note: str) -> None:
@@ -314,7 +350,7 @@ class SetupView(QWidget):
                 row(self.advanced_button, None),
                 self._advanced,
                 None,
-                spacing_px=GAP_PX + 4,
+                spacing_px=GAP_PX,
             )
         )
         scroll = self._scroll = QScrollArea(widgetResizable=True)
@@ -325,6 +361,7 @@ class SetupView(QWidget):
         left, right = Card(), self._bars_card
         left.body.addWidget(scroll, stretch=1)
         left.body.addWidget(self.problem)
+        left.body.addWidget(self.preflight)
         left.body.addWidget(self.run_button)
         right.body.addWidget(self.bars, stretch=1)
         halves = QHBoxLayout()
@@ -338,27 +375,7 @@ class SetupView(QWidget):
 
 
 def _field(name: str, *items: QWidget) -> QVBoxLayout:
-    return column(label(name, weight=QFont.Weight.Medium), *items, spacing_px=6)
-
-
-def _common(workload: Workload) -> tuple[Parameter, ...]:
-    """Return what every workload can be asked for, declared like its own parameters."""
-    samples = workload.samples_per_epoch or 2**20
-    return (
-        Parameter("epochs", "int", workload.epochs, "Whole epochs of a Standard run.", minimum=1, maximum=100_000),
-        Parameter(
-            "steps",
-            "int",
-            workload.steps or 0,
-            "Cut each epoch to so many; 0: whole epochs.",
-            minimum=0,
-        ),
-        Parameter("batch_size", "int", workload.batch_size, "Examples per step.", minimum=1, maximum=samples),
-        Parameter("precision", "choice", "float32", "Of the numbers.", choices=get_args(Precision)),
-        Parameter("jit", "bool", False, "Let XLA compile the training step; the studies ran without it."),
-        Parameter("threads", "int", 0, "Threads inside one operation.", minimum=0, maximum=4096),
-        Parameter("seed", "int", 0, "Of weights, order and synthetic data.", minimum=0),
-    )
+    return column(label(name, weight=QFont.Weight.Medium), *items, spacing_px=4)
 
 
 def _facts(machine: Machine) -> list[str]:

@@ -14,7 +14,7 @@ from app.core.judging.compare import Bar, shortlist
 from app.core.keeping.share import ShareCard
 from app.core.metrics import headline_kind
 from app.gui.bars import RowLook, name_font, paint_bar, paint_grid, scale_for, unhinted, value_font
-from app.gui.icons import FOLDER
+from app.gui.icons import FOLDER, LEVELS, renderer
 from app.gui.theme import font, load_fonts
 from app.gui.tokens import CARD_RADIUS_PX, DARK, LIGHT, Tokens
 
@@ -23,7 +23,7 @@ BARS_LIMIT, ROW_MAX_PX = 12, 96.0
 _DOTS_PER_METER = 3780  # 96 an inch; by itself Qt takes the screen's
 _RESULT = QRectF(MARGIN_PX, 120, 400, 384)
 _CHART = QRectF(496, 120, WIDTH_PX - 496 - MARGIN_PX, 384)
-_DETAILS_LIMIT, _TICKS_PX = 4, 24
+_DETAILS_LIMIT, _TICKS_PX, _BADGE_ICON_PX = 4, 24, 20
 
 
 def paint_share_picture(card: ShareCard, tokens: Tokens) -> QImage:
@@ -100,23 +100,26 @@ def _paint_result(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
     for number, text in enumerate(lines[:_DETAILS_LIMIT]):
         place = QPointF(left, 358 + 26 * number)
         _write_within(painter, place, text, _type(18), tokens.muted, width=width)
-    if card.badge:
-        _paint_badge(painter, card.badge, tokens.caution if card.caution else tokens.valid)
+    _paint_badge(painter, card, tokens)
 
 
-def _paint_badge(painter: QPainter, text: str, colour: str) -> None:
-    width = _RESULT.width() - 40
+def _paint_badge(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
+    """Paint how far the number can be trusted, and the facts, which are cut first where there is no room."""
+    colour, text = getattr(tokens, card.level), " · ".join(filter(None, (card.level.capitalize(), card.badge)))
+    width = _RESULT.width() - 44 - _BADGE_ICON_PX
     chosen = _fitting(text, _type(18, QFont.Weight.DemiBold), width)
     text = _elided(text, chosen, width)
-    box = QRectF(_RESULT.left() + 0.5, _RESULT.bottom() - 40.5, _width(text, chosen) + 40, 40)
+    box = QRectF(_RESULT.left() + 0.5, _RESULT.bottom() - 40.5, _width(text, chosen) + 36 + _BADGE_ICON_PX + 8, 40)
     ground, frame = QColor(colour), QColor(colour)
     ground.setAlphaF(0.12)
     frame.setAlphaF(0.45)
     painter.setPen(QPen(frame, 1))
     painter.setBrush(ground)
     painter.drawRoundedRect(box, 20, 20)
+    icon = QRectF(box.left() + 16, box.center().y() - _BADGE_ICON_PX / 2, _BADGE_ICON_PX, _BADGE_ICON_PX)
+    renderer(LEVELS[card.level], colour).render(painter, icon)
     base = box.center().y() + 0.36 * chosen.pixelSize()
-    _write(painter, QPointF(box.left() + 20, base), text, chosen, colour)
+    _write(painter, QPointF(icon.right() + 8, base), text, chosen, colour)
 
 
 def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:

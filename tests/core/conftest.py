@@ -73,7 +73,17 @@ def stored_run(summary: RunSummary) -> Run:
             events.Epoch(seq=9, t_s=80.0, index=0, duration_s=68.9, train_s=68.1),
             events.Epoch(seq=19, t_s=146.3, index=1, duration_s=66.3, train_s=65.5),
         ),
-        steps=(events.Steps(seq=5, t_s=11.5, phase="measure", epoch=0, first_index=0, durations_s=(0.2, 0.1)),),
+        steps=tuple(
+            events.Steps(
+                seq=5 + epoch,
+                t_s=76.5 + 66.3 * epoch,
+                phase="measure",
+                epoch=epoch,
+                first_index=0,
+                durations_s=(0.131,) * 500,
+            )
+            for epoch in range(10)
+        ),
         metrics={},
         warnings=(),
         samples=(),

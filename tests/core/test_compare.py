@@ -14,8 +14,8 @@ from app.core.judging.compare import (
     ratio_text,
     refusal,
     run_name,
-    run_refusal,
 )
+from app.core.judging.likeness import run_refusal
 from app.core.judging.reference import comparable_rows, reference_rows
 from app.core.model import RunSummary
 

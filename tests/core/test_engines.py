@@ -56,6 +56,11 @@ def test_the_environment_does_not_depend_on_what_is_filtered_out(paths: Paths) -
     assert worker_command(SPEC(), paths, HOSTILE) == worker_command(SPEC(), paths, {})
 
 
+@pytest.mark.parametrize(("onednn", "said"), [(True, "1"), (False, "0"), (None, None)])
+def test_onednn_is_as_asked_or_left_to_tensorflow(paths: Paths, onednn: bool | None, said: str | None) -> None:
+    assert worker_command(SPEC(onednn=onednn), paths, {}).environment.get("TF_ENABLE_ONEDNN_OPTS") == said
+
+
 def test_the_worker_reads_and_writes_utf_8_and_lets_the_gpu_memory_grow(paths: Paths) -> None:
     clean = worker_command(SPEC(), paths, {}).environment
     assert (clean["PYTHONUTF8"], clean["PYTHONNOUSERSITE"]) == ("1", "1")

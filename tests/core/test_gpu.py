@@ -1,11 +1,10 @@
-import importlib
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -14,71 +13,12 @@ from hypothesis import strategies as st
 
 from app.core.machine import gpu
 from app.core.model import Gpu, GpuReading
+from tests.core.nvml import NOWHERE, OTHER, OWN, PYNVML, FakeDriver, held
 
-# The real library, for its error classes: the app may import it inside functions only.
-PYNVML = importlib.import_module("pynvml")
 posix_only = pytest.mark.skipif(os.name != "posix", reason="the made-up nvidia-smi is a shell script")
 
 
-class FakeDriver:
-    """NVML as its users see it: each value is given, or is the error to raise, and can change at any time."""
-
-    def __init__(self, count: int) -> None:
-        values: dict[str, Sequence[object]] = {
-            "Handle": [0, 1][:count],
-            "Name": ["NVIDIA GeForce RTX 4090", b"NVIDIA GeForce GTX 1080"][:count],
-            "MemoryInfo": [SimpleNamespace(total=24 * 2**30, used=2**30)] * count,
-            "Capability": [(8, 9), (6, 1)][:count],
-            "Utilization": [SimpleNamespace(gpu=97, memory=40)] * count,
-            "Temperature": [65] * count,
-            "Power": [312_500] * count,
-            "Clock": [2520] * count,
-        }
-        self.values = {key: list(given) for key, given in values.items()}
-        self.start_error: Exception | None = None
-        self.running = 0
-        self.starts = 0
-
-    def lose(self, index: int, name: str) -> None:
-        for values in self.values.values():
-            values[index] = getattr(PYNVML, name)()
-
-    def give(self, key: str, index: int) -> object:
-        value = self.values[key][index]
-        if isinstance(value, Exception):
-            raise value
-        return value
-
-    def start(self) -> None:
-        self.starts += 1
-        if self.start_error is not None:
-            raise self.start_error
-        self.running += 1
-
-    def stop(self) -> None:
-        self.running -= 1
-
-    def module(self) -> ModuleType:
-        module = ModuleType("pynvml")
-        vars(module).update({name: value for name, value in vars(PYNVML).items() if name.startswith("NVML")})
-        vars(module).update(
-            nvmlInit=self.start,
-            nvmlShutdown=self.stop,
-            nvmlSystemGetDriverVersion=lambda: "580.65.06",
-            nvmlDeviceGetCount=lambda: len(self.values["Handle"]),
-            nvmlDeviceGetHandleByIndex=lambda index: self.give("Handle", index),
-            nvmlDeviceGetName=lambda handle: self.give("Name", handle),
-            nvmlDeviceGetMemoryInfo=lambda handle: self.give("MemoryInfo", handle),
-            nvmlDeviceGetCudaComputeCapability=lambda handle: self.give("Capability", handle),
-            nvmlDeviceGetUtilizationRates=lambda handle: self.give("Utilization", handle),
-            nvmlDeviceGetTemperature=lambda handle, sensor: self.give("Temperature", handle),
-            nvmlDeviceGetPowerUsage=lambda handle: self.give("Power", handle),
-            nvmlDeviceGetClockInfo=lambda handle, kind: self.give("Clock", handle),
-        )
-        return module
-
-
-FULL_READING = GpuReading(0, 97.0, 2**30, 65.0, 312.5, 2520.0)
+FULL_READING = GpuReading(0, 97.0, 2**30, 65.0, 312.5, 2520.0, ())
 
 
 @pytest.fixture
@@ -128,9 +68,13 @@ def test_unsupported_values_are_none(driver: FakeDriver, reader: gpu.GpuReader) 
         ("MemoryInfo", "NVMLError_NoPermission"),
         ("Capability", "NVMLError_NotSupported"),
         ("Name", "NVMLError_Unknown"),
+        ("Reasons", "NVMLError_FunctionNotFound"),
+        ("OldReasons", "NVMLError_NotSupported"),
+        ("Computing", "NVMLError_NotSupported"),
+        ("Drawing", "NVMLError_NotSupported"),
     ):
         driver.values[key][0] = getattr(PYNVML, name)()
-    assert reader.read()[0] == GpuReading(0, temperature_c=65.0)
+    assert reader.read({OWN})[0] == GpuReading(0, temperature_c=65.0)
     assert reader.read()[1].power_w == 312.5
     assert gpu.list_gpus()[0] == Gpu("NVIDIA GPU", "nvidia", driver="580.65.06")
 
@@ -145,8 +89,61 @@ def test_values_that_mean_unknown_are_none(driver: FakeDriver, reader: gpu.GpuRe
         SimpleNamespace(total=0, used=0),
         SimpleNamespace(total=2**64 - 1, used=2**64 - 1),
     ]
+    driver.values["Reasons"] = [2**64 - 1, -1]
     assert reader.read() == (GpuReading(0, utilization_pct=0.0, memory_used_bytes=0), GpuReading(1))
     assert [found.memory_bytes for found in gpu.list_gpus()] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("bits", "words"),
+    [
+        (0x0, ()),
+        (0x1 | 0x2 | 0x10 | 0x100, ()),  # idle, chosen clocks, waiting for another card, a display
+        (0x4, ("power cap",)),
+        (0x8 | 0x40, ("hardware slowdown", "thermal")),
+        (0x20, ("thermal",)),
+        (0x8 | 0x80, ("hardware slowdown", "power brake")),
+    ],
+)
+def test_what_holds_the_clock_down_is_said_in_words(
+    driver: FakeDriver, reader: gpu.GpuReader, bits: int, words: tuple[str, ...]
+) -> None:
+    driver.values["Reasons"][0] = bits
+    assert reader.read()[0].throttle_reasons == words
+    driver.values["Reasons"][0] = PYNVML.NVMLError_FunctionNotFound()  # a driver that knows the old name only
+    driver.values["OldReasons"][0] = bits
+    assert reader.read()[0].throttle_reasons == words
+    reader.close()
+
+
+@pytest.mark.parametrize(
+    ("computing", "drawing", "expected"),
+    [
+        ([], [], 0),
+        ([held(OWN, 2**30)], [], 0),
+        ([held(OWN, 2**30), held(OTHER, 5)], [], 5),
+        ([held(OTHER, 5)], [held(OTHER, 7)], 7),  # one that computes and draws
+        ([held(OTHER, 5)], None, 5),
+        (None, [held(OTHER, 5)], 5),
+        (None, None, None),
+        ([held(OTHER, None)], [], None),  # Windows does not say how much
+        ([held(OTHER, 2**64 - 1)], [], None),
+        ([held(NOWHERE, 5)], [], None),  # a container is told the host's numbers
+    ],
+)
+def test_memory_of_others(
+    driver: FakeDriver,
+    reader: gpu.GpuReader,
+    computing: list[SimpleNamespace] | None,
+    drawing: list[SimpleNamespace] | None,
+    expected: int | None,
+) -> None:
+    missing = PYNVML.NVMLError_NotSupported()
+    driver.values["Computing"][0] = missing if computing is None else computing
+    driver.values["Drawing"][0] = missing if drawing is None else drawing
+    assert reader.read(frozenset({OWN}))[0].other_memory_bytes == expected
+    assert reader.read()[0].other_memory_bytes is None
+    reader.close()
 
 
 def test_a_gpu_lost_on_the_way_gives_nones(driver: FakeDriver, reader: gpu.GpuReader) -> None:
@@ -331,6 +328,23 @@ def test_warnings_of_gputil_stay_inside(smi_folder: Path, monkeypatch: pytest.Mo
 def test_only_values_in_range_pass(value: float | None) -> None:
     found = gpu._within(value, 1, 100)
     assert found is None or (found == value and 1 <= found <= 100)
+
+
+@given(st.none() | st.integers())
+def test_any_reasons_are_words_or_none(bits: int | None) -> None:
+    words = gpu.throttle_words(bits)
+    assert words is None or set(words) <= {"power cap", "hardware slowdown", "thermal", "power brake"}
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.none() | st.integers(0, 2**50))), st.sets(st.integers(1, 9)))
+def test_own_memory_is_never_that_of_others(sizes: list[tuple[int, int | None]], own: set[int]) -> None:
+    others = {pid: size for pid, size in sizes if pid not in own}
+    found = gpu.other_memory_bytes(sizes, own, lambda pid: True)
+    if any(size is None for pid, size in sizes if pid not in own):
+        assert found is None
+    else:
+        assert found is not None
+        assert sum(size or 0 for size in others.values()) <= found <= sum(size or 0 for _, size in sizes)
 
 
 @given(st.one_of(st.none(), st.text(), st.binary()))

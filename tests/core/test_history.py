@@ -63,6 +63,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
                 "value": None if number % 7 == 0 else 50.0 + number % 4,
                 "spread_pct": None if number % 4 == 0 else number % 10 / 3,
                 "epochs_done": number % 6,
+                "verdict": [None, "valid", "caution", "invalid"][number % 13 % 4],
             }
             store(
                 database,
@@ -79,9 +80,12 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 def holds(run: RunSummary, word: str) -> bool:
     texts = [run.comment, run.workload, run.cpu_name, run.device_name, run.status, run.preset, run.data_source]
     texts += [run.engine, str(run.id), CATALOGUE[run.workload].title]
+    is_verdict = (run.verdict or "").startswith(word.casefold())
     is_day = re.fullmatch("[0-9-]{4,10}", word) is not None
-    return (is_day and word in run.started_at[:10]) or any(
-        word.casefold() in (text or "").casefold() for text in texts
+    return (
+        is_verdict
+        or (is_day and word in run.started_at[:10])
+        or any(word.casefold() in (text or "").casefold() for text in texts)
     )
 
 
@@ -126,6 +130,14 @@ def test_what_is_shorter_than_a_year_or_no_part_of_a_day_is_not_looked_for_in_da
     assert find_ids(database, Query(f"{days} 2016")) == []
 
 
+def test_what_is_valid_is_told_from_what_is_not(database: Database, machine: Machine) -> None:
+    for verdict in ("valid", "caution", "invalid", None):
+        store(database, machine, columns={"verdict": verdict})
+    found = {text: find_ids(database, Query(text)) for text in ("Valid", "invalid", "caut", "alid")}
+    assert found == {"Valid": [1], "invalid": [3], "caut": [2], "alid": []}
+    assert find_ids(database, Query("valid completed")) == [1]
+
+
 def test_words_are_found_in_the_processors_name_of_their_machine_alone(
     database: Database, machine: Machine
 ) -> None:
@@ -168,7 +180,11 @@ def test_the_text_is_taken_as_it_is_in_upper_or_lower_case(
 
 
 FRAGMENTS = " ".join(
-    [*COMMENTS, r"intel RYZEN demo 2026 11-08 -1 cifar-10 _cnn fail real quick none 1 59 % _ \ ''", "\x00"]
+    [
+        *COMMENTS,
+        r"intel RYZEN demo VALID cau 2026 11-08 -1 cifar-10 _cnn fail real quick none 1 59 % _ \ ''",
+        "\x00",
+    ]
 ).split()
 ANY_TEXT = st.text(st.characters(), max_size=20)  # with halves of surrogate pairs, which no database takes
 WORDS = st.lists(st.sampled_from(FRAGMENTS) | ANY_TEXT, max_size=4).map(" ".join)

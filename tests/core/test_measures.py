@@ -13,11 +13,12 @@ from app.core.judging.compare import (
     left_out,
     position,
     refusal,
-    run_refusal,
     shortlist,
 )
+from app.core.judging.likeness import run_refusal
 from app.core.judging.reference import ReferenceRow, comparable_rows, reference_rows
 from app.core.judging.stats import step_statistics
+from app.core.judging.timed import Timed, timed
 from app.core.judging.wording import derived_epoch, headline, result_text
 from app.core.keeping.database import Database
 from app.core.keeping.runs import RunWriter, list_runs
@@ -46,30 +47,48 @@ def run_of(paths: Paths, machine: Machine, workload: str, steps_s: list[list[flo
         return next(list_runs(database, ids=[run_id]))
 
 
+def timed_epochs(*epochs_s: list[float]) -> Timed:
+    return timed(
+        events.Steps(phase="measure", epoch=epoch, first_index=0, durations_s=tuple(durations_s))
+        for epoch, durations_s in enumerate(epochs_s)
+    )
+
+
 def test_the_first_round_warms_up() -> None:
-    found = step_statistics([(0, 9.0), (0, 1.0), (1, 0.2), (1, 0.4)])
+    found = step_statistics(timed_epochs([9.0, 1.0], [0.2, 0.25]))
     assert found is not None
     assert (found.basis, found.count) == ("later_epochs", 2)
-    assert found.median_s == pytest.approx(0.3)
+    assert found.median_s == pytest.approx(0.225)
     assert found.minimum_s == 0.2
-    assert found.maximum_s == 0.4
+    assert found.maximum_s == 0.25
 
 
 def test_an_only_round_counts_without_its_first_step() -> None:
-    found = step_statistics([(0, 9.0), (0, 1.0), (0, 3.0)])
+    found = step_statistics(timed_epochs([9.0, 1.0, 1.2]))
     assert found is not None
-    assert (found.basis, found.median_s) == ("first_epoch", 2.0)
-    assert step_statistics([(0, 9.0)]) is None
-    assert step_statistics([]) is None
-    quick = step_statistics([(0, 9.0), (0, 1.0)], is_estimate=True)
+    assert (found.basis, found.median_s) == ("first_epoch", 1.1)
+    assert step_statistics(timed_epochs([9.0])) is None
+    assert step_statistics(timed_epochs()) is None
+    quick = step_statistics(timed_epochs([9.0, 1.0]), is_estimate=True)
     assert quick is not None
     assert quick.basis == "estimate"
 
 
 def test_one_frozen_step_in_twenty_does_not_move_the_result() -> None:
-    found = step_statistics([(0, 1.0), *((1, 0.1) for _ in range(19)), (1, 30.0)])
+    found = step_statistics(timed_epochs([1.0], [0.1] * 19 + [30.0]))
     assert found is not None
     assert found.median_s == pytest.approx(0.1)
+    assert found.mean_s == pytest.approx((1.9 + 30) / 20)
+
+
+def test_the_interval_of_a_rate_has_its_lower_end_first(paths: Paths, machine: Machine) -> None:
+    steps_s = [0.5 + 0.01 * (number % 7) for number in range(70)]
+    run = run_of(paths, machine, "resnet_50", [[4.0] * 3, steps_s], epochs=2, steps=70)
+    assert run.value is not None
+    assert run.value_low is not None
+    assert run.value_high is not None
+    assert run.value_low < run.value < run.value_high
+    assert run.confidence_pct == 95
 
 
 def test_seconds_per_mini_batch_keep_the_epoch_beside_them(paths: Paths, machine: Machine) -> None:
@@ -78,7 +97,8 @@ def test_seconds_per_mini_batch_keep_the_epoch_beside_them(paths: Paths, machine
     assert run.value == pytest.approx(0.5)
     assert run.seconds_per_epoch_s == pytest.approx(29.5)
     assert headline(run).startswith(
-        "0.500 s per mini-batch\nsteps after the first epoch · 500.0 to 500.0 ms a step"
+        "0.500 s per mini-batch\n"
+        "steps after the first epoch · 0.500 to 0.500 (95 %, ± 0.0 %) · 500.0 to 500.0 ms a step"
     )
     assert derived_epoch(run) == "An epoch of 60,000 examples takes 29.5 s."
 

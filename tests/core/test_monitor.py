@@ -1,12 +1,15 @@
 import logging
 import math
+import os
 import statistics
 import sys
 import threading
 import time
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
@@ -70,6 +73,13 @@ def test_this_machine_gives_plausible_values() -> None:
         assert telemetry.cpu_clock_mhz is None or 1 < telemetry.cpu_clock_mhz < 20_000
         assert telemetry.cpu_temperature_c is None or 0 < telemetry.cpu_temperature_c < 150
         assert (telemetry.steal_pct is not None) == sys.platform.startswith("linux")
+        assert telemetry.swap_bytes_per_s is None or telemetry.swap_bytes_per_s >= 0
+        assert telemetry.throttle_count is None or telemetry.throttle_count >= 0
+        assert telemetry.on_battery in (None, True, False)
+        assert telemetry.power_plan is None or 0 < len(telemetry.power_plan) < 200
+        assert telemetry.clock_step_s == 0.0
+        assert telemetry.suspended_s in (None, 0.0)
+        assert telemetry.other_cpu_pct is None, "nobody said which process is the run's own"
 
 
 def test_the_first_sample_sees_the_load() -> None:
@@ -216,13 +226,16 @@ def test_a_receiver_may_stop_the_monitor() -> None:
 
 
 @pytest.mark.parametrize("error", [NotImplementedError(), OSError(), AttributeError(), psutil.AccessDenied()])
-def test_psutil_failures_are_none(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+def test_psutil_failures_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception) -> None:
     def refuse() -> None:
         raise error
 
-    for name in ("cpu_times", "cpu_freq", "sensors_temperatures", "virtual_memory", "swap_memory"):
+    failing = ("cpu_times", "cpu_freq", "sensors_temperatures", "virtual_memory", "swap_memory", "sensors_battery")
+    for name in failing:
         monkeypatch.setattr(psutil, name, refuse, raising=False)
-    assert monitor.Sampler().sample() == Telemetry()
+    monkeypatch.setattr(psutil.Process, "cpu_times", lambda process: refuse())
+    telemetry = monitor.Sampler(worker_pid=os.getpid(), root=tmp_path).sample()
+    assert replace(telemetry, suspended_s=None) == Telemetry(clock_step_s=0.0)
 
 
 def test_machines_without_clock_or_sensors(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,10 +248,13 @@ def test_machines_without_clock_or_sensors(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_gpus_are_read_only_when_given() -> None:
+    told: list[Collection[int] | None] = []
+
     class FakeReader(GpuReader):
         closed = False
 
-        def read(self) -> tuple[GpuReading, ...]:
+        def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+            told.append(own_pids)
             return (GpuReading(0, power_w=120.0),)
 
         def close(self) -> None:
@@ -250,6 +266,8 @@ def test_gpus_are_read_only_when_given() -> None:
     sampler.close()
     assert reader.closed
     assert monitor.Sampler().sample().gpus == ()
+    monitor.Sampler(reader, os.getpid()).sample()
+    assert told == [None, frozenset({os.getpid()})]
 
 
 def test_cpu_shares() -> None:
@@ -262,12 +280,28 @@ def test_cpu_shares() -> None:
     assert monitor.cpu_shares_pct(windows_before, windows_after) == (25.0, None)
 
 
+def test_other_load_is_what_is_neither_own_nor_stolen() -> None:
+    before_s = {"user": 10.0, "system": 5.0, "idle": 100.0, "iowait": 1.0, "steal": 2.0}
+    after_s = {"user": 13.0, "system": 6.0, "idle": 104.0, "iowait": 2.0, "steal": 3.0}
+    assert monitor.other_share_pct(before_s, after_s, 0.0) == pytest.approx(40.0)
+    assert monitor.other_share_pct(before_s, after_s, 3.0) == pytest.approx(10.0)
+    assert monitor.other_share_pct(before_s, after_s, 9.0) == 0.0
+    assert monitor.other_share_pct(before_s, after_s, None) is None
+    assert monitor.other_share_pct(after_s, after_s, 1.0) is None
+    assert monitor.other_share_pct({}, after_s, 1.0) is None
+    windows_before, windows_after = {"user": 1.0, "idle": 1.0}, {"user": 2.0, "idle": 4.0}
+    assert monitor.other_share_pct(windows_before, windows_after, 0.4) == pytest.approx(15.0)
+
+
 times_s = st.dictionaries(st.sampled_from(["user", "idle", "iowait", "steal", "guest"]), st.floats(0, 1e9))
 
 
 @given(times_s, times_s)
 def test_cpu_shares_stay_in_range(before_s: dict[str, float], after_s: dict[str, float]) -> None:
-    for share_pct in monitor.cpu_shares_pct(before_s, after_s):
+    for share_pct in (
+        *monitor.cpu_shares_pct(before_s, after_s),
+        monitor.other_share_pct(before_s, after_s, sum(after_s.values()) / 3),
+    ):
         assert share_pct is None or 0 <= share_pct <= 100
 
 

@@ -50,14 +50,21 @@ def test_a_quick_run_is_an_estimate_that_holds_the_validation_pass(paths: Paths,
     with Database(paths.database) as database:
         run_id = begin(database, machine, preset="quick")
         writer = RunWriter(database, run_id)
-        writer.add(events.Steps(phase="warmup", epoch=0, first_index=0, durations_s=(9.0,) * 20))
-        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1,) * 50, seq=1))
-        writer.add(events.Metric(key="validation_s", value=0.5))
+        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(9.0,) + (0.1,) * 50))
+        writer.add(events.Steps(phase="start", epoch=1, first_index=0, durations_s=(0.4,), seq=1))
+        for epoch in (0, 1):
+            batches_s = (0.1,) * 2
+            writer.add(
+                events.Steps(phase="validate", epoch=epoch, first_index=0, durations_s=batches_s, seq=2 + epoch)
+            )
+        writer.add(events.Metric(key="validation_batches", value=5))
         writer.add(events.Metric(key="epoch_rest_s", value=0.25))
         writer.finish("completed", None)
         summary = load_run(database, run_id).summary
     assert summary.basis == "estimate"
-    assert summary.value == pytest.approx(500 * 0.1 + 0.5 + 0.25)
+    assert summary.value == pytest.approx(500 * 0.1 + 0.3 + 0.5 + 0.25)
+    assert (summary.value_low, summary.value_high) == (summary.value, summary.value), "steps that are all alike"
+    assert (summary.warmup_steps, summary.interruptions, summary.interruptions_s) == (0, 0, 0.0)
 
 
 def test_a_quick_run_that_did_not_reach_its_validation_has_no_estimate(paths: Paths, machine: Machine) -> None:

@@ -30,6 +30,14 @@ def test_throughput_is_counted_over_whole_seconds() -> None:
     assert series.loss.x == [0.4, 0.8, 0.9]
 
 
+def test_what_quick_measures_after_its_steps_is_no_throughput() -> None:
+    series = RunSeries(10)
+    series.follow(steps(0, 0.5, 0.5, t_s=1.0))
+    for phase in ("start", "validate"):
+        series.follow(events.Steps(phase=phase, epoch=1, first_index=0, durations_s=(0.1,) * 20, t_s=3.0))
+    assert series.steps_per_s == Curve([1.0], [2.0])
+
+
 def test_an_epoch_ends_the_one_that_goes_on() -> None:
     series = RunSeries(10)
     assert series.current_epoch_s is None
@@ -54,6 +62,21 @@ def test_readings_that_a_machine_does_not_give_have_no_curve() -> None:
     assert series.telemetry["cpu_pct"].last is None
 
 
+def test_readings_that_are_no_numbers_have_no_curve() -> None:
+    series = RunSeries(1)
+    for number in range(2):
+        telemetry = {"cpu_pct": 50.0 + number, "power_plan": "balanced", "on_battery": True}
+        telemetry["gpus"] = [{"index": 0, "power_w": 88, "throttle_reasons": ["thermal"]}]
+        series.follow(events.Sample(t_s=float(number), telemetry=telemetry))
+    assert series.telemetry == {
+        "cpu_pct": Curve([0.0, 1.0], [50.0, 51.0]),
+        "gpu0_power_w": Curve([0.0, 1.0], [88.0, 88.0]),
+    }
+    # One look that another version wrote in words is a gap, as is what the driver did not tell.
+    series.follow(events.Sample(t_s=2.0, telemetry={"cpu_pct": "idle", "gpus": [{"index": 0, "power_w": None}]}))
+    assert (series.telemetry["cpu_pct"].last, series.telemetry["gpu0_power_w"].last) == (None, None)
+
+
 def test_curves_stay_short_and_keep_both_ends() -> None:
     curve = Curve()
     for number in range(3 * POINTS_LIMIT):
@@ -69,10 +92,11 @@ def test_the_headline_so_far(summary: RunSummary) -> None:
     begun = replace(summary, value=None, seconds_per_epoch_s=None, basis=None, epochs_done=0, steps_per_epoch=20)
     series = RunSeries(20)
     assert live_summary(begun, series).value is None
-    series.follow(steps(0, *[0.1] * 12))
+    series.follow(events.Estimate(t_s=3.0, value=2.0, low=1.9, high=2.1, steps=12, interruptions=1))
     estimate = live_summary(begun, series)
-    assert estimate.basis == "estimate"
-    assert estimate.value == pytest.approx(2.0)
+    assert (estimate.basis, estimate.value, estimate.interruptions) == ("estimate", 2.0, 1)
+    assert (estimate.value_low, estimate.value_high, estimate.confidence_pct) == (1.9, 2.1, 95)
+    assert (series.low.y, series.estimate.y, series.high.y) == ([1.9], [2.0], [2.1])
     series.follow(epoch(0, 9.0))
     assert (live_summary(begun, series).basis, live_summary(begun, series).value) == (
         "first_epoch",

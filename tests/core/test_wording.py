@@ -4,8 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from app.core.judging.verdict import RULES, judge
 from app.core.judging.wording import (
     ADVICE,
     headline,
@@ -15,6 +17,7 @@ from app.core.judging.wording import (
     result_notes,
     result_text,
     stored_machine,
+    verdict_line,
 )
 from app.core.model import Run, RunSummary
 from workloads import events
@@ -26,19 +29,29 @@ NOTHING: dict[str, Any] = {"value": None, "basis": None, "epochs_done": 0, "spre
 
 
 def changed(run: Run, changes: dict[str, Any], **parts: Any) -> Run:
-    return replace(run, summary=replace(run.summary, **changes), **parts)
+    cut = [
+        msgspec.structs.replace(block, durations_s=block.durations_s[: changes.get("steps")])
+        for block in run.steps
+    ]
+    return replace(run, **({"steps": tuple(cut)} | parts), summary=replace(run.summary, **changes))
 
 
 @pytest.mark.parametrize(
     ("changes", "value", "note"),
     [
-        ({}, "66.3 s per epoch", "median of epochs 2 to 10 · 66.1 to 66.8 · spread 0.4 % · first epoch 68.9"),
+        ({}, "66.3 s per epoch", "median of epochs 2 to 10 · spread 0.4 % · first epoch 68.9"),
+        (
+            {"value_low": 66.0, "value_high": 66.7, "confidence_pct": 95.0, "value_mean": 66.4},
+            "66.3 s per epoch",
+            "median of epochs 2 to 10 · 66.0 to 66.7 (95 %, ± 0.5 %) · mean 66.4 · spread 0.4 %"
+            " · first epoch 68.9",
+        ),
         ({"epochs_done": 2, "spread_pct": None}, "66.3 s per epoch", "epoch 2 · first epoch 68.9"),
         (FIRST, "66.3 s per epoch", "the first and only epoch: starting up is in it"),
         (
             ESTIMATE,
             "about 66.3 s per epoch",
-            "an estimate from timed steps, no whole epoch · 66.1 to 66.8 · spread 0.4 %",
+            "an estimate from timed steps · spread 0.4 %",
         ),
         (
             SHORT,
@@ -116,10 +129,64 @@ def test_little_or_unknown_stolen_time_is_not_worth_a_word(stored_run: Run, stea
     assert {note.kind for note in result_notes(replace(stored_run, samples=samples))} == {"fact"}
 
 
+def test_notes_are_the_reasons_of_the_verdict(stored_run: Run) -> None:
+    samples = (events.Sample(t_s=80.0, telemetry={"suspended_s": 60.0, "on_battery": True}),)
+    run = replace(stored_run, samples=samples)
+    judged = judge(run)
+    assert [note.text for note in result_notes(run)] == [reason.text for reason in judged.reasons]
+    assert [reason.level for reason in judged.reasons] == ["invalid", "caution", "fact", "fact"]
+    assert [note.kind for note in result_notes(run)] == ["caution", "caution", "fact", "fact"]
+
+
+def reasons(level: str, *codes_and_texts: tuple[str, str]) -> tuple[events.Reason, ...]:
+    return tuple(
+        msgspec.convert({"code": code, "level": level, "text": text}, events.Reason)
+        for code, text in codes_and_texts
+    )
+
+
+def test_a_verdict_in_one_line() -> None:
+    facts = reasons("fact", ("real_data", "Trained on real data."))
+    load = ("other_load", "Other programs used 12 % of the processor.")
+    cautions = reasons("caution", ("on_battery", "The computer ran on battery."), load)
+    assert verdict_line(events.Judged(level="valid", reasons=facts)) == "Valid"
+    caution = events.Judged(level="caution", reasons=(*cautions, *facts))
+    assert verdict_line(caution) == "Caution: on battery; 12 % other load"
+    invalid = reasons("invalid", ("suspended", "The computer slept for 60 s while it was measured."))
+    assert verdict_line(events.Judged(level="invalid", reasons=(*invalid, *cautions))) == (
+        "Invalid: slept during the run"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "words"),
+    [
+        ("interval_wide", "The estimate is known to ± 3.1 % only.", "known to ± 3.1 % only"),
+        ("spread", "The epochs after the first spread by 5.1 % (standard deviation).", "5.1 % spread"),
+        ("host_steal", "The host took 7 % of the processor time for other work.", "7 % taken by the host"),
+        ("other_load", "Others were busy.", "other load"),
+        ("gpu_not_used", "TensorFlow cannot use the GPU.", "GPU not used"),
+        ("data_incomplete", "The data is incomplete.", "data incomplete"),
+        ("{of_another} version", "", "{of another} version"),
+    ],
+)
+def test_a_reason_in_a_few_words(code: str, text: str, words: str) -> None:
+    judged = events.Judged(level="caution", reasons=reasons("caution", (code, text), (code, text)))
+    assert verdict_line(judged) == f"Caution: {words}"
+
+
+def test_every_rule_has_few_words(stored_run: Run) -> None:
+    for rule in RULES:
+        line = verdict_line(events.Judged(level="caution", reasons=reasons("caution", (rule.code, "About 5 %."))))
+        assert len(line) < 60
+        assert not {"_", "{"} & set(line)
+
+
 def test_a_result_as_text_is_a_dozen_lines_for_strangers(stored_run: Run) -> None:
     assert result_text(stored_run).splitlines() == [
         "CIFAR-10 CNN · standard · batch 100",
-        "66.3 s per epoch (median of epochs 2 to 10 · 66.1 to 66.8 · spread 0.4 % · first epoch 68.9)",
+        "66.3 s per epoch (median of epochs 2 to 10 · spread 0.4 % · first epoch 68.9)",
+        "Verdict: valid",
         "Machine: Intel Core i7-1165G7 · 4 cores / 8 threads · 16.0 GB · Test OS 1",
         "Engine: TensorFlow 2.21.0 on cpu · float32 · without XLA",
         "Data: real, seed 0",
@@ -157,6 +224,7 @@ def test_a_text_says_each_caution_once_and_names_nobody(stored_run: Run, monkeyp
     run = changed(stored_run, FIRST | {"status": "cancelled", "comment": "Anna's"}, warnings=(warning,))
     text = result_text(run)
     assert text.count("starting up is in it") == 1
+    assert "\nVerdict: caution (cancelled early; first epoch only; data incomplete)\n" in text
     assert "Note: The run was cancelled after 1 of 10 epochs.\nNote: The data in ~/x is incomplete.\n" in text
     assert "anna" not in text.casefold()
 

@@ -59,7 +59,7 @@ def test_without_a_graphics_processor_there_is_no_way_to_one(paths: Paths) -> No
 
 @pytest.mark.parametrize("preset", ["quick", "standard"])
 def test_predictions_have_a_rate_and_latencies(paths: Paths, preset: str) -> None:
-    asked: dict[str, Any] = {} if preset == "quick" else {"steps": 3}
+    asked: dict[str, Any] = {"duration_s": 4.0} if preset == "quick" else {"steps": 3}
     done, told = run(paths, "alexnet_r_inference", preset=preset, batch_size=32, **asked)
     summary = done.summary
     assert summary.status == "completed", summary.error_message
@@ -72,7 +72,9 @@ def test_predictions_have_a_rate_and_latencies(paths: Paths, preset: str) -> Non
         for step_s in block.durations_s
     ]
     counted = steps_s[1:] if preset == "quick" else steps_s
-    assert summary.value == pytest.approx(32 / trimmed_mean(counted))
+    assert summary.value is not None
+    assert 32 / max(counted) <= summary.value <= 32 / min(counted)
+    assert summary.value == pytest.approx(32 / trimmed_mean(counted), rel=0.25)
     assert summary.basis == ("estimate" if preset == "quick" else "later_epochs")
     assert len(done.epochs) == (0 if preset == "quick" else 3)
     latencies = {key: value or 0 for key, value in done.metrics.items() if key.startswith("latency")}

@@ -1,12 +1,16 @@
 """Uses the real window as a user would: chooses, presses, waits until something shows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
+import msgspec
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.core.judging.outcome import estimate_so_far
 from app.core.judging.series import RunSeries
+from app.core.judging.timed import Timed
 from app.core.keeping.database import Database
 from app.core.keeping.runs import list_runs, load_run
 from app.core.model import RunSummary
@@ -91,10 +95,29 @@ def replay(window: MainWindow, services: Services, recorded: Sequence[events.Any
     spec, _ = asked(recorded)
     with Database(services.paths.database) as database:
         summary = load_run(database, store_recording(database, recorded[:1], status="running")).summary
+    summary = replace(summary, verdict=None, reasons=None)  # which there is at the end only
     page.show_run_view()
     bridge.spec, bridge.progress, bridge.summary = spec, Progress(spec), summary
     bridge.series = RunSeries(summary.steps_per_epoch)
-    for event in recorded:
+    for event in with_estimates(summary, recorded):
         bridge.take(event)
     assert page.view is not None
     page.view.refresh()
+
+
+def with_estimates(
+    summary: RunSummary, recorded: Sequence[events.AnyEvent], every_s: float = 1.0
+) -> Iterator[events.AnyEvent]:
+    """Yield what was recorded, and the estimates that a session tells in between until an epoch is over."""
+    steps, epochs, told_s = Timed(), 0, 0.0
+    for event in recorded:
+        yield event
+        epochs += isinstance(event, events.Epoch)
+        if not isinstance(event, events.Steps):
+            continue
+        steps.add(event)
+        if epochs or event.t_s - told_s < every_s:
+            continue
+        if (estimate := estimate_so_far(summary, steps)) is not None:
+            told_s = event.t_s
+            yield msgspec.structs.replace(estimate, t_s=event.t_s)

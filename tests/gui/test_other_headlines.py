@@ -2,7 +2,9 @@
 
 import pytest
 
+from app.core.judging.outcome import estimate_so_far
 from app.core.judging.series import RunSeries, live_summary
+from app.core.judging.timed import Timed
 from app.core.keeping.database import Database
 from app.core.keeping.runs import RunWriter, list_runs, load_run
 from app.core.keeping.share import share_card
@@ -100,9 +102,12 @@ def test_the_headline_so_far_is_that_of_the_workload(
         summary = next(list_runs(database, ids=[run_id]))
     series = RunSeries(100)
     assert live_summary(summary, series).value is None
+    steps = Timed()
     for number in range(3):
         durations_s = (2.0 if number == 0 else 0.5,) * 4
-        series.follow(events.Steps(phase="measure", epoch=number, first_index=0, durations_s=durations_s))
+        steps.add(events.Steps(phase="measure", epoch=number, first_index=0, durations_s=durations_s))
+    if (estimate := estimate_so_far(summary, steps)) is not None:
+        series.follow(estimate)
     if workload == "matmul":
         assert live_summary(summary, series).value is None
         series.follow(events.Metric(key="flop_per_s", value=3e12))

@@ -33,13 +33,15 @@ def finish(driver: Driver) -> int:
 
 
 def test_in_the_first_epoch_an_estimate_is_shown_and_called_one(driver: Driver) -> None:
-    replay(driver.window, driver.services, until_epoch(RECORDED, 0, more_steps=200))
+    judged = events.Judged(level="valid")
+    replay(driver.window, driver.services, [*until_epoch(RECORDED, 0, more_steps=200), judged])
     headline = shown(driver).headline
     assert headline.value.text().startswith("≈ ")
     assert 35 < float(headline.value.text().removeprefix("≈ ")) < 70
     assert "estimate" in headline.note.whole_text
     assert "validation not counted yet" in headline.note.whole_text
     assert headline.progress_text.whole_text.startswith("Epoch 1 of 10 · step 20")
+    assert headline.verdict_head.whole_text == "No disturbance so far"
 
 
 def test_in_the_sixth_epoch(driver: Driver) -> None:
@@ -69,6 +71,7 @@ def test_a_warning_is_told_while_the_run_goes_on(driver: Driver) -> None:
     warned = [*until_epoch(RECORDED, 1), events.Warn(code="silent_worker", message=text)]
     replay(driver.window, driver.services, warned)
     assert shown(driver).headline.verdict.whole_text == text
+    assert shown(driver).headline.verdict_head.whole_text == "Caution: silent worker"
 
 
 def test_after_the_end(
@@ -81,6 +84,7 @@ def test_after_the_end(
     assert headline.value.text() == share_card(run).value
     assert headline.message.whole_text.endswith("between MX150 and i5-8250U")
     assert "spread" in headline.verdict.whole_text
+    assert headline.verdict_head.whole_text.startswith("Caution: 35.5 % spread; ")
     assert shown(driver).charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.press(driver.page.copy_button)
     assert share_card(run).value in QGuiApplication.clipboard().text()

@@ -104,6 +104,8 @@ def test_what_a_run_begins_with_is_remembered(page: SettingsPage, services: Serv
     again = SettingsPage(services)
     assert (again.preset.value, again.data.value) == ("standard", "synthetic")
     assert again.preset.buttons["standard"].isChecked()
+    press(page.preset.buttons["sustained"])
+    assert saved(services).preset == "sustained"
 
 
 def test_settings_that_cannot_be_saved_are_used_and_said(

@@ -92,6 +92,34 @@ def test_all_settings_reach_the_spec(driver: Driver) -> None:
     assert (setup.spec().preset, setup.spec().epochs, setup.spec().steps) == ("quick", 1, None)
 
 
+def test_sustained_is_offered_where_there_is_something_to_sustain(driver: Driver) -> None:
+    setup = driver.page.setup
+    sustained = setup.presets["sustained"]
+    assert sustained.accessibleName() == "Sustained: ten minutes: does it keep its speed?"
+    setup.form.set_value("epochs", 3)
+    setup.form.set_value("steps", 7)
+    driver.press(sustained)
+    assert (setup.spec().preset, setup.spec().epochs, setup.spec().steps) == ("sustained", 1, None)
+    for kind in ("limits", "storage"):
+        choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.kind == kind))
+        assert not sustained.isEnabled()
+        assert "no speed to sustain" in sustained.toolTip()
+        assert setup.presets["standard"].isChecked()
+    choose(driver, "cifar10_keras_cnn")
+    assert sustained.isEnabled()
+    assert sustained.toolTip() == ""
+
+
+def test_what_the_settings_begin_with_is_taken_back_where_it_cannot_be_run(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.services.preferences.change(preset="sustained")
+    assert setup.spec().preset == "sustained"
+    driver.services.preferences.change(preset="quick")
+    choose(driver, "matmul")
+    driver.services.preferences.change(preset="sustained")
+    assert setup.spec().preset == "standard"
+
+
 def test_devices_are_those_of_the_machine(driver: Driver) -> None:
     finder, setup = driver.services.finder, driver.page.setup
     assert finder.machine is not None

@@ -34,7 +34,7 @@ def example(seconds_s: float = 66.3) -> ShareCard:
         machine="AMD Ryzen 7 7800X3D",
         details=("8 cores · 32 GB · Windows 11 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1 · no XLA"),
         badge="10 epochs · real data",
-        caution=False,
+        level="valid",
         bars=tuple(chart),
         axis="seconds per epoch, log scale · reference rows: 2019 software",
         footer="4.8× the i5-8250U, between MX150 and i5-8250U · 2026-11-21",
@@ -51,7 +51,7 @@ def hostile() -> ShareCard:
         machine=LONG,
         details=(LONG, LONG, f"{LONG} · {LONG}"),
         badge=LONG,
-        caution=True,
+        level="caution",
         bars=(*many, Bar(f"You · {LONG}", "you", 10.0**6)),
         axis=LONG,
         footer=LONG,
@@ -86,8 +86,10 @@ def test_the_picture_has_its_size_and_the_colours_of_its_theme(application_theme
     assert tokens.caution not in colours(picture, (56, 460), (464, 504))
     assert tokens.neutral_bar in colours(picture, (700, 1100), (130, 440))
     assert accent_columns(picture, tokens)
-    cautious = paint_share_picture(replace(example(), caution=True), tokens)
+    cautious = paint_share_picture(replace(example(), level="caution"), tokens)
     assert tokens.caution in colours(cautious, (56, 460), (464, 504))
+    invalid = paint_share_picture(replace(example(), level="invalid", badge=""), tokens)
+    assert tokens.invalid in colours(invalid, (56, 460), (464, 504))
 
 
 def test_nothing_overflows_however_long_the_names_are(application_theme: Theme) -> None:

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QMessageBox
 from app.core.judging.reference import comparable_rows
 from app.core.judging.wording import ADVICE
 from app.core.metrics import format_seconds
-from app.gui.main_window import BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS
+from app.gui.main_window import AB, BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS
 from app.gui.run_bridge import BusyError, RunBridge
 from tests.gui.driving import Driver
 
@@ -190,7 +190,7 @@ def test_bad_settings_are_told_before_the_run(driver: Driver) -> None:
 
 
 def test_every_page_opens_in_both_themes(driver: Driver) -> None:
-    for number in (RESULTS, COMPARE, HARDWARE, SETTINGS, BENCHMARK):
+    for number in (RESULTS, COMPARE, AB, HARDWARE, SETTINGS, BENCHMARK):
         driver.window.show_page(number)
         driver.qtbot.wait(50)
         assert driver.window.page.isVisible()

@@ -140,21 +140,38 @@ def test_the_warm_up_sends_its_steps_as_such_and_no_epoch() -> None:
     assert bench.sent(events.Epoch) == bench.sent(events.Metric) == []
 
 
-def test_a_cut_epoch_sends_its_parts_but_never_an_epoch(bench: Bench) -> None:
-    bench.reporter.whole_epochs = False
-    bench.reporter.epoch_begin(0)
-    bench.step(0.5)
-    bench.reporter.validation_begin()
-    bench.wait(0.25)
-    bench.reporter.validation_end()
-    bench.reporter.epoch_end(loss=1.5, accuracy=0.5)
+def test_a_cut_epoch_is_never_sent_as_one(bench: Bench) -> None:
+    bench.reporter.epoch_steps = 2
+    for steps in (1, 2):
+        bench.reporter.epoch_begin(0)
+        for _ in range(steps):
+            bench.step(0.5)
+        bench.reporter.epoch_end(loss=1.5, accuracy=0.5)
+    assert [epoch.steps for epoch in bench.sent(events.Epoch)] == [2]
+    assert {event.key: event.value for event in bench.sent(events.Metric)} == {"loss": 1.5, "accuracy": 0.5}
+
+
+def test_a_short_epoch_sends_its_parts(bench: Bench) -> None:
+    bench.reporter.time_parts()
+    for index in range(2):
+        bench.reporter.epoch_begin(index)
+        bench.step(0.5)
+        bench.wait(0.25)  # before the validation and after it: the rest
+        bench.reporter.validation_begin()
+        for batch_s in (0.125, 0.0625):
+            bench.wait(batch_s)
+            bench.reporter.validation_batch_end()
+        bench.reporter.validation_end()
+        bench.reporter.epoch_end(loss=1.5)
+    told = [(block.phase, block.epoch, block.durations_s) for block in bench.sent(events.Steps)]
+    assert told == [
+        ("start", 0, (0.5,)),
+        ("validate", 0, (0.125, 0.0625)),
+        ("start", 1, (0.5,)),
+        ("validate", 1, (0.125, 0.0625)),
+    ]
+    assert [(event.key, event.value) for event in bench.sent(events.Metric)] == [("epoch_rest_s", 0.25)] * 2
     assert bench.sent(events.Epoch) == []
-    assert {event.key: event.value for event in bench.sent(events.Metric)} == {
-        "validation_s": 0.25,
-        "epoch_rest_s": 0.0,
-        "loss": 1.5,
-        "accuracy": 0.5,
-    }
 
 
 def test_a_validation_that_did_not_begin_is_none(bench: Bench) -> None:

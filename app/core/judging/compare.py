@@ -1,10 +1,11 @@
-"""Like with like: a run beside published machines and other runs; pure functions over summaries and rows."""
+"""A run beside published machines and other runs; pure functions over summaries and rows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from app.core.errors import UsageError
+from app.core.judging.likeness import differences, run_refusal
 from app.core.judging.reference import FIRST_SOURCE_IDS, ReferenceRow, comparable_rows, short_name
 from app.core.keeping.study_logs import StudyLog
 from app.core.metrics import format_value, headline_kind
@@ -110,23 +111,6 @@ def row_variant(row: ReferenceRow) -> str:
     return "lstm=fused" if "CuDNNLSTM" in row.notes else ""
 
 
-def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
-    """Say why two runs must not be drawn together, or return None."""
-    for name, label in (
-        ("workload", ""),
-        ("workload_version", "workload version "),
-        ("metric", ""),
-        ("variant", "network "),
-        ("batch_size", "batch "),
-        ("precision", ""),
-        ("samples_per_epoch", "samples per epoch "),
-    ):
-        mine, theirs = getattr(run, name), getattr(other, name)
-        if mine != theirs:
-            return f"{label}{theirs or 'as usual'}, not {mine or 'as usual'}"
-    return None
-
-
 def bars(
     workload: str,
     run: RunSummary | None,
@@ -150,7 +134,7 @@ def bars(
     ]
     for other in others:
         if run is not None and other.id != run.id and run_refusal(run, other) is None:
-            result += _run_bar(other, "own")
+            result += _run_bar(other, "own", run)
     if metric == "seconds_per_epoch_s":
         result += [_log_bar(log) for log in logs if log.workload == workload and (run is None or _is_usual(run))]
     if run is not None:
@@ -319,17 +303,22 @@ def engine_name(engine: str, version: str | None) -> str:
     return f"{'TensorFlow' if engine == 'tensorflow' else engine} {version or ''}".strip()
 
 
-def _run_bar(run: RunSummary, kind: Literal["you", "own"]) -> list[Bar]:
+def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | None = None) -> list[Bar]:
+    """Return a run's bar, none without a headline; beside another run it says only in what the two differ."""
     if run.value is None:
         return []
     name = f"You · {run_name(run)}" if kind == "you" else f"{run_name(run)} (run {run.id})"
-    remarks = [engine_name(run.engine, run.engine_version)]
+    remarks = [] if beside is not None else [engine_name(run.engine, run.engine_version)]
+    remarks += [run.verdict] if run.verdict in ("caution", "invalid") else []
     remarks += ["estimate"] if run.basis == "estimate" else []
     remarks += ["first epoch only"] if run.basis == "first_epoch" else []
-    remarks += ["XLA"] if run.jit else []
-    remarks += [run.variant] if run.variant else []
-    remarks += ["synthetic data"] if run.data_source == "synthetic" else []
-    remarks += [f"{run.threads} threads"] if run.threads else []
+    if beside is not None:
+        remarks += differences(beside, run)
+    else:
+        remarks += ["XLA"] if run.jit else []
+        remarks += [run.variant] if run.variant else []
+        remarks += ["synthetic data"] if run.data_source == "synthetic" else []
+        remarks += [f"{run.threads} threads"] if run.threads else []
     remarks += [run.status] if run.status != "completed" else []
     return [Bar(name, kind, run.value, tuple(remarks), run=run, metric=run.metric)]
 

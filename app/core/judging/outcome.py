@@ -7,12 +7,19 @@ import statistics
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from app.core.judging.stats import DurationStatistics, headline_value, run_statistics, step_statistics
+from app.core.judging.estimator import find_interruptions
+from app.core.judging.stats import (
+    DurationStatistics,
+    estimate_epoch,
+    headline_value,
+    run_statistics,
+    step_statistics,
+    sustained_pct,
+)
+from app.core.judging.timed import Disturbance, Timed, timed
 from app.core.keeping.database import Database
+from app.core.model import RunSummary
 from workloads import CATALOGUE, events
-
-# Kinds of workloads that report their headline: their steps are those of many different cases.
-_REPORTING = ("limits", "storage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +30,17 @@ class Outcome:
         value: The headline.
         statistics: What it rests on.
         seconds_per_epoch_s: Also where another number is the headline.
+        low, high: Confidence interval of the value, in its unit.
+        mean: What plain averaging says, in the same unit.
     """
 
     value: float | None = None
     statistics: DurationStatistics | None = None
     seconds_per_epoch_s: float | None = None
     step_median_s: float | None = None
+    low: float | None = None
+    high: float | None = None
+    mean: float | None = None
 
 
 def now_text(ago_s: float = 0.0) -> str:
@@ -39,7 +51,7 @@ def now_text(ago_s: float = 0.0) -> str:
 def store_outcome(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
     """Store how a run ended and its headline; raises DatabaseError if it cannot be stored."""
     with database.transaction() as connection:
-        outcome = _outcome(connection, run_id)
+        outcome, interrupted = _outcome(connection, run_id)
         result = outcome.statistics
         values = {
             "status": status,
@@ -55,38 +67,69 @@ def store_outcome(database: Database, run_id: int, status: str, error: events.Er
             "minimum_s": result.minimum_s if result else None,
             "maximum_s": result.maximum_s if result else None,
             "spread_pct": result.spread_pct if result else None,
+            "value_low": outcome.low,
+            "value_high": outcome.high,
+            "confidence_pct": result.confidence_pct if result and outcome.low is not None else None,
+            "value_mean": outcome.mean,
+            "warmup_steps": result.warmup_steps if result else None,
+            **interrupted,
         }
         columns = ", ".join(f"{name} = ?" for name in values)
         connection.execute(f"UPDATE runs SET {columns} WHERE id = ?", (*values.values(), run_id))
 
 
-def _outcome(connection: sqlite3.Connection, run_id: int) -> Outcome:
+def _outcome(connection: sqlite3.Connection, run_id: int) -> tuple[Outcome, dict[str, float | None]]:
+    """Return a run's headline, and the columns about what disturbed it."""
     run = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
     epochs_sql = "SELECT duration_s FROM epochs WHERE run_id = ? ORDER BY idx"
     blocks = connection.execute(
-        "SELECT epoch, durations_s FROM step_blocks WHERE run_id = ? AND phase = 'measure' ORDER BY seq", (run_id,)
+        "SELECT phase, epoch, first_index, durations_s FROM step_blocks WHERE run_id = ? ORDER BY seq", (run_id,)
     )
-    steps_s = [(block["epoch"], step_s) for block in blocks for step_s in json.loads(block["durations_s"])]
+    steps = timed(
+        events.Steps(**(dict(block) | {"durations_s": tuple(json.loads(block["durations_s"]))}))
+        for block in blocks
+    )
     metrics = dict(connection.execute("SELECT key, value FROM metrics WHERE run_id = ?", (run_id,)).fetchall())
     per_epoch = run_statistics(
         preset=run["preset"],
         steps=run["steps"],
         steps_per_epoch=run["steps_per_epoch"],
         epoch_durations_s=[row["duration_s"] for row in connection.execute(epochs_sql, (run_id,))],
-        step_durations_s=[step_s for _, step_s in steps_s],
-        epoch_parts_s=_epoch_parts(metrics),
+        timed_steps=steps,
+        validation_batches=round(metrics.get("validation_batches") or 0),
+        rest_s=metrics.get("epoch_rest_s"),
     )
-    return summarise(
+    found = interruptions(run["preset"], steps) if run["metric"] != "words_per_s" else ()
+    has_steps = bool(steps.usual_s) and not _reports(run["workload"])
+    outcome = summarise(
         workload=run["workload"],
         metric=run["metric"],
         batch_size=run["batch_size"],
         per_epoch=per_epoch if run["samples_per_epoch"] else None,
         per_step=step_statistics(
-            steps_s, is_estimate=run["preset"] == "quick", is_uneven=run["metric"] == "words_per_s"
+            steps, is_estimate=run["preset"] != "standard", is_uneven=run["metric"] == "words_per_s"
         ),
-        step_median_s=statistics.median(step_s for _, step_s in steps_s) if steps_s else None,
+        step_median_s=statistics.median(step_s for _, step_s in steps.steps) if steps.steps else None,
         reported=metrics.get(run["metric"]),
     )
+    disturbed = {
+        "interruptions": len(found) if has_steps else None,
+        "interruptions_s": sum(interruption.excess_s for interruption in found) if has_steps else None,
+        "sustained_pct": sustained_pct(steps) if run["preset"] == "sustained" else None,
+    }
+    return outcome, disturbed
+
+
+def interruptions(preset: str, steps: Timed) -> tuple[Disturbance, ...]:
+    """Return the interruptions of a run, without its warm-up.
+
+    That ends where an estimate finds its end, else with the first epoch, as long as there is another.
+    """
+    if preset == "standard":
+        warmup = steps.first_epoch_steps
+        return steps.disturbances(find_interruptions(steps.usual_s[warmup:]), warmup)
+    estimation = steps.estimation() if steps.usual_s else None
+    return steps.disturbances(estimation.interruptions if estimation is not None else ())
 
 
 def summarise(
@@ -116,15 +159,56 @@ def summarise(
     chosen = per_epoch if metric == "seconds_per_epoch_s" else per_step
     examples = batch_size * (CATALOGUE[workload].units_per_example if workload in CATALOGUE else 1)
     steps_tell = metric in ("seconds_per_epoch_s", "seconds_per_batch_s", "images_per_s", "words_per_s")
-    if workload in CATALOGUE and CATALOGUE[workload].kind in _REPORTING:
-        steps_tell = False
-    if chosen is None or not steps_tell:
+    if chosen is None or not steps_tell or _reports(workload):
         return Outcome(None, None, whole_s, step_median_s)
-    return Outcome(headline_value(metric, chosen.median_s, examples), chosen, whole_s, step_median_s)
+
+    def in_unit(duration_s: float | None) -> float | None:
+        return headline_value(metric, duration_s, examples) if duration_s else None
+
+    ends = [end for end in (in_unit(chosen.low_s), in_unit(chosen.high_s)) if end is not None]
+    return Outcome(
+        value=headline_value(metric, chosen.median_s, examples),
+        statistics=chosen,
+        seconds_per_epoch_s=whole_s,
+        step_median_s=step_median_s,
+        low=min(ends) if len(ends) == 2 else None,
+        high=max(ends) if len(ends) == 2 else None,
+        mean=in_unit(chosen.mean_s),
+    )
 
 
-def _epoch_parts(metrics: dict[str, float | None]) -> float | None:
-    """Return what a Quick run measured of an epoch beside its steps; None when it did not come so far."""
-    if "epoch_rest_s" not in metrics:
+def estimate_so_far(run: RunSummary, steps: Timed) -> events.Estimate | None:
+    """Return what steps come to while a run goes on, in the unit of its headline; None if they do not tell.
+
+    What an epoch has beside its steps is known at the end only, and not in it.
+    """
+    if not steps.usual_s or _reports(run.workload):
         return None
-    return (metrics.get("validation_s") or 0.0) + (metrics["epoch_rest_s"] or 0.0)
+    estimation = steps.estimation()
+    assert estimation is not None
+    outcome = summarise(
+        workload=run.workload,
+        metric=run.metric,
+        batch_size=run.batch_size,
+        per_epoch=estimate_epoch(steps, run.steps_per_epoch) if run.samples_per_epoch else None,
+        per_step=step_statistics(
+            steps, is_estimate=run.preset != "standard", is_uneven=run.metric == "words_per_s"
+        ),
+        step_median_s=None,
+    )
+    if outcome.value is None:
+        return None
+    return events.Estimate(
+        value=outcome.value,
+        low=outcome.low,
+        high=outcome.high,
+        warmup_steps=estimation.warmup_steps,
+        steps=estimation.steps,
+        interruptions=len(estimation.interruptions),
+        is_enough=estimation.is_enough,
+    )
+
+
+def _reports(workload: str) -> bool:
+    """Say whether a workload reports its headline itself: its steps are those of many different cases."""
+    return workload in CATALOGUE and CATALOGUE[workload].kind in ("limits", "storage")

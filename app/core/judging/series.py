@@ -1,23 +1,23 @@
 """What the charts of a run show, followed from its events or read back from the store; knows no drawing."""
 
 import statistics
-from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.core.judging.outcome import summarise
-from app.core.judging.stats import (
-    ESTIMATE_STEPS_AT_LEAST,
-    DurationStatistics,
-    epoch_statistics,
-    estimate_epoch,
-    step_statistics,
-)
+import msgspec
+
+from app.core.judging.evidence import number
+from app.core.judging.outcome import estimate_so_far, interruptions
+from app.core.judging.stats import epoch_statistics
+from app.core.judging.student import CONFIDENCE
+from app.core.judging.timed import Timed, timed
 from app.core.model import Run, RunSummary
 from workloads import events
 
 POINTS_LIMIT = 2_000
 BIN_S = 1.0
+MOMENTS = 60
 
 
 @dataclass(slots=True)
@@ -56,7 +56,10 @@ class RunSeries:
         telemetry: One curve for each reading of app.core.model.Telemetry that this machine gives, over the same
             seconds; those of GPUs are named "gpu0_utilization_pct" and so on.
         current_epoch_s: What the steps of the epoch that is going on took so far; None between epochs.
-        steps_s: Epoch and duration of the latest steps that were measured after the warm-up.
+        estimate, low, high: What the steps came to so far, and the ends of its interval, over the same seconds.
+        latest_estimate: The last of them; None before the first.
+        verdict: So far; None before the first.
+        interrupted_t_s: When steps took far longer than usual.
     """
 
     def __init__(self, steps_per_epoch: int) -> None:
@@ -69,7 +72,10 @@ class RunSeries:
         self.loss = Curve()
         self.telemetry: dict[str, Curve] = {}
         self.current_epoch_s: float | None = None
-        self.steps_s: deque[tuple[int, float]] = deque(maxlen=POINTS_LIMIT)
+        self.estimate, self.low, self.high = Curve(), Curve(), Curve()
+        self.latest_estimate: events.Estimate | None = None
+        self.verdict: events.Judged | None = None
+        self.interrupted_t_s: tuple[float, ...] = ()
         self.metrics: dict[str, float | None] = {}
         self.warnings: list[events.Warn] = []
         self.error: events.Error | None = None
@@ -90,13 +96,19 @@ class RunSeries:
                 self.warnings.append(event)
             case events.Error():
                 self.error = event
+            case events.Estimate():
+                self._add_estimate(event)
+            case events.Judged():
+                self.verdict = event
+                self.interrupted_t_s = event.interrupted_t_s
 
     def _add_steps(self, event: events.Steps) -> None:
+        if event.phase in ("start", "validate"):
+            return  # short epochs, and no training: no throughput
         self._bin_steps += len(event.durations_s)
         self._bin_duration_s += sum(event.durations_s)
         if event.phase == "measure":
             self.current_epoch_s = (self.current_epoch_s or 0.0) + sum(event.durations_s)
-            self.steps_s.extend((event.epoch, duration_s) for duration_s in event.durations_s)
         if self._bin_duration_s < self._bin_s:
             return
         rate = self._bin_steps / self._bin_duration_s
@@ -109,14 +121,21 @@ class RunSeries:
             self.loss.add(event.epoch + done / self._steps_per_epoch, event.loss)
         self._bin_steps, self._bin_duration_s = 0, 0.0
 
+    def _add_estimate(self, event: events.Estimate) -> None:
+        self.latest_estimate = event
+        for curve, value in ((self.estimate, event.value), (self.low, event.low), (self.high, event.high)):
+            curve.add(event.t_s, value)
+
     def _add_sample(self, t_s: float, telemetry: dict[str, Any]) -> None:
+        """Add what is a number of a look at the machine: words and lists make no curve."""
         readings = {name: value for name, value in telemetry.items() if name != "gpus"}
         for gpu in telemetry.get("gpus", ()):
-            number = gpu.get("index", 0)
-            readings |= {f"gpu{number}_{name}": value for name, value in gpu.items() if name != "index"}
+            index = gpu.get("index", 0)
+            readings |= {f"gpu{index}_{name}": value for name, value in gpu.items() if name != "index"}
         for name, value in readings.items():
-            if value is not None or name in self.telemetry:
-                self.telemetry.setdefault(name, Curve()).add(t_s, value)
+            figure = number(value)
+            if figure is not None or name in self.telemetry:
+                self.telemetry.setdefault(name, Curve()).add(t_s, figure)
 
 
 def series_of(run: Run) -> RunSeries:
@@ -126,7 +145,27 @@ def series_of(run: Run) -> RunSeries:
         series.follow(event)
     series.current_epoch_s = None
     series.metrics = dict(run.metrics)
+    if run.summary.interruptions:
+        steps = timed(run.steps)
+        found = interruptions(run.summary.preset, steps)
+        series.interrupted_t_s = tuple(each.t_s for each in found)
+    if run.summary.basis == "estimate":
+        for event in estimates(run):
+            series.follow(event)
     return series
+
+
+def estimates(run: Run) -> Iterator[events.Estimate]:
+    """Yield how the estimate of a stored run came to be, at up to 60 moments."""
+    blocks = [block for block in run.steps if block.phase == "measure"]
+    stride = max(1, len(blocks) // MOMENTS)
+    steps = Timed()
+    for count, block in enumerate(blocks, 1):
+        steps.add(block)
+        if count % stride and count < len(blocks):
+            continue
+        if (found := estimate_so_far(run.summary, steps)) is not None:
+            yield msgspec.structs.replace(found, t_s=block.t_s)
 
 
 def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
@@ -134,41 +173,39 @@ def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
 
     Before the first whole epoch that is an estimate from the steps, without validation.
     """
-    per_step = None
-    if summary.metric != "seconds_per_epoch_s":  # sorting all steps ten times a second only where it is needed
-        uneven = summary.metric == "words_per_s"
-        per_step = step_statistics(list(series.steps_s), is_estimate=summary.preset == "quick", is_uneven=uneven)
-    outcome = summarise(
-        workload=summary.workload,
-        metric=summary.metric,
-        batch_size=summary.batch_size,
-        per_epoch=_live_epochs(summary, series),
-        per_step=per_step,
-        step_median_s=summary.step_median_s,
-        reported=series.metrics.get(summary.metric),
-    )
-    result = outcome.statistics
-    if result is None:
-        return replace(summary, epochs_done=len(series.epochs), value=outcome.value)
+    summary = replace(summary, epochs_done=len(series.epochs))
+    by_epochs = summary.metric == "seconds_per_epoch_s"
+    cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
+    if (reported := series.metrics.get(summary.metric)) is not None:
+        return replace(summary, value=reported)
+    if by_epochs and series.epochs and not cut:
+        result = epoch_statistics([epoch.duration_s for epoch in series.epochs])
+        assert result is not None
+        return replace(
+            summary,
+            value=result.median_s,
+            seconds_per_epoch_s=result.median_s,
+            basis=result.basis,
+            first_epoch_s=result.first_s,
+            minimum_s=result.minimum_s,
+            maximum_s=result.maximum_s,
+            spread_pct=result.spread_pct,
+            value_low=result.low_s,
+            value_high=result.high_s,
+            confidence_pct=result.confidence_pct,
+            value_mean=result.mean_s,
+        )
+    found = series.latest_estimate
+    if found is None or (by_epochs and cut):
+        return summary
     return replace(
         summary,
-        epochs_done=len(series.epochs),
-        value=outcome.value,
-        seconds_per_epoch_s=outcome.seconds_per_epoch_s,
-        basis=result.basis,
-        first_epoch_s=result.first_s,
-        minimum_s=result.minimum_s,
-        maximum_s=result.maximum_s,
-        spread_pct=result.spread_pct,
+        value=found.value,
+        seconds_per_epoch_s=found.value if by_epochs else None,
+        basis="estimate",
+        value_low=found.low,
+        value_high=found.high,
+        confidence_pct=None if found.low is None else 100 * CONFIDENCE,
+        warmup_steps=found.warmup_steps,
+        interruptions=found.interruptions,
     )
-
-
-def _live_epochs(summary: RunSummary, series: RunSeries) -> DurationStatistics | None:
-    if summary.steps is not None and summary.steps < summary.steps_per_epoch:
-        return None
-    if series.epochs:
-        return epoch_statistics([epoch.duration_s for epoch in series.epochs])
-    steps_at_least = min(ESTIMATE_STEPS_AT_LEAST, summary.steps_per_epoch)
-    if not summary.samples_per_epoch or len(series.steps_s) < steps_at_least:
-        return None
-    return estimate_epoch([step_s for _, step_s in series.steps_s], summary.steps_per_epoch, 0.0)

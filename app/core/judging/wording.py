@@ -1,17 +1,38 @@
 """Sentences that terminal and window share: a machine, a result, how far it can be trusted, what to do next."""
 
-import statistics
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 
 from app.core.judging.compare import bars, engine_name, position, run_name
+from app.core.judging.facts import derived_epoch, peak_text, short_text, split_virtualization
+from app.core.judging.verdict import judge
 from app.core.keeping.export import chosen_texts, hide, private_texts
-from app.core.metrics import format_bytes, format_seconds, format_time_left, format_value, headline_kind
-from app.core.model import Machine, PeakShare, Run, RunSummary
-from workloads import CATALOGUE
+from app.core.metrics import format_bytes, format_seconds, format_value, headline_kind
+from app.core.model import Machine, Run, RunSummary
+from workloads import CATALOGUE, events
+
+__all__ = [
+    "ADVICE",
+    "Note",
+    "derived_epoch",
+    "engine_line",
+    "headline",
+    "headline_note",
+    "interval_text",
+    "machine_line",
+    "machine_parts",
+    "peak_text",
+    "result_notes",
+    "result_text",
+    "round_name",
+    "stored_machine",
+    "verdict_line",
+    "virtualization",
+    "workload_title",
+]
 
 # For each workloads.events.ErrorCode what to do next.
 ADVICE: dict[str, str] = {
@@ -29,13 +50,35 @@ ADVICE: dict[str, str] = {
     "crashed": "Close other programs and run it again; if it crashes again, use the CPU instead of the GPU.",
     "hung": "Run it again; if it hangs again, restart your computer, or use the CPU instead of the GPU.",
 }
-# Nine epochs that spread by 5 % leave their median uncertain by 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
-SPREAD_CAUTION_PCT = 5.0
-# As much as that, taken by the host from one run and perhaps not from the next.
-STEAL_CAUTION_PCT = 5.0
+# For codes of app.core.judging.verdict whose own words do not tell; {} is the figure in percent.
+_SHORT = {
+    "cancelled": "cancelled early",
+    "clock_step": "clock set during the run",
+    "cpus_hidden": "not all processors",
+    "demo": "no training",
+    "drift": "speed drifted",
+    "engine_changed": "engine changed by variables",
+    "first_epoch": "first epoch only",
+    "gpu_busy": "GPU {}busy",
+    "gpu_memory_taken": "GPU memory taken",
+    "gpu_not_used": "GPU not used",
+    "host_device_differs": "not on the device that was asked for",
+    "host_steal": "{}taken by the host",
+    "interval_wide": "known to {}only",
+    "loss_not_finite": "loss is no number",
+    "loss_out_of_band": "loss outside of what is expected",
+    "low_memory": "little memory free",
+    "no_result": "nothing measured",
+    "other_load": "{}other load",
+    "power_saving": "power saving",
+    "running": "not over",
+    "spread": "{}spread",
+    "steps_missing": "steps missing",
+    "suspended": "slept during the run",
+    "uneven_steps": "a part of an epoch",
+    "updates_missing": "weights not updated in each step",
+}
 _NEAREST_BARS = 5
-# What app.core.machine.hardware calls containers; they say nothing about the machine that they run on.
-_CONTAINERS = ("docker", "kubernetes", "lxc", "podman")
 _UNKNOWN_MACHINE = {
     **dict.fromkeys(("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "virtual_machine")),
     **dict.fromkeys(("os_name", "architecture", "python_version"), "n/a"),
@@ -95,8 +138,7 @@ def machine_parts(machine: Machine) -> list[tuple[str, str]]:
 
 def virtualization(machine: Machine) -> tuple[str | None, str | None]:
     """Return what the machine is virtual by, and the container: "docker in Xen" is ("Xen", "docker")."""
-    first, _, rest = (machine.virtualization or "").partition(" in ")
-    return (rest or None, first) if first in _CONTAINERS else (machine.virtualization, None)
+    return split_virtualization(machine.virtualization)
 
 
 def engine_line(engine: str, version: str | None, device: str | None, *, precision: str, jit: bool) -> str:
@@ -116,18 +158,32 @@ def headline_note(run: RunSummary) -> str:
     if run.metric != "seconds_per_epoch_s":
         return _step_note(run)
     if run.value is None:
-        short = f"A short run: {run.steps} of {run.steps_per_epoch} steps an epoch, so it has no epoch time."
-        return "" if run.steps is None or run.step_median_s is None else short
-    limits = f"{format_seconds(run.minimum_s)} to {format_seconds(run.maximum_s)}"
-    spread = f" · spread {run.spread_pct:.1f} %" if run.spread_pct is not None else ""
+        return short_text(run)
+    spread = f"spread {run.spread_pct:.1f} %" if run.spread_pct is not None else ""
+    mean = f"mean {format_value(run.metric, run.value_mean)}" if run.value_mean is not None else ""
     if run.basis == "estimate":
-        return f"an estimate from timed steps, no whole epoch · {limits}{spread}"
-    if run.basis == "first_epoch":
+        parts = ["an estimate from timed steps", interval_text(run), mean, spread]
+    elif run.basis == "first_epoch":
         return "the first and only epoch: starting up is in it"
-    first = f" · first epoch {format_seconds(run.first_epoch_s)}"
-    if run.epochs_done == 2:
-        return f"epoch 2{first}"
-    return f"median of epochs 2 to {run.epochs_done} · {limits}{spread}{first}"
+    else:
+        first = f"first epoch {format_seconds(run.first_epoch_s)}"
+        several = [f"median of epochs 2 to {run.epochs_done}", interval_text(run), mean, spread]
+        parts = [*(several if run.epochs_done > 2 else ["epoch 2"]), first]
+    return " · ".join(part for part in parts if part)
+
+
+def interval_text(run: RunSummary) -> str:
+    """Return the confidence interval of a headline in words; "" where it has none.
+
+    With too few epochs for 95 % it is the range of what was measured.
+    """
+    if run.value is None or run.value_low is None or run.value_high is None:
+        return ""
+    ends = f"{format_value(run.metric, run.value_low)} to {format_value(run.metric, run.value_high)}"
+    if run.confidence_pct is None or run.confidence_pct < 95:
+        return ends
+    half_pct = 50 * (run.value_high - run.value_low) / run.value if run.value else 0.0
+    return f"{ends} (95 %, ± {half_pct:.1f} %)"
 
 
 def round_name(run: RunSummary) -> str:
@@ -145,45 +201,27 @@ def _step_note(run: RunSummary) -> str:
         "first_epoch": "steps right after the start",
     }.get(run.basis or "", f"steps after the first {round_name(run)}")
     limits = f"{1000 * run.minimum_s:,.1f} to {1000 * run.maximum_s:,.1f} ms a step"
-    spread = f" · spread {run.spread_pct:.1f} %" if run.spread_pct is not None else ""
-    return f"{basis} · {limits}{spread}"
-
-
-def derived_epoch(run: RunSummary) -> str:
-    """Say how long an epoch takes where another number is the headline; "" where the study knows no epoch."""
-    if run.metric == "seconds_per_epoch_s" or not run.samples_per_epoch:
-        return ""
-    duration_s = run.seconds_per_epoch_s
-    if duration_s is None and run.metric == "images_per_s" and run.value:
-        duration_s = run.samples_per_epoch / run.value
-    if duration_s is None:
-        return ""
-    told = format_time_left(duration_s) if duration_s >= 100 else f"{format_seconds(duration_s)} s"
-    return f"An epoch of {run.samples_per_epoch:,} examples takes {told}."
-
-
-def peak_text(share: PeakShare | None) -> str:
-    """Say what share of the machine's measured peak a run reached; "" where there is nothing to say."""
-    if share is None:
-        return ""
-    reached = f"It computed {format_value('flop_per_s', share.reached_flop_per_s)} TFLOP/s"
-    if share.share_pct is None:
-        return f"{reached}; run `matmul` to learn which share of this machine's peak that is."
-    peak = format_value("flop_per_s", share.peak_flop_per_s)
-    if share.share_pct > 100:
-        return (
-            f"{reached}, more than matrix products did here ({peak}): run `matmul` again while nothing else runs."
-        )
-    return f"{reached}, {share.share_pct:.0f} % of the {peak} that matrix products reach here."
+    spread = f"spread {run.spread_pct:.1f} %" if run.spread_pct is not None else ""
+    return " · ".join(part for part in (basis, interval_text(run), limits, spread) if part)
 
 
 def result_notes(run: Run) -> list[Note]:
     """Return what the stored record alone says about how far the number can be trusted, cautions first."""
-    notes = [*_notes_on_the_number(run.summary), *_notes_on_the_surroundings(run)]
-    notes += [Note("caution", warning.message) for warning in run.warnings]
-    # First of the facts, as a narrow view cuts the last ones.
-    notes = [Note("fact", told), *notes] if (told := peak_text(run.peak)) else notes
-    return sorted(notes, key=lambda note: note.kind != "caution")
+    return [Note("fact" if reason.level == "fact" else "caution", reason.text) for reason in judge(run).reasons]
+
+
+def verdict_line(judged: events.Judged) -> str:
+    """Return a verdict and its worst reasons in one line: "Caution: on battery; 12 % other load"."""
+    told = dict.fromkeys(_few_words(reason) for reason in judged.reasons if reason.level == judged.level)
+    return judged.level.capitalize() + (f": {'; '.join(told)}" if told else "")
+
+
+def _few_words(reason: events.Reason) -> str:
+    """Return a reason in a few words; those of its code where they say enough, or are all that is known."""
+    if reason.code not in _SHORT:
+        return reason.code.replace("_", " ")
+    figure = re.search(r"(± )?\d[\d,.]* ?%", reason.text)
+    return _SHORT[reason.code].format(f"{figure[0]} " if figure else "").strip()
 
 
 def result_text(run: Run) -> str:
@@ -199,11 +237,14 @@ def result_text(run: Run) -> str:
     )
     note = headline_note(summary)
     value = _value(summary) + (f" ({note})" if note else "")
-    cautions = [note.text.rstrip(".") for note in result_notes(run) if note.kind == "caution"]
+    verdict = judge(run)
+    level, _, words = verdict_line(verdict).partition(": ")
+    cautions = [reason.text.rstrip(".") for reason in verdict.reasons if reason.level != "fact"]
     told = [text for text in cautions if text.casefold() not in value.casefold()]
     lines = [
         f"{workload_title(summary)} · {summary.preset} · batch {summary.batch_size}",
         value,
+        f"Verdict: {level.lower()}" + (f" ({words})" if words else ""),
         f"Machine: {machine_line(stored_machine(run.machine))}",
         f"Engine: {engine}",
         f"Data: {summary.data_source or 'n/a'}, seed {summary.seed}",
@@ -228,59 +269,6 @@ def _value(run: RunSummary) -> str:
         return "No whole epoch was measured." if run.metric == "seconds_per_epoch_s" else "Nothing was measured."
     rate = run.batch_size / run.step_median_s
     return f"{run.step_median_s * 1000:.1f} ms per step, {rate:,.0f} examples per second"
-
-
-def _notes_on_the_number(run: RunSummary) -> Iterator[Note]:
-    if run.status == "running":
-        yield Note("caution", "The run is not over.")
-    elif run.status != "completed":
-        ended = "failed" if run.status == "failed" else f"was {run.status}"
-        yield Note("caution", f"The run {ended} after {run.epochs_done} of {run.epochs} epochs.")
-    if run.workload in CATALOGUE and CATALOGUE[run.workload].kind == "demo":
-        yield Note("caution", "The demo does not train: its times say nothing about this computer.")
-    if run.value is None:
-        yield Note("caution", headline_note(run) or _value(run))
-    elif run.basis == "estimate":
-        yield Note("fact", "An estimate from timed steps: no whole epoch was run.")
-    elif run.basis == "first_epoch":
-        yield Note("caution", "The first and only epoch: starting up is in it.")
-    if run.metric == "words_per_s" and (run.steps is not None or run.preset == "quick"):
-        yield Note("caution", "Sentences differ in length: a part of an epoch may be 15 % off.")
-    if told := derived_epoch(run):
-        yield Note("fact", told)
-    yield from _note_on_the_spread(run)
-
-
-def _note_on_the_spread(run: RunSummary) -> Iterator[Note]:
-    if run.spread_pct is None:
-        return
-    of_epochs = run.basis != "estimate" and run.metric == "seconds_per_epoch_s"
-    parts = "epochs after the first" if of_epochs else "parts of the measurement"
-    text = f"The {parts} spread by {run.spread_pct:.1f} % (standard deviation)."
-    wide = run.spread_pct > SPREAD_CAUTION_PCT
-    if wide and of_epochs:
-        text += " Above 5 %, even nine epochs fix their median to 4 % only: smaller differences say nothing."
-    elif wide:
-        text += " Differences smaller than that say nothing."
-    yield Note("caution" if wide else "fact", text)
-
-
-def _notes_on_the_surroundings(run: Run) -> Iterator[Note]:
-    steal_pct = [sample.telemetry.get("steal_pct") for sample in run.samples]
-    known_pct = [value for value in steal_pct if value is not None]
-    if known_pct and statistics.fmean(known_pct) > STEAL_CAUTION_PCT:
-        text = f"The host took {statistics.fmean(known_pct):.0f} % of the processor time for other work."
-        yield Note("caution", text)
-    if (run.dataset or {}).get("name") == "generated":
-        yield Note("fact", "Its input is generated.")
-    elif run.summary.data_source == "real":
-        yield Note("fact", "Trained on real data.")
-    elif run.summary.data_source == "synthetic":
-        yield Note("fact", "Trained on synthetic data of the same shapes and counts.")
-    machine = stored_machine(run.machine)
-    if machine.virtual_machine:
-        kind, _ = virtualization(machine)
-        yield Note("fact", "Measured in a virtual machine" + (f" ({kind})." if kind else "."))
 
 
 def _bar_lines(run: RunSummary) -> list[str]:

@@ -25,6 +25,7 @@ SORT_KEYS = (
     "workload",
     "preset",
     "value",
+    "verdict",
     "spread_pct",
     "epochs_done",
     "batch_size",
@@ -41,6 +42,7 @@ _CPU_NAMES = "SELECT id, json_extract(machine, '$.cpu_name') AS cpu_name FROM ma
 _RECENT_RUNS = 20
 # A year, a month, a whole day: shorter numbers would find most runs.
 _DAY = re.compile("[0-9-]{4,10}")
+_VERDICTS = ("valid", "caution", "invalid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class Query:
 
     Attributes:
         text: Words that must all occur, in upper or lower case, somewhere in a run's comment, workload (id or
-            title), processor, device, status, preset, data source, engine, number or day (UTC, as it is stored).
+            title), processor, device, status, preset, data source, engine, number or day (UTC, as it is stored);
+            or begin its verdict.
         sort: One of SORT_KEYS. Runs without a value come last in both directions, equal ones by their number.
     """
 
@@ -212,7 +215,7 @@ def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
     comments = {row[0]: row[1].casefold() for row in connection.execute(sql)}
     shared = "workload, preset, status, data_source, engine, device_name, machine_id"
     sql = f"SELECT json_group_array(id), {shared} FROM {_LISTED} WHERE deleted_at IS NULL GROUP BY {shared}"
-    of_day = cache(partial(_ids_of_day, connection))
+    of_day, judged = cache(partial(_ids_of_day, connection)), cache(partial(_ids_judged, connection))
     found: list[int] = []
     for ids, workload, *texts, machine_id in connection.execute(sql):
         texts += [workload, _title(workload), cpu_names.get(machine_id)]
@@ -221,11 +224,11 @@ def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
         numbers: list[int] = json.loads(ids)
         for word in missing:
             # Not for words behind one that is nowhere: there may be thousands.
-            days = of_day(word) if numbers else frozenset()
+            known = of_day(word) | judged(word) if numbers else frozenset()
             numbers = [
                 run_id
                 for run_id in numbers
-                if run_id in days or word in str(run_id) or word in comments.get(run_id, "")
+                if run_id in known or word in str(run_id) or word in comments.get(run_id, "")
             ]
         found += numbers
     return found
@@ -237,6 +240,14 @@ def _ids_of_day(connection: sqlite3.Connection, word: str) -> frozenset[int]:
         return frozenset()
     sql = f"SELECT id FROM {_LISTED} WHERE instr(substr(started_at, 1, 10), ?)"
     return frozenset(row[0] for row in connection.execute(sql, (word,)))
+
+
+def _ids_judged(connection: sqlite3.Connection, word: str) -> frozenset[int]:
+    """Return the runs whose verdict begins with a word: in its middle, "valid" would find what is invalid."""
+    verdicts = [verdict for verdict in _VERDICTS if verdict.startswith(word)]
+    sql = f"SELECT id FROM {_LISTED} WHERE verdict IN (SELECT value FROM json_each(?))"
+    rows = connection.execute(sql, (json.dumps(verdicts),)) if verdicts else ()
+    return frozenset(row[0] for row in rows)
 
 
 def _title(workload: str) -> str | None:

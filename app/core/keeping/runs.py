@@ -15,6 +15,7 @@ import app
 from app.core.errors import UsageError
 from app.core.judging.outcome import now_text, store_outcome
 from app.core.judging.peak import peak_share
+from app.core.judging.verdict import judge
 from app.core.keeping.database import Database, DatabaseError
 from app.core.model import EpochColumns, Machine, Run, RunSummary
 from workloads import events
@@ -31,8 +32,22 @@ _EPOCH_FIELDS = {
 }
 
 
-def begin_run(database: Database, spec: RunSpec, workload: Workload, machine: Machine) -> int:
-    """Store a run as running, owned by this process, and return its number."""
+def begin_run(
+    database: Database,
+    spec: RunSpec,
+    workload: Workload,
+    machine: Machine,
+    group: tuple[int, str | None] | None = None,
+) -> int:
+    """Store a run as running, owned by this process, and return its number.
+
+    Args:
+        database: Where it is stored.
+        spec: What is run.
+        workload: The spec's.
+        machine: What it runs on.
+        group: The group that it is made in and its side there ("A", "B", None), or None.
+    """
     machine_json = machine_text(machine)
     owner = psutil.Process()
     values = {
@@ -58,12 +73,17 @@ def begin_run(database: Database, spec: RunSpec, workload: Workload, machine: Ma
         "owner_started_s": owner.create_time(),
         "spec": json.dumps(spec_as_dict(spec)),
     }
+    if group is not None:
+        values["group_id"], values["side"] = group
     with database.transaction() as connection:
         connection.execute("INSERT OR IGNORE INTO machines (machine) VALUES (?)", (machine_json,))
         values["machine_id"] = connection.execute(
             "SELECT id FROM machines WHERE machine = ?", (machine_json,)
         ).fetchone()[0]
         cursor = connection.execute(*_insert("runs", values))
+        if group is not None:  # in its order, which the rows no longer tell once some of them are deleted
+            appended = "UPDATE groups SET plan = json_insert(plan, '$.run_ids[#]', ?) WHERE id = ?"
+            connection.execute(appended, (cursor.lastrowid, group[0]))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
@@ -109,6 +129,7 @@ class RunWriter:
         if self.trouble:
             raise self.trouble
         store_outcome(self._database, self._run_id, status, error)
+        store_verdict(self._database, self._run_id)
 
     def _write(self, pending: Sequence[tuple[events.Event, str, Sequence[Any]]]) -> None:
         if pending:
@@ -180,7 +201,17 @@ def recover_runs(database: Database) -> list[int]:
     gone = [row["id"] for row in rows if not _is_alive(row["owner_pid"], row["owner_started_s"])]
     for run_id in gone:
         store_outcome(database, run_id, "interrupted", None)
+        store_verdict(database, run_id)
     return gone
+
+
+def store_verdict(database: Database, run_id: int) -> None:
+    """Judge a run that is over by its record and store the verdict beside it; raises DatabaseError."""
+    verdict = judge(load_run(database, run_id))
+    codes = " ".join(reason.code for reason in verdict.reasons if reason.level != "fact")
+    with database.transaction() as connection:
+        sql = "UPDATE runs SET verdict = ?, reasons = ? WHERE id = ?"
+        connection.execute(sql, (verdict.level, codes or None, run_id))
 
 
 def list_runs(

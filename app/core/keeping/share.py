@@ -3,11 +3,13 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from typing import Literal
 
 from app.core.errors import UsageError
 from app.core.judging.compare import Bar, bars, engine_name, position
 from app.core.judging.reference import short_name
-from app.core.judging.wording import result_notes, workload_title
+from app.core.judging.verdict import judge
+from app.core.judging.wording import workload_title
 from app.core.metrics import format_bytes, format_value, headline_kind
 from app.core.model import Run, RunSummary
 
@@ -19,8 +21,8 @@ class ShareCard:
     Attributes:
         machine: What computed, with its full name.
         details: At most two lines.
-        badge: Facts about how it was measured; no verdict.
-        caution: Whether something is known that may make the number mislead.
+        badge: Facts about how it was measured.
+        level: How far the number can be trusted.
     """
 
     title: str
@@ -30,7 +32,7 @@ class ShareCard:
     machine: str
     details: tuple[str, ...]
     badge: str
-    caution: bool
+    level: Literal["valid", "caution", "invalid"]
     bars: tuple[Bar, ...]
     axis: str
     footer: str
@@ -56,7 +58,7 @@ def share_card(run: Run) -> ShareCard:
         machine=device or summary.device or "unknown device",
         details=(_machine_details(summary), _engine_details(run)),
         badge=_badge(summary),
-        caution=any(note.kind == "caution" for note in result_notes(run)),
+        level=judge(run).level,
         bars=chart,
         axis=_axis(chart, summary.metric),
         footer=" · ".join(part for part in footer if part),

@@ -10,7 +10,7 @@ import shutil
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
@@ -26,6 +26,15 @@ _logger = logging.getLogger(__name__)
 _MIB_BYTES = 2**20
 _MAX_MEMORY_BYTES = 2**50
 _GPUTIL_LIMIT_S = 2.5
+# Bits of NVML's clocks event reasons, from nvml.h, by what they mean to people. Idling, clocks that the user chose
+# and waiting for another GPU hold no GPU back that has work to do.
+_THROTTLE_REASONS = {
+    "power cap": 0x4,
+    "hardware slowdown": 0x8,
+    "thermal": 0x20 | 0x40,
+    "power brake": 0x80,
+}
+_MAX_REASONS = 2**32
 _KILL_LIMIT_S = 0.3
 
 # Set for good when nvidia-smi hung: it would hang again, so nobody in this process waits for it twice.
@@ -59,8 +68,12 @@ class GpuReader:
         self._source: _NvmlSource | _GputilSource | None = None
         self._power_files: tuple[Path, ...] = ()
 
-    def read(self) -> tuple[GpuReading, ...]:
-        """Look at each GPU once, in the order of `list_gpus`. Sleeping and lost GPUs give None throughout."""
+    def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+        """Look at each GPU once, in the order of `list_gpus`. Sleeping and lost GPUs give None throughout.
+
+        Args:
+            own_pids: The run's own processes, whose memory is not others'; None if they are not known.
+        """
         self._power_files = self._power_files or _power_files(self._root)
         asleep = tuple(_read_text(path) == "suspended" for path in self._power_files)
         if asleep and all(asleep):  # even starting NVML would wake them
@@ -68,13 +81,43 @@ class GpuReader:
         if not self._opened:
             self._opened = True
             self._source = _open_source()
-        return () if self._source is None else self._source.readings(asleep)
+        return () if self._source is None else self._source.readings(asleep, own_pids)
 
     def close(self) -> None:
         """Let go of the driver. A later read opens it again."""
         if self._source is not None:
             self._source.close()
         self._opened, self._source, self._power_files = False, None, ()
+
+
+def throttle_words(bits: int | None) -> tuple[str, ...] | None:
+    """Say what NVML's clocks event reasons mean; None for unknown, empty where nothing holds the clock down."""
+    if bits is None or not 0 <= bits < _MAX_REASONS:
+        return None
+    return tuple(word for word, mask in _THROTTLE_REASONS.items() if bits & mask)
+
+
+def other_memory_bytes(
+    held: Iterable[tuple[int, int | None]],
+    own_pids: Collection[int],
+    is_here: Callable[[int], bool] = psutil.pid_exists,
+) -> int | None:
+    """Sum up what other processes hold of a GPU's memory; None where that cannot be told.
+
+    Args:
+        held: Processes and their memory; one that computes and draws comes twice.
+        own_pids: The run's own processes.
+        is_here: Tells processes of this system; a container may be told numbers that mean others in it.
+    """
+    others: dict[int, int] = {}
+    for pid, size_bytes in held:
+        if pid in own_pids:
+            continue
+        known = _whole(size_bytes, 0, _MAX_MEMORY_BYTES)
+        if known is None or not is_here(pid):
+            return None
+        others[pid] = max(known, others.get(pid, 0))
+    return sum(others.values())
 
 
 class _NvmlSource:
@@ -89,11 +132,13 @@ class _NvmlSource:
         driver = self._ask(self._nvml.nvmlSystemGetDriverVersion)
         return tuple(self._gpu(handle, _text(driver)) for handle in self._handles)
 
-    def readings(self, asleep: tuple[bool, ...]) -> tuple[GpuReading, ...]:
+    def readings(
+        self, asleep: tuple[bool, ...], own_pids: Collection[int] | None = None
+    ) -> tuple[GpuReading, ...]:
         # NVML counts in the order of PCI addresses, as we do; with another number of GPUs it hides some.
         known = asleep if len(asleep) == len(self._handles) else (False,) * len(self._handles)
         return tuple(
-            GpuReading(index) if known[index] or handle is None else self._reading(index, handle)
+            GpuReading(index) if known[index] or handle is None else self._reading(index, handle, own_pids)
             for index, handle in enumerate(self._handles)
         )
 
@@ -113,7 +158,7 @@ class _NvmlSource:
             compute_capability=f"{capability[0]}.{capability[1]}" if capability else None,
         )
 
-    def _reading(self, index: int, handle: object) -> GpuReading:
+    def _reading(self, index: int, handle: object, own_pids: Collection[int] | None) -> GpuReading:
         nvml, ask = self._nvml, self._ask
         use = ask(nvml.nvmlDeviceGetUtilizationRates, handle)
         memory = ask(nvml.nvmlDeviceGetMemoryInfo, handle)
@@ -125,7 +170,23 @@ class _NvmlSource:
             temperature_c=_within(ask(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU), 1, 150),
             power_w=_within(power_mw and power_mw / 1000, 0.001, 10_000),
             clock_mhz=_within(ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM), 1, 10_000),
+            throttle_reasons=self._throttle_reasons(handle),
+            other_memory_bytes=None if own_pids is None else self._other_memory_bytes(handle, own_pids),
         )
+
+    def _throttle_reasons(self, handle: object) -> tuple[str, ...] | None:
+        bits = self._ask(self._nvml.nvmlDeviceGetCurrentClocksEventReasons, handle)
+        if bits is None:  # drivers before 535 know it by its old name only
+            bits = self._ask(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons, handle)
+        return throttle_words(bits)
+
+    def _other_memory_bytes(self, handle: object, own_pids: Collection[int]) -> int | None:
+        computing = self._ask(self._nvml.nvmlDeviceGetComputeRunningProcesses, handle)
+        drawing = self._ask(self._nvml.nvmlDeviceGetGraphicsRunningProcesses, handle)
+        if computing is None and drawing is None:
+            return None
+        held = [(process.pid, process.usedGpuMemory) for process in (*(computing or ()), *(drawing or ()))]
+        return other_memory_bytes(held, own_pids)
 
     def _ask(self, call: Callable[..., _Value], *args: object) -> _Value | None:
         """Call NVML; None for each of its errors (not supported, GPU lost …) and for text that is none."""
@@ -153,7 +214,7 @@ class _GputilSource:
             for gpu in _ask_gputil(self._gputil)
         )
 
-    def readings(self, asleep: tuple[bool, ...]) -> tuple[GpuReading, ...]:
+    def readings(self, asleep: tuple[bool, ...], _own_pids: object = None) -> tuple[GpuReading, ...]:
         if any(asleep):  # nvidia-smi would wake them
             return tuple(GpuReading(index) for index in range(len(asleep)))
         return tuple(

@@ -5,15 +5,19 @@ Runs in the app's process, never in the worker that is being measured.
 
 import logging
 import math
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import psutil
 
+from app.core.machine.conditions import ConditionsReader
 from app.core.machine.gpu import GpuReader
+from app.core.machine.processes import OwnProcesses
 from app.core.model import Telemetry
 
 _logger = logging.getLogger(__name__)
@@ -30,25 +34,35 @@ _PACKAGE_LABELS = ("Package id", "Tdie", "Tctl")
 
 
 class Sampler:
-    """Look at the machine, from one thread. Shares of CPU time count from the look before.
+    """Look at the machine, from one thread. Shares of CPU time and changes count from the look before.
 
     Args:
         gpus: What reads the GPUs; without it they are left out and stay asleep.
+        worker_pid: The process whose load, with that of all it started and of this process, is the run's own;
+            None: nothing is said about other load.
+        root: Where Linux's proc and sys folders are found.
     """
 
-    def __init__(self, gpus: GpuReader | None = None) -> None:
+    def __init__(
+        self, gpus: GpuReader | None = None, worker_pid: int | None = None, root: Path = Path("/")
+    ) -> None:
         self._gpus = gpus
+        self._own = OwnProcesses(worker_pid, root / "proc")
+        self._conditions = ConditionsReader(root)
         self._cpu_times_s: dict[str, float] = {}
         self.prime()
 
     def prime(self) -> None:
-        """Let the next sample's shares of CPU time count from now."""
+        """Let the next sample's shares of CPU time and changes count from now."""
+        self._conditions.prime()
+        self._own.spent_s()
         self._cpu_times_s = _cpu_times_s()
 
     def sample(self) -> Telemetry:
         """Look once. What this machine does not tell is None; so are CPU shares right after another look."""
-        before, self._cpu_times_s = self._cpu_times_s, _cpu_times_s()
+        before, own_s, self._cpu_times_s = self._cpu_times_s, self._own.spent_s(), _cpu_times_s()
         busy_pct, steal_pct = cpu_shares_pct(before, self._cpu_times_s)
+        conditions = self._conditions.read()
         return Telemetry(
             cpu_pct=busy_pct,
             cpu_clock_mhz=_attempt(_cpu_clock_mhz),
@@ -56,7 +70,14 @@ class Sampler:
             memory_used_bytes=_attempt(lambda: int(psutil.virtual_memory().used)),
             swap_used_bytes=_attempt(lambda: int(psutil.swap_memory().used)),
             steal_pct=steal_pct,
-            gpus=() if self._gpus is None else self._gpus.read(),
+            other_cpu_pct=other_share_pct(before, self._cpu_times_s, own_s),
+            swap_bytes_per_s=conditions.swap_bytes_per_s,
+            throttle_count=conditions.throttle_count,
+            on_battery=conditions.on_battery,
+            power_plan=conditions.power_plan,
+            clock_step_s=conditions.clock_step_s,
+            suspended_s=conditions.suspended_s,
+            gpus=() if self._gpus is None else self._gpus.read(self._own.pids),
         )
 
     def close(self) -> None:
@@ -136,6 +157,28 @@ class Monitor:
             self._on_sample(sampled_s, telemetry)
 
 
+def look(
+    duration_s: float = 1.0, count: int = 2, *, with_gpus: bool = True, stop: threading.Event | None = None
+) -> tuple[Telemetry, ...]:
+    """Look so many times within this duration, as before a run: all but this process is other load.
+
+    Args:
+        duration_s: How long that takes.
+        count: How often.
+        with_gpus: Whether to look at GPUs too, which starts their driver, and so wakes those that sleep.
+        stop: Once it is set, no more looks are taken.
+    """
+    sampler = Sampler(GpuReader() if with_gpus else None, os.getpid())
+    pause = stop or threading.Event()
+    telemetry: list[Telemetry] = []
+    try:
+        while len(telemetry) < count and not pause.wait(duration_s / count):
+            telemetry.append(sampler.sample())
+        return tuple(telemetry)
+    finally:
+        sampler.close()
+
+
 def next_tick(tick: int, elapsed_s: float, interval_s: float) -> int:
     """Return the number of the next sample on the grid of intervals, without those that a slow one missed."""
     return max(tick + 1, math.ceil(elapsed_s / interval_s))
@@ -148,14 +191,24 @@ def cpu_shares_pct(
 
     Stolen time counts as busy, as in psutil. None where no time has passed or the system does not count it.
     """
-    spent_s = {name: max(0.0, after_s[name] - before_s[name]) for name in after_s if name in before_s}
-    # Linux counts the time of guests in user and nice already.
-    total_s = sum(share_s for name, share_s in spent_s.items() if name not in {"guest", "guest_nice"})
-    if total_s <= 0 or "idle" not in spent_s:
+    total_s, busy_s, steal_s = _spent_s(before_s, after_s)
+    if total_s <= 0:
         return None, None
-    busy_s = total_s - spent_s["idle"] - spent_s.get("iowait", 0.0)
-    steal_pct = min(100.0, 100 * spent_s["steal"] / total_s) if "steal" in spent_s else None
+    steal_pct = None if steal_s is None else min(100.0, 100 * steal_s / total_s)
     return min(100.0, max(0.0, 100 * busy_s / total_s)), steal_pct
+
+
+def other_share_pct(
+    before_s: Mapping[str, float], after_s: Mapping[str, float], own_s: float | None
+) -> float | None:
+    """Compute the share of CPU time (0 to 100) that others than the run's own processes used; stolen is not used.
+
+    None where no time has passed, the system does not count it, or the own time is not known.
+    """
+    total_s, busy_s, steal_s = _spent_s(before_s, after_s)
+    if total_s <= 0 or own_s is None:
+        return None
+    return min(100.0, max(0.0, 100 * (busy_s - (steal_s or 0.0) - own_s) / total_s))
 
 
 def pick_cpu_temperature_c(chips: Mapping[str, Iterable[Any]]) -> float | None:
@@ -168,6 +221,16 @@ def pick_cpu_temperature_c(chips: Mapping[str, Iterable[Any]]) -> float | None:
             if found:
                 return max(found)
     return None
+
+
+def _spent_s(before_s: Mapping[str, float], after_s: Mapping[str, float]) -> tuple[float, float, float | None]:
+    """Return all processors' time between two looks, what of it was busy, and stolen; 0 in all if not counted."""
+    spent_s = {name: max(0.0, after_s[name] - before_s[name]) for name in after_s if name in before_s}
+    if "idle" not in spent_s:
+        return 0.0, 0.0, None
+    # Linux counts the time of guests in user and nice already.
+    total_s = sum(share_s for name, share_s in spent_s.items() if name not in {"guest", "guest_nice"})
+    return total_s, total_s - spent_s["idle"] - spent_s.get("iowait", 0.0), spent_s.get("steal")
 
 
 def _cpu_times_s() -> dict[str, float]:

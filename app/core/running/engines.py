@@ -44,6 +44,8 @@ def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] =
     }
     if spec.device == "cpu":
         clean["CUDA_VISIBLE_DEVICES"] = "-1"
+    if spec.onednn is not None:
+        clean["TF_ENABLE_ONEDNN_OPTS"] = "1" if spec.onednn else "0"
     if spec.threads is not None:
         clean |= {"OMP_NUM_THREADS": str(spec.threads), "TF_NUM_INTRAOP_THREADS": str(spec.threads)}
     return WorkerCommand(_worker_arguments(), clean)

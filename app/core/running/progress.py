@@ -25,6 +25,7 @@ class Progress:
         self._validation_s = 0.0
         self._begin_s = self._now_s = 0.0
         self._budget_s: float | None = None
+        self._by_time = False
         self.phase: events.PhaseName | None = None
         self.epoch = 0
         self.epochs = spec.epochs
@@ -39,9 +40,12 @@ class Progress:
                 self.phase = event.name
                 self.step = 0
                 self._begin_s, self._now_s, self._budget_s = event.t_s, event.t_s, event.budget_s
+                self._by_time = event.total_steps is None
                 if event.total_steps and event.epochs:
                     self.epochs = event.epochs
                     self.steps_per_epoch = event.total_steps // event.epochs
+            case events.Steps() if event.phase in ("start", "validate"):
+                self._now_s = event.t_s
             case events.Steps():
                 self.epoch = event.epoch
                 self._now_s = event.t_s
@@ -61,14 +65,18 @@ class Progress:
 
     @property
     def fraction(self) -> float | None:
-        """Share of the training steps of this phase that is done, 0 to 1; None before training begins."""
+        """Share of this phase that is done, 0 to 1, of its steps or its time; None before training begins."""
+        if self._budget_s and self._by_time:
+            return min(1.0, (self._now_s - self._begin_s) / self._budget_s)
         if not self.steps_per_epoch:
             return None
         return min(1.0, (self.epoch * self.steps_per_epoch + self.step) / (self.epochs * self.steps_per_epoch))
 
     @property
     def remaining_s(self) -> float | None:
-        """Seconds until training ends, from the measured steps and validation; None before there are any."""
+        """Seconds until training ends, by steps and validation so far, or at the latest; None before any."""
+        if self.phase == "measure" and self._budget_s and self._by_time:
+            return max(0.0, self._budget_s - (self._now_s - self._begin_s))
         if self.phase != "measure" or not self.steps_per_epoch or self.step_s is None:
             return None
         steps_left = (self.epochs - self.epoch) * self.steps_per_epoch - self.step

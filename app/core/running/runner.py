@@ -38,25 +38,27 @@ class Runner:
         self.limits = limits or Limits()
         self.command = command
 
-    def start(self, spec: RunSpec, listener: Listener = lambda _: None) -> Session:
+    def start(
+        self,
+        spec: RunSpec,
+        listener: Listener = lambda _: None,
+        group: tuple[int, str | None] | None = None,
+    ) -> Session:
         """Check and store the run, then begin it in the background.
 
         Args:
             spec: What to run.
             listener: Called with each event, in the session's thread, after the event was stored.
+            group: The group that the run is made in and its side there, or None.
 
         Raises:
             UsageError: The spec cannot be run; nothing was stored.
             DatabaseError: The results cannot be written.
         """
-        workload = checked_workload(spec)
-        if problem := memory_problem(spec, self.machine):
-            raise UsageError(problem)
-        if workload.dataset and spec.data == "real":
-            check_datasets_folder(self.paths)
+        workload = self.check(spec)
         with Database(self.paths.database) as database:
             recover_runs(database)
-            run_id = begin_run(database, spec, workload, self.machine)
+            run_id = begin_run(database, spec, workload, self.machine, group)
         session = Session(
             run_id=run_id,
             spec=spec,
@@ -68,6 +70,15 @@ class Runner:
         )
         session.start()
         return session
+
+    def check(self, spec: RunSpec) -> Workload:
+        """Return the spec's workload; raises UsageError if it cannot be run here as asked."""
+        workload = checked_workload(spec)
+        if problem := memory_problem(spec, self.machine):
+            raise UsageError(problem)
+        if workload.dataset and spec.data == "real":
+            check_datasets_folder(self.paths)
+        return workload
 
 
 def checked_workload(spec: RunSpec) -> Workload:

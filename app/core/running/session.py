@@ -15,10 +15,12 @@ from app.core.errors import AppError
 from app.core.judging.compare import position
 from app.core.keeping.database import Database, DatabaseError
 from app.core.keeping.runs import RunWriter, list_runs
-from app.core.machine.monitor import Monitor
+from app.core.machine.gpu import GpuReader
+from app.core.machine.monitor import Monitor, Sampler
 from app.core.model import Machine, Telemetry
 from app.core.paths import Paths
 from app.core.running.engines import WorkerCommand
+from app.core.running.watch import Watch
 from app.core.running.worker import Damaged, Gone, Message, Worker, explain_exit
 from workloads import events
 from workloads.spec import Job, RunSpec, spec_as_dict
@@ -101,6 +103,7 @@ class Session:
         self._damaged = 0
         self._step_s: float | None = None
         self._store_told = False
+        self._told_enough = False
 
     def cancel(self) -> None:
         """Ask the run to stop; it ends within cancel_s + terminate_s, however deaf the worker is."""
@@ -127,6 +130,7 @@ class Session:
             # Impatient: while the database is busy, events wait here and the run goes on.
             with Database(self._paths.database, busy_timeout_s=WRITE_PATIENCE_S) as database:
                 self._writer = RunWriter(database, self.run_id)
+                self._watch = Watch(next(list_runs(database, ids=[self.run_id])), database)
                 try:
                     self._run(database)
                 except Exception:  # noqa: BLE001 - see below
@@ -150,7 +154,7 @@ class Session:
             job = Job(spec=self._spec, datasets_folder=str(self._paths.datasets))
             log = self._paths.logs / f"run-{self.run_id}.log"
             worker = self._worker = Worker(self._command, job, log, self._messages)
-            with Monitor(self._sample):
+            with Monitor(self._sample, sampler=Sampler(GpuReader(), worker.pid)):
                 self._listen(worker)
             code = worker.wait(self._limits.exit_s)
             self._explain(worker, code)
@@ -178,6 +182,11 @@ class Session:
                     self._count_damaged(message)
                 case events.Event():
                     self._hear(message)
+            for event in self._watch.news():
+                self._tell(event)
+            if self._watch.is_enough and not self._told_enough:
+                self._told_enough = True
+                worker.enough()
             self._press(worker)
 
     def _is_over(self, worker: Worker) -> bool:
@@ -214,6 +223,7 @@ class Session:
                 self._end = event
                 return
         self._handle(event)
+        self._watch.follow(event)
 
     def _press(self, worker: Worker) -> None:
         """Keep the promise that every run ends: cancel, then terminate, then kill; notice a hung worker."""

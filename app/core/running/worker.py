@@ -65,9 +65,18 @@ class Worker:
         self._reader.start()
         self._write(write_job(job))
 
+    @property
+    def pid(self) -> int:
+        """Number of the worker's process; another's once it was waited for."""
+        return self._process.pid
+
     def cancel(self) -> None:
         """Ask the worker to stop; it keeps what it measured."""
         self._write(b"cancel\n")
+
+    def enough(self) -> None:
+        """Tell a worker that measures a Quick run that more would not change its answer."""
+        self._write(b"enough\n")
 
     def end(self, *, force: bool) -> None:
         """End the worker and all its children: terminate them, or kill them when forced."""

@@ -1,0 +1,114 @@
+"""The verb `ab`: two ways to run the same workload, in turn, and which of them is faster."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any, get_args
+
+from app.cli.groups import carry_out
+from app.cli.specs import make_spec
+from app.core.errors import UsageError
+from app.core.paths import Paths
+from app.core.running.runner import known_workload
+from app.core.running.sequence import LABEL_LIMIT, PAIRS_LIMIT, Plan
+from app.core.settings import load_settings
+from workloads.spec import DataChoice, Precision
+
+USUAL = "as usual"
+
+
+def ab(options: argparse.Namespace, paths: Paths) -> int:
+    """Run an A/B; returns 0 done, 1 failed, 130 cancelled."""
+    if not 1 <= options.pairs <= PAIRS_LIMIT:
+        raise UsageError(f"--pairs must be at least 1 and at most {PAIRS_LIMIT}, not {options.pairs}.")
+    asked = options.preset or options.epochs or options.steps
+    if not asked and load_settings(paths.settings).preset == "sustained":
+        options.preset = "quick"  # a wish for single runs: an A/B of it would take hours
+    specs = tuple(make_spec(_side(options, name), paths) for name in ("a", "b"))
+    if specs[0] == specs[1] and not options.by_hand:
+        raise UsageError(
+            "Both sides are the same.",
+            "Say with --a and --b what differs, or use --by-hand for what you change yourself.",
+        )
+    labels = [_label(options, name) for name in ("a", "b")]
+    if labels[0] == labels[1]:
+        labels = ["A", "B"]
+    plan = Plan(
+        kind="ab",
+        specs=specs,
+        times=options.pairs,
+        label_a=labels[0],
+        label_b=labels[1],
+        by_hand=options.by_hand,
+    )
+    return carry_out(plan, options, paths)
+
+
+def _label(options: argparse.Namespace, side: str) -> str:
+    """Return what a side is called: as the user says, or else what is special about it."""
+    asked = " ".join((getattr(options, f"label_{side}") or "").split())
+    if len(asked) > LABEL_LIMIT:
+        raise UsageError(f"--label-{side} may have {LABEL_LIMIT} characters, not {len(asked)}.")
+    return asked or " ".join(getattr(options, side).split())[:LABEL_LIMIT] or USUAL
+
+
+def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
+    """Return the options with what one side has of its own."""
+    changed = argparse.Namespace(**vars(options))
+    changed.settings = list(options.settings)
+    parameters = [parameter.name for parameter in known_workload(options.workload).parameters]
+    seen: set[str] = set()
+    for part in getattr(options, side).split(",") if getattr(options, side).strip() else ():
+        name, equals, text = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise UsageError(f"--{side} takes KEY=VALUE, several separated by commas, not {part.strip()[:60]!r}.")
+        setting = _SETTINGS.get(name)
+        sets = setting[0] if setting else name
+        if sets in seen:
+            raise UsageError(f"--{side} says {name} twice.")
+        seen.add(sets)
+        if setting is not None:
+            setattr(changed, setting[0], setting[1](f"{name} in --{side}", text))
+        elif name in parameters:
+            changed.settings.append(f"{name}={text}")
+        else:
+            known = ", ".join((*_SETTINGS, *parameters))
+            raise UsageError(f"--{side} has {name[:60]!r}, which is none of: {known}.")
+    return changed
+
+
+def _whole(name: str, text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise UsageError(f"{name} must be a whole number, not {text[:60]!r}.") from None
+
+
+def _whole_or_auto(name: str, text: str) -> int | None:
+    return None if text == "auto" else _whole(name, text)
+
+
+def _plain(_: str, text: str) -> str:
+    return text
+
+
+def _one_of(*choices: str) -> Callable[[str, str], str]:
+    def take(name: str, text: str) -> str:
+        if text not in choices:
+            raise UsageError(f"{name} must be one of {', '.join(choices)}, not {text[:60]!r}.")
+        return text
+
+    return take
+
+
+# For each key of --a and --b the option of `run` that it sets, and how its text is read.
+_SETTINGS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
+    "device": ("device", _plain),
+    "threads": ("threads", _whole_or_auto),
+    "precision": ("precision", _one_of(*get_args(Precision))),
+    "jit": ("jit", _one_of("on", "off")),
+    "xla": ("jit", _one_of("on", "off")),
+    "onednn": ("onednn", _one_of("on", "off", "auto")),
+    "batch": ("batch", _whole),
+    "seed": ("seed", _whole),
+    "data": ("data", _one_of(*get_args(DataChoice))),
+}

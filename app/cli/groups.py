@@ -1,0 +1,299 @@
+"""Runs that belong together in a terminal: carried out one after the other, and shown when they are over."""
+
+import argparse
+import json
+import os
+import queue
+import sys
+import threading
+from typing import Any
+
+from app.cli.interrupts import Interrupts
+from app.cli.text import table
+from app.cli.views import View
+from app.core.errors import UsageError
+from app.core.judging.pairs import (
+    group_remarks,
+    group_sentence,
+    judge_pairs,
+    judge_repeats,
+    pairs_of,
+)
+from app.core.judging.student import CONFIDENCE
+from app.core.judging.wording import machine_line
+from app.core.keeping.database import Database
+from app.core.keeping.groups import Group, load_group
+from app.core.machine.hardware import detect_machine
+from app.core.metrics import format_time_left, format_value, headline_kind
+from app.core.model import Machine, RunSummary
+from app.core.paths import Paths
+from app.core.running.progress import Progress
+from app.core.running.runner import Runner
+from app.core.running.sequence import Plan, Step, Watch, run_plan
+from workloads import CATALOGUE, events
+from workloads.spec import RunSpec
+
+
+def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:
+    """Run a plan and say what it comes to; returns 0 done, 1 failed, 130 cancelled."""
+    for spec in plan.specs:
+        _check_result(spec)
+    machine = detect_machine()
+    view = JsonPlanView() if options.json else TextPlanView(plan, machine, quiet=options.quiet)
+    with Interrupts() as interrupts:
+        watch = Watch(listener=view, begun=view.begin, ask=Hands(interrupts))
+        sequence = run_plan(plan, Runner(paths, machine), watch)
+        view.may_cancel_by(sequence.cancel)
+        interrupts.wait(sequence)
+    if sequence.trouble:
+        print(f"epochmark: {sequence.trouble}", file=sys.stderr)
+        return 1
+    if view.error:
+        raise view.error
+    if not view.is_lost:
+        with Database(paths.database) as database:
+            group = load_group(database, sequence.group_id)
+        if options.json:
+            print(
+                json.dumps({"type": "group", "status": sequence.status, **group_as_dict(group)}, allow_nan=False)
+            )
+        else:
+            _print_outcome(group)
+    return {"completed": 0, "cancelled": 130}.get(sequence.status, 1)
+
+
+def _check_result(spec: RunSpec) -> None:
+    """Refuse runs that would end without a number to compare."""
+    workload = CATALOGUE[spec.workload]
+    cut = spec.steps is not None and spec.steps < workload.steps_per_epoch(spec)
+    if cut and workload.metric == "seconds_per_epoch_s":
+        problem = f"Epochs of {spec.steps} steps are cut short and have no time that could be compared."
+        raise UsageError(problem, "Leave --steps out, or use --preset quick.")
+
+
+class PlanView(View):
+    """Gets the events of all runs, one run after the other."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the output cannot be written any more."""
+        return self._closed
+
+    def begin(self, step: Step, run_id: int) -> None:
+        """Say which run the next events are of; nothing is printed here."""
+
+
+class JsonPlanView(PlanView):
+    """Writes every event as one line of JSON; each run's stream begins with `run`."""
+
+    def show(self, event: events.Event) -> None:
+        """Write the event's line."""
+        sys.stdout.write(events.encode(event).decode())
+        sys.stdout.flush()
+
+
+class TextPlanView(PlanView):
+    """Prints a line for each run, and on a terminal one that is drawn over and over."""
+
+    def __init__(self, plan: Plan, machine: Machine, *, quiet: bool) -> None:
+        super().__init__()
+        self._plan = plan
+        self._machine = machine
+        self._quiet = quiet
+        self._live = sys.stdout.isatty() and not quiet
+        self._drawn = 0
+        self._step = plan.steps()[0]
+        self._run_id = 0
+        self._progress = Progress(self._step.spec)
+        self._result: events.Result | None = None
+        self._error: events.Error | None = None
+        self._told: set[str] = set()
+
+    def begin(self, step: Step, run_id: int) -> None:
+        """Turn to the next run."""
+        self._step, self._run_id = step, run_id
+        self._progress = Progress(step.spec)
+        self._result = self._error = None
+
+    def show(self, event: events.Event) -> None:
+        """Print what lasts, and draw the line that does not."""
+        self._progress.follow(event)
+        match event:
+            case events.Run() if self._step.number == 1:
+                self._line(self._head())
+            case events.Warn() if event.message not in self._told:
+                self._told.add(event.message)  # once, not with every run
+                self._line(f"Note: {event.message}", always=True)
+            case events.Result():
+                self._result = event
+            case events.Error():
+                self._error = event
+            case events.End():
+                self._line(self._run_line(event), always=event.status == "failed")
+            case events.Steps() | events.Phase() if self._live:
+                self._draw()
+
+    def _head(self) -> str:
+        workload, spec = CATALOGUE[self._step.spec.workload], self._step.spec
+        lines = [f"{workload.title} · batch {spec.batch_size} · {spec.preset}"]
+        lines.append(f"Machine  {machine_line(self._machine)}")
+        if self._plan.kind == "ab":
+            lines += [f"A        {self._plan.label_a}", f"B        {self._plan.label_b}"]
+        return "\n".join((*lines, ""))
+
+    def _run_line(self, end: events.End) -> str:
+        if self._error is not None:
+            told = f"failed: {self._error.message}"
+        elif self._result is None or self._result.value is None or self._result.metric is None:
+            told = "no result" if end.status == "completed" else end.status
+        else:
+            told = _value(self._result.metric, self._result.value, self._result.spread_pct)
+            told += "" if end.status == "completed" else f" ({end.status})"
+        number = f"{self._step.number}/{self._step.count}"
+        side = f"  {self._step.side}" if self._step.side else ""
+        return f"{number:>7}{side}  {told}   run {self._run_id}"
+
+    def _draw(self) -> None:
+        parts = [f"run {self._step.number} of {self._step.count}"]
+        parts += [f"side {self._step.side}"] if self._step.side else []
+        progress = self._progress
+        if progress.steps_per_epoch and progress.phase in ("warmup", "measure"):
+            parts.append(f"epoch {min(progress.epoch + 1, progress.epochs)}/{progress.epochs}")
+            parts.append(f"step {progress.step}/{progress.steps_per_epoch}")
+        if progress.remaining_s is not None:
+            parts.append(f"{format_time_left(progress.remaining_s)} left of it")
+        text = " · ".join(parts)[:78]
+        sys.stdout.write("\r" + text.ljust(self._drawn))
+        sys.stdout.flush()
+        self._drawn = len(text)
+
+    def _line(self, text: str, *, always: bool = False) -> None:
+        if self._drawn:
+            sys.stdout.write("\r" + " " * self._drawn + "\r")
+            self._drawn = 0
+        if always or not self._quiet:
+            print(text, flush=True)
+
+
+class Hands:
+    """Asks for what only the user can change, on the terminal; an interrupt ends the waiting."""
+
+    def __init__(self, interrupts: Interrupts) -> None:
+        self._interrupts = interrupts
+        self._answers: queue.Queue[str | None] = queue.Queue()
+        self._reader: threading.Thread | None = None
+
+    def __call__(self, step: Step) -> bool:
+        """Say what is next and wait for Enter; returns whether to go on."""
+        if self._reader is None:
+            # Python's own input cannot be left: it would hold up the end of the program.
+            self._reader = threading.Thread(target=self._read, daemon=True, name="hands")
+            self._reader.start()
+        told = f"Run {step.number} of {step.count} is side {step.side}, {step.label}."
+        print(f"{told} Set it up, then press Enter; q and Enter stops here.", file=sys.stderr, flush=True)
+        while not self._interrupts.is_pressed:
+            try:
+                answer = self._answers.get(timeout=0.1)
+            except queue.Empty:
+                continue
+            if answer is None:
+                print("Nobody can answer: the input has ended.", file=sys.stderr)
+                return False
+            return answer.strip().lower() != "q"
+        return False
+
+    def _read(self) -> None:
+        rest = b""
+        while True:
+            try:
+                block = os.read(0, 4096)
+            except OSError:
+                block = b""
+            *lines, rest = (rest + block).split(b"\n")
+            for line in lines:
+                self._answers.put(line.decode("utf-8", "replace"))
+            if not block:
+                self._answers.put(None)
+                return
+
+
+def group_as_dict(group: Group) -> dict[str, Any]:
+    """Return a group and what it comes to as plain JSON types."""
+    result: dict[str, Any]
+    if group.kind == "ab":
+        pairs = judge_pairs(group)
+        result = {"pairs": pairs.pairs, "ratio": pairs.ratio, "low": pairs.low, "high": pairs.high}
+        result |= {"confidence_pct": 100 * CONFIDENCE, "ratios": list(pairs.ratios), "is_shown": pairs.is_shown}
+    else:
+        repeats = judge_repeats(group)
+        result = {"count": repeats.count, "median": repeats.median, "low": repeats.low, "high": repeats.high}
+        result |= {"confidence_pct": repeats.confidence_pct}
+        result |= {"between_pct": repeats.between_pct, "within_pct": repeats.within_pct}
+    return {
+        "id": group.id,
+        "kind": group.kind,
+        "created_at": group.created_at,
+        "workload": group.workload,
+        "labels": dict(zip("AB", group.labels, strict=True)) if group.kind == "ab" else None,
+        "by_hand": bool(group.plan.get("by_hand")),
+        "planned_runs": group.planned,
+        "metric": group.runs[0].metric if group.runs else None,
+        "runs": [
+            {"id": run.id, "side": run.side, "pair": _pair(group, run), "status": run.status}
+            | {"value": run.value, "spread_pct": run.spread_pct}
+            for run in group.runs
+        ],
+        **result,
+        "sentence": group_sentence(group),
+        "remarks": group_remarks(group),
+    }
+
+
+def print_group(group: Group) -> None:
+    """Print a stored group: its runs and its sentence."""
+    kind = {"ab": "A/B", "repeat": "repetitions"}.get(group.kind, group.kind)
+    print(f"Group {group.id} · {kind} · {group.workload} · {group.created_at}")
+    if group.kind == "ab":
+        for side, label in zip("AB", group.labels, strict=True):
+            print(f"{side}        {label}")
+    head = ["run", "side", "pair", "result", "spread", "status"]
+    rows = [
+        [
+            str(run.id),
+            run.side or "",
+            str(_pair(group, run) or ""),
+            "n/a" if run.value is None else f"{format_value(run.metric, run.value)} {_unit(run)}",
+            "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
+            run.status,
+        ]
+        for run in group.runs
+    ]
+    kept = [number for number in range(len(head)) if group.kind == "ab" or number not in (1, 2)]
+    lines = [[line[number] for number in kept] for line in (head, *rows)]
+    right = [column for column, number in enumerate(kept) if number in (0, 2, 3, 4)]
+    print("\n" + table(lines[0], lines[1:], right=right))
+    _print_sentence(group)
+
+
+def _print_outcome(group: Group) -> None:
+    _print_sentence(group)
+    print(f"\nGroup {group.id} is kept; see `results group {group.id}`.")
+
+
+def _print_sentence(group: Group) -> None:
+    print("\n" + "\n".join((group_sentence(group), *group_remarks(group))))
+
+
+def _pair(group: Group, run: RunSummary) -> int | None:
+    """Return the number of a run's pair, from 1."""
+    pairs = enumerate(pairs_of(group), 1) if group.kind == "ab" else ()
+    return next((number for number, pair in pairs if run in (pair.a, pair.b)), None)
+
+
+def _unit(run: RunSummary) -> str:
+    return headline_kind(run.metric).short_unit
+
+
+def _value(metric: str, value: float, spread_pct: float | None) -> str:
+    spread = f", spread {spread_pct:.1f} %" if spread_pct is not None else ""
+    return f"{format_value(metric, value)} {headline_kind(metric).unit}{spread}"

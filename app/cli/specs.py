@@ -1,0 +1,68 @@
+"""From the options of the command line to what is run."""
+
+import argparse
+from typing import Any
+
+import msgspec
+
+from app.core.errors import UsageError
+from app.core.paths import Paths
+from app.core.running.runner import checked_workload, known_workload
+from app.core.settings import load_settings
+from workloads.spec import RunSpec
+from workloads.workload import Workload, WorkloadError
+
+ON_OFF_AUTO = {"on": True, "off": False, "auto": None}
+
+
+def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
+    """Turn the options into a spec; raises UsageError for values that no run can have."""
+    workload = known_workload(options.workload)
+    settings = load_settings(paths.settings)
+    # The wish for epochs or steps is a wish for the standard preset, whatever the settings prefer.
+    preferred = "standard" if options.epochs or options.steps else settings.preset or "standard"
+    spec = workload.default_spec(
+        options.preset or preferred,
+        epochs=options.epochs,
+        steps=options.steps,
+        duration_s=options.duration,
+        batch_size=options.batch,
+        device=options.device,
+        precision=options.precision,
+        jit=options.jit == "on",
+        onednn=ON_OFF_AUTO[options.onednn],
+        threads=options.threads,
+        data=options.data or settings.data,
+        seed=options.seed,
+        parameters=_parameters(workload, options.settings),
+    )
+    checked_workload(spec)  # says it better than the schema below
+    try:
+        return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
+    except msgspec.ValidationError as error:
+        raise UsageError(_schema_sentence(spec, str(error))) from error
+
+
+def _schema_sentence(spec: RunSpec, message: str) -> str:
+    if "device" in message:
+        return f"The device must be auto, cpu or gpu:N (gpu:0 is the first), not {spec.device[:60]!r}."
+    if "duration_s" in message:
+        return f"--duration must be at least 1 and at most 86400 seconds, not {spec.duration_s:g}."
+    return f"A value is out of range: {message}."
+
+
+def _parameters(workload: Workload, settings: list[str]) -> dict[str, Any]:
+    declared = {parameter.name: parameter for parameter in workload.parameters}
+    values = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise UsageError(f"--set takes NAME=VALUE, not {setting[:60]!r}.")
+        if name not in declared:
+            known = ", ".join(declared) or "none"
+            raise UsageError(f"{workload.id} has no parameter {name[:60]!r}; it has: {known}.")
+        try:
+            values[name] = declared[name].parse(text)
+        except WorkloadError as error:
+            raise UsageError(str(error)) from error
+    return values

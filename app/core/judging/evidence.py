@@ -1,0 +1,131 @@
+"""A stored run as the rules of its verdict look at it: the looks and the steps that its number rests on."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.core.model import Run
+from workloads import CATALOGUE
+
+Level = Literal["fact", "caution", "invalid"]
+# A look tells of the time before it, and there is one a second.
+_LOOK_S = 1.0
+# Kinds of workloads whose steps all do the same.
+_EVEN_KINDS = ("image", "text", "dense")
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """Looks at the machine, as they are stored: fields of app.core.model.Telemetry that may be of another version.
+
+    Attributes:
+        telemetry: In their order.
+        times_s: When each was taken, in seconds since the time that counts began.
+        gpu: The index of the GPU that matters; None for none.
+    """
+
+    telemetry: tuple[dict[str, Any], ...]
+    times_s: tuple[float, ...]
+    gpu: int | None = None
+
+    def readings(self, name: str) -> list[float]:
+        """Return the values of this name that were available."""
+        return [value for look in self.telemetry if (value := number(look.get(name))) is not None]
+
+    def gpu_readings(self, name: str) -> list[float]:
+        """Return those of the GPU that matters."""
+        return [value for gpu in self.gpus() if (value := number(gpu.get(name))) is not None]
+
+    def gpus(self) -> list[dict[str, Any]]:
+        """Return what was read of the GPU that matters, look by look."""
+        told = [look.get("gpus") for look in self.telemetry]
+        gpus = [gpu for each in told if isinstance(each, list | tuple) for gpu in each if isinstance(gpu, dict)]
+        return [gpu for gpu in gpus if self.gpu is not None and gpu.get("index") == self.gpu]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What rules judge.
+
+    Attributes:
+        run: The stored record.
+        looks: At the machine, from the first measured step to the last one; all of them before there is any.
+        steps_s: Durations of all measured steps.
+        typical_s: Of those that are neither of the first epoch nor warm-up, where all steps do the same; else
+            empty.
+        measured_s: How long was measured; None where that is not in the record.
+    """
+
+    run: Run
+    looks: Looks
+    steps_s: tuple[float, ...]
+    typical_s: tuple[float, ...]
+    measured_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One thing that may be wrong with a number, or is to be known about it.
+
+    Attributes:
+        find: Says what was found, in a sentence with the measured figure; "" for nothing.
+        at_end: Whether only a run that is over can break it.
+    """
+
+    code: str
+    level: Level
+    find: Callable[[Evidence], str]
+    advice: str = ""
+    at_end: bool = False
+
+
+def evidence_of(run: Run) -> Evidence:
+    """Gather what the rules look at."""
+    blocks = [block for block in run.steps if block.phase == "measure"]
+    steps_s = [(block.epoch, step_s) for block in blocks for step_s in block.durations_s]
+    epochs_s = [epoch.duration_s for epoch in run.epochs]
+    return Evidence(
+        run=run,
+        looks=_looks(run),
+        steps_s=tuple(step_s for _, step_s in steps_s),
+        typical_s=_typical(run, steps_s),
+        measured_s=sum(epochs_s) or sum(step_s for _, step_s in steps_s) or None,
+    )
+
+
+def number(value: object) -> float | None:
+    """Return a stored value if it is a number; None for anything else."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    return None
+
+
+def gpu_index(device: object) -> int | None:
+    """Return which GPU a device is: 1 for "gpu:1"; None for the processor."""
+    name, _, index = str(device).partition(":")
+    return int(index) if name == "gpu" and index.isascii() and index.isdigit() and len(index) < 10 else None
+
+
+def _looks(run: Run) -> Looks:
+    blocks = [block for block in run.steps if block.phase == "measure"]
+    gpu = gpu_index((run.environment or {}).get("device"))
+    begin_s = end_s = 0.0
+    if blocks:
+        begin_s, end_s = blocks[0].t_s - sum(blocks[0].durations_s), blocks[-1].t_s + _LOOK_S
+    within = [sample for sample in run.samples if begin_s < sample.t_s <= end_s]
+    chosen = within or run.samples
+    return Looks(
+        tuple(sample.telemetry for sample in chosen), tuple(sample.t_s - begin_s for sample in chosen), gpu
+    )
+
+
+def _typical(run: Run, steps_s: list[tuple[int, float]]) -> tuple[float, ...]:
+    workload = CATALOGUE.get(run.summary.workload)
+    if run.summary.metric == "words_per_s" or (workload is not None and workload.kind not in _EVEN_KINDS):
+        return ()
+    if run.summary.preset == "quick":
+        return tuple(step_s for _, step_s in steps_s[run.summary.warmup_steps or 1 :])
+    # The first epoch warms up, as long as there is another; else its first step, which traces and compiles.
+    later = tuple(step_s for epoch, step_s in steps_s if epoch > 0)
+    return later or tuple(step_s for _, step_s in steps_s[1:])

@@ -1,0 +1,142 @@
+"""The processor time of a run's own processes, to be told apart from that of everything else."""
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+# Looking for new children costs more than reading the known ones; the time of one that is found late is not lost.
+TREE_EVERY_S = 5.0
+_CHILDREN_LIMIT = 1_000
+_FAILURES = (psutil.Error, RuntimeError, OSError, ValueError, AttributeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Processor time of one process since it began, and of those of its children that are gone."""
+
+    own_s: float = 0.0
+    gone_s: float = 0.0
+
+
+class OwnProcesses:
+    """A worker, all that it started, and this process. Read from one thread.
+
+    Args:
+        worker_pid: Number of the worker's process, or this process's own to stand for it; None if there is none.
+        proc: Linux's folder of processes.
+    """
+
+    def __init__(self, worker_pid: int | None, proc: Path = Path("/proc")) -> None:
+        self._proc = proc
+        self._worker = _process(worker_pid)
+        self._children: tuple[int, ...] = ()
+        self._listed_s = -TREE_EVERY_S
+        self._used: dict[int, Used] | None = None
+
+    @property
+    def pids(self) -> frozenset[int] | None:
+        """Numbers of the processes as of the latest look; None if the worker is not known."""
+        return None if self._used is None else frozenset(self._used)
+
+    def spent_s(self) -> float | None:
+        """Return the processor time since the look before; None for the first look, and without a worker."""
+        before, self._used = self._used, self._look()
+        return None if before is None or self._used is None else spent_s(before, self._used)
+
+    def _look(self) -> dict[int, Used] | None:
+        if self._worker is None or not _is_there(self._worker):
+            return None
+        pid = int(self._worker.pid)
+        if time.monotonic() - self._listed_s >= TREE_EVERY_S:
+            self._listed_s = time.monotonic()
+            self._children = descendants(pid, self._proc)
+        found = {each: used for each in (pid, *self._children) if (used := _used(each)) is not None}
+        if pid not in found:
+            return None
+        own = os.getpid()
+        if own not in found and (mine := _used(own)) is not None:
+            found[own] = Used(mine.own_s)  # children that are gone were other runs' workers
+        return found
+
+
+def spent_s(before: Mapping[int, Used], after: Mapping[int, Used]) -> float:
+    """Compute the processor time of a tree of processes between two looks, whichever began or ended in between."""
+    new = Used()
+    running_s = sum(max(0.0, used.own_s - before.get(pid, new).own_s) for pid, used in after.items())
+    gone_s = sum(max(0.0, used.gone_s - before.get(pid, new).gone_s) for pid, used in after.items())
+    # With a child that is gone, its parent was given all of its time, and a part of that has been counted before.
+    counted_s = sum(used.own_s + used.gone_s for pid, used in before.items() if pid not in after)
+    return running_s + max(0.0, gone_s - counted_s)
+
+
+def descendants(pid: int, proc: Path = Path("/proc")) -> tuple[int, ...]:
+    """List the processes below this one; empty when it is gone."""
+    found: dict[int, None] = {}
+    waiting = [pid]
+    while waiting and len(found) < _CHILDREN_LIMIT:
+        children = child_pids(waiting.pop(), proc)
+        if children is None:
+            return _descendants_by_psutil(pid)
+        fresh = [child for child in children if child not in found and child != pid]
+        found |= dict.fromkeys(fresh)
+        waiting += fresh
+    return tuple(found)
+
+
+def child_pids(pid: int, proc: Path) -> list[int] | None:
+    """List a process's children as Linux does; None where the kernel has no such list.
+
+    psutil would look at every process of the computer, which costs a hundred times as much.
+    """
+    try:
+        lists = [task / "children" for task in (proc / str(pid) / "task").iterdir()]
+    except FileNotFoundError:
+        return [] if proc.is_dir() else None
+    except OSError:
+        return None
+    texts = []
+    for path in lists:
+        try:
+            texts.append(path.read_text(encoding="ascii", errors="replace"))
+        except OSError:  # the thread is gone, or there is no such file at all
+            continue
+    if lists and not texts:
+        return None
+    numbers = " ".join(texts).split()
+    return [int(number) for number in numbers if number.isascii() and number.isdigit() and len(number) < 10]
+
+
+def _descendants_by_psutil(pid: int) -> tuple[int, ...]:
+    try:
+        return tuple(int(child.pid) for child in psutil.Process(pid).children(recursive=True))
+    except _FAILURES:
+        return ()
+
+
+def _process(pid: int | None) -> Any:
+    try:
+        return None if pid is None else psutil.Process(pid)
+    except _FAILURES:
+        return None
+
+
+def _is_there(process: Any) -> bool:
+    """Say whether it is the same process still, and not another one by its number."""
+    try:
+        return bool(process.is_running())
+    except _FAILURES:
+        return False
+
+
+def _used(pid: int) -> Used | None:
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except _FAILURES:
+        return None
+    gone_s = getattr(times, "children_user", 0.0) + getattr(times, "children_system", 0.0)
+    return Used(times.user + times.system, gone_s)

@@ -1,0 +1,125 @@
+"""Finds the bands in which the losses of honest first steps lie, and how far those of cheats are outside.
+
+    python -m tests.benchmarks.proof [WORKLOAD …]    (all training workloads if none is named)
+
+Each honest run has another seed. Cheats are a learning rate of zero and, where labels can be mixed up, wrong
+labels. The band of a workload is what its honest runs span, widened on each side by half of that and by a
+twentieth of the loss.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from workloads import CATALOGUE
+from workloads.training import Training
+
+SEEDS = (0, 1, 2)
+# Large networks take 10 to 20 s a step on two cores, and others learn slowly.
+STEPS = {
+    100: "cifar10_keras_cnn mnist_mlp mnist_cnn mnist_cnn_nodropout_adam imdb_bidirectional_lstm "
+    "lstm_text_generation text_generator_keras fashion_mnist_cnn_412k fcn_r",
+    780: "imdb_fasttext_unigram cifar10_cnn",
+    200: "imdb_fasttext",
+    50: "ptb_lstm_mxnet fcn_s",
+    20: "alexnet_r alexnet_s lstm_ptb_32 lstm_ptb_64 resnet_56 googlenet",
+    2: "flowers_resnet50_331 resnet_50_s alexnet_caffe resnet_50 inception_v3 flowers_xception_331 vgg16 "
+    "flowers_vgg16_331",
+}
+MOMENTS = (2, 5, 10, 20, 50, 100, 200, 400, 780)
+CHEATS = ("zero_rate", "wrong_labels")
+# An honest loss this far below that of a cheat is none of chance.
+APART = 0.95
+
+
+def main(names: list[str]) -> None:
+    """Print a line of JSON for each workload: after how many steps honest losses are apart, if ever."""
+    for steps, ids in STEPS.items():
+        for workload_id in ids.split():
+            if names and workload_id not in names:
+                continue
+            seeds = SEEDS if steps > 2 else SEEDS[:2]
+            honest = [losses for seed in seeds if (losses := _child(workload_id, steps, seed, "honest"))]
+            kinds = CHEATS if steps > 2 else ()
+            cheats = {kind: losses for kind in kinds if (losses := _child(workload_id, steps, 0, kind))}
+            if not honest:
+                print(json.dumps({"workload": workload_id, "failed": True}), flush=True)
+                continue
+            place = _apart(honest, list(cheats.values()))
+            told = {
+                "workload": workload_id,
+                "steps": MOMENTS[place],
+                "honest": [losses[place] for losses in honest],
+                "band": _band([losses[place] for losses in honest]),
+                **{kind: losses[place] for kind, losses in cheats.items()},
+            }
+            print(json.dumps(told), flush=True)
+
+
+def _apart(honest: list[list[float]], cheats: list[list[float]]) -> int:
+    """Return the first moment at which all cheats are told from honest runs; the last one if none is."""
+    for place in range(len(honest[0])):
+        worst = max(losses[place] for losses in honest)
+        if MOMENTS[place] >= 20 and cheats and all(worst < APART * losses[place] for losses in cheats):
+            return place
+    return len(honest[0]) - 1
+
+
+def _band(honest: list[float]) -> tuple[float, float]:
+    margin = (max(honest) - min(honest)) / 2 + 0.05 * max(honest)
+    return float(f"{min(honest) - margin:.3g}"), float(f"{max(honest) + margin:.3g}")
+
+
+def _child(workload_id: str, steps: int, seed: int, kind: str) -> list[float]:
+    """Return the mean losses at each moment, in a process of its own; nothing where the cheat cannot be made."""
+    script = [sys.executable, "-m", "tests.benchmarks.proof", "--child", workload_id, str(steps), str(seed), kind]
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1", "CUDA_VISIBLE_DEVICES": "-1"}
+    done = subprocess.run(script, env=environment, capture_output=True, text=True, check=False)
+    try:
+        losses: list[float] = json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        return []
+    return losses
+
+
+def train(workload_id: str, steps: int, seed: int, kind: str) -> list[float]:
+    """Train as the worker does, on the synthetic twin, honestly or not; return the mean loss at each moment."""
+    import keras
+    import numpy as np
+
+    workload = CATALOGUE[workload_id]
+    assert isinstance(workload, Training)
+    spec = workload.default_spec(seed=seed, device="cpu", data="synthetic")
+    keras.utils.set_random_seed(seed)
+    feed = workload.load(None, spec)
+    model = workload.build(spec)
+    options = workload.compile_options(spec)
+    if kind == "zero_rate":
+        options["optimizer"] = keras.optimizers.SGD(0.0)
+    model.compile(**options)
+    arguments = feed.fit_arguments(spec.batch_size) | {"validation_data": None}
+    if kind == "wrong_labels":
+        if feed.y is None or isinstance(feed.y, list):
+            return []
+        arguments["y"] = np.random.default_rng(1).permutation(feed.y)
+    losses: list[float] = []
+
+    class Record(keras.callbacks.Callback):  # type: ignore[misc] # Keras ships no types
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            losses.append(float(logs["loss"]))
+            if len(losses) == steps:
+                self.model.stop_training = True
+
+    whole = None if feed.y is not None else workload.steps_per_epoch(spec)
+    callbacks = [*workload.callbacks(spec), Record()]
+    model.fit(**arguments, epochs=1, steps_per_epoch=whole, callbacks=callbacks, verbose=0)
+    return [losses[moment - 1] for moment in MOMENTS if moment <= len(losses)]
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        print(json.dumps(train(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])))
+    else:
+        main(sys.argv[1:])

@@ -1,0 +1,70 @@
+"""How well Quick agrees with a full run, and how much sooner it answers.
+
+    python -m tests.benchmarks.quick [QUICKS] [EPOCHS] [WORKLOAD] [RECORD.jsonl]
+
+Half of the Quick runs come before one Standard run, the other half after it, so that a drift of the machine shows.
+With a file's name, the Standard run's events are written there.
+"""
+
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from app.core.keeping.database import Database
+from app.core.keeping.runs import load_run
+from app.core.machine.hardware import detect_machine
+from app.core.model import RunSummary
+from app.core.paths import Paths, default_paths
+from app.core.running.runner import Runner
+from workloads import CATALOGUE, STANDARD, events
+from workloads.spec import RunSpec
+
+
+def main(quicks: int = 10, epochs: int = 10, workload_id: str = STANDARD, record: str | None = None) -> None:
+    """Print each run, then what they come to."""
+    workload = CATALOGUE[workload_id]
+    quick = workload.default_spec("quick", device="cpu", data="synthetic")
+    standard = workload.default_spec(epochs=epochs, device="cpu", data="synthetic")
+    with tempfile.TemporaryDirectory() as home:
+        paths = default_paths({"EPOCHMARK_HOME": home})
+        paths.create()
+        found = [run(paths, quick) for _ in range(quicks // 2)]
+        full, full_s = run(paths, standard, record)
+        found += [run(paths, quick) for _ in range(quicks - quicks // 2)]
+    assert full.value is not None
+    ratios = [each.value / full.value for each, _ in found if each.value is not None]
+    low_s, high_s = full.value_low or full.value, full.value_high or full.value
+    print(f"full run: {full.value:.2f} s, {low_s:.2f} to {high_s:.2f}, {full_s:.0f} s")
+    print("Quick over full: " + ", ".join(f"{ratio:.3f}" for ratio in ratios))
+    print(f"median {statistics.median(ratios):.3f}, farthest {max(abs(ratio - 1) for ratio in ratios):.3f}")
+    print(f"sooner by a factor of {full_s / statistics.median(taken_s for _, taken_s in found):.1f}")
+
+
+def run(paths: Paths, spec: RunSpec, record: str | None = None) -> tuple[RunSummary, float]:
+    """Run to the end; return the record and the seconds from the start to the answer."""
+    lines: list[bytes] = []
+
+    def listen(event: events.Event) -> None:
+        lines.append(events.encode(event))
+
+    begin_s = time.monotonic()
+    session = Runner(paths, detect_machine()).start(spec, listen)
+    session.wait()
+    taken_s = time.monotonic() - begin_s
+    if record is not None:
+        Path(record).write_bytes(b"".join(lines))
+    with Database(paths.database) as database:
+        summary = load_run(database, session.run_id).summary
+    assert summary.value is not None
+    half_pct = 50 * ((summary.value_high or 0) - (summary.value_low or 0)) / summary.value
+    disturbed = f"{summary.interruptions} interruptions of {summary.interruptions_s:.1f} s"
+    told = f"{summary.value:.2f} s ± {half_pct:.1f} %, mean {summary.value_mean:.2f}, {taken_s:.0f} s"
+    print(f"{spec.preset}: {told}, {disturbed}; {summary.reasons or 'valid'}", flush=True)
+    return summary, taken_s
+
+
+if __name__ == "__main__":
+    asked = dict(enumerate(sys.argv))
+    main(int(asked.get(1, 10)), int(asked.get(2, 10)), asked.get(3, STANDARD), asked.get(4))

@@ -1,0 +1,81 @@
+"""A made-up NVIDIA driver for tests."""
+
+import importlib
+import os
+from collections.abc import Sequence
+from types import ModuleType, SimpleNamespace
+
+# The real library, for its error classes: the app may import it inside functions only.
+PYNVML = importlib.import_module("pynvml")
+# Processes that this computer certainly has, and one that it has not.
+OWN, OTHER, NOWHERE = os.getpid(), os.getppid(), 2**22 + 1
+
+
+def held(pid: int, size_bytes: int | None) -> SimpleNamespace:
+    return SimpleNamespace(pid=pid, usedGpuMemory=size_bytes)
+
+
+class FakeDriver:
+    """NVML as its users see it: each value is given, or is the error to raise, and can change at any time."""
+
+    def __init__(self, count: int) -> None:
+        values: dict[str, Sequence[object]] = {
+            "Handle": [0, 1][:count],
+            "Name": ["NVIDIA GeForce RTX 4090", b"NVIDIA GeForce GTX 1080"][:count],
+            "MemoryInfo": [SimpleNamespace(total=24 * 2**30, used=2**30)] * count,
+            "Capability": [(8, 9), (6, 1)][:count],
+            "Utilization": [SimpleNamespace(gpu=97, memory=40)] * count,
+            "Temperature": [65] * count,
+            "Power": [312_500] * count,
+            "Clock": [2520] * count,
+            "Reasons": [0x1] * count,
+            "OldReasons": [0x1] * count,
+            "Computing": [[held(OWN, 2**30)]] * count,
+            "Drawing": [[]] * count,
+        }
+        self.values = {key: list(given) for key, given in values.items()}
+        self.start_error: Exception | None = None
+        self.running = 0
+        self.starts = 0
+
+    def lose(self, index: int, name: str) -> None:
+        for values in self.values.values():
+            values[index] = getattr(PYNVML, name)()
+
+    def give(self, key: str, index: int) -> object:
+        value = self.values[key][index]
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    def start(self) -> None:
+        self.starts += 1
+        if self.start_error is not None:
+            raise self.start_error
+        self.running += 1
+
+    def stop(self) -> None:
+        self.running -= 1
+
+    def module(self) -> ModuleType:
+        module = ModuleType("pynvml")
+        vars(module).update({name: value for name, value in vars(PYNVML).items() if name.startswith("NVML")})
+        vars(module).update(
+            nvmlInit=self.start,
+            nvmlShutdown=self.stop,
+            nvmlSystemGetDriverVersion=lambda: "580.65.06",
+            nvmlDeviceGetCount=lambda: len(self.values["Handle"]),
+            nvmlDeviceGetHandleByIndex=lambda index: self.give("Handle", index),
+            nvmlDeviceGetName=lambda handle: self.give("Name", handle),
+            nvmlDeviceGetMemoryInfo=lambda handle: self.give("MemoryInfo", handle),
+            nvmlDeviceGetCudaComputeCapability=lambda handle: self.give("Capability", handle),
+            nvmlDeviceGetUtilizationRates=lambda handle: self.give("Utilization", handle),
+            nvmlDeviceGetTemperature=lambda handle, sensor: self.give("Temperature", handle),
+            nvmlDeviceGetPowerUsage=lambda handle: self.give("Power", handle),
+            nvmlDeviceGetClockInfo=lambda handle, kind: self.give("Clock", handle),
+            nvmlDeviceGetCurrentClocksEventReasons=lambda handle: self.give("Reasons", handle),
+            nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: self.give("OldReasons", handle),
+            nvmlDeviceGetComputeRunningProcesses=lambda handle: self.give("Computing", handle),
+            nvmlDeviceGetGraphicsRunningProcesses=lambda handle: self.give("Drawing", handle),
+        )
+        return module
