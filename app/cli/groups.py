@@ -9,6 +9,7 @@ import threading
 from typing import Any
 
 from app.cli.interrupts import Interrupts
+from app.cli.preflight import preflight_lines
 from app.cli.text import table
 from app.cli.views import View
 from app.core.errors import UsageError
@@ -40,6 +41,8 @@ def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:
         _check_result(spec)
     machine = detect_machine()
     view = JsonPlanView() if options.json else TextPlanView(plan, machine, quiet=options.quiet)
+    if isinstance(view, TextPlanView) and not options.quiet:
+        view.preflight = preflight_lines(plan.specs[0], machine)
     with Interrupts() as interrupts:
         watch = Watch(listener=view, begun=view.begin, ask=Hands(interrupts))
         sequence = run_plan(plan, Runner(paths, machine), watch)
@@ -108,6 +111,7 @@ class TextPlanView(PlanView):
         self._result: events.Result | None = None
         self._error: events.Error | None = None
         self._told: set[str] = set()
+        self.preflight: list[str] = []  # lines that are told with the beginning of the first run
 
     def begin(self, step: Step, run_id: int) -> None:
         """Turn to the next run."""
@@ -139,7 +143,7 @@ class TextPlanView(PlanView):
         lines.append(f"Machine  {machine_line(self._machine)}")
         if self._plan.kind == "ab":
             lines += [f"A        {self._plan.label_a}", f"B        {self._plan.label_b}"]
-        return "\n".join((*lines, ""))
+        return "\n".join((*lines, *self.preflight, ""))
 
     def _run_line(self, end: events.End) -> str:
         if self._error is not None:

@@ -5,29 +5,24 @@ import sys
 
 from app.cli.groups import carry_out
 from app.cli.interrupts import Interrupts
+from app.cli.preflight import preflight_lines
 from app.cli.specs import make_spec
 from app.cli.text import bar_chart
 from app.cli.views import JsonView, TextView
 from app.core.errors import UsageError
 from app.core.judging.compare import bars, find_baseline, left_out, position
-from app.core.judging.preflight import preflight
 from app.core.judging.verdict import judge
 from app.core.judging.wording import derived_epoch, headline, peak_text, verdict_line
 from app.core.keeping.database import Database
 from app.core.keeping.export import chosen_folders
 from app.core.keeping.runs import load_run
 from app.core.machine.hardware import detect_machine
-from app.core.machine.monitor import look
 from app.core.metrics import headline_kind, metric_lines
-from app.core.model import Machine, Run
+from app.core.model import Run
 from app.core.paths import Paths
 from app.core.running.runner import Runner, checked_workload
 from app.core.running.sequence import REPEATS_LIMIT, Plan
-from workloads import CATALOGUE, events
-from workloads.spec import RunSpec
-
-# Long enough to tell what other programs do, and short enough to be waited for.
-PREFLIGHT_S = 0.4
+from workloads import CATALOGUE
 
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
@@ -43,7 +38,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     runner = Runner(paths, machine)
     view = JsonView(sys.stdout) if options.json else TextView(workload, spec, machine, quiet=options.quiet)
     if isinstance(view, TextView) and not options.quiet:
-        view.preflight = _preflight(spec, machine)
+        view.preflight = preflight_lines(spec, machine)
     with Interrupts() as interrupts:
         session = runner.start(spec, view)
         view.may_cancel_by(session.cancel)
@@ -57,13 +52,6 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
         with Database(paths.database) as database:
             _print_result(load_run(database, session.run_id))
     return {"completed": 0, "cancelled": 130}.get(session.status, 1)
-
-
-def _preflight(spec: RunSpec, machine: Machine) -> tuple[events.Reason, ...]:
-    """Return what would disturb the run; it begins all the same."""
-    if CATALOGUE[spec.workload].kind == "demo":
-        return ()
-    return preflight(spec, machine, look(PREFLIGHT_S))
 
 
 def _print_result(stored: Run) -> None:

@@ -87,7 +87,7 @@ class TextView(View):
         self._live = sys.stdout.isatty() and not quiet
         self._drawn = 0
         self._told: set[str] = set()  # codes of the verdict so far
-        self.preflight: tuple[events.Reason, ...] = ()  # what would disturb the run, told with its beginning
+        self.preflight: list[str] = []  # lines that are told with the beginning of the run
         self._estimate: events.Estimate | None = None
 
     def show(self, event: events.Event) -> None:
@@ -117,7 +117,7 @@ class TextView(View):
                 network = f" · {count:,} parameters" if count else ""
                 title = f"{self._workload.title}{network} · batch {self._spec.batch_size}"
                 line = f"{title} · {self._spec.preset}\nMachine  {machine_line(self._machine)}"
-                line += "".join(f"\nCaution  {reason.text} {reason.advice}" for reason in self.preflight)
+                line = "\n".join([line, *self.preflight])
             case events.Environment():
                 device = event.device_name or event.device
                 engine = engine_line(

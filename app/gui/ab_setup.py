@@ -25,6 +25,7 @@ from app.core.model import Machine
 from app.core.running.memory import memory_problem
 from app.core.running.runner import checked_workload
 from app.core.running.sequence import LABEL_LIMIT, PAIRS_LIMIT, Plan
+from app.gui.preflight_line import PreflightLine
 from app.gui.run_settings import ONEDNN, common_settings
 from app.gui.segments import Segments
 from app.gui.services import Services
@@ -37,6 +38,7 @@ from workloads.workload import Workload
 ESTIMATE_MS = 150
 PAIRS = 6
 EDITOR_PX = 96
+RUN, RUN_ANYWAY = "Run A/B", "Run A/B anyway"
 EQUAL = "Change a setting of one side, or choose By hand."
 ROWS = ("Name", "Device", "Threads", "Precision", "XLA", "oneDNN", "Batch size")
 _XLA = {"off": False, "on": True}
@@ -126,7 +128,8 @@ class AbSetup(Card):
         self.sides = (SideForm("A"), SideForm("B"))
         self.length = label(muted=True, wrap=True)
         self.problem = label(wrap=True)
-        self.run_button = Button(services.theme, "Run A/B", "play", kind="primary")
+        self.preflight = PreflightLine(services)
+        self.run_button = Button(services.theme, RUN, "play", kind="primary")
         self.run_button.setMinimumHeight(40)
         self._lay_out()
         self._connect()
@@ -182,6 +185,7 @@ class AbSetup(Card):
         self.pairs.valueChanged.connect(self._on_choice)
         self.by_hand.toggled.connect(self._on_choice)
         self.run_button.clicked.connect(self.run)
+        self.preflight.changed.connect(self._on_preflight)
         for side in self.sides:
             for editor in side.editors:
                 if isinstance(editor, QComboBox):
@@ -220,6 +224,7 @@ class AbSetup(Card):
         a, b = ("A", "B")
         try:
             plan = self.plan()
+            self.preflight.show_choice(plan.specs[0], machine)
             a, b = difference(*plan.specs)
             problem = self._busy or next(filter(None, (memory_problem(spec, machine) for spec in plan.specs)), "")
         except UsageError as error:
@@ -231,6 +236,9 @@ class AbSetup(Card):
         # Nothing is wrong yet where nothing was chosen yet.
         set_tone(self.problem, "" if problem in ("", EQUAL, self._busy) else "invalid")
         self.run_button.setEnabled(not problem)
+
+    def _on_preflight(self) -> None:
+        self.run_button.setText(RUN_ANYWAY if self.preflight.cautions else RUN)
 
     def _estimate(self) -> None:
         """Look up how long the runs take, as far as earlier ones tell."""
@@ -287,6 +295,7 @@ class AbSetup(Card):
         scroll.setWidget(content)
         self.body.addWidget(scroll, stretch=1)
         self.body.addWidget(self.problem)
+        self.body.addWidget(self.preflight)
         self.body.addWidget(self.run_button)
         order = (self.workload, *self.preset.buttons.values(), self.pairs)
         chain = (*order, *self.sides[0].editors, *self.sides[1].editors, self.by_hand, self.run_button)

@@ -3,6 +3,7 @@
 Imports pyqtgraph and NumPy, which takes longer than all the rest of the window: whoever imports this does it late.
 """
 
+import contextlib
 import math
 from collections.abc import Sequence
 
@@ -50,6 +51,12 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.getAxis("left").setGrid(255)
         theme.changed.connect(self.colour)
         self.colour()
+
+    def close(self) -> bool:
+        """Let go of the theme too: a plot that is closed has no axes any more."""
+        with contextlib.suppress(RuntimeError, TypeError):  # closed before
+            self.theme.changed.disconnect(self.colour)
+        return bool(super().close())
 
     def minimumSizeHint(self) -> QSize:
         """Give way: charts share a window that may be small."""

@@ -62,6 +62,11 @@ QSpinBox::up-arrow, QDoubleSpinBox::up-arrow {{ image: url("{pictures}/chevron-u
 QSpinBox::down-arrow, QDoubleSpinBox::down-arrow {{ image: url("{pictures}/chevron-down.svg"); width: 12px;
     height: 12px; }}
 QCheckBox, QRadioButton {{ spacing: 8px; }}
+QCheckBox::indicator {{ width: 14px; height: 14px; border: 1px solid {muted}; border-radius: 4px;
+    background: {raised}; }}
+QCheckBox::indicator:checked {{ background: {accent}; border-color: {accent};
+    image: url("{pictures}/check.svg"); }}
+QAbstractSpinBox QLineEdit {{ border: none; background: transparent; padding: 0 0 0 2px; }}
 QCheckBox:focus, QRadioButton:focus {{ color: {accent}; }}
 
 QProgressBar {{ background: {grid}; border: none; border-radius: 4px; min-height: 8px; max-height: 8px; }}

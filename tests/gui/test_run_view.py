@@ -58,7 +58,7 @@ def test_in_the_sixth_epoch(driver: Driver) -> None:
     assert len(charts.epochs.bars.opts["height"]) == 6
     assert len(charts.throughput.line.item.getData()[0]) > 200
     assert {"cpu_pct", "memory_used_bytes"} <= set(charts.machine.lines)
-    assert len(charts.machine.lines["cpu_pct"].item.getData()[0]) > 300
+    assert len(charts.machine.lines["cpu_pct"].item.getData()[0]) > 250
     you = next(bar for bar in charts.bars.bars if bar.kind == "you")
     assert you.value == pytest.approx(median_s)
     assert len(charts.bars.bars) == 8
@@ -84,7 +84,7 @@ def test_after_the_end(
     assert headline.value.text() == share_card(run).value
     assert headline.message.whole_text.endswith("between MX150 and i5-8250U")
     assert "spread" in headline.verdict.whole_text
-    assert headline.verdict_head.whole_text.startswith("Caution: 35.5 % spread; ")
+    assert headline.verdict_head.whole_text.startswith("Caution: speed drifted; 8.6 % spread")
     assert shown(driver).charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.press(driver.page.copy_button)
     assert share_card(run).value in QGuiApplication.clipboard().text()

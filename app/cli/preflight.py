@@ -1,0 +1,20 @@
+"""What a terminal says before a run about what would disturb it; the run begins all the same."""
+
+from app.core.judging.preflight import preflight
+from app.core.machine.monitor import look
+from app.core.model import Machine
+from workloads import CATALOGUE
+from workloads.spec import RunSpec
+
+# Long enough to tell what other programs do, and short enough to be waited for.
+PREFLIGHT_S = 0.4
+
+
+def preflight_lines(spec: RunSpec, machine: Machine) -> list[str]:
+    """Return a line for each condition; none for the demo, whose times mean nothing."""
+    if CATALOGUE[spec.workload].kind == "demo":
+        return []
+    return [
+        f"Caution  {reason.text} {reason.advice}".rstrip()
+        for reason in preflight(spec, machine, look(PREFLIGHT_S))
+    ]
