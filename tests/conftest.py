@@ -7,10 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from app.core.model import Machine
 from app.core.paths import Paths, default_paths
 
+# Examples may take long on a machine that freezes for seconds; that says nothing about them.
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("patient")
 # Before Qt starts; a developer who wants to look sets another platform.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 

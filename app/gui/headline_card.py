@@ -19,7 +19,7 @@ from app.gui.widgets import Button, Card, ClampedLabel, ElidedLabel, Tone, colum
 from workloads import CATALOGUE, events
 
 PROGRESS_STEPS = 1_000
-QUIET = "No disturbance so far"
+QUIET = "No caution so far"
 _PHASES = {
     "import": "Starting the engine",
     "data": "Preparing the data",

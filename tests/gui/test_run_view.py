@@ -41,7 +41,7 @@ def test_in_the_first_epoch_an_estimate_is_shown_and_called_one(driver: Driver) 
     assert "estimate" in headline.note.whole_text
     assert "validation not counted yet" in headline.note.whole_text
     assert headline.progress_text.whole_text.startswith("Epoch 1 of 10 · step 20")
-    assert headline.verdict_head.whole_text == "No disturbance so far"
+    assert headline.verdict_head.whole_text == "No caution so far"
 
 
 def test_in_the_sixth_epoch(driver: Driver) -> None:

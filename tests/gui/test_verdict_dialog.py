@@ -148,7 +148,7 @@ def test_while_it_runs_the_card_says_what_disturbed_it_so_far(run: Run, card: He
     card.show_live(summary, progress, cancelled=False)
     assert card.verdict_head.whole_text == ""  # nothing was judged yet
     card.show_live(summary, progress, cancelled=False, verdict=events.Judged(level="valid"))
-    assert card.verdict_head.whole_text == "No disturbance so far"
+    assert card.verdict_head.whole_text == "No caution so far"
     assert card.progress_text.whole_text == "Epoch 1 · step 0"
     narrowing: dict[str, Any] = {
         "basis": "estimate",
