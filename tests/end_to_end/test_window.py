@@ -32,7 +32,20 @@ def open_window(environment: dict[str, str]) -> "subprocess.Popen[str]":
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline_s
         time.sleep(0.05)
+    while not catches_sigterm(process.pid):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
     return process
+
+
+def catches_sigterm(pid: int) -> bool:
+    """Say whether a process would hear a request to end, which would end it at once before."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():  # not Linux
+        time.sleep(1)
+        return True
+    mask = next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("SigCgt"))
+    return bool(int(mask, 16) & 1 << (signal.SIGTERM - 1))
 
 
 @on_posix
