@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.judging.verdict import RULES, judge
@@ -383,6 +383,7 @@ READINGS = ("steal_pct", "other_cpu_pct", "on_battery", "power_plan", "throttle_
 FIELDS = ("device", "variables", "visible_cpus", "cpu_quota")
 
 
+@example({"steal_pct": 6e307}, {}, {})
 @given(
     st.dictionaries(st.sampled_from(READINGS), anything | st.lists(st.dictionaries(st.just("index"), anything))),
     st.dictionaries(st.sampled_from(FIELDS), anything),

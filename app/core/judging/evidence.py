@@ -1,6 +1,5 @@
 """A stored run as the rules of its verdict look at it: the looks and the steps that its number rests on."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,6 +12,8 @@ Level = Literal["fact", "caution", "invalid"]
 _LOOK_S = 1.0
 # Kinds of workloads whose steps all do the same.
 _EVEN_KINDS = ("image", "text", "dense")
+# No reading of a computer comes near it, and sums of smaller ones stay finite.
+_LARGEST = 1e18
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +96,10 @@ def evidence_of(run: Run) -> Evidence:
 
 
 def number(value: object) -> float | None:
-    """Return a stored value if it is a number; None for anything else."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value)
-    return None
+    """Return a finite number that a reading can have; None for anything else, also what sums would overflow on."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST < value < _LARGEST:
+        return None
+    return float(value)
 
 
 def gpu_index(device: object) -> int | None:
