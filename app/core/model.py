@@ -11,16 +11,34 @@ class Gpu:
     """One graphics processor as its driver describes it. None means that the driver does not say."""
 
     name: str
-    vendor: str  # "nvidia"; other vendors come with the issue about parts
-    memory_bytes: int | None = None
+    vendor: str  # nvidia, amd, intel, apple, other
+    memory_bytes: int | None = None  # its own, or of the computer's what it may use, see `shares_memory`
     driver: str | None = None
-    compute_capability: str | None = None  # "8.9"
-    source: str = "nvml"  # which library said so: "nvml" or "gputil"
+    compute_capability: str | None = None  # of NVIDIA's: "8.9"
+    source: str = "nvml"  # what said so: nvml, gputil, sysfs, registry, ioreg
+    architecture: str | None = None  # "Ada", "gfx1030", "Xe-LP", "Apple M2"
+    power_limit_w: float | None = None
+    pcie_generation: int | None = None  # the highest that card and slot agree on
+    pcie_lanes: int | None = None
+    shares_memory: bool | None = None  # whether its memory is the computer's
+    drives_display: bool | None = None  # whether a display is attached to it
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """One disk, without its serial number. None means unknown."""
+
+    kind: str | None = None  # "NVMe SSD", "SSD", "hard disk", "virtual disk", "network"
+    name: str | None = None  # the maker's name for the model
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What this computer is, without anything that names its owner. None means unknown."""
+    """What this computer is, without anything that names its owner. None means unknown.
+
+    What changes by the hour (power source, free space) is not here: runs of one computer share its record.
+    """
 
     cpu_name: str | None
     physical_cores: int | None
@@ -31,14 +49,41 @@ class Machine:
     python_version: str
     virtual_machine: bool | None  # None: could not be told
     virtualization: str | None = None  # "kvm", "VMware", "wsl", "docker" …, or None
-    gpus: tuple[Gpu, ...] = ()
+    gpus: tuple[Gpu, ...] = ()  # NVIDIA's first, as TensorFlow numbers them
+    performance_cores: int | None = None  # of the physical ones; None where all are alike, or unknown
+    efficiency_cores: int | None = None
+    cpu_base_mhz: float | None = None
+    cpu_boost_mhz: float | None = None
+    l1_data_bytes: int | None = None  # caches: of all cores together
+    l2_bytes: int | None = None
+    l3_bytes: int | None = None
+    instruction_sets: tuple[str, ...] | None = None  # of INSTRUCTION_SETS in app.core.machine.cpu
+    memory_speed_mts: int | None = None  # million transfers a second: 3200 for DDR4-3200
+    disks: tuple[Disk, ...] = ()  # behind the folder of the data sets
+    file_system: str | None = None  # there: "ext4", "NTFS"
+    kernel: str | None = None  # its version: "6.1.0", "10.0.26100"
+    machine_id: str | None = None  # the same after each start, and tells nothing else: a keyed hash
+
+    @property
+    def cuda_gpus(self) -> tuple[Gpu, ...]:
+        """The GPUs that TensorFlow may use, in its order."""
+        return tuple(gpu for gpu in self.gpus if gpu.vendor == "nvidia")
+
+
+@dataclass(frozen=True, slots=True)
+class PowerState:
+    """What a computer runs on at a moment. None means that the system does not tell, or has no such thing."""
+
+    on_battery: bool | None = None  # None where there is no battery
+    battery_pct: float | None = None
+    plan: str | None = None  # see Telemetry.power_plan
 
 
 @dataclass(frozen=True, slots=True)
 class GpuReading:
     """One look at one GPU. None means that the driver does not give the value, never zero."""
 
-    index: int
+    index: int  # in Machine.gpus
     utilization_pct: float | None = None
     memory_used_bytes: int | None = None
     temperature_c: float | None = None
@@ -46,6 +91,10 @@ class GpuReading:
     clock_mhz: float | None = None
     throttle_reasons: tuple[str, ...] | None = None  # why the clock is held down: "thermal" …; () for none
     other_memory_bytes: int | None = None  # of the GPU's memory, what other processes hold
+    memory_utilization_pct: float | None = None  # share of time in which its memory was read or written
+    memory_clock_mhz: float | None = None
+    fan_pct: float | None = None
+    energy_j: float | None = None  # by the card's own counter, since the reader's first look at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +115,11 @@ class Telemetry:
     clock_step_s: float | None = None  # how far the wall clock was set since the look before; 0.0 if it was not
     suspended_s: float | None = None  # how long the computer slept since the look before
     gpus: tuple[GpuReading, ...] = ()
+    core_pct: tuple[float, ...] | None = None  # each logical processor, 0 to 100, in the system's order
+    cpu_power_w: float | None = None  # of all processor packages, since the look before
+    cpu_energy_j: float | None = None  # the same by their counters, since the first look
+    disk_read_bytes_per_s: float | None = None  # all disks
+    disk_write_bytes_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
