@@ -94,6 +94,7 @@ class Cifar10Cnn(Training):
     source = "Keras examples as run by Max Woolf, 2017 (study 000)"
     epoch_text = "49,984 varied training images, then 10,000 to validate"
     dataset = "cifar10"
+    prepares_input = True
     epochs = 20
     batch_size = 32
     samples_per_epoch = 50_000

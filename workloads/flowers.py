@@ -35,6 +35,7 @@ class Flowers(Training):
     validation_samples = flowers.TEST_COUNT
     # Chance is ln 5 = 1.61.
     loss_band = (0.0, 1.9)
+    prepares_input = True
     network: str
 
     def steps_per_epoch(self, spec: RunSpec) -> int:

@@ -185,6 +185,7 @@ class Workload:
         fixed_duration_s: How long a run takes on any machine, about, where it is cut by time; else None.
         memory_base_bytes, memory_per_example_bytes: What a run was measured to need on the processor, at batch 0
             and for each example of a batch; None if it was not.
+        prepares_input: Whether the processor makes each batch while the network trains.
     """
 
     id: str
@@ -209,6 +210,7 @@ class Workload:
     fixed_duration_s: float | None = None
     memory_base_bytes: int | None = None
     memory_per_example_bytes: int = 0
+    prepares_input: bool = False
 
     def default_spec(self, preset: Preset = "standard", **changes: Any) -> RunSpec:
         """Return what a run is when nothing else is asked; `changes` that are None count as not asked."""

@@ -11,7 +11,16 @@ from app.cli.groups import group_as_dict, print_group
 from app.cli.text import table
 from app.core.errors import AppError, UsageError
 from app.core.judging.compare import position, run_name
-from app.core.judging.wording import engine_line, headline, machine_line, peak_text, round_name, stored_machine
+from app.core.judging.wording import (
+    energy_text,
+    engine_line,
+    explanation,
+    headline,
+    machine_line,
+    peak_text,
+    round_name,
+    stored_machine,
+)
 from app.core.keeping.database import Database
 from app.core.keeping.export import csv_lines, json_lines, run_as_dict, table_private_texts, write_lines
 from app.core.keeping.groups import group_places, load_group
@@ -205,5 +214,6 @@ def _print_run(run: Run, place: str | None) -> None:
         print(sentence)
     for label, text in metric_lines(run.metrics):
         print(f"{label}: {text}")
-    if told := peak_text(run.peak):
-        print(told)
+    for told in (explanation(run), peak_text(run.peak), energy_text(summary)):
+        if told:
+            print(told)

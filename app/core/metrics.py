@@ -157,6 +157,14 @@ def format_time_left(duration_s: float | None) -> str:
     return f"about {minutes} min {int(seconds)} s"
 
 
+def format_energy(energy_j: float | None) -> str:
+    """Return an energy as meters count it: "12.3 kJ (3.4 Wh)", "870 J (0.24 Wh)"; "n/a" for None."""
+    if energy_j is None:
+        return "n/a"
+    joules = f"{energy_j / 1e3:,.1f} kJ" if energy_j >= 1e3 else f"{energy_j:.0f} J"
+    return f"{joules} ({energy_j / 3600:,.{1 if energy_j >= 3600 else 2}f} Wh)"
+
+
 def format_bytes(size_bytes: float | None) -> str:
     """Return a size in decimal units: "170 MB", "15.6 GB"."""
     if size_bytes is None:

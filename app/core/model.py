@@ -66,8 +66,10 @@ class Machine:
 
     @property
     def cuda_gpus(self) -> tuple[Gpu, ...]:
-        """The GPUs that TensorFlow may use, in its order."""
-        return tuple(gpu for gpu in self.gpus if gpu.vendor == "nvidia")
+        """The GPUs that TensorFlow may use, in its order: NVIDIA's with their driver, but on Linux only."""
+        if self.os_name.startswith(("Windows", "macOS")):
+            return ()
+        return tuple(gpu for gpu in self.gpus if gpu.vendor == "nvidia" and gpu.source != "sysfs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +187,11 @@ class RunSummary:
     sustained_pct: float | None = None  # of a Sustained run: speed of its last third, in percent of the first
     group_id: int | None = None  # of runs that were made as one: repetitions, or both sides of an A/B
     side: str | None = None  # "A" or "B"
+    cpu_energy_j: float | None = None  # of the processors, from the first look at them to the last
+    cpu_energy_per_epoch_j: float | None = None  # of a typical epoch
+    gpu_energy_j: float | None = None  # of the GPU that the run used
+    gpu_energy_per_epoch_j: float | None = None
+    gpu_energy_basis: str | None = None  # counter: the card's own; power: its power each second, integrated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

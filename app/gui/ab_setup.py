@@ -87,7 +87,7 @@ class SideForm:
         self.device.clear()
         self.device.addItem("Automatic", "auto")
         self.device.addItem("Processor", "cpu")
-        for number, gpu in enumerate(machine.gpus):
+        for number, gpu in enumerate(machine.cuda_gpus):
             self.device.addItem(f"GPU {number}", f"gpu:{number}")
             self.device.setItemData(self.device.count() - 1, plain_tip(gpu.name), Qt.ItemDataRole.ToolTipRole)
         self.device.setCurrentIndex(max(0, self.device.findData(chosen)))

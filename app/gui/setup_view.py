@@ -205,10 +205,10 @@ class SetupView(QWidget):
         self.facts.show_facts(_facts(machine))
         chosen = self.device.currentData()
         self.device.clear()
-        best = machine.gpus[0].name if machine.gpus else "processor"
+        best = machine.cuda_gpus[0].name if machine.cuda_gpus else "processor"
         self.device.addItem(f"Automatic: {best}", "auto")
         self.device.addItem("Processor", "cpu")
-        for number, gpu in enumerate(machine.gpus):
+        for number, gpu in enumerate(machine.cuda_gpus):
             self.device.addItem(f"GPU {number}: {gpu.name}", f"gpu:{number}")
         self.device.setCurrentIndex(max(0, self.device.findData(chosen)))
         self._on_choice()

@@ -179,7 +179,7 @@ def test_a_file_of_the_first_format_keeps_its_runs(
         set_comment(database, ids[1], "from before")
         assert find_ids(database, Query("before")) == ids[1:]
         assert database.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-    with contextlib.closing(sqlite3.connect(paths.data / "runs.before-format-4.sqlite3")) as copy:
+    with contextlib.closing(sqlite3.connect(paths.data / f"runs.before-format-{len(MIGRATIONS)}.sqlite3")) as copy:
         assert copy.execute("PRAGMA user_version").fetchone()[0] == 1
         assert [row[0] for row in copy.execute("SELECT id FROM runs")] == ids
         assert "comment" not in [row[1] for row in copy.execute("PRAGMA table_info(runs)")]
@@ -190,7 +190,7 @@ def test_a_file_of_the_first_format_migrates_once(
 ) -> None:
     make_first_format(paths.database, machine, monkeypatch)
     Database(paths.database).close()
-    copy = paths.data / "runs.before-format-4.sqlite3"
+    copy = paths.data / f"runs.before-format-{len(MIGRATIONS)}.sqlite3"
     before = copy.stat().st_mtime_ns
     Database(paths.database).close()
     assert copy.stat().st_mtime_ns == before

@@ -80,6 +80,10 @@ def test_this_machine_gives_plausible_values() -> None:
         assert telemetry.clock_step_s == 0.0
         assert telemetry.suspended_s in (None, 0.0)
         assert telemetry.other_cpu_pct is None, "nobody said which process is the run's own"
+        assert telemetry.core_pct is not None
+        assert len(telemetry.core_pct) == psutil.cpu_count()
+        assert all(0 <= share_pct <= 100 for share_pct in telemetry.core_pct)
+        assert telemetry.disk_read_bytes_per_s is None or telemetry.disk_read_bytes_per_s >= 0
 
 
 def test_the_first_sample_sees_the_load() -> None:
@@ -227,15 +231,34 @@ def test_a_receiver_may_stop_the_monitor() -> None:
 
 @pytest.mark.parametrize("error", [NotImplementedError(), OSError(), AttributeError(), psutil.AccessDenied()])
 def test_psutil_failures_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception) -> None:
-    def refuse() -> None:
+    def refuse(**_: object) -> None:
         raise error
 
     failing = ("cpu_times", "cpu_freq", "sensors_temperatures", "virtual_memory", "swap_memory", "sensors_battery")
-    for name in failing:
+    for name in (*failing, "disk_io_counters"):
         monkeypatch.setattr(psutil, name, refuse, raising=False)
     monkeypatch.setattr(psutil.Process, "cpu_times", lambda process: refuse())
     telemetry = monitor.Sampler(worker_pid=os.getpid(), root=tmp_path).sample()
     assert replace(telemetry, suspended_s=None) == Telemetry(clock_step_s=0.0)
+
+
+def test_what_was_written_to_disk_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = SimpleNamespace(read_bytes=5_000, write_bytes=1_000_000)
+    monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: counts)
+    sampler = monitor.Sampler()
+    counts.write_bytes += 9_000_000
+    telemetry = sampler.sample()
+    assert telemetry.disk_read_bytes_per_s == 0.0
+    assert telemetry.disk_write_bytes_per_s is not None
+    assert telemetry.disk_write_bytes_per_s > 9_000_000, "within less than a second"
+
+
+def test_each_processor_has_its_share() -> None:
+    before = [{"idle": 10.0, "user": 5.0}, {"idle": 20.0, "user": 5.0}]
+    after = [{"idle": 10.0, "user": 6.0}, {"idle": 20.75, "user": 5.25}]
+    assert monitor.core_shares_pct(before, after) == (100.0, 25.0)
+    assert monitor.core_shares_pct(before, after[:1]) is None, "one was switched off meanwhile"
+    assert monitor.core_shares_pct(before, before) is None
 
 
 def test_machines_without_clock_or_sensors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ def _cautions(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -
 def _gpu(spec: RunSpec, machine: Machine) -> int | None:
     """Return the GPU that the run would use."""
     if spec.device == "auto":
-        return 0 if machine.gpus else None
+        return 0 if machine.cuda_gpus else None
     return gpu_index(spec.device)
 
 

@@ -182,16 +182,40 @@ def _throttled(evidence: Evidence) -> str:
     return f"The GPU's clock was held down for {held_pct:.0f} % of the time ({word})."
 
 
-def _clock_falling(evidence: Evidence) -> str:
+def throttle_moment(evidence: Evidence) -> tuple[float, str] | None:
+    """Return after how many measured seconds the clock was first held down, and how; None if it was not."""
     looks = evidence.looks
-    clocks_mhz = []
+    if sentence := _throttled(evidence):
+        for at_s, look in zip(looks.times_s, looks.telemetry, strict=True):
+            gpus = Looks((look,), (at_s,), looks.gpu).gpus()
+            words = [told for gpu in gpus if isinstance(told := gpu.get("throttle_reasons"), list | tuple)]
+            held = any(word in told for told in words for word in _HELD_DOWN_BY)
+            if held or (number(look.get("throttle_count")) or 0) > 0:
+                return max(0.0, at_s), sentence
+    if sentence := _clock_falling(evidence):
+        clocks = _clocks_mhz(looks)
+        settled_mhz = statistics.median(clock_mhz for _, clock_mhz in clocks[: len(clocks) // 3])
+        low_mhz = settled_mhz * CLOCK_FALLEN_PCT / 100
+        return next(at_s for at_s, clock_mhz in clocks if clock_mhz < low_mhz), sentence
+    return None
+
+
+def _clocks_mhz(looks: Looks) -> list[tuple[float, float]]:
+    """Return moments and clocks of what computes, once they have settled."""
+    clocks = []
     for at_s, look in zip(looks.times_s, looks.telemetry, strict=True):
         if looks.gpu is None:
             clock_mhz = number(look.get("cpu_clock_mhz"))
         else:
             clock_mhz = next(iter(Looks((look,), (at_s,), looks.gpu).gpu_readings("clock_mhz")), None)
         if clock_mhz is not None and at_s > CLOCK_SETTLES_S:
-            clocks_mhz.append(clock_mhz)
+            clocks.append((at_s, clock_mhz))
+    return clocks
+
+
+def _clock_falling(evidence: Evidence) -> str:
+    looks = evidence.looks
+    clocks_mhz = [clock_mhz for _, clock_mhz in _clocks_mhz(looks)]
     third = len(clocks_mhz) // 3
     if third < _THIRD_AT_LEAST:
         return ""

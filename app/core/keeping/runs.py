@@ -13,6 +13,7 @@ import psutil
 
 import app
 from app.core.errors import UsageError
+from app.core.judging.energy import energy_columns
 from app.core.judging.outcome import now_text, store_outcome
 from app.core.judging.peak import peak_share
 from app.core.judging.verdict import judge
@@ -206,12 +207,14 @@ def recover_runs(database: Database) -> list[int]:
 
 
 def store_verdict(database: Database, run_id: int) -> None:
-    """Judge a run that is over by its record and store the verdict beside it; raises DatabaseError."""
-    verdict = judge(load_run(database, run_id))
+    """Judge a run that is over by its record; store the verdict and its energy beside it; raises DatabaseError."""
+    run = load_run(database, run_id)
+    verdict = judge(run)
     codes = " ".join(reason.code for reason in verdict.reasons if reason.level != "fact")
+    values = {"verdict": verdict.level, "reasons": codes or None, **energy_columns(run)}
+    columns = ", ".join(f"{name} = ?" for name in values)
     with database.transaction() as connection:
-        sql = "UPDATE runs SET verdict = ?, reasons = ? WHERE id = ?"
-        connection.execute(sql, (verdict.level, codes or None, run_id))
+        connection.execute(f"UPDATE runs SET {columns} WHERE id = ?", (*values.values(), run_id))
 
 
 def list_runs(

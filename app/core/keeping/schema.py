@@ -151,4 +151,11 @@ MIGRATIONS: tuple[str, ...] = (
         started_at, value, spread_pct, epochs_done, batch_size, comment, verdict
     );
     """,
+    """
+    ALTER TABLE runs ADD COLUMN cpu_energy_j REAL;
+    ALTER TABLE runs ADD COLUMN cpu_energy_per_epoch_j REAL;
+    ALTER TABLE runs ADD COLUMN gpu_energy_j REAL;
+    ALTER TABLE runs ADD COLUMN gpu_energy_per_epoch_j REAL;
+    ALTER TABLE runs ADD COLUMN gpu_energy_basis TEXT;  -- counter, power
+    """,
 )

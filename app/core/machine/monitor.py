@@ -8,14 +8,15 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import psutil
 
-from app.core.machine.conditions import ConditionsReader
+from app.core.machine.conditions import ConditionsReader, rate_per_s
+from app.core.machine.energy import PackageEnergy
 from app.core.machine.gpu import GpuReader
 from app.core.machine.processes import OwnProcesses
 from app.core.model import Telemetry
@@ -49,6 +50,7 @@ class Sampler:
         self._gpus = gpus
         self._own = OwnProcesses(worker_pid, root / "proc")
         self._conditions = ConditionsReader(root)
+        self._energy = PackageEnergy(root)
         self._cpu_times_s: dict[str, float] = {}
         self.prime()
 
@@ -57,10 +59,19 @@ class Sampler:
         self._conditions.prime()
         self._own.spent_s()
         self._cpu_times_s = _cpu_times_s()
+        self._core_times_s = _core_times_s()
+        self._looked_s = time.monotonic()
+        self._energy_j = self._energy.read_j(0.0)
+        self._disk_bytes = _disk_bytes()
 
     def sample(self) -> Telemetry:
         """Look once. What this machine does not tell is None; so are CPU shares right after another look."""
         before, own_s, self._cpu_times_s = self._cpu_times_s, self._own.spent_s(), _cpu_times_s()
+        cores_before, self._core_times_s = self._core_times_s, _core_times_s()
+        looked_s, self._looked_s = self._looked_s, time.monotonic()
+        elapsed_s = self._looked_s - looked_s
+        energy_before_j, self._energy_j = self._energy_j, self._energy.read_j(elapsed_s)
+        disk_before, self._disk_bytes = self._disk_bytes, _disk_bytes()
         busy_pct, steal_pct = cpu_shares_pct(before, self._cpu_times_s)
         conditions = self._conditions.read()
         return Telemetry(
@@ -78,6 +89,11 @@ class Sampler:
             clock_step_s=conditions.clock_step_s,
             suspended_s=conditions.suspended_s,
             gpus=() if self._gpus is None else self._gpus.read(self._own.pids),
+            core_pct=core_shares_pct(cores_before, self._core_times_s),
+            cpu_power_w=_power_w(energy_before_j, self._energy_j, elapsed_s),
+            cpu_energy_j=self._energy_j,
+            disk_read_bytes_per_s=rate_per_s(disk_before[0], self._disk_bytes[0], elapsed_s),
+            disk_write_bytes_per_s=rate_per_s(disk_before[1], self._disk_bytes[1], elapsed_s),
         )
 
     def close(self) -> None:
@@ -198,6 +214,15 @@ def cpu_shares_pct(
     return min(100.0, max(0.0, 100 * busy_s / total_s)), steal_pct
 
 
+def core_shares_pct(
+    before_s: Sequence[Mapping[str, float]], after_s: Sequence[Mapping[str, float]]
+) -> tuple[float, ...] | None:
+    """Compute each logical processor's busy share (0 to 100); None where they are not the same ones."""
+    shares = [cpu_shares_pct(*both)[0] for both in zip(before_s, after_s, strict=False)]
+    known = tuple(round(share, 1) for share in shares if share is not None)
+    return known if known and len(known) == len(before_s) == len(after_s) else None
+
+
 def other_share_pct(
     before_s: Mapping[str, float], after_s: Mapping[str, float], own_s: float | None
 ) -> float | None:
@@ -236,6 +261,22 @@ def _spent_s(before_s: Mapping[str, float], after_s: Mapping[str, float]) -> tup
 def _cpu_times_s() -> dict[str, float]:
     # Not psutil.cpu_percent: it remembers per thread, and its first answer in a new thread is a false 0.
     return _attempt(lambda: dict(psutil.cpu_times()._asdict())) or {}
+
+
+def _core_times_s() -> list[dict[str, float]]:
+    return _attempt(lambda: [dict(times._asdict()) for times in psutil.cpu_times(percpu=True)]) or []
+
+
+def _disk_bytes() -> tuple[int | None, int | None]:
+    """Return what all disks have read and written since the start."""
+    counts = _attempt(lambda: psutil.disk_io_counters(nowrap=False))
+    return (None, None) if counts is None else (int(counts.read_bytes), int(counts.write_bytes))
+
+
+def _power_w(before_j: float | None, after_j: float | None, elapsed_s: float) -> float | None:
+    if before_j is None or after_j is None or elapsed_s <= 0 or after_j <= before_j:
+        return None  # a processor that runs uses some
+    return (after_j - before_j) / elapsed_s
 
 
 def _cpu_clock_mhz() -> float | None:

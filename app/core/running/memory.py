@@ -32,11 +32,11 @@ def memory_problem(spec: RunSpec, machine: Machine) -> str | None:
 
 def _memory(spec: RunSpec, machine: Machine) -> tuple[int | None, str]:
     """Return how much memory the run's device has, and what to call it."""
-    if spec.device == "cpu" or not machine.gpus:
+    if spec.device == "cpu" or not machine.cuda_gpus:
         return machine.memory_bytes, "this computer"
     index = 0 if spec.device == "auto" else int(spec.device.removeprefix("gpu:"))
-    if index >= len(machine.gpus):
+    if index >= len(machine.cuda_gpus):
         return None, ""
-    gpu = machine.gpus[index]
+    gpu = machine.cuda_gpus[index]
     # On a computer where TensorFlow cannot use it, "auto" means the processor.
     return gpu.memory_bytes if spec.device != "auto" else None, f"the {gpu.name}"

@@ -266,7 +266,7 @@ class Session:
         if gpus and event.device == "cpu" and self._spec.device == "auto" and event.engine != "none":
             text = (
                 f"TensorFlow cannot use the {gpus[0].name} of this computer; the run uses the processor. "
-                "On Linux, `python3 start.py --repair` installs what fits the graphics card."
+                "The doctor on the Hardware page, or `doctor` in a terminal, says why and what to do."
             )
             self._handle(events.Warn(code="gpu_not_used", message=text))
 

@@ -1,0 +1,179 @@
+"""What limited a run, told from records whose limit is known."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.judging.explain import explain
+from app.core.judging.wording import explanation, result_text
+from app.core.model import PeakShare, Run
+from tests.core.records import measured, quiet_run, with_looks
+from workloads import events
+
+
+def on_gpu(run: Run, busy_pct: float | None, summary: dict[str, Any] | None = None, **readings: Any) -> Run:
+    """Return a quiet run on a GPU that was this busy."""
+    base = quiet_run(run, 1, **(summary or {}))
+    gpu = {"index": 0, "utilization_pct": busy_pct, "clock_mhz": 1800.0, "throttle_reasons": [], **readings}
+    changed = with_looks(base, list(range(len(base.samples))), gpus=[gpu], cpu_pct=30.0)
+    return replace(changed, environment=(run.environment or {}) | {"device": "gpu:0"})
+
+
+def on_cpu(run: Run, busy_pct: float, cores: tuple[int, int] = (8, 16), **summary: Any) -> Run:
+    base = quiet_run(run, 1, **summary)
+    looks = {"cpu_pct": busy_pct, "other_cpu_pct": 0.0, "steal_pct": 0.0}
+    machine = run.machine | {"physical_cores": cores[0], "logical_cores": cores[1]}
+    return replace(with_looks(base, list(range(len(base.samples))), **looks), machine=machine)
+
+
+def code(run: Run) -> str | None:
+    found = explain(run)
+    return found.code if found is not None else None
+
+
+def test_a_small_network_is_launch_bound(stored_run: Run) -> None:
+    found = explain(on_gpu(stored_run, 35.0))
+    assert found is not None
+    assert found.code == "launch_bound"
+    assert found.text.startswith("GPU 35 % busy: this small network is launch-bound")
+    assert found.text.endswith("try batch 512.")  # 100 × 100/35, and the next power of two
+
+
+def test_input_that_is_made_meanwhile_is_named_instead(stored_run: Run) -> None:
+    run = on_gpu(stored_run, 35.0, {"workload": "cifar10_cnn"})
+    assert code(run) == "input_bound"
+
+
+@pytest.mark.parametrize(
+    ("busy_pct", "readings", "expected"),
+    [
+        (75.0, {}, "gpu_waits"),
+        (97.0, {}, "gpu_bound"),
+        (97.0, {"memory_utilization_pct": 40.0}, "gpu_bound"),
+        (97.0, {"memory_utilization_pct": 85.0}, "memory_bound"),
+        (97.0, {"throttle_reasons": ["power cap"]}, "power_capped"),
+        (97.0, {"throttle_reasons": ["thermal"]}, "throttled"),
+        (None, {}, None),
+    ],
+)
+def test_busy_gpus(
+    stored_run: Run, busy_pct: float | None, readings: dict[str, Any], expected: str | None
+) -> None:
+    assert code(on_gpu(stored_run, busy_pct, **readings)) == expected
+
+
+def test_half_precision_is_advised_where_it_is_not_used(stored_run: Run) -> None:
+    for precision, advised in (("float32", True), ("mixed_float16", False)):
+        run = on_gpu(stored_run, 97.0, {"precision": precision}, memory_utilization_pct=85.0)
+        assert ("Half precision" in explanation(run)) == advised
+
+
+def test_physical_cores_are_enough(stored_run: Run) -> None:
+    found = explain(on_cpu(stored_run, 50.0))
+    assert found is not None
+    assert found.code == "physical_cores"
+    assert found.text == "8 of 16 threads do the work: physical cores are enough."
+
+
+@pytest.mark.parametrize(
+    ("busy_pct", "cores", "changes", "expected"),
+    [
+        (15.0, (8, 16), {}, "cores_idle"),
+        (15.0, (8, 8), {}, "cores_idle"),
+        (70.0, (8, 8), {}, "cpu_waits"),
+        (98.0, (8, 8), {}, "cpu_bound"),
+        (98.0, (8, 16), {}, "cpu_bound"),
+        (98.0, (1, 1), {}, "cpu_bound"),
+        (24.0, (8, 16), {"threads": 4}, "few_threads"),
+        (10.0, (8, 16), {"threads": 4}, "cores_idle"),
+    ],
+)
+def test_processors(
+    stored_run: Run, busy_pct: float, cores: tuple[int, int], changes: dict[str, Any], expected: str
+) -> None:
+    assert code(on_cpu(stored_run, busy_pct, cores, **changes)) == expected
+
+
+def test_what_others_took_is_not_waiting(stored_run: Run) -> None:
+    run = on_cpu(stored_run, 100.0, (8, 8))
+    run = with_looks(run, list(range(len(run.samples))), other_cpu_pct=30.0)
+    assert code(run) == "cpu_bound"
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (0.7, "arithmetic_bound"),
+        (0.4, "cpu_bound"),
+        (0.1, "cpu_memory_bound"),
+    ],
+)
+def test_the_share_of_the_peak_tells_arithmetic_from_memory(stored_run: Run, share: float, expected: str) -> None:
+    run = replace(on_cpu(stored_run, 98.0, (8, 8)), peak=PeakShare(share * 1e12, 1e12))
+    assert code(run) == expected
+
+
+def test_throttling_comes_first_and_tells_when(stored_run: Run) -> None:
+    run = on_cpu(stored_run, 98.0, (8, 8))
+    inside = measured(run)
+    run = with_looks(run, inside[30:], throttle_count=1)
+    found = explain(run)
+    assert found is not None
+    assert found.code == "throttled"
+    assert found.text.startswith("Throttled after 31 seconds: the processor was too hot")
+
+
+def test_a_clock_that_fell_tells_when(stored_run: Run) -> None:
+    run = on_cpu(stored_run, 98.0, (8, 8))
+    inside = measured(run)
+    run = with_looks(run, inside[25:], cpu_clock_mhz=2600.0)
+    text = explanation(run)
+    assert text.startswith("Throttled after 26 seconds: the processor's clock fell from 3,8")
+
+
+def test_a_few_looks_do_not_tell(stored_run: Run) -> None:
+    run = on_cpu(stored_run, 98.0)
+    assert code(replace(run, samples=run.samples[:1])) == "too_short"
+
+
+@pytest.mark.parametrize("workload", ["demo", "matmul", "no_such_workload"])
+def test_where_it_is_no_question(stored_run: Run, workload: str) -> None:
+    run = on_cpu(stored_run, 98.0, workload=workload)
+    assert explain(run) is None
+    assert explanation(run) == ""
+
+
+def test_without_steps_nothing_is_explained(stored_run: Run) -> None:
+    assert explain(on_cpu(stored_run, 98.0, step_median_s=None)) is None
+
+
+def test_forums_get_it_too(stored_run: Run) -> None:
+    assert "physical cores are enough." in result_text(on_cpu(stored_run, 50.0))
+
+
+anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.lists(st.integers())
+NAMES = ("cpu_pct", "other_cpu_pct", "steal_pct", "throttle_count", "cpu_clock_mhz", "gpus")
+GPU_NAMES = ("index", "utilization_pct", "memory_utilization_pct", "throttle_reasons", "clock_mhz")
+
+
+@given(
+    st.dictionaries(st.sampled_from(NAMES), anything),
+    st.dictionaries(st.sampled_from(GPU_NAMES), anything),
+    st.dictionaries(st.sampled_from(("device", "visible_cpus", "cpu_quota")), anything),
+    st.dictionaries(st.sampled_from(("physical_cores", "logical_cores")), anything),
+)
+def test_any_record_is_survived(
+    stored_run: Run,
+    look: dict[str, Any],
+    gpu: dict[str, Any],
+    environment: dict[str, Any],
+    machine: dict[str, Any],
+) -> None:
+    telemetry = {"gpus": [gpu], **look}
+    samples = tuple(events.Sample(t_s=80.0 + at, telemetry=telemetry) for at in range(30))
+    run = replace(stored_run, samples=samples, environment=environment, machine=machine)
+    found = explain(run)
+    assert found is None or found.text.endswith(".")
