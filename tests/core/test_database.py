@@ -10,12 +10,11 @@ from app.core.errors import UsageError
 from app.core.keeping import database as module
 from app.core.keeping.database import Database, DatabaseError
 from app.core.keeping.history import Query, find_ids, set_comment
-from app.core.keeping.runs import RunWriter, list_runs, load_run, machine_text
+from app.core.keeping.runs import list_runs, load_run, machine_text
 from app.core.keeping.schema import MIGRATIONS
 from app.core.model import Machine
 from app.core.paths import Paths
 from tests.conftest import ROOT
-from tests.core.storing import add_epochs
 
 
 def test_a_new_file_has_the_newest_format_and_survives_a_crash(paths: Paths) -> None:
@@ -161,8 +160,12 @@ def make_first_format(path: Path, machine: Machine, monkeypatch: pytest.MonkeyPa
             marks = ", ".join("?" * len(values))
             sql = f"INSERT INTO runs ({names}) VALUES ({marks})"
             ids = [database.connection.execute(sql, tuple(values.values())).lastrowid or 0 for _ in range(2)]
-            add_epochs(RunWriter(database, ids[0]), 90, 60)
-            database.connection.execute("UPDATE runs SET status = 'completed', seconds_per_epoch_s = 60")
+            sql = "INSERT INTO epochs (run_id, idx, duration_s, train_s) VALUES (?, ?, ?, 0)"
+            database.connection.executemany(sql, [(ids[0], 0, 90), (ids[0], 1, 60)])
+            database.connection.execute(
+                "UPDATE runs SET status = 'completed', seconds_per_epoch_s = 60, epochs_done = 2 WHERE id = ?",
+                ids[:1],
+            )
     return ids
 
 

@@ -10,10 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.judging.energy import Energy, energy_columns, energy_of, energy_text
+from app.core.keeping.database import Database
+from app.core.keeping.export import CSV_COLUMNS
+from app.core.keeping.runs import RunWriter, list_runs, rows_for_export
 from app.core.machine.energy import PackageEnergy, find_zones, grown_uj, is_forbidden
 from app.core.machine.monitor import Sampler
 from app.core.metrics import format_energy
-from app.core.model import Run, RunSummary
+from app.core.model import Machine, Run, RunSummary
+from app.core.paths import Paths
+from tests.core.storing import begin
 from tests.core.test_conditions import write
 from workloads import events
 
@@ -192,3 +197,19 @@ def test_any_looks_are_survived(stored_run: Run, looks: list[tuple[float, Any, A
     told = {t_s: {"gpus": [{"index": 0, "energy_j": counted, "power_w": power}]} for t_s, counted, power in looks}
     for energy in energy_of(with_samples(stored_run, told)).values():
         assert energy.total_j is None or math.isfinite(energy.total_j)
+
+
+def test_a_run_that_ends_is_stored_with_its_energy(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        writer = RunWriter(database, begin(database, machine))
+        writer.add(events.Environment(engine="tensorflow", device="gpu:0", precision="float32", jit=False))
+        for seq, (t_s, look) in enumerate(gpu_looks(energy_j=lambda t_s: 100 * t_s).items(), 1):
+            writer.add(events.Sample(seq=seq, t_s=t_s, telemetry=look))
+        for index in range(3):
+            writer.add(epoch(index, 20.0 + 10 * index))
+        writer.finish("completed", None)
+        summary = next(list_runs(database))
+        row = dict(zip(CSV_COLUMNS[1:], next(rows_for_export(database)), strict=True))
+    assert summary.gpu_energy_j == pytest.approx(4500.0)
+    assert (summary.gpu_energy_per_epoch_j, summary.gpu_energy_basis) == (pytest.approx(1000.0), "counter")
+    assert (row["gpu_energy_j"], row["cpu_energy_j"]) == (summary.gpu_energy_j, None)

@@ -155,7 +155,7 @@ class RunWriter:
         run_id = self._run_id
         match event:
             case events.Epoch():
-                fields = _plain(event, "seq", "t_s", "type", "index")
+                fields = _plain(event, "seq", "type", "index")
                 yield _insert("epochs", {"run_id": run_id, "idx": event.index, **fields})
                 counted = "(SELECT count(*) FROM epochs WHERE run_id = runs.id)"
                 yield f"UPDATE runs SET epochs_done = {counted} WHERE id = ?", (run_id,)

@@ -152,6 +152,7 @@ MIGRATIONS: tuple[str, ...] = (
     );
     """,
     """
+    ALTER TABLE epochs ADD COLUMN t_s REAL NOT NULL DEFAULT 0;  -- when it ended, on the samples' clock
     ALTER TABLE runs ADD COLUMN cpu_energy_j REAL;
     ALTER TABLE runs ADD COLUMN cpu_energy_per_epoch_j REAL;
     ALTER TABLE runs ADD COLUMN gpu_energy_j REAL;
