@@ -39,7 +39,7 @@ def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:
     """Run a plan and say what it comes to; returns 0 done, 1 failed, 130 cancelled."""
     for spec in plan.specs:
         _check_result(spec)
-    machine = detect_machine()
+    machine = detect_machine(data_folder=paths.datasets)
     view = JsonPlanView() if options.json else TextPlanView(plan, machine, quiet=options.quiet)
     if isinstance(view, TextPlanView) and not options.quiet:
         view.preflight = preflight_lines(plan.specs[0], machine)

@@ -9,12 +9,13 @@ import msgspec
 from app.cli.text import bar_chart, table
 from app.core.judging.compare import Bar, bars, chart_metric, find_baseline, left_out, position
 from app.core.judging.reference import comparable_rows
-from app.core.judging.wording import machine_parts
 from app.core.keeping.database import Database
 from app.core.keeping.history import own_runs
 from app.core.keeping.runs import recover_runs
 from app.core.keeping.study_logs import list_logs
+from app.core.machine.conditions import read_power_state
 from app.core.machine.hardware import detect_machine
+from app.core.machine.parts import NOT_KNOWN, machine_parts
 from app.core.metrics import headline_kind
 from app.core.model import RunSummary
 from app.core.paths import Paths
@@ -49,11 +50,16 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
 
 def hardware(options: argparse.Namespace, paths: Paths) -> int:
     """Show this computer."""
-    machine = detect_machine()
+    machine, power = detect_machine(data_folder=paths.datasets), read_power_state()
+    parts = machine_parts(machine, power)
     if options.json:
-        print(json.dumps(asdict(machine), indent=2))
+        unknown = {part.name: part.reason for part in parts if part.value == NOT_KNOWN}
+        print(json.dumps(asdict(machine) | {"power": asdict(power), "unknown": unknown}, indent=2))
         return 0
-    print(table(("part", "value"), machine_parts(machine)))
+    print(table(("part", "value"), [(part.name, part.value) for part in parts]))
+    reasons = [f"  {part.name}: {part.reason}" for part in parts if part.reason]
+    if reasons:
+        print("\n".join(["\nWhat is not known, and why:", *reasons]))
     return 0
 
 

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
             raise UsageError(problem)
         return carry_out(Plan(kind="repeat", specs=(spec,), times=options.repeat), options, paths)
     workload = checked_workload(spec)
-    machine = detect_machine()
+    machine = detect_machine(data_folder=paths.datasets)
     runner = Runner(paths, machine)
     view = JsonView(sys.stdout) if options.json else TextView(workload, spec, machine, quiet=options.quiet)
     if isinstance(view, TextView) and not options.quiet:

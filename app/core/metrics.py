@@ -166,10 +166,10 @@ def format_energy(energy_j: float | None) -> str:
 
 
 def format_bytes(size_bytes: float | None) -> str:
-    """Return a size in decimal units: "170 MB", "15.6 GB"."""
+    """Return a size in decimal units: "170 MB", "15.6 GB", "2.0 TB"."""
     if size_bytes is None:
         return "n/a"
-    for unit, factor, digits in (("GB", 1e9, 1), ("MB", 1e6, 0), ("kB", 1e3, 0)):
+    for unit, factor, digits in (("TB", 1e12, 1), ("GB", 1e9, 1), ("MB", 1e6, 0), ("kB", 1e3, 0)):
         if size_bytes >= factor:
             return f"{size_bytes / factor:.{digits}f} {unit}"
     return f"{size_bytes:.0f} B"

@@ -15,7 +15,7 @@ class Gpu:
     memory_bytes: int | None = None  # its own, or of the computer's what it may use, see `shares_memory`
     driver: str | None = None
     compute_capability: str | None = None  # of NVIDIA's: "8.9"
-    source: str = "nvml"  # what said so: nvml, gputil, sysfs, registry, ioreg
+    source: str = "nvml"  # what said so: nvml, gputil, sysfs, procfs, registry, ioreg
     architecture: str | None = None  # "Ada", "gfx1030", "Xe-LP", "Apple M2"
     power_limit_w: float | None = None
     pcie_generation: int | None = None  # the highest that card and slot agree on

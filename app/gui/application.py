@@ -110,7 +110,7 @@ def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tup
         theme=theme,
         tasks=tasks,
         preferences=preferences,
-        finder=MachineFinder(tasks, tasks),
+        finder=MachineFinder(tasks, lambda: services.paths.datasets, tasks),
         bridge=RunBridge(lambda: services.paths, tasks, limits, tasks),
         tell=teller.told.emit,
     )

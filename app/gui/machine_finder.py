@@ -1,31 +1,44 @@
 """The machine's parts, looked for in the background so that the window need not wait for a driver."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 from PySide6.QtCore import QObject, Signal
 
+from app.core.machine.conditions import read_power_state
 from app.core.machine.hardware import detect_machine
-from app.core.model import Machine
+from app.core.model import Machine, PowerState
 from app.gui.tasks import Tasks
 
 
 class MachineFinder(QObject):
-    """Knows the machine once it was found.
+    """Knows the machine once it was found, and what it ran on at that moment.
+
+    Args:
+        tasks: Does the looking.
+        data_folder: Tells where the data sets are, whose disks are described.
 
     Signals:
-        found: `machine` is known now, or was looked at again.
+        found: `machine` and `power` are known now, or were looked at again.
     """
 
     found = Signal()
 
-    def __init__(self, tasks: Tasks, parent: QObject | None = None) -> None:
+    def __init__(self, tasks: Tasks, data_folder: Callable[[], Path], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._tasks = tasks
+        self._data_folder = data_folder
         self.machine: Machine | None = None
+        self.power = PowerState()
 
     def look(self) -> None:
         """Look at the machine, again if it was looked at before."""
+        folder = self._data_folder()
         # Detection has no errors of the user's; a fault is raised all the same.
-        self._tasks.start(detect_machine, self._on_found, lambda _: None)
+        self._tasks.start(
+            lambda: (detect_machine(data_folder=folder), read_power_state()), self._on_found, lambda _: None
+        )
 
-    def _on_found(self, machine: Machine) -> None:
-        self.machine = machine
+    def _on_found(self, found: tuple[Machine, PowerState]) -> None:
+        self.machine, self.power = found
         self.found.emit()

@@ -18,7 +18,7 @@ from app.gui.speed_charts import PASS_PCT, EstimateChart, SustainedChart
 from app.gui.telemetry_chart import TelemetryChart
 from app.gui.theme import Theme
 from app.gui.tokens import GAP_PX
-from app.gui.widgets import Card
+from app.gui.widgets import Card, ElidedLabel
 from workloads import CATALOGUE
 from workloads.inference import Inference
 
@@ -46,6 +46,8 @@ class RunCharts(QWidget):
         self._epochs_card.body.insertWidget(1, self._speed_legend)
         self._speed_legend.hide()
         self._rate_card = _card("While training", self.throughput, self.machine, legend=self._machine_legend)
+        self.limit = ElidedLabel("")
+        self._rate_card.body.addWidget(self.limit)
         self._bars_card = _card("Against known hardware", self.bars)
         loss_legend = Legend(theme)
         loss_legend.show_entries(LossChart.ENTRIES)
@@ -90,6 +92,10 @@ class RunCharts(QWidget):
             text = f"{count} interruption{'s' if count > 1 else ''}"
             steps.append(("caution", text, False))
         self._machine_legend.show_entries([*steps, *self.machine.entries], "now" if live else "medians of the run")
+
+    def show_limit(self, text: str) -> None:
+        """Say what limited the run; no chart moves, whatever it is."""
+        self.limit.show_text(text)
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
         """Show the run among published machines."""

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.judging.wording import energy_text, explanation
 from app.core.keeping.history import COMMENT_LIMIT
 from app.core.metrics import METRICS, format_metric
 from app.core.model import Run
@@ -143,4 +144,5 @@ class RunDetail(QWidget):
             f"{METRICS[key].label if key in METRICS else key}: {format_metric(key, value)}"
             for key, value in run.metrics.items()
         ]
-        self.numbers.setText(" · ".join(told))
+        sentences = [text for text in (explanation(run), energy_text(run.summary)) if text]
+        self.numbers.setText("\n".join([" · ".join(told), *sentences]))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from app.core.judging.compare import bars, find_baseline, run_name, shortlist
 from app.core.judging.pairs import group_sentence
 from app.core.judging.series import RunSeries, series_of
-from app.core.judging.wording import stored_machine
+from app.core.judging.wording import explanation, stored_machine
 from app.core.keeping.groups import Group
 from app.core.metrics import format_bytes
 from app.core.model import Run, RunSummary
@@ -27,6 +27,7 @@ PILL_PX, WIDE_PX = 200, 960
 # What changes more than numbers, and is drawn sooner.
 _TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}
 BARS_LIMIT = 12
+LATER = "When it is over, it says here what limited it."
 
 
 class RunView(QWidget):
@@ -68,6 +69,7 @@ class RunView(QWidget):
             told = (run.summary.error_message, group_sentence(group))
             self.headline.message.show_text(" ".join(text for text in told if text))
         self._show_charts(series_of(run), run.summary, live=False)
+        self.charts.show_limit(explanation(run))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave out what is least missed where there is little room."""
@@ -93,6 +95,7 @@ class RunView(QWidget):
             place = (bridge.step.number, bridge.step.count) if bridge.step else None
             self._show_head(live, CATALOGUE[live.workload].parameters_count, live.memory_bytes, place)
             self._show_charts(bridge.series, live, live=True)
+            self.charts.show_limit(LATER)
 
     def _on_started(self) -> None:
         self.refresh()

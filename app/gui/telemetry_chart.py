@@ -40,6 +40,7 @@ READINGS = {
     "cpu_temperature_c": Reading("CPU", "degrees", GREEN),
     "temperature_c": Reading("GPU", "degrees", BLUE),
     "power_w": Reading("GPU", "watts", PINK),
+    "cpu_power_w": Reading("CPU", "watts", ORANGE),
     "cpu_clock_mhz": Reading("clock", "clock", RED),
     "clock_mhz": Reading("GPU clock", "clock", DEEP_BLUE),
     "memory_used_bytes": Reading("memory", "memory", ORANGE),

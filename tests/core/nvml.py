@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import threading
 from collections.abc import Sequence
 from types import ModuleType, SimpleNamespace
 
@@ -28,6 +29,15 @@ class FakeDriver:
             "Temperature": [65] * count,
             "Power": [312_500] * count,
             "Clock": [2520] * count,
+            "MemoryClock": [10_501] * count,
+            "Fan": [45] * count,
+            "Energy": [90_000_000, PYNVML.NVMLError_NotSupported()][:count],  # cards before Volta have no counter
+            "Architecture": [PYNVML.NVML_DEVICE_ARCH_ADA, PYNVML.NVML_DEVICE_ARCH_PASCAL][:count],
+            "Limit": [450_000, 180_000][:count],
+            "Generation": [4, 3][:count],
+            "Lanes": [16] * count,
+            "Active": [1, 0][:count],
+            "Mode": [1, 0][:count],
             "Reasons": [0x1] * count,
             "OldReasons": [0x1] * count,
             "Computing": [[held(OWN, 2**30)]] * count,
@@ -35,6 +45,7 @@ class FakeDriver:
         }
         self.values = {key: list(given) for key, given in values.items()}
         self.start_error: Exception | None = None
+        self.hanging: threading.Event | None = None  # until it is set, starting does not end
         self.running = 0
         self.starts = 0
 
@@ -50,6 +61,8 @@ class FakeDriver:
 
     def start(self) -> None:
         self.starts += 1
+        if self.hanging is not None:
+            self.hanging.wait(60)
         if self.start_error is not None:
             raise self.start_error
         self.running += 1
@@ -72,7 +85,17 @@ class FakeDriver:
             nvmlDeviceGetUtilizationRates=lambda handle: self.give("Utilization", handle),
             nvmlDeviceGetTemperature=lambda handle, sensor: self.give("Temperature", handle),
             nvmlDeviceGetPowerUsage=lambda handle: self.give("Power", handle),
-            nvmlDeviceGetClockInfo=lambda handle, kind: self.give("Clock", handle),
+            nvmlDeviceGetClockInfo=lambda handle, kind: self.give(
+                {PYNVML.NVML_CLOCK_SM: "Clock", PYNVML.NVML_CLOCK_MEM: "MemoryClock"}[kind], handle
+            ),
+            nvmlDeviceGetFanSpeed=lambda handle: self.give("Fan", handle),
+            nvmlDeviceGetTotalEnergyConsumption=lambda handle: self.give("Energy", handle),
+            nvmlDeviceGetArchitecture=lambda handle: self.give("Architecture", handle),
+            nvmlDeviceGetEnforcedPowerLimit=lambda handle: self.give("Limit", handle),
+            nvmlDeviceGetMaxPcieLinkGeneration=lambda handle: self.give("Generation", handle),
+            nvmlDeviceGetMaxPcieLinkWidth=lambda handle: self.give("Lanes", handle),
+            nvmlDeviceGetDisplayActive=lambda handle: self.give("Active", handle),
+            nvmlDeviceGetDisplayMode=lambda handle: self.give("Mode", handle),
             nvmlDeviceGetCurrentClocksEventReasons=lambda handle: self.give("Reasons", handle),
             nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: self.give("OldReasons", handle),
             nvmlDeviceGetComputeRunningProcesses=lambda handle: self.give("Computing", handle),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.machine import hardware
+from app.core.machine import hardware, reading
 
 KVM_CPUINFO = """processor\t: 0
 model\t\t: 85
@@ -55,6 +55,7 @@ def test_kvm_guest(tmp_path: Path) -> None:
         cpu_name="Intel Xeon",
         virtual_machine=True,
         virtualization="kvm",
+        kernel="6.1.0",
     )
 
 
@@ -71,6 +72,7 @@ def test_bare_metal_amd(tmp_path: Path) -> None:
         os_name="Linux 6.8.4 (Fedora Linux 40)",
         cpu_name="AMD Ryzen 7 5800X 8-Core Processor",
         virtual_machine=False,
+        kernel="6.8.4",
     )
 
 
@@ -82,7 +84,10 @@ def test_raspberry_pi(tmp_path: Path) -> None:
     }
     facts = hardware.read_linux(make_tree(tmp_path, tree))
     assert facts == hardware.SystemFacts(
-        os_name="Linux 6.6.31", cpu_name="Raspberry Pi 4 Model B Rev 1.4", virtual_machine=False
+        os_name="Linux 6.6.31",
+        cpu_name="Raspberry Pi 4 Model B Rev 1.4",
+        virtual_machine=False,
+        kernel="6.6.31",
     )
 
 
@@ -108,7 +113,9 @@ def test_wsl2(tmp_path: Path) -> None:
         "etc/os-release": 'PRETTY_NAME="Ubuntu 24.04 LTS"\n',
     }
     facts = hardware.read_linux(make_tree(tmp_path, tree))
-    assert facts == hardware.SystemFacts("Linux 5.15.153.1 (Ubuntu 24.04 LTS)", "Intel Xeon", True, "wsl")
+    assert facts == hardware.SystemFacts(
+        "Linux 5.15.153.1 (Ubuntu 24.04 LTS)", "Intel Xeon", True, "wsl", "5.15.153.1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,7 +164,7 @@ def test_folders_and_garbage_in_place_of_files(tmp_path: Path) -> None:
     ],
 )
 def test_tidy_name(raw: str | None, tidy: str | None) -> None:
-    assert hardware.tidy_name(raw) == tidy
+    assert reading.tidy_name(raw) == tidy
 
 
 def test_a_generic_arm_name_is_the_last_resort() -> None:
@@ -223,7 +230,7 @@ def fake_windows(monkeypatch: pytest.MonkeyPatch, registry: dict[str, dict[str, 
     winreg = ModuleType("winreg")
     vars(winreg).update(HKEY_LOCAL_MACHINE=1, OpenKey=open_key, QueryValueEx=query_value)
     monkeypatch.setitem(sys.modules, "winreg", winreg)
-    version = SimpleNamespace(build=26_100, product_type=1)
+    version = SimpleNamespace(major=10, minor=0, build=26_100, product_type=1)
     monkeypatch.setattr(sys, "getwindowsversion", lambda: version, raising=False)
     monkeypatch.setattr(sys, "platform", "win32")
 
@@ -240,7 +247,8 @@ def test_windows_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     }
     fake_windows(monkeypatch, registry)
     facts = hardware.read_windows()
-    assert facts == hardware.SystemFacts("Windows 11", "12th Gen Intel Core i5-12400F", True, "VMware")
+    known = hardware.SystemFacts("Windows 11", "12th Gen Intel Core i5-12400F", True, "VMware", "10.0.26100")
+    assert facts == known
     registry[r"HARDWARE\DESCRIPTION\System\BIOS"]["SystemManufacturer"] = "LENOVO"
     registry[r"HARDWARE\DESCRIPTION\System\BIOS"]["SystemProductName"] = "82JU"
     facts = hardware.read_windows()
@@ -249,7 +257,7 @@ def test_windows_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_windows_without_registry_values(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_windows(monkeypatch, {})
-    assert hardware.read_windows() == hardware.SystemFacts("Windows 11")
+    assert hardware.read_windows() == hardware.SystemFacts("Windows 11", kernel="10.0.26100")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the made-up sysctl is a shell script")
@@ -258,10 +266,11 @@ def test_macos_sysctl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script.write_text("#!/bin/sh\necho 'machdep.cpu.brand_string: Apple M2'\necho 'kern.hv_vmm_present: 1'\n")
     script.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("platform.release", lambda: "24.1.0")
     monkeypatch.setattr("platform.mac_ver", lambda: ("15.1", ("", "", ""), "arm64"))
-    assert hardware.read_macos() == hardware.SystemFacts("macOS 15.1", "Apple M2", True)
+    assert hardware.read_macos() == hardware.SystemFacts("macOS 15.1", "Apple M2", True, None, "24.1.0")
     script.unlink()
-    assert hardware.read_macos() == hardware.SystemFacts("macOS 15.1")
+    assert hardware.read_macos() == hardware.SystemFacts("macOS 15.1", kernel="24.1.0")
 
 
 texts = st.text(max_size=300)

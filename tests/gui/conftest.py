@@ -56,7 +56,7 @@ def services(paths: Paths, application_theme: Theme, told: Told) -> Iterator[Ser
         theme=application_theme,
         tasks=tasks,
         preferences=Preferences(paths.settings),
-        finder=MachineFinder(tasks),
+        finder=MachineFinder(tasks, lambda: paths.datasets),
         bridge=bridge,
         tell=told.tell,
     )

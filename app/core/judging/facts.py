@@ -1,5 +1,6 @@
 """What is to be known about a run's number beside how far it can be trusted: sentences without a threshold."""
 
+from app.core.judging.energy import energy_text
 from app.core.judging.evidence import Evidence, Rule
 from app.core.metrics import format_seconds, format_time_left, format_value
 from app.core.model import PeakShare, RunSummary
@@ -116,6 +117,7 @@ FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_text(evidence.run.peak)),
     Rule("estimate", "fact", _estimate),
     Rule("derived_epoch", "fact", lambda evidence: derived_epoch(evidence.run.summary)),
+    Rule("energy", "fact", lambda evidence: energy_text(evidence.run.summary), at_end=True),
     Rule("spread", "fact", lambda evidence: spread_text(evidence.run.summary, wide=False), at_end=True),
     Rule("generated_data", "fact", _generated_data),
     _data_source("real", "Trained on real data."),

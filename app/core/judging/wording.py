@@ -27,7 +27,6 @@ __all__ = [
     "headline_note",
     "interval_text",
     "machine_line",
-    "machine_parts",
     "peak_text",
     "result_notes",
     "result_text",
@@ -116,28 +115,6 @@ def machine_line(machine: Machine) -> str:
     virtual = ("virtual machine" + (f" ({kind})" if kind else "")) if machine.virtual_machine else kind
     parts.append(", ".join(part for part in (virtual, f"in {container}" if container else None) if part))
     return " · ".join(part for part in parts if part)
-
-
-def machine_parts(machine: Machine) -> list[tuple[str, str]]:
-    """Return the machine part by part, each with its label."""
-    kind, container = virtualization(machine)
-    virtual = {None: "n/a", True: "yes", False: "no"}[machine.virtual_machine]
-    virtual += (f" ({kind})" if kind else "") + (f", in {container}" if container else "")
-    parts = [
-        ("processor", machine.cpu_name or "n/a"),
-        ("cores", f"{machine.physical_cores or 'n/a'} physical, {machine.logical_cores or 'n/a'} logical"),
-        ("memory", format_bytes(machine.memory_bytes)),
-        ("system", f"{machine.os_name}, {machine.architecture}"),
-        ("virtual machine", virtual),
-        ("Python", machine.python_version),
-    ]
-    for gpu in machine.gpus:
-        capability = f", compute capability {gpu.compute_capability}" if gpu.compute_capability else ""
-        driver = f", driver {gpu.driver}" if gpu.driver else ""
-        parts.append(("GPU", f"{gpu.name}, {format_bytes(gpu.memory_bytes)}{driver}{capability}"))
-    if not machine.gpus:
-        parts.append(("GPU", "none that NVIDIA's driver knows"))
-    return parts
 
 
 def virtualization(machine: Machine) -> tuple[str | None, str | None]:

@@ -13,12 +13,15 @@ from pathlib import Path
 
 import psutil
 
+from app.core.machine import registry
+from app.core.machine.reading import read_text
+from app.core.model import PowerState
+
 PLAN_EVERY_S = 10.0  # it is in files of all processors, and nobody changes it by the second
 # Two clocks are read one after the other; a look that was held up for less than this in between is no clock step.
 CLOCK_STEP_S = 0.5
 _READ_TOGETHER_S = 0.1
 
-_MAX_READ_BYTES = 65_536
 _FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError)
 # These two take any clock under the governor that they call powersave; elsewhere it is the lowest clock there is.
 _DRIVERS_OF_THEIR_OWN = ("intel_pstate", "amd-pstate-epp")
@@ -104,7 +107,7 @@ class ConditionsReader:
 
     def _swapped(self) -> int | None:
         if sys.platform.startswith("linux"):
-            return swapped_bytes_from(_read_text(self._root / "proc/vmstat"), os.sysconf("SC_PAGE_SIZE"))
+            return swapped_bytes_from(read_text(self._root / "proc/vmstat"), os.sysconf("SC_PAGE_SIZE"))
         if sys.platform == "win32":  # psutil's counters are constant there
             return None
         try:
@@ -157,8 +160,8 @@ def throttle_files(root: Path) -> tuple[Path, ...]:
     """Find Linux's throttle counters (Intel only), one for each core and each package."""
     found: dict[tuple[str, str], Path] = {}
     for cpu in sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*")):
-        package = _read_text(cpu / "topology/physical_package_id").strip() or cpu.name
-        core = _read_text(cpu / "topology/core_id").strip() or cpu.name
+        package = read_text(cpu / "topology/physical_package_id").strip() or cpu.name
+        core = read_text(cpu / "topology/core_id").strip() or cpu.name
         for key, name in (((package, ""), "package"), ((package, core), "core")):
             path = cpu / f"thermal_throttle/{name}_throttle_count"
             if key not in found and path.is_file():
@@ -168,7 +171,7 @@ def throttle_files(root: Path) -> tuple[Path, ...]:
 
 def throttle_counts(files: tuple[Path, ...]) -> dict[Path, int]:
     """Read the counters; those that cannot be read are left out."""
-    texts = {path: _read_text(path).strip() for path in files}
+    texts = {path: read_text(path).strip() for path in files}
     return {
         path: int(text) for path, text in texts.items() if text.isascii() and text.isdigit() and len(text) < 20
     }
@@ -198,13 +201,13 @@ def battery_from(root: Path) -> bool | None:
     """
     chargers, states = [], []
     for supply in sorted(root.glob("sys/class/power_supply/*")):
-        kind, scope = (_read_text(supply / name).strip() for name in ("type", "scope"))
+        kind, scope = (read_text(supply / name).strip() for name in ("type", "scope"))
         if scope == "Device":
             continue
         if kind in ("Mains", "USB", "Wireless"):
-            chargers.append(_read_text(supply / "online").strip())
+            chargers.append(read_text(supply / "online").strip())
         elif kind == "Battery":
-            states.append(_read_text(supply / "status").strip())
+            states.append(read_text(supply / "status").strip())
     if not states:
         return None
     if any(state not in ("", "0") for state in chargers):
@@ -216,11 +219,26 @@ def battery_from(root: Path) -> bool | None:
     return True if "0" in chargers else None
 
 
+def read_power_state(root: Path = Path("/")) -> PowerState:
+    """Look what the computer runs on right now."""
+    on_battery = read_on_battery(root)
+    charge_pct = None
+    try:
+        battery = psutil.sensors_battery()
+        charge_pct = None if battery is None else float(battery.percent)
+    except _FAILURES:
+        pass
+    known = on_battery is not None and charge_pct is not None and 0 <= charge_pct <= 100
+    return PowerState(on_battery, charge_pct if known else None, read_power_plan(root, on_battery))
+
+
 def read_power_plan(root: Path = Path("/"), on_battery: bool | None = None) -> str | None:
     """Name the power plan; None where the system has none, or tells none."""
     if sys.platform == "win32":
         mode = f"ActiveOverlay{'Dc' if on_battery else 'Ac'}PowerScheme"
-        return windows_plan(_power_value("ActivePowerScheme"), _power_value(mode))
+        return windows_plan(
+            registry.read_text(_WINDOWS_KEY, "ActivePowerScheme"), registry.read_text(_WINDOWS_KEY, mode)
+        )
     return linux_plan(root) if sys.platform.startswith("linux") else None
 
 
@@ -262,18 +280,6 @@ def saves_power(plan: str) -> bool:
     return False
 
 
-def _power_value(name: str) -> str:
-    if sys.platform != "win32":
-        return ""
-    import winreg
-
-    try:
-        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, _WINDOWS_KEY) as opened:
-            return str(winreg.QueryValueEx(opened, name)[0])
-    except OSError:
-        return ""
-
-
 def _sleepless_s() -> float | None:
     """Read a clock that differs from time.monotonic by what the computer slept; None where there is none."""
     if sys.platform.startswith("linux"):
@@ -283,13 +289,5 @@ def _sleepless_s() -> float | None:
 
 def _word(path: Path) -> str:
     """Read a setting of one word; "" for anything else."""
-    text = _read_text(path).strip()
+    text = read_text(path).strip()
     return text if len(text) <= 40 and text.replace("-", "").replace("_", "").isalnum() else ""
-
-
-def _read_text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(_MAX_READ_BYTES).decode("utf-8", errors="replace")
-    except OSError:
-        return ""

@@ -1,4 +1,4 @@
-"""What this computer is: processor, memory, system, virtual machine or not.
+"""What this computer is: its parts together, and of them the names, the system, virtual machine or not.
 
 Everything is read where the system keeps it (libraries for it take more than a second). Host and user names,
 serial numbers and addresses are never read. Parsers are pure functions of text, so any system can test them.
@@ -7,20 +7,21 @@ serial numbers and addresses are never read. Parsers are pure functions of text,
 import os
 import platform
 import re
-import subprocess
 import sys
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psutil
 
+from app.core.machine import registry
+from app.core.machine.cpu import read_cpu
+from app.core.machine.disks import Storage, read_storage
 from app.core.machine.gpu import list_gpus
+from app.core.machine.identity import read_machine_id
+from app.core.machine.memory_speed import read_memory_speed
+from app.core.machine.reading import output_of, read_text, tidy_name
 from app.core.model import Machine
-
-# Enough for the first processors of a large server; the whole file can be several hundred kilobytes.
-_MAX_READ_BYTES = 65_536
-_MAX_NAME_CHARS = 80
-_SYSCTL_TIMEOUT_S = 1.0
 
 # CPU implementer and part from Linux, arch/arm64/include/asm/cputype.h: cores of servers that say no more.
 _ARM_PARTS = {
@@ -71,17 +72,25 @@ class SystemFacts:
     cpu_name: str | None = None
     virtual_machine: bool | None = None
     virtualization: str | None = None
+    kernel: str | None = None
 
 
-def detect_machine(root: Path = Path("/")) -> Machine:
+def detect_machine(root: Path = Path("/"), *, data_folder: Path | None = None) -> Machine:
     """Describe this computer without anything that names its owner; what cannot be told is None.
 
-    Starts the NVIDIA driver where there is one, which wakes a sleeping GPU.
+    Takes some ten milliseconds; up to 3 s where a driver hangs.
 
     Args:
         root: Where Linux's proc, sys and etc folders are found.
+        data_folder: Where the data sets are; the disks behind it are described.
     """
-    facts = _read_system(root)
+    # At once: drivers and, on macOS, the system's programs take most of the time, and that by waiting.
+    with ThreadPoolExecutor(3, "parts") as pool:
+        gpus = pool.submit(list_gpus, root)
+        storage = pool.submit(read_storage, data_folder, root) if data_folder is not None else None
+        number = pool.submit(read_machine_id, root)
+        facts, cpu = _read_system(root), read_cpu(root)
+        found = storage.result() if storage is not None else Storage()
     return Machine(
         cpu_name=facts.cpu_name,
         physical_cores=_cores(logical=False),
@@ -92,19 +101,14 @@ def detect_machine(root: Path = Path("/")) -> Machine:
         python_version=platform.python_version(),
         virtual_machine=facts.virtual_machine,
         virtualization=facts.virtualization,
-        gpus=list_gpus(),
+        gpus=gpus.result(),
+        **asdict(cpu),
+        memory_speed_mts=read_memory_speed(root),
+        disks=found.disks,
+        file_system=found.file_system,
+        kernel=facts.kernel,
+        machine_id=number.result(),
     )
-
-
-def tidy_name(text: str | None) -> str | None:
-    """Shorten a marketing name: no trademark signs, no clock, single spaces. None when nothing is left."""
-    name = "".join(char if char.isprintable() else " " for char in text or "")
-    name = re.sub(r"\((R|TM|C)\)|[®™©]", " ", name, flags=re.IGNORECASE)
-    name = re.sub(r"@.*", "", name)
-    # "Intel Xeon CPU E5-2680 v4", but not "QEMU Virtual CPU version 2.5+".
-    name = re.sub(r"\bCPU(?=\s+[A-Z0-9-]*\d|\s*$)", "", name)
-    name = " ".join(name.split())[:_MAX_NAME_CHARS].strip()
-    return None if name.lower() in {"", "unknown", "n/a", "none", "linux,dummy-virt"} else name
 
 
 def cpuinfo_fields(text: str) -> dict[str, str]:
@@ -136,9 +140,8 @@ def cpu_name_from(cpuinfo: str, board: str | None = None) -> str | None:
 
 def linux_name(os_release: str, kernel_release: str) -> str:
     """Name a Linux system: kernel version and distribution, "Linux 6.1.0 (Debian GNU/Linux 12)"."""
-    # Only the numbers: the rest of a kernel's name is free text, in which its builder may have put anything.
-    version = re.match(r"\d+(\.\d+)*", kernel_release)
-    words = f"Linux {version[0]}" if version else "Linux"
+    version = _version(kernel_release)
+    words = f"Linux {version}" if version else "Linux"
     pretty = re.search(r"^PRETTY_NAME=(.*)$", os_release, re.MULTILINE)
     # The code name in brackets says nothing that the version does not.
     distribution = tidy_name(re.sub(r"\s*\([^()]*\)$", "", pretty[1].strip(" \t\r\"'"))) if pretty else None
@@ -193,30 +196,33 @@ def judge_linux(
 
 def read_linux(root: Path) -> SystemFacts:
     """Read what Linux tells about the machine from the proc, sys and etc folders below `root`."""
-    cpuinfo = _read_text(root / "proc/cpuinfo")
-    release = _read_text(root / "proc/sys/kernel/osrelease")
-    board = _read_text(root / "proc/device-tree/model")
+    cpuinfo = read_text(root / "proc/cpuinfo")
+    release = read_text(root / "proc/sys/kernel/osrelease")
+    board = read_text(root / "proc/device-tree/model")
     dmi = root / "sys/class/dmi/id"
     sources = (dmi / "sys_vendor", dmi / "product_name", root / "sys/hypervisor/type")
-    virtual, kind = judge_linux(cpuinfo, " ".join(_read_text(path).strip() for path in sources), release, board)
+    virtual, kind = judge_linux(cpuinfo, " ".join(read_text(path).strip() for path in sources), release, board)
     container = _read_container(root)
     return SystemFacts(
-        os_name=linux_name(_read_text(root / "etc/os-release"), release),
+        os_name=linux_name(read_text(root / "etc/os-release"), release),
         cpu_name=cpu_name_from(cpuinfo, board),
         virtual_machine=virtual,
         virtualization=" in ".join(part for part in (container, kind) if part) or None,
+        kernel=_version(release),
     )
 
 
 def read_macos() -> SystemFacts:
     """Read what macOS tells about the machine."""
-    fields = cpuinfo_fields(_sysctl("machdep.cpu.brand_string", "kern.hv_vmm_present"))
+    names = ("machdep.cpu.brand_string", "kern.hv_vmm_present")
+    fields = cpuinfo_fields(output_of(["sysctl", *names]).decode("utf-8", errors="replace"))
     virtual = {"0": False, "1": True}.get(fields.get("kern.hv_vmm_present", ""))
     version = platform.mac_ver()[0]
     return SystemFacts(
         os_name=f"macOS {version}" if version else "macOS",
         cpu_name=tidy_name(fields.get("machdep.cpu.brand_string")),
         virtual_machine=virtual,
+        kernel=_version(platform.release()),
     )
 
 
@@ -226,14 +232,17 @@ def read_windows() -> SystemFacts:
         return SystemFacts(os_name="Windows")
     system, bios = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", r"HARDWARE\DESCRIPTION\System\BIOS"
     version = sys.getwindowsversion()
-    firmware = f"{_registry(bios, 'SystemManufacturer')} {_registry(bios, 'SystemProductName')}".strip()
+    firmware = (
+        f"{registry.read_text(bios, 'SystemManufacturer')} {registry.read_text(bios, 'SystemProductName')}".strip()
+    )
     kind = firmware_kind(firmware)
     return SystemFacts(
         os_name=windows_name(version.build, server=version.product_type != 1),
-        cpu_name=tidy_name(_registry(system, "ProcessorNameString")),
+        cpu_name=tidy_name(registry.read_text(system, "ProcessorNameString")),
         # Firmware that names a real maker is the only sign of a real machine that needs no driver.
         virtual_machine=bool(kind) if firmware else None,
         virtualization=kind,
+        kernel=f"{version.major}.{version.minor}.{version.build}",
     )
 
 
@@ -245,13 +254,10 @@ def _read_system(root: Path) -> SystemFacts:
     return read_linux(root)
 
 
-def _read_text(path: Path) -> str:
-    """Give the beginning of a small system file, or "" when it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return file.read(_MAX_READ_BYTES).decode("utf-8", errors="replace").replace("\x00", "")
-    except OSError:
-        return ""
+def _version(release: str) -> str | None:
+    """Return a kernel's numbers only: the rest is free text, in which its builder may have put anything."""
+    version = re.match(r"\d+(\.\d+)*", release)
+    return version[0] if version else None
 
 
 def _read_container(root: Path) -> str | None:
@@ -261,27 +267,7 @@ def _read_container(root: Path) -> str | None:
                 return kind
         except OSError:  # a folder that we may not look into tells nothing
             continue
-    return container_kind(_read_text(root / "proc/1/cgroup"))
-
-
-def _sysctl(*names: str) -> str:
-    try:
-        done = subprocess.run(["sysctl", *names], capture_output=True, timeout=_SYSCTL_TIMEOUT_S, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.decode("utf-8", errors="replace")
-
-
-def _registry(key: str, value: str) -> str:
-    if sys.platform != "win32":
-        return ""
-    import winreg
-
-    try:
-        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, key) as opened:
-            return str(winreg.QueryValueEx(opened, value)[0])
-    except OSError:
-        return ""
+    return container_kind(read_text(root / "proc/1/cgroup"))
 
 
 def _architecture() -> str:

@@ -1,0 +1,99 @@
+"""Windows' performance counters, by its library pdh.dll. A counter with a wildcard gives all its instances.
+
+The library is an argument, so that any system can test with one of its own.
+"""
+
+import ctypes
+import logging
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_logger = logging.getLogger(__name__)
+
+_DOUBLE = 0x200
+_NO_CAP = 0x8000  # else shares of one process are cut at 100
+_MORE_DATA = 0x800007D2
+_VALID = (0, 1)  # valid, and valid and new
+_MAX_BYTES = 2**24
+_TRIES = 3  # instances come and go between the question for their size and that for them
+
+
+class _Value(ctypes.Structure):
+    _fields_ = (("status", ctypes.c_uint32), ("number", ctypes.c_double))
+
+
+class _Item(ctypes.Structure):
+    _fields_ = (("name", ctypes.c_wchar_p), ("value", _Value))
+
+
+class Counters:
+    """A query of some counters, read again and again from one thread.
+
+    Args:
+        library: pdh.dll.
+        paths: The counters by their English names.
+    """
+
+    def __init__(self, library: Any, paths: Sequence[str]) -> None:
+        self._library = library
+        self._query = ctypes.c_void_p()
+        self._counters: dict[str, ctypes.c_void_p] = {}
+        if _failed(library.PdhOpenQueryW(None, None, ctypes.byref(self._query))):
+            return
+        for path in paths:
+            counter = ctypes.c_void_p()
+            if not _failed(library.PdhAddEnglishCounterW(self._query, path, None, ctypes.byref(counter))):
+                self._counters[path] = counter
+        self.read()  # shares of time need a look before
+
+    def read(self) -> Mapping[str, list[tuple[str, float]]]:
+        """Give each counter's instances and values; those that are not known are left out."""
+        if not self._counters or _failed(self._library.PdhCollectQueryData(self._query)):
+            return {}
+        return {path: self._values(counter) for path, counter in self._counters.items()}
+
+    def close(self) -> None:
+        """Let go of the query."""
+        if self._query.value is not None:
+            self._library.PdhCloseQuery(self._query)
+        self._query, self._counters = ctypes.c_void_p(), {}
+
+    def _values(self, counter: ctypes.c_void_p) -> list[tuple[str, float]]:
+        size, count = ctypes.c_uint32(0), ctypes.c_uint32(0)
+        buffer = None
+        for _ in range(_TRIES):
+            status = self._library.PdhGetFormattedCounterArrayW(
+                counter, _DOUBLE | _NO_CAP, ctypes.byref(size), ctypes.byref(count), buffer
+            )
+            if status & 0xFFFFFFFF != _MORE_DATA:
+                break
+            if not 0 < size.value <= _MAX_BYTES:
+                return []
+            buffer = ctypes.create_string_buffer(size.value)
+        if buffer is None or _failed(status) or count.value * ctypes.sizeof(_Item) > len(buffer):
+            return []
+        items = (_Item * count.value).from_buffer(buffer)  # their names stand behind them in the same buffer
+        return [(item.name or "", item.value.number) for item in items if item.value.status in _VALID]
+
+
+def open_counters(paths: Sequence[str]) -> Counters | None:
+    """Open counters; None where there are none, so everywhere but on Windows."""
+    if sys.platform != "win32":
+        return None
+    try:
+        library = ctypes.WinDLL("pdh")
+        handle, number = ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint32)
+        library.PdhOpenQueryW.argtypes = (ctypes.c_wchar_p, handle, ctypes.POINTER(handle))
+        library.PdhAddEnglishCounterW.argtypes = (handle, ctypes.c_wchar_p, handle, ctypes.POINTER(handle))
+        library.PdhCollectQueryData.argtypes = (handle,)
+        library.PdhCloseQuery.argtypes = (handle,)
+        library.PdhGetFormattedCounterArrayW.argtypes = (handle, ctypes.c_uint32, number, number, ctypes.c_void_p)
+        return Counters(library, paths)
+    except (OSError, AttributeError) as error:  # no such library, or none with these functions
+        _logger.info("Windows' counters of GPUs cannot be read: %s", error)
+        return None
+
+
+def _failed(status: int) -> bool:
+    return status & 0xFFFFFFFF != 0
