@@ -169,7 +169,8 @@ def test_a_device_that_is_its_own_part_is_survived(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
-    assert read_storage(tmp_path / "not/there") == read_storage(tmp_path)
+    for name in ("not/there", "x" * 300, "\0"):
+        assert read_storage(tmp_path / name) == read_storage(tmp_path)
 
 
 def test_a_volume_of_a_mac() -> None:

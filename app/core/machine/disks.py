@@ -43,9 +43,10 @@ class Mount:
 
 def read_storage(folder: Path, root: Path = Path("/")) -> Storage:
     """Describe the disks behind a folder; for one that does not exist yet, behind the nearest above it."""
-    existing = next((place for place in (folder, *folder.parents) if place.exists()), folder)
     try:
-        place = existing.resolve()
+        # Not Path.exists: it raises on names that are too long.
+        there = (place for place in (folder, *folder.parents) if os.path.exists(place))  # noqa: PTH110
+        place = next(there, folder).resolve()
         if sys.platform == "win32":
             return _windows_storage(place)
         if sys.platform == "darwin":
