@@ -15,6 +15,10 @@ def main() -> int:
         from workloads.__main__ import start
 
         start()
+    if arguments[:1] == ["--trial"]:
+        from workloads.trial import start as start_trial
+
+        start_trial(arguments[1:])
     if arguments:
         from app.cli import main as run_command
 

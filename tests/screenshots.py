@@ -21,6 +21,7 @@ from app.core.keeping.runs import load_run
 from app.core.model import Telemetry
 from app.core.paths import default_paths
 from app.gui.application import open_window
+from app.gui.hardware_page import VIEWS, HardwarePage
 from app.gui.main_window import AB, BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS, MainWindow
 from app.gui.services import Services
 from app.gui.theme import Choice, Theme
@@ -161,9 +162,23 @@ def take_all(camera: Photographer) -> None:
     camera.wait(lambda: camera.window.results.run is not None)
     camera.take("results-detail", RESULTS)
     camera.take("compare", COMPARE)
-    camera.take("hardware", HARDWARE)
+    take_hardware(camera)
     camera.take("settings", SETTINGS)
     take_share_pictures(camera, finished)
+
+
+def take_hardware(camera: Photographer) -> None:
+    """Show the views of the page of the machine, and what the doctor found."""
+    camera.window.show_page(HARDWARE)
+    page = camera.window.findChild(HardwarePage)
+    assert isinstance(page, HardwarePage)
+    for name, _ in VIEWS:
+        page.show_view(name)
+        camera.take(f"hardware-{name}", HARDWARE)
+    page.doctor.examine()
+    camera.take("hardware-doctor-examining", HARDWARE)
+    camera.wait(lambda: not page.doctor.is_examining, patience_s=120)
+    camera.take("hardware-doctor-done", HARDWARE)
 
 
 def take_chooser(camera: Photographer) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NoReturn, TypeAlias
 
 import app
-from app.cli import ab, data, logs, machine, results, run
+from app.cli import ab, data, doctor, logs, machine, results, run
 
 
 class _Parser(argparse.ArgumentParser):
@@ -29,6 +29,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_run(verbs)
     _add_ab(verbs)
     _add_machine(verbs)
+    _add_doctor(verbs)
     _add_data(verbs)
     _add_results(verbs)
     _add_logs(verbs)
@@ -114,6 +115,15 @@ def _add_machine(verbs: Verbs) -> None:
     parser.add_argument("--baseline", metavar="NAME", help="the machine that the others are compared with")
     parser.add_argument("--json", action="store_true")
     parser.set_defaults(verb=machine.compare)
+
+
+def _add_doctor(verbs: Verbs) -> None:
+    parser = verbs.add_parser("doctor", help="find out why TensorFlow does not use a GPU, or what a log means")
+    parser.add_argument("--log", metavar="FILE", help="explain this log instead; - for standard input")
+    parser.add_argument("--report", action="store_true", help="print the text to copy into a question")
+    parser.add_argument("--verbose", action="store_true", help="list harmless lines too")
+    parser.add_argument("--json", action="store_true")
+    parser.set_defaults(verb=doctor.doctor, folders=False)
 
 
 def _add_data(verbs: Verbs) -> None:

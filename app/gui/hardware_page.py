@@ -2,8 +2,9 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
+from app.gui.doctor_view import DoctorView
 from app.gui.live_view import LiveView
 from app.gui.parts_view import PartsView
 from app.gui.segments import Segments
@@ -11,7 +12,7 @@ from app.gui.services import Services
 from app.gui.tokens import GAP_PX
 from app.gui.widgets import Button, column, row, title
 
-VIEWS = (("parts", "Parts"), ("live", "Right now"))
+VIEWS = (("parts", "Parts"), ("live", "Right now"), ("doctor", "Doctor"))
 
 
 class HardwarePage(QWidget):
@@ -20,10 +21,10 @@ class HardwarePage(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self.parts, self.live = PartsView(services), LiveView(services)
+        self.parts, self.live, self.doctor = PartsView(services), LiveView(services), DoctorView(services)
         self.views = Segments(services.theme, "View", VIEWS)
         self.pages = QStackedWidget()
-        for view in (self.parts, self.live):
+        for view in (self.parts, self.live, self.doctor):
             self.pages.addWidget(_scrolled(view))
         self.views.chosen.connect(self._on_view)
         self.copy_button = Button(services.theme, "Copy", "copy")
@@ -34,7 +35,13 @@ class HardwarePage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         layout.setSpacing(GAP_PX + 4)
-        layout.addLayout(row(title("Hardware"), self.views, None, self.copy_button, self.look_button))
+        self._actions = QStackedWidget()
+        for actions in (row(None, self.copy_button, self.look_button), row(None), row(None, self.doctor.buttons)):
+            page = QWidget()
+            page.setLayout(actions)
+            self._actions.addWidget(page)
+        self._actions.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        layout.addLayout(row(title("Hardware"), self.views, self._actions, spacing_px=2 * GAP_PX))
         layout.addWidget(self.pages, stretch=1)
         services.finder.found.connect(self._on_found)
         self._on_found()
@@ -46,9 +53,9 @@ class HardwarePage(QWidget):
         self._on_view(name)
 
     def _on_view(self, name: str) -> None:
-        self.pages.setCurrentIndex([key for key, _ in VIEWS].index(name))
-        for button in (self.copy_button, self.look_button):
-            button.setVisible(name == "parts")
+        number = [key for key, _ in VIEWS].index(name)
+        self.pages.setCurrentIndex(number)
+        self._actions.setCurrentIndex(number)
 
     def _on_look(self) -> None:
         self.look_button.setEnabled(False)

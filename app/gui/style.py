@@ -19,6 +19,7 @@ QFrame#sideBar {{ background: {surface}; border: none; border-right: 1px solid {
 QFrame#banner {{ background: {raised}; border: 1px solid {border}; border-radius: 8px; }}
 QFrame#banner[tone="invalid"] {{ border-color: {invalid}; }}
 QFrame#banner[tone="caution"] {{ border-color: {caution}; }}
+QLabel#command {{ background: {window}; border: 1px solid {border}; border-radius: 6px; padding: 4px 8px; }}
 QFrame#line {{ background: {border}; border: none; max-height: 1px; min-height: 1px; }}
 
 QPushButton {{ background: {raised}; border: 1px solid {border}; border-radius: 8px; padding: 6px 14px;

@@ -31,28 +31,42 @@ class WorkerCommand:
 
 def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ) -> WorkerCommand:
     """Return the command for a worker that nothing of the user's surroundings can change."""
-    clean = {name: value for name, value in environment.items() if name.upper() in _PASSED_ON}
-    clean |= {
-        "PYTHONPATH": str(Path(workloads.__file__).resolve().parents[1]),
-        "PYTHONUTF8": "1",
-        "PYTHONNOUSERSITE": "1",
-        "KERAS_BACKEND": spec.engine,
-        "KERAS_HOME": str(paths.keras_home),
-        "TF_CPP_MIN_LOG_LEVEL": "1",
-        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
-        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as NVML counts, so that gpu:1 is the same card everywhere
-    }
+    clean = _clean_environment(spec.engine, paths, environment)
     if spec.device == "cpu":
         clean["CUDA_VISIBLE_DEVICES"] = "-1"
     if spec.onednn is not None:
         clean["TF_ENABLE_ONEDNN_OPTS"] = "1" if spec.onednn else "0"
     if spec.threads is not None:
         clean |= {"OMP_NUM_THREADS": str(spec.threads), "TF_NUM_INTRAOP_THREADS": str(spec.threads)}
-    return WorkerCommand(_worker_arguments(), clean)
+    return WorkerCommand(_arguments("--worker", "workloads"), clean)
 
 
-def _worker_arguments() -> tuple[str, ...]:
+def trial_command(
+    trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ
+) -> WorkerCommand:
+    """Return the command for a trial of the doctor: as for a worker, but the engine says all that it sees."""
+    clean = _clean_environment("tensorflow", paths, environment) | {"TF_CPP_MIN_LOG_LEVEL": "0"}
+    if trial[-1] == "cpu":
+        clean["CUDA_VISIBLE_DEVICES"] = "-1"
+    return WorkerCommand((*_arguments("--trial", "workloads.trial"), *trial), clean)
+
+
+def _clean_environment(engine: str, paths: Paths, environment: Mapping[str, str]) -> dict[str, str]:
+    clean = {name: value for name, value in environment.items() if name.upper() in _PASSED_ON}
+    return clean | {
+        "PYTHONPATH": str(Path(workloads.__file__).resolve().parents[1]),
+        "PYTHONUTF8": "1",
+        "PYTHONNOUSERSITE": "1",
+        "KERAS_BACKEND": engine,
+        "KERAS_HOME": str(paths.keras_home),
+        "TF_CPP_MIN_LOG_LEVEL": "1",
+        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as NVML counts, so that gpu:1 is the same card everywhere
+    }
+
+
+def _arguments(frozen_option: str, module: str) -> tuple[str, ...]:
     if getattr(sys, "frozen", False):
-        return (sys.executable, "--worker")
+        return (sys.executable, frozen_option)
     # -P keeps the current folder, and whatever lies in it, out of the import path.
-    return (sys.executable, "-P", "-m", "workloads")
+    return (sys.executable, "-P", "-m", module)

@@ -1,0 +1,107 @@
+"""The verb `doctor`: whether TensorFlow can use this computer's devices, why not, and what to do."""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from app.core.doctor.checks import Check
+from app.core.doctor.examination import examine
+from app.core.doctor.facts import system_name
+from app.core.doctor.logs import MAX_BYTES, LogDiagnosis, LogFinding, decode_log, diagnose_log, read_log
+from app.core.doctor.report import as_dict, log_as_dict, report_text
+from app.core.doctor.rules import DeviceDiagnosis
+from app.core.paths import Paths
+
+EXIT_HEALTHY, EXIT_FAULT = 0, 1
+_MARKS = {"ok": "ok     ", "fault": "FAULT  ", "skipped": "-      "}
+
+
+def doctor(options: argparse.Namespace, paths: Paths) -> int:
+    """Examine this computer, or explain a log; returns 1 if a fault was found."""
+    log = diagnose_log(_read(options.log)) if options.log is not None else None
+    if log is not None and not options.report:
+        return _explain(log, options)
+    quiet = options.json or options.report
+    diagnosis = examine(
+        paths,
+        on_step=lambda text: _say_step(text, quiet=quiet),
+        on_check=lambda check: _say_check(check, quiet=quiet),
+    )
+    if options.report:
+        print(report_text(diagnosis, log), end="")
+    elif options.json:
+        print(json.dumps(as_dict(diagnosis), indent=2))
+    else:
+        for device in diagnosis.devices:
+            _say_device(device)
+        _say_harmless(diagnosis.harmless, options)
+        print(f"\n{diagnosis.overall}")
+    return EXIT_FAULT if diagnosis.has_fault else EXIT_HEALTHY
+
+
+def _read(name: str) -> str:
+    if name != "-":
+        return read_log(Path(name))
+    return decode_log(sys.stdin.buffer.read(MAX_BYTES + 1), "What came in")
+
+
+def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
+    if options.json:
+        print(json.dumps(log_as_dict(log), indent=2))
+        return EXIT_FAULT if log.faults else EXIT_HEALTHY
+    system = system_name()
+    for finding in log.findings:
+        row = finding.signal
+        more = f", and {finding.count - 1} more" if finding.count > 1 else ""
+        print(f"{row.severity.upper()}  {row.title}")
+        print(f"    line {finding.line_number}{more}: {finding.line[:200]}")
+        _say_advice(row.meaning, row.fix, row.commands.on(system), row.link)
+        print()
+    for number, line in log.unknown_lines:
+        print(f"UNKNOWN  line {number}: {line[:200]}")
+    _say_harmless(log.harmless, options)
+    if log.cut:
+        print("The log was too long: its first 2 MB were read, and 2,000 characters of each line.")
+    print(log.summary)
+    return EXIT_FAULT if log.faults else EXIT_HEALTHY
+
+
+def _say_step(text: str, *, quiet: bool) -> None:
+    # Progress is for who waits in front of it, the result for files and pipes too.
+    if not quiet and sys.stderr.isatty():
+        print(f"... {text}", file=sys.stderr, flush=True)
+
+
+def _say_check(check: Check, *, quiet: bool) -> None:
+    if not quiet:
+        print(f"{_MARKS[check.state]}{check.title}: {check.text}", flush=True)
+
+
+def _say_device(device: DeviceDiagnosis) -> None:
+    print(f"\n{device.id or 'not listed'} · {device.name}: {device.state}")
+    _say_advice(device.why, device.fix, device.commands, device.link)
+
+
+def _say_advice(why: str, fix: str, commands: Iterable[str], link: str | None) -> None:
+    print(f"    {why}")
+    if fix:
+        print(f"    What to do: {fix}")
+    for command in commands:
+        print(f"        {command}")
+    if link:
+        print(f"    More: {link}")
+
+
+def _say_harmless(harmless: tuple[LogFinding, ...], options: argparse.Namespace) -> None:
+    if not harmless:
+        return
+    lines = sum(finding.count for finding in harmless)
+    if not options.verbose:
+        noun = "line that looks" if lines == 1 else "lines that look"
+        print(f"\n{lines} {noun} bad and {'is' if lines == 1 else 'are'} harmless (--verbose lists them).")
+        return
+    print("\nHarmless, however bad it looks:")
+    for finding in harmless:
+        print(f"    {finding.count} × {finding.signal.title}. {finding.signal.meaning}")

@@ -1,0 +1,52 @@
+"""The whole examination, as the command line and the window ask for it. Nothing goes to the network."""
+
+import threading
+from collections.abc import Callable
+
+from app.core.doctor.checks import Check, checks
+from app.core.doctor.facts import gather_facts
+from app.core.doctor.rules import Diagnosis, diagnose
+from app.core.doctor.trial import Trial, run_trial
+from app.core.paths import Paths
+
+
+def examine(
+    paths: Paths,
+    on_step: Callable[[str], None] = lambda _: None,
+    cancel: threading.Event | None = None,
+    on_check: Callable[[Check], None] = lambda _: None,
+) -> Diagnosis:
+    """Look at everything, then let TensorFlow list its devices, and each of them work; takes seconds to minutes.
+
+    Args:
+        paths: Where the engine may keep its own files.
+        on_step: Gets what is about to be done, in words.
+        cancel: Ends the examination within a second when another thread sets it; what is known is returned.
+        on_check: Gets each check as soon as it is decided.
+
+    Raises:
+        AppError: A trial cannot be started at all.
+    """
+    cancel = cancel or threading.Event()
+    told: set[str] = set()
+
+    def tell() -> None:
+        for check in checks(facts, trials):
+            if check.id not in told:
+                told.add(check.id)
+                on_check(check)
+
+    on_step("Looking at driver, devices and packages")
+    facts = gather_facts()
+    trials: list[Trial] = []
+    tell()
+    on_step("Starting TensorFlow and asking which devices it lists")
+    trials.append(run_trial("list", paths, cancel))
+    tell()
+    for device in trials[0].devices:
+        if cancel.is_set():
+            break
+        on_step(f"Letting {device.id} work{f' ({device.name})' if device.name else ''}")
+        trials.append(run_trial(device.id, paths, cancel))
+        tell()
+    return diagnose(facts, trials)

@@ -1,0 +1,191 @@
+"""What a log says: known lines with their meaning, the cause before its consequences, harmless ones apart."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from app.core.doctor.signals import Severity, Signal, signals
+from app.core.errors import UsageError
+
+MAX_BYTES = 2 << 20
+MAX_LINE_CHARS = 2_000
+WHERE_TO_ASK = "https://github.com/tensorflow/tensorflow/issues"
+_ORDER: dict[Severity, int] = {"fault": 0, "caution": 1, "harmless": 2}
+_UNKNOWN_LINES = 5
+# Colours and cursor movements of terminals.
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+# What looks like trouble: TensorFlow's own letters E and F, what Python raises, what systems print.
+_TROUBLE = re.compile(
+    r"^[EF]\d{4} |: [EF] [\w/.]{1,120}:\d|\w(?:Error|Exception)\b"
+    r"|\b(?:errors?|failed|failure|fatal|cannot|could not|couldn't|unable to|abort|aborted|exception|traceback)\b"
+    r"|\b(?:core dumped|segmentation fault|not supported|unsupported)\b",
+    re.IGNORECASE,
+)
+# Python says where and how often, which is no trouble in itself.
+_NO_TROUBLE = re.compile(
+    r"^\s{0,20}File \"|During handling of the above|direct cause of the following|^Traceback|\b0 errors\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogFinding:
+    """A row of the table that a log shows, with the first line that shows it.
+
+    Attributes:
+        line_number: From 1.
+        count: How many lines show it.
+    """
+
+    signal: Signal
+    line_number: int
+    line: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogDiagnosis:
+    """What a log says.
+
+    Attributes:
+        findings: Faults, then cautions; causes before their consequences.
+        harmless: What looks bad and is not, in the order of the table.
+        unknown_lines: Lines that look like trouble and are in no row, with their numbers: the first few.
+        unknown: Whether something looks like trouble and no fault explains it.
+        cut: Whether the log was too long, or had too long lines, to be read whole.
+        summary: All of it in a sentence or two.
+    """
+
+    findings: tuple[LogFinding, ...]
+    harmless: tuple[LogFinding, ...]
+    unknown_lines: tuple[tuple[int, str], ...]
+    unknown: bool
+    lines: int
+    cut: bool
+    summary: str
+
+    @property
+    def faults(self) -> tuple[LogFinding, ...]:
+        """The findings that are faults."""
+        return tuple(finding for finding in self.findings if finding.signal.severity == "fault")
+
+
+def diagnose_log(text: str) -> LogDiagnosis:
+    """Say what is known of a log's lines; only its first 2 MB, and 2,000 characters of a line, are read."""
+    lines, cut = _lines(text)
+    whole = "\n".join(lines)
+    findings: list[LogFinding] = []
+    harmless: list[LogFinding] = []
+    explained: set[int] = set()
+    for row in signals():
+        hits = _hits(row, whole, lines)
+        if not hits:
+            continue
+        explained.update(hits)
+        finding = LogFinding(row, hits[0] + 1, lines[hits[0]], len(hits))
+        excused = any(_compiled(expression).search(whole) for expression in row.unless)
+        (harmless if excused or row.severity == "harmless" else findings).append(finding)
+    findings.sort(key=lambda found: (_ORDER[found.signal.severity], found.signal.rank, found.line_number))
+    strange = [] if _has_fault(findings) else list(_trouble(lines, explained))
+    return LogDiagnosis(
+        findings=tuple(findings),
+        harmless=tuple(harmless),
+        unknown_lines=tuple(strange),
+        unknown=bool(strange),
+        lines=len(lines),
+        cut=cut,
+        summary=_summary(findings, harmless, strange),
+    )
+
+
+def read_log(path: Path) -> str:
+    """Read a log file, its first 2 MB; raises UsageError with a sentence if that cannot be done."""
+    try:
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder.", "Name the file that holds the log.")
+        with path.open("rb") as file:
+            return decode_log(file.read(MAX_BYTES + 1), str(path))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}).", "Name a file that holds a log.") from error
+
+
+def decode_log(data: bytes, name: str) -> str:
+    """Turn a log's bytes into text, also what PowerShell writes; raises UsageError if it is no text."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", errors="replace")
+    if b"\x00" in data:
+        raise UsageError(f"{name} is no text, so it is no log.", "Name a file that holds a log.")
+    return data.decode("utf-8-sig", errors="replace")
+
+
+def telling_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
+    """Yield the lines worth showing to somebody who helps: the findings' first lines, then the unknown ones."""
+    for finding in diagnosis.findings:
+        yield finding.line
+    for _, line in diagnosis.unknown_lines:
+        yield line
+
+
+def _lines(text: str) -> tuple[list[str], bool]:
+    cut = len(text) > MAX_BYTES
+    lines = _ESCAPES.sub("", text[:MAX_BYTES]).splitlines()
+    cut = cut or any(len(line) > MAX_LINE_CHARS for line in lines)
+    return [line[:MAX_LINE_CHARS].strip() for line in lines], cut
+
+
+def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:
+    """Return the indexes of the lines that show the row."""
+    found: set[int] = set()
+    for expression in row.patterns or row.together:
+        pattern = _compiled(expression)
+        # Most are nowhere in a log, which one look over all of it tells fast.
+        here = [index for index, line in enumerate(lines) if pattern.search(line)] if pattern.search(whole) else []
+        if row.together and not here:
+            return []
+        found.update(here)
+    return sorted(found)
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression, re.MULTILINE)
+
+
+def _has_fault(findings: Sequence[LogFinding]) -> bool:
+    return any(finding.signal.severity == "fault" for finding in findings)
+
+
+def _trouble(lines: Sequence[str], explained: set[int]) -> Iterator[tuple[int, str]]:
+    """Yield the first few lines that look like trouble and that no row explains, each once."""
+    seen: set[str] = set()
+    for index, line in enumerate(lines):
+        if index in explained or line in seen or not _TROUBLE.search(line) or _NO_TROUBLE.search(line):
+            continue
+        seen.add(line)
+        yield index + 1, line
+        if len(seen) == _UNKNOWN_LINES:
+            return
+
+
+def _summary(
+    findings: Sequence[LogFinding], harmless: Sequence[LogFinding], strange: Sequence[tuple[int, str]]
+) -> str:
+    if _has_fault(findings):
+        return f"{findings[0].signal.title}: line {findings[0].line_number} says so."
+    if strange:
+        return (
+            f"Line {strange[0][0]} looks like a failure that is not in the table. Search for its text at "
+            f"{WHERE_TO_ASK}, or post it there with what `epochmark doctor --report` prints."
+        )
+    if findings:
+        return f"Nothing is broken, but: {_small(findings[0].signal.title)}."
+    without_driver = next((found.signal for found in harmless if found.signal.id == "no_cuda_driver"), None)
+    if without_driver is not None:
+        said = f"{without_driver.title}: {_small(without_driver.meaning)} {without_driver.fix}"
+        return f"No fault is in this log. {said}"
+    return "No fault is in this log." if harmless else "Nothing in this log is known to be a fault."
+
+
+def _small(text: str) -> str:
+    return text[:1].lower() + text[1:]

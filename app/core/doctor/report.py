@@ -1,0 +1,150 @@
+"""The diagnosis as text to copy into a question, and as plain types; nothing in it names the user or a folder."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+
+import app
+from app.core.doctor.facts import Facts
+from app.core.doctor.logs import LogDiagnosis, LogFinding, telling_lines
+from app.core.doctor.rules import Diagnosis
+from app.core.doctor.scrubbing import scrub
+
+_LINES_AT_MOST = 20
+_STEP_CHARS = 300
+
+
+def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
+    """Return what to copy: versions, checks, devices, findings and the lines that tell the most.
+
+    Args:
+        diagnosis: What was examined.
+        log: What a log of the user's says, where there is one.
+    """
+    parts = ["", diagnosis.overall, "", "Checks"]
+    parts += [f"- {check.title}: {check.state}. {check.text}" for check in diagnosis.checks]
+    parts += ["", "Devices"]
+    for device in diagnosis.devices:
+        row = f" [{device.signal_id}]" if device.signal_id else ""
+        parts.append(f"- {device.id or '-'} {device.name}: {device.state}{row}. {device.why}")
+    parts += _trials(diagnosis)
+    parts += _findings("Findings in TensorFlow's output", diagnosis.findings, diagnosis.unknown_lines)
+    if log is not None:
+        parts += _findings("Findings in the log", log.findings, tuple(telling_lines(log)))
+        parts.append(log.summary)
+    # What is known of the surroundings are versions, yes and no; a version would pass for an address.
+    head, body = "\n".join(_head(diagnosis.facts)), scrub("\n".join(parts)).rstrip()
+    return f"{head}\n{body}\n"
+
+
+def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the diagnosis as plain JSON types, without the logs themselves."""
+    plain: dict[str, Any] = {
+        "overall": diagnosis.overall,
+        "complete": diagnosis.complete,
+        "has_fault": diagnosis.has_fault,
+        "checks": [asdict(check) for check in diagnosis.checks],
+        "devices": [asdict(device) for device in diagnosis.devices],
+        "findings": [_finding(finding) for finding in diagnosis.findings],
+        "harmless": [_finding(finding) for finding in diagnosis.harmless],
+        "unknown_lines": list(diagnosis.unknown_lines),
+        "trials": [
+            msgspec.to_builtins({name: value for name, value in _fields(trial).items() if name != "log"})
+            for trial in diagnosis.trials
+        ],
+    }
+    facts = asdict(diagnosis.facts) | {"packages": dict(diagnosis.facts.packages)}
+    facts["nvml"]["text"] = scrub(diagnosis.facts.nvml.text)
+    scrubbed: dict[str, Any] = _scrubbed(plain)
+    return scrubbed | {"facts": facts}
+
+
+def log_as_dict(log: LogDiagnosis) -> dict[str, Any]:
+    """Return what a log says as plain JSON types."""
+    plain = {
+        "summary": log.summary,
+        "has_fault": bool(log.faults),
+        "unknown": log.unknown,
+        "findings": [_finding(finding) for finding in log.findings],
+        "harmless": [_finding(finding) for finding in log.harmless],
+        "unknown_lines": [{"line_number": number, "line": line} for number, line in log.unknown_lines],
+        "lines": log.lines,
+        "cut": log.cut,
+    }
+    scrubbed: dict[str, Any] = _scrubbed(plain)
+    return scrubbed
+
+
+def _head(facts: Facts) -> Iterator[str]:
+    system = f"{facts.system}{' in a container' if facts.container else ''}"
+    yield f"Epochmark {app.__version__} doctor, Python {facts.python}, {system}"
+    packages = ", ".join(f"{name} {version}" for name, version in facts.packages)
+    yield f"Packages: {packages or 'none that matter'}"
+    nvml = facts.nvml
+    yield " ".join(word for word in ("NVIDIA driver:", nvml.state, nvml.driver, scrub(nvml.text)) if word)
+    for card in facts.nvidia_cards:
+        yield f"Card: {card.name}, compute capability {card.capability or 'unknown'}"
+    told = {
+        "kernel driver": facts.kernel_driver,
+        "device nodes": facts.device_nodes,
+        "PCI": None if facts.pci is None else " ".join(facts.pci) or "no GPU",
+        "libcuda": facts.libcuda,
+        "/dev/dxg": facts.dxg,
+        "WSL's libcuda": facts.wsl_libcuda,
+        "nouveau": facts.nouveau,
+        "Secure Boot": facts.secure_boot,
+        "CUDA_VISIBLE_DEVICES": facts.visible_devices,
+        "LD_LIBRARY_PATH to CUDA": facts.library_path_cuda,
+        "AVX": facts.avx,
+    }
+    yield "Surroundings: " + ", ".join(f"{name} {value}" for name, value in told.items() if value is not None)
+
+
+def _trials(diagnosis: Diagnosis) -> Iterator[str]:
+    yield ""
+    yield "Trials"
+    for trial in diagnosis.trials:
+        code = "" if trial.exit_code is None else f", exit code {trial.exit_code}"
+        yield f"- {trial.target}: {trial.status}{code}, {trial.duration_s:.1f} s"
+        for step in trial.steps:
+            result = f"failed: {step.error[:_STEP_CHARS]}" if step.error else "right"
+            yield f"  - {step.name}: {result}, {step.duration_s:.1f} s"
+
+
+def _findings(title: str, findings: tuple[LogFinding, ...], more: tuple[str, ...]) -> Iterator[str]:
+    lines = [f"- [{finding.signal.id}] {finding.line}" for finding in findings]
+    seen = {finding.line for finding in findings}
+    lines += [f"- [unknown] {line}" for line in more if line not in seen]
+    if lines:
+        yield from ("", title, *lines[:_LINES_AT_MOST])
+
+
+def _finding(finding: LogFinding) -> dict[str, Any]:
+    row = finding.signal
+    return {
+        "id": row.id,
+        "severity": row.severity,
+        "title": row.title,
+        "meaning": row.meaning,
+        "fix": row.fix,
+        "link": row.link,
+        "line_number": finding.line_number,
+        "line": finding.line,
+        "count": finding.count,
+    }
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
+def _scrubbed(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if value.startswith("https://") else scrub(value)
+    if isinstance(value, dict):
+        return {name: _scrubbed(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_scrubbed(inner) for inner in value]
+    return value

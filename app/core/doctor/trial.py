@@ -1,0 +1,266 @@
+"""Real work in throw-away processes: what TensorFlow lists, what each device computes. None can hang or stay."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Literal, TypeAlias
+
+import msgspec
+import psutil
+
+from app.core.errors import AppError
+from app.core.paths import Paths
+from app.core.running.engines import WorkerCommand, trial_command
+
+LIST_LIMIT_S = 120.0
+DEVICE_LIMIT_S = 180.0
+_LOOK_EVERY_S = 0.1
+_CLOSE_LIMIT_S = 2.0
+_LINE_LIMIT_BYTES = 65_536
+_ANSWERS_AT_MOST = 1_000
+# What a process says first and last tells the most; between them it may flood.
+_HEAD_BYTES, _TAIL_BYTES = 256 << 10, 256 << 10
+TrialStatus: TypeAlias = Literal["completed", "failed", "crashed", "timed_out", "cancelled"]
+
+
+class Device(msgspec.Struct, frozen=True):
+    """A device that TensorFlow lists. None means that it does not say."""
+
+    id: str  # "cpu", "gpu:0"
+    name: str | None = None
+    capability: str | None = None
+
+
+class Build(msgspec.Struct, frozen=True, tag_field="type", tag="build"):
+    """What TensorFlow says of how it was built."""
+
+    tensorflow: str
+    keras: str
+    cuda: bool
+    rocm: bool = False
+    cuda_version: str | None = None
+    cudnn_version: str | None = None
+    capabilities: tuple[str, ...] = ()
+
+
+class Step(msgspec.Struct, frozen=True, tag_field="type", tag="step"):
+    """A piece of work that a device did, or not: matmul, convolution, xla."""
+
+    name: str
+    duration_s: float
+    error: str | None = None
+
+
+class _Import(msgspec.Struct, frozen=True, tag_field="type", tag="import"):
+    error: str | None = None
+    duration_s: float | None = None
+
+
+class _Devices(msgspec.Struct, frozen=True, tag_field="type", tag="devices"):
+    devices: tuple[Device, ...]
+
+
+class _End(msgspec.Struct, frozen=True, tag_field="type", tag="end"):
+    good: bool
+
+
+_Answer: TypeAlias = Build | Step | _Import | _Devices | _End
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """How one process went.
+
+    Attributes:
+        target: "list", or the device.
+        status: completed: all that it was asked; failed: it said itself what went wrong; else it could not.
+        exit_code: As the system gave it, negative for a signal; None for one that was ended by us.
+        import_s: How long importing TensorFlow took; None if it did not come so far.
+        log: What it printed, first and last parts of it.
+    """
+
+    target: str
+    status: TrialStatus
+    exit_code: int | None = None
+    duration_s: float = 0.0
+    import_s: float | None = None
+    import_error: str | None = None
+    build: Build | None = None
+    devices: tuple[Device, ...] = ()
+    steps: tuple[Step, ...] = ()
+    log: str = ""
+
+
+def run_trial(
+    target: str, paths: Paths, cancel: threading.Event | None = None, limit_s: float | None = None
+) -> Trial:
+    """Run one process to its end; raises AppError if it cannot be started.
+
+    Args:
+        target: "list", "cpu" or "gpu:0".
+        paths: Where the engine may keep its own files.
+        cancel: Ends the process when another thread sets it.
+        limit_s: When it is ended; by default as long as the slowest working computers take.
+    """
+    command = trial_command(("list",) if target == "list" else ("device", target), paths)
+    limit_s = limit_s or (LIST_LIMIT_S if target == "list" else DEVICE_LIMIT_S)
+    return run_command(target, command, limit_s, cancel or threading.Event())
+
+
+def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: threading.Event) -> Trial:
+    """Run any command as a trial; see `run_trial`."""
+    start_s = time.monotonic()
+    try:
+        process = subprocess.Popen(
+            command.arguments,
+            env=command.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            **_own_group(),
+        )
+    except OSError as error:
+        raise AppError(f"The trial's process cannot be started ({error.strerror}).") from error
+    told, log = _Told(), _Log()
+    readers = [_reader(told.read, process.stdout), _reader(log.read, process.stderr)]
+    status: TrialStatus | None = None
+    try:
+        status = _wait(process, start_s + limit_s, cancel)
+    finally:
+        _end_tree(process)
+        for reader in readers:
+            reader.join(_CLOSE_LIMIT_S)
+        _close(process, readers)
+    code = process.poll()
+    return Trial(
+        target=target,
+        status=status or _status(told, code),
+        exit_code=None if status else code,
+        duration_s=time.monotonic() - start_s,
+        import_s=told.imported.duration_s if told.imported else None,
+        import_error=told.imported.error if told.imported else None,
+        build=told.build,
+        devices=told.devices,
+        steps=tuple(told.steps),
+        log=log.text(),
+    )
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a process answered, line by line; lines that are no answers are passed over."""
+
+    imported: _Import | None = None
+    build: Build | None = None
+    devices: tuple[Device, ...] = ()
+    steps: list[Step] = field(default_factory=list)
+    end: _End | None = None
+
+    def read(self, stream: BinaryIO) -> None:
+        decoder = msgspec.json.Decoder(_Answer)
+        left = _ANSWERS_AT_MOST
+        for line in iter(lambda: stream.readline(_LINE_LIMIT_BYTES), b""):
+            left -= 1
+            with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                if left >= 0:
+                    self._take(decoder.decode(line))
+
+    def _take(self, answer: _Answer) -> None:
+        match answer:
+            case _Import():
+                self.imported = answer
+            case Build():
+                self.build = answer
+            case _Devices():
+                self.devices = answer.devices[:64]
+            case Step():
+                self.steps.append(answer)
+            case _End():
+                self.end = answer
+
+
+class _Log:
+    """The first and the last part of what a process prints."""
+
+    def __init__(self) -> None:
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._dropped = 0
+
+    def read(self, stream: BinaryIO) -> None:
+        for chunk in iter(lambda: os.read(stream.fileno(), 65_536), b""):
+            room = max(_HEAD_BYTES - len(self._head), 0)
+            self._head += chunk[:room]
+            self._tail += chunk[room:]
+            if (over := len(self._tail) - _TAIL_BYTES) > 0:
+                self._dropped += over
+                del self._tail[:over]
+
+    def text(self) -> str:
+        gap = f"\n[{self._dropped} bytes left out]\n".encode() if self._dropped else b""
+        return (bytes(self._head) + gap + bytes(self._tail)).decode("utf-8", errors="replace")
+
+
+def _wait(process: "subprocess.Popen[bytes]", end_s: float, cancel: threading.Event) -> TrialStatus | None:
+    """Wait for the process; None when it ended by itself, else why it has to be ended."""
+    while process.poll() is None:
+        if cancel.wait(_LOOK_EVERY_S):
+            return "cancelled"
+        if time.monotonic() > end_s:
+            return "timed_out"
+    return None
+
+
+def _status(told: _Told, code: int | None) -> TrialStatus:
+    if told.end is not None:
+        return "completed" if told.end.good and code == 0 else "failed"
+    return "failed" if told.imported is not None and told.imported.error else "crashed"
+
+
+def _end_tree(process: "subprocess.Popen[bytes]") -> None:
+    """Kill the process and all that it started."""
+    children: list[psutil.Process] = []
+    if process.poll() is None:  # its number may be another's by now
+        with contextlib.suppress(psutil.Error):
+            children = psutil.Process(process.pid).children(recursive=True)
+    if hasattr(os, "killpg"):
+        # It leads its own session, so the group has its number even after it is gone.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    for child in children:
+        with contextlib.suppress(psutil.Error):
+            child.kill()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_CLOSE_LIMIT_S)
+
+
+def _reader(read: Callable[[BinaryIO], None], stream: Any) -> threading.Thread:
+    def run() -> None:
+        with contextlib.suppress(OSError, ValueError):
+            read(stream)
+
+    thread = threading.Thread(target=run, daemon=True, name="trial-reader")
+    thread.start()
+    return thread
+
+
+def _close(process: "subprocess.Popen[bytes]", readers: list[threading.Thread]) -> None:
+    for stream in (process.stdin, process.stdout, process.stderr):
+        # Not under a thread that is still inside a read: a process that left the group may hold the other end.
+        if stream is not None and not any(reader.is_alive() for reader in readers):
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+def _own_group() -> dict[str, Any]:
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+    return {"start_new_session": True}

@@ -1,0 +1,278 @@
+"""Whether TensorFlow can use this computer's devices, why not, and what to do; and what a log means."""
+
+import threading
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont, QGuiApplication, QHideEvent
+from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
+
+from app.core.doctor.checks import Check
+from app.core.doctor.examination import examine
+from app.core.doctor.facts import gather_facts
+from app.core.doctor.logs import LogDiagnosis, LogFinding, diagnose_log, read_log
+from app.core.doctor.report import report_text
+from app.core.doctor.rules import DeviceDiagnosis, Diagnosis
+from app.core.errors import AppError
+from app.gui.icons import pixmap
+from app.gui.services import Services
+from app.gui.theme import Theme
+from app.gui.tokens import GAP_PX, TITLE_PX
+from app.gui.verdict_dialog import verdict_look
+from app.gui.widgets import Button, Card, ElidedLabel, Tone, column, label, row
+
+INTRODUCTION = (
+    "The doctor looks for the driver, starts TensorFlow in a process of its own, asks which devices it lists, and"
+    " lets each of them do a convolution, a matrix product and a step compiled by XLA. That takes ten seconds to"
+    " some minutes; nothing leaves this computer.\n\nIt can also explain a log: lines that TensorFlow printed,"
+    " here or for somebody who posted them."
+)
+WHILE_RUNNING = "A benchmark is running, and both would be slower. Examine when it is over."
+_CHECK_TONES: dict[str, Tone] = {"ok": "valid", "fault": "invalid", "skipped": ""}
+_FINDING_TONES: dict[str, Tone] = {"fault": "invalid", "caution": "caution", "harmless": ""}
+
+
+class DoctorView(QWidget):
+    """Examines when it is asked to; `buttons` is the row of its buttons."""
+
+    _stepped = Signal(str)
+    _checked = Signal(object)
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._cancel: threading.Event | None = None
+        self._diagnosis: Diagnosis | None = None
+        theme = services.theme
+        self.examine_button = Button(theme, "Examine", "search", kind="primary")
+        self.examine_button.clicked.connect(self.examine)
+        self.cancel_button = Button(theme, "Cancel", "circle-stop")
+        self.cancel_button.clicked.connect(self.cancel)
+        self.log_button = Button(theme, "Explain a log …", "file-text")
+        self.log_button.clicked.connect(self._on_log)
+        self.report_button = Button(theme, "Copy report", "copy")
+        self.report_button.setToolTip("Versions and findings, without names, paths and serial numbers")
+        self.report_button.clicked.connect(self._on_report)
+        self.buttons = row(self.examine_button, self.cancel_button, self.log_button, self.report_button)
+        self.head = label("", TITLE_PX, QFont.Weight.DemiBold, wrap=True)
+        self.step = ElidedLabel("", muted=True)
+        self.introduction = label(INTRODUCTION, muted=True, wrap=True)
+        self._answer = Card()
+        self._answer.body.addWidget(self.head)
+        self._answer.body.addWidget(self.introduction)
+        self._answer.body.addWidget(self.step)
+        self.checks = Card("Checks")
+        self.checks.note.hide()
+        self._results = column(spacing_px=2 * GAP_PX)
+        whole = column(self._answer, self.checks, self._results, None, spacing_px=2 * GAP_PX)
+        self.setLayout(whole)
+        self._stepped.connect(self._show_step)
+        self._checked.connect(self._on_checked)
+        services.bridge.started.connect(self._show_state)
+        services.bridge.ended.connect(self._show_state)
+        self._clear()
+        self._show_state()
+
+    @property
+    def is_examining(self) -> bool:
+        """Whether an examination goes on."""
+        return self._cancel is not None
+
+    def examine(self) -> None:
+        """Begin an examination, unless one goes on or a run would suffer."""
+        if self.is_examining or self._services.bridge.is_running:
+            return
+        self._clear()
+        cancel = self._cancel = threading.Event()
+        self.introduction.hide()
+        self.head.setText("Examining …")
+        paths = self._services.paths
+        work = partial(examine, paths, self._stepped.emit, cancel, self._checked.emit)
+        self._services.tasks.start(work, self._on_examined, self._on_failed)
+        self._show_state()
+
+    def cancel(self) -> None:
+        """End the examination; what is known by then is shown."""
+        if self._cancel is not None:
+            self._cancel.set()
+            self._show_step("Cancelling …")
+
+    def explain_log(self, path: Path) -> None:
+        """Show what a file with a log says."""
+        self._services.tasks.start(
+            lambda: (diagnose_log(read_log(path)), gather_facts().system),
+            lambda found: self._show_log(path.name, *found),
+            self._services.complain,
+        )
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Go on while another page is looked at, but not when the window is closed."""
+        super().hideEvent(event)
+        if not self.window().isVisible():
+            self.cancel()
+
+    def _show_state(self) -> None:
+        running = self._services.bridge.is_running
+        self.examine_button.setVisible(not self.is_examining)
+        self.cancel_button.setVisible(self.is_examining)
+        self.examine_button.setEnabled(not running)
+        self.examine_button.setToolTip(WHILE_RUNNING if running else "")
+        self.log_button.setEnabled(not self.is_examining)
+        self.report_button.setEnabled(self._diagnosis is not None)
+
+    def _show_step(self, text: str) -> None:
+        self.step.show_text(text)
+        self.step.setVisible(bool(text))
+
+    def _clear(self) -> None:
+        self._diagnosis = None
+        self.head.setText("My GPU is not used. Why?")
+        self.introduction.show()
+        self._show_step("")
+        self.checks.hide()
+        for layout, kept in ((self.checks.body, 1), (self._results, 0)):
+            while layout.count() > kept:
+                item = layout.takeAt(kept)
+                if item is not None and (widget := item.widget()) is not None:
+                    widget.setParent(None)
+                    widget.deleteLater()
+
+    def _on_checked(self, check: Check) -> None:
+        self.checks.show()
+        tone = _CHECK_TONES[check.state]
+        self.checks.body.addWidget(_entry(self._services.theme, tone, check.title, check.text))
+
+    def _on_examined(self, diagnosis: Diagnosis) -> None:
+        self._cancel = None
+        self._diagnosis = diagnosis
+        self._show_step("")
+        self.head.setText(diagnosis.overall)
+        theme = self._services.theme
+        for device in diagnosis.devices:
+            self._results.addWidget(_device_card(theme, device))
+        told = [finding for finding in diagnosis.findings if finding.signal.id not in _told(diagnosis.devices)]
+        if told or diagnosis.harmless:
+            self._results.addWidget(_findings_card(theme, told, diagnosis.harmless, diagnosis.facts.system))
+        self._show_state()
+
+    def _on_failed(self, error: AppError) -> None:
+        self._cancel = None
+        self._clear()
+        self._services.complain(error)
+        self._show_state()
+
+    def _show_log(self, name: str, log: LogDiagnosis, system: str) -> None:
+        self._clear()
+        self.introduction.hide()
+        self.head.setText(log.summary)
+        lines = "1 line" if log.lines == 1 else f"{log.lines:,} lines"
+        self._show_step(f"{name}, {lines}" + (", not read whole: it is too long" if log.cut else ""))
+        theme = self._services.theme
+        self._results.addWidget(_findings_card(theme, log.findings, log.harmless, system))
+        if log.unknown_lines:
+            card = Card("Not known to the doctor")
+            card.note.hide()
+            for number, line in log.unknown_lines:
+                card.body.addWidget(_selectable(f"line {number}: {line[:300]}"))
+            self._results.addWidget(card)
+        self._show_state()
+
+    def _on_log(self) -> None:
+        dialog = QFileDialog(self, "Choose a log")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda name: self.explain_log(Path(name)))
+        dialog.open()
+
+    def _on_report(self) -> None:
+        if self._diagnosis is not None:
+            QGuiApplication.clipboard().setText(report_text(self._diagnosis))
+            self._services.tell("The report is on the clipboard.", "", "", None)
+
+
+def _told(devices: Iterable[DeviceDiagnosis]) -> set[str | None]:
+    return {device.signal_id for device in devices}
+
+
+def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
+    tone: Tone = "valid" if device.state == "usable" else "invalid" if device.is_fault else "caution"
+    card = Card()
+    name = f"{device.name} ({device.id})" if device.id else device.name
+    card.setAccessibleName(f"{name}: {device.state}")
+    card.body.addWidget(_entry(theme, tone, f"{name}: {device.state}", device.why))
+    _add_advice(theme, card, device.fix, device.commands, device.link)
+    return card
+
+
+def _findings_card(
+    theme: Theme, findings: Iterable[LogFinding], harmless: Iterable[LogFinding], system: str
+) -> Card:
+    card = Card("What TensorFlow printed")
+    card.note.hide()
+    for finding in findings:
+        signal = finding.signal
+        text = f"{signal.meaning}\nLine {finding.line_number}: {finding.line[:300]}"
+        card.body.addWidget(_entry(theme, _FINDING_TONES[signal.severity], signal.title, text))
+        _add_advice(theme, card, signal.fix, signal.commands.on(system), signal.link)
+    told = [f"{finding.signal.title} ({finding.count} ×)" for finding in harmless]
+    if told:
+        text = "These lines look bad and are harmless: " + ", ".join(told) + "."
+        card.body.addWidget(_entry(theme, "valid", "Harmless", text))
+    return card
+
+
+def _add_advice(theme: Theme, card: Card, fix: str, commands: Iterable[str], link: str | None) -> None:
+    """Add what to do, each command to be copied, and where more is written."""
+    inset = 16 + GAP_PX
+    lines: list[QWidget] = [_selectable(fix)] if fix else []
+    for command in commands:
+        copy = Button(theme, "Copy", "copy", kind="flat")
+        copy.setAccessibleName(f"Copy {command}")
+        copy.clicked.connect(lambda _=False, text=command: QGuiApplication.clipboard().setText(text))
+        text = _selectable(command)
+        text.setObjectName("command")
+        line = row(text, copy)
+        line.setStretch(0, 1)
+        whole = QWidget()
+        whole.setLayout(line)
+        lines.append(whole)
+    if link:
+        lines.append(_selectable(f"More: {link}", muted=True))
+    for each in lines:
+        each.setContentsMargins(inset, 0, 0, 0)
+        card.body.addWidget(each)
+
+
+class Sign(QLabel):
+    """A small picture that says how bad something is, in the theme's colours."""
+
+    def __init__(self, theme: Theme, tone: Tone) -> None:
+        super().__init__()
+        self._theme, self._tone = theme, tone
+        self.setFixedSize(16, 16)
+        theme.changed.connect(self._colour)
+        self._colour()
+
+    def _colour(self) -> None:
+        plain = ("minus", self._theme.tokens.muted)
+        self.setPixmap(pixmap(*(verdict_look(self._theme, self._tone) if self._tone else plain), 16))
+
+
+def _entry(theme: Theme, tone: Tone, title: str, text: str) -> QWidget:
+    """Return a sign, a title and what is to be said of it."""
+    words = column(label(title, weight=QFont.Weight.DemiBold, wrap=True), _selectable(text), spacing_px=2)
+    line = row(column(Sign(theme, tone), None), words)
+    line.setStretch(1, 1)
+    entry = QWidget()
+    entry.setLayout(line)
+    entry.setAccessibleName(f"{title}. {text}")
+    return entry
+
+
+def _selectable(text: str, *, muted: bool = False) -> QWidget:
+    shown = label(text, wrap=True, muted=muted)
+    shown.setTextInteractionFlags(
+        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+    )
+    return shown

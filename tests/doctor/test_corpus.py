@@ -1,0 +1,93 @@
+"""Logs that people posted, each with what it must be taken for."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.doctor.logs import LogDiagnosis, diagnose_log
+from app.core.doctor.signals import signals
+from tests.conftest import ROOT
+
+FOLDER = ROOT / "tests" / "data" / "doctor"
+INDEX: list[dict[str, Any]] = tomllib.loads((FOLDER / "index.toml").read_text(encoding="utf-8"))["log"]
+HEALTHY, UNKNOWN = "-", "?"
+
+
+def read(entry: dict[str, Any]) -> LogDiagnosis:
+    return diagnose_log((FOLDER / entry["file"]).read_text(encoding="utf-8"))
+
+
+def names(entry: dict[str, Any]) -> str:
+    return Path(entry["file"]).stem
+
+
+FAULTY = [entry for entry in INDEX if entry["id"] not in (HEALTHY, UNKNOWN)]
+FINE = [entry for entry in INDEX if entry["id"] == HEALTHY]
+STRANGE = [entry for entry in INDEX if entry["id"] == UNKNOWN]
+
+
+@pytest.mark.parametrize("entry", FAULTY, ids=names)
+def test_a_reported_log_is_taken_for_what_it_is(entry: dict[str, Any]) -> None:
+    found = read(entry)
+    assert [finding.signal.id for finding in found.findings][:1] == [entry["id"]]
+    assert found.findings[0].line
+    assert not found.unknown
+
+
+@pytest.mark.parametrize("entry", FINE, ids=names)
+def test_a_healthy_log_gives_no_alarm(entry: dict[str, Any]) -> None:
+    found = read(entry)
+    assert [finding.signal.id for finding in found.findings] == []
+    assert found.unknown_lines == ()
+    assert found.summary.startswith("No fault is in this log")
+
+
+@pytest.mark.parametrize("entry", STRANGE, ids=names)
+def test_wordings_that_nobody_saw_before_are_said_to_be_unknown(entry: dict[str, Any]) -> None:
+    found = read(entry)
+    assert found.unknown
+    assert found.findings == ()
+    assert "https://" in found.summary
+    assert str(found.unknown_lines[0][0]) in found.summary
+
+
+@pytest.mark.parametrize("entry", FAULTY, ids=names)
+def test_no_harmless_row_hides_the_telling_line(entry: dict[str, Any]) -> None:
+    found = read(entry)
+    telling = found.findings[0].line
+    hiding = [
+        row.id
+        for row in signals()
+        if row.severity == "harmless" and diagnose_log(telling).harmless and row in _harmless(telling)
+    ]
+    assert hiding == []
+
+
+def _harmless(line: str) -> list[object]:
+    return [finding.signal for finding in diagnose_log(line).harmless]
+
+
+def test_every_row_is_shown_by_a_recorded_log() -> None:
+    seen = {
+        finding.signal.id
+        for entry in INDEX
+        for found in [read(entry)]
+        for finding in (*found.findings, *found.harmless)
+    }
+    assert {row.id for row in signals()} - seen == set()
+
+
+def test_the_collection_is_large_enough_and_complete() -> None:
+    assert len(FAULTY) + len(FINE) >= 50
+    assert len(FINE) >= 10
+    assert {entry["file"] for entry in INDEX} == {path.name for path in FOLDER.glob("*.log")}
+    assert all(entry["source"].startswith("https://") for entry in INDEX)
+
+
+@pytest.mark.parametrize("entry", INDEX, ids=names)
+def test_recordings_name_nobody(entry: dict[str, Any]) -> None:
+    text = (FOLDER / entry["file"]).read_text(encoding="utf-8")
+    for sign in ("/home/", "/Users/", "C:\\", "/root", "@"):
+        assert sign not in text

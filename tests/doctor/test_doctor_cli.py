@@ -1,0 +1,167 @@
+"""`epochmark doctor`, from the command line to the exit code."""
+
+import json
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from app import __main__ as entry
+from app.cli import main
+from app.core.doctor import examination
+from app.core.doctor.examination import examine
+from app.core.doctor.facts import Facts
+from app.core.doctor.nvml import NvidiaGpu, Nvml
+from app.core.doctor.trial import Build, Device, Step, Trial
+from app.core.paths import Paths
+from tests.conftest import ROOT, CommandLine
+from tests.doctor_page import BEGIN, END, README, section
+
+LOGS = ROOT / "tests" / "data" / "doctor"
+CARD = NvidiaGpu("NVIDIA GeForce RTX 5080", "12.0")
+BUILD = Build("2.21.0", "3.15.1", cuda=True, cuda_version="12.5.1")
+STEPS = (Step("matmul", 0.1), Step("convolution", 0.1), Step("xla", 0.1))
+
+
+@pytest.fixture
+def broken_card(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A computer whose card is listed and fails, without any process."""
+    monkeypatch.setenv("EPOCHMARK_HOME", str(tmp_path / "home"))
+    facts = Facts(system="linux", nvml=Nvml("ok", driver="580.65.06", gpus=(CARD,)), pci=("nvidia",))
+    trials = {
+        "list": Trial(
+            target="list",
+            status="completed",
+            build=BUILD,
+            devices=(Device("cpu"), Device("gpu:0", CARD.name, CARD.capability)),
+            log="oneDNN custom operations are on",
+        ),
+        "cpu": Trial(target="cpu", status="completed", exit_code=0, steps=STEPS),
+        "gpu:0": Trial(target="gpu:0", status="crashed", exit_code=-6, log="does not support target 'sm_120'"),
+    }
+    monkeypatch.setattr(examination, "gather_facts", lambda: facts)
+    monkeypatch.setattr(examination, "run_trial", lambda target, *_: trials[target])
+
+
+@pytest.mark.engine
+def test_this_computer_is_examined_from_end_to_end(epochmark: CommandLine) -> None:
+    done = epochmark("doctor", "--json", CUDA_VISIBLE_DEVICES="-1")
+    plain = json.loads(done.stdout)
+    assert plain["complete"] is True
+    assert plain["devices"][0] | {"why": ""} == plain["devices"][0] | {"why": "", "id": "cpu", "state": "usable"}
+    assert done.returncode == (1 if plain["has_fault"] else 0)
+    assert done.stderr == ""
+
+
+def test_a_fault_is_explained_calmly(broken_card: None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 1
+    text = capsys.readouterr().out
+    assert [line.split(":")[0] for line in text.splitlines()[:5]] == [
+        "ok     NVIDIA driver",
+        "ok     TensorFlow",
+        "ok     Devices that TensorFlow lists",
+        "ok     Real work on cpu",
+        "FAULT  Real work on gpu",
+    ]
+    assert "gpu:0 · NVIDIA GeForce RTX 5080: not usable" in text
+    assert "What to do:" in text
+    assert "1 line that looks bad and is harmless" in text
+    assert text.rstrip().splitlines()[-1].startswith("TensorFlow cannot use the NVIDIA GeForce RTX 5080")
+
+
+def test_verbose_lists_what_is_harmless(broken_card: None, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["doctor", "--verbose"])
+    assert "1 × oneDNN is on" in capsys.readouterr().out
+
+
+def test_the_report_alone_goes_to_the_clipboard(broken_card: None, capsys: pytest.CaptureFixture[str]) -> None:
+    log = LOGS / "xid_79.log"
+    assert main(["doctor", "--report", "--log", str(log)]) == 1
+    text = capsys.readouterr().out
+    assert text.startswith("Epochmark ")
+    assert "[gpu_too_new]" in text
+    assert "[gpu_lost]" in text
+    assert "<bus>" in text
+
+
+def test_a_log_is_explained(epochmark: CommandLine) -> None:
+    done = epochmark("doctor", "--log", str(LOGS / "rtx5080_ptx.log"))
+    assert done.returncode == 1
+    assert done.stdout.startswith("FAULT  The graphics card is too new for this TensorFlow\n    line 2")
+    assert "CAUTION" in done.stdout
+    assert done.stderr == ""
+
+
+def test_a_healthy_log_is_no_fault(epochmark: CommandLine) -> None:
+    done = epochmark("doctor", "--log", str(LOGS / "healthy_cpu_2_21.log"))
+    assert done.returncode == 0
+    assert "No fault is in this log." in done.stdout
+
+
+def test_a_log_as_json(epochmark: CommandLine) -> None:
+    done = epochmark("doctor", "--json", "--log", str(LOGS / "unseen_glibc.log"))
+    plain = json.loads(done.stdout)
+    assert (done.returncode, plain["unknown"], plain["has_fault"]) == (0, True, False)
+    assert plain["unknown_lines"][0]["line_number"] == 1
+
+
+def test_a_log_from_a_pipe(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    import subprocess
+
+    done = subprocess.run(
+        [sys.executable, "-m", "app", "doctor", "--log", "-"],
+        input=b"GPU is lost. Reboot the system to recover this GPU\n",
+        env=environment,
+        capture_output=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert b"stopped answering" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["nothing.log", ".", "picture.png"])
+def test_wrong_use_is_one_sentence(epochmark: CommandLine, tmp_path: Path, name: str) -> None:
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG\x00")
+    done = epochmark("doctor", "--log", str(tmp_path / name))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("epochmark: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_examination_says_what_it_does_and_stops_when_asked(broken_card: None, paths: Paths) -> None:
+    steps: list[str] = []
+    cancel = threading.Event()
+
+    def step(text: str) -> None:
+        steps.append(text)
+        if "cpu" in text:
+            cancel.set()
+
+    checks: list[str] = []
+    found = examine(paths, step, cancel, lambda check: checks.append(check.id))
+    assert [step.split(" ")[0] for step in steps] == ["Looking", "Starting", "Letting"]
+    assert checks == ["driver", "tensorflow", "devices", "cpu"]
+    assert found.devices[1].why == "It was not tried."
+
+
+def test_the_frozen_apps_trial_is_found_before_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def start(arguments: list[str]) -> None:
+        asked.append(arguments)
+        raise SystemExit(0)
+
+    monkeypatch.setattr("workloads.trial.start", start)
+    monkeypatch.setattr(sys, "argv", ["epochmark", "--trial", "device", "cpu"])
+    with pytest.raises(SystemExit):
+        entry.main()
+    assert asked == [["device", "cpu"]]
+
+
+def test_the_readme_has_the_table_as_it_is() -> None:
+    text = README.read_text(encoding="utf-8")
+    begin, end = text.index(BEGIN), text.index(END)
+    assert text[begin : end + len(END)] == section(), "run: python3 -m tests.doctor_page"

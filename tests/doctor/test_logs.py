@@ -1,0 +1,200 @@
+"""What the doctor makes of logs: order, limits, garbage, and the table itself."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.doctor import logs
+from app.core.doctor.logs import MAX_BYTES, MAX_LINE_CHARS, decode_log, diagnose_log, read_log
+from app.core.doctor.signals import TABLE, read_table, signal, signals
+from app.core.errors import UsageError
+
+NO_DEVICE = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected"
+MISMATCH = "kernel version 384.130.0 does not match DSO version 375.66.0"
+JIT = "CUDA kernels will be jit-compiled from PTX, which could take 30 minutes or longer."
+ROW = """
+[[signal]]
+id = "one"
+seen = "x"
+severity = "fault"
+rank = 1
+title = "t"
+meaning = "m"
+fix = "f"
+versions = "v"
+link = "https://example.org/1"
+patterns = ['x']
+"""
+
+
+def ids(text: str) -> list[str]:
+    return [finding.signal.id for finding in diagnose_log(text).findings]
+
+
+def test_the_cause_comes_before_its_consequences_and_faults_before_cautions() -> None:
+    assert ids(f"{JIT}\n{NO_DEVICE}\n{MISMATCH}") == ["driver_mismatch", "no_cuda_device", "ptx_jit"]
+
+
+def test_a_finding_has_the_first_line_that_shows_it_and_counts_the_others() -> None:
+    finding = diagnose_log(f"hello\n{NO_DEVICE} first\n{NO_DEVICE} second").findings[0]
+    assert (finding.line_number, finding.line, finding.count) == (2, f"{NO_DEVICE} first", 2)
+
+
+def test_the_driver_that_does_not_run_is_no_fault_where_there_is_no_driver_at_all() -> None:
+    missing = "kernel driver does not appear to be running on this host (x)"
+    assert ids(missing) == ["kernel_module"]
+    found = diagnose_log(f"failed call to cuInit: UNKNOWN ERROR (303)\n{missing}")
+    assert found.findings == ()
+    assert {finding.signal.id for finding in found.harmless} == {"no_cuda_driver", "kernel_module"}
+
+
+def test_two_lines_that_mean_something_only_together() -> None:
+    assert ids("nvidia-cudnn-cu12 9.28\nkeras 3") == []
+    assert ids("nvidia-cudnn-cu12 9.28\nnvidia-cudnn-cu13 9.30") == ["two_cuda_majors"]
+
+
+def test_a_fault_explains_the_lines_around_it() -> None:
+    found = diagnose_log(f"Traceback (most recent call last):\nError: something\n{NO_DEVICE}")
+    assert not found.unknown
+
+
+def test_a_caution_does_not_explain_an_unknown_failure() -> None:
+    found = diagnose_log(f"{JIT}\nERROR: the frobnicator failed")
+    assert [finding.signal.id for finding in found.findings] == ["ptx_jit"]
+    assert found.unknown_lines == ((2, "ERROR: the frobnicator failed"),)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "epoch 1/10 loss 0.5", "All 12 tests passed"])
+def test_a_clean_log_says_so(text: str) -> None:
+    found = diagnose_log(text)
+    assert not found.unknown
+    assert found.summary == "Nothing in this log is known to be a fault."
+
+
+def test_colours_carriage_returns_and_windows_line_ends_hide_nothing() -> None:
+    found = diagnose_log(f"epoch 1\r\x1b[31m{NO_DEVICE}\x1b[0m\r\nend")
+    assert found.findings[0].line == NO_DEVICE
+    assert found.findings[0].line_number == 2
+
+
+def test_long_logs_are_cut_and_say_so() -> None:
+    assert not diagnose_log("x" * MAX_LINE_CHARS).cut
+    assert diagnose_log("x" * (MAX_LINE_CHARS + 1)).cut
+    late = diagnose_log("y\n" * (MAX_BYTES // 2) + NO_DEVICE)
+    assert late.cut
+    assert late.findings == ()
+    assert diagnose_log("z" * MAX_LINE_CHARS + NO_DEVICE).findings == ()
+
+
+@given(st.text())
+def test_garbage_never_breaks_it(text: str) -> None:
+    found = diagnose_log(text)
+    assert found.lines >= 0
+    assert found.summary
+
+
+_WORDS = st.sampled_from(
+    [
+        *(NO_DEVICE, MISMATCH, JIT, "CUDA_ERROR_", "Loaded runtime CuDNN library: "),
+        *("ran out of memory trying to allocate ", "nvidia-cudnn-cu12", "error", "]: E a.cc:1"),
+        *(" ", "\n", "\r", "\t", "\x00", "\u2028", "'"),
+    ]
+)
+
+
+@given(st.lists(_WORDS, max_size=80))
+def test_pieces_of_known_lines_never_break_it(words: list[str]) -> None:
+    found = diagnose_log("".join(words))
+    numbers = [finding.line_number for finding in (*found.findings, *found.harmless)]
+    assert all(1 <= number <= found.lines for number in numbers)
+    assert found.unknown == bool(found.unknown_lines)
+    assert not (found.unknown and found.faults)
+
+
+def _literal(expression: str) -> str:
+    """Return a text that begins to match the expression again and again."""
+    return re.sub(r"\\.|[\[\](){}?*+|^$]", "", expression)[:30] or "a"
+
+
+@pytest.mark.timeout(60)
+def test_no_expression_takes_long_on_what_nearly_matches() -> None:
+    for row in signals():
+        for expression in (*row.patterns, *row.together, *row.unless):
+            nearly = "\n".join([(_literal(expression) * 200)[:MAX_LINE_CHARS]] * 50)
+            logs._compiled(expression).search(nearly)
+
+
+def test_no_expression_repeats_without_a_limit() -> None:
+    # Two such repetitions in one expression would look at a long line millions of times.
+    for row in signals():
+        for expression in (*row.patterns, *row.together, *row.unless):
+            plain = re.sub(r"\\.|\[[^\]]*\]", lambda found: "a" * len(found[0]), expression)
+            assert not re.search(r"[*+]|\{\d+,\}", plain), f"{row.id}: {expression}"
+
+
+@pytest.mark.timeout(60)
+def test_a_log_of_two_megabytes_is_no_burden() -> None:
+    line = f"2024-03-30 14:29:58.668656: I tensorflow/core/util/port.cc:113] an error or not: {NO_DEVICE}\n"
+    assert diagnose_log(line * (MAX_BYTES // len(line))).findings[0].count > 10_000
+
+
+def test_a_table_is_refused_that_is_wrong() -> None:
+    assert len(read_table(ROW)) == 1
+    for wrong, says in (
+        (ROW + ROW, "twice"),
+        (ROW.replace("['x']", "['(']"), "no regular expression"),
+        (ROW.replace("patterns = ['x']", ""), "patterns"),
+        (ROW + "together = ['y']\n", "patterns"),
+        (ROW.replace('"fault"', '"terrible"'), "terrible"),
+        (ROW.replace("https", "http"), "link"),
+        (ROW.replace("rank = 1", 'rank = "1"'), "rank"),
+        (ROW + "colour = 'red'\n", "colour"),
+        (ROW.replace('title = "t"', 'title = ""'), "title"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            read_table(wrong)
+
+
+def test_the_table_says_what_to_do() -> None:
+    assert len(read_table(TABLE.read_text(encoding="utf-8"))) == len(signals())
+    for row in signals():
+        assert not row.title.endswith(".")
+        assert row.meaning.endswith(".")
+        assert row.fix.endswith("."), row.id
+        assert (row.rank == 100) == (row.severity == "harmless"), row.id
+
+
+def test_what_readers_are_shown_shows_the_row() -> None:
+    for row in signals():
+        found = diagnose_log(row.seen)
+        assert row.id in [finding.signal.id for finding in (*found.findings, *found.harmless)], row.id
+
+
+def test_commands_are_those_of_the_system() -> None:
+    commands = signal("wsl1").commands
+    assert commands.on("wsl2") == commands.on("wsl1") == commands.wsl
+    assert commands.on("macos") == ()
+    assert signal("tensorflow_missing").commands.on("windows") == signal("tensorflow_missing").commands.any
+
+
+def test_files_that_are_no_logs_are_refused_in_a_sentence(tmp_path: Path) -> None:
+    binary = tmp_path / "a.png"
+    binary.write_bytes(b"\x89PNG\x00\x01")
+    for path, says in (
+        (binary, "is no text"),
+        (tmp_path, "is a folder"),
+        (tmp_path / "nothing.log", "cannot be read"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            read_log(path)
+
+
+def test_what_powershell_writes_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_bytes(NO_DEVICE.encode("utf-16"))
+    assert read_log(path) == NO_DEVICE
+    assert decode_log(b"\xef\xbb\xbf" + NO_DEVICE.encode(), "log") == NO_DEVICE
+    assert decode_log(b"\xff\xfa broken", "log")

@@ -1,0 +1,160 @@
+"""The text to copy: what it must hold, and what must never be in it."""
+
+import json
+import os
+import platform
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.doctor.facts import Facts
+from app.core.doctor.logs import diagnose_log
+from app.core.doctor.nvml import NvidiaGpu, Nvml
+from app.core.doctor.report import as_dict, log_as_dict, report_text
+from app.core.doctor.rules import diagnose
+from app.core.doctor.scrubbing import scrub
+from app.core.doctor.trial import Build, Device, Step, Trial
+
+CARD = NvidiaGpu("NVIDIA GeForce RTX 5080", "12.0")
+FACTS = Facts(
+    system="linux",
+    python="3.12.1",
+    nvml=Nvml("ok", driver="580.65.06", gpus=(CARD,)),
+    packages=(("nvidia-cudnn-cu12", "9.28.0.42"), ("tensorflow", "2.21.0")),
+)
+BUILD = Build("2.21.0", "3.15.1", cuda=True, cuda_version="12.5.1")
+LISTING = Trial(
+    target="list",
+    status="completed",
+    exit_code=0,
+    build=BUILD,
+    devices=(Device("cpu"), Device("gpu:0", CARD.name, "12.0")),
+)
+WORK = Trial(
+    target="gpu:0",
+    status="failed",
+    exit_code=1,
+    steps=(Step("matmul", 0.5, "InternalError: in /home/jane/secret/x.py"),),
+    log="failed with 'CUDA_ERROR_INVALID_PTX' in /home/jane/secret/kernel.cc\n",
+)
+FOUND = diagnose(FACTS, [LISTING, WORK])
+
+
+def test_the_report_has_versions_checks_devices_trials_and_telling_lines() -> None:
+    text = report_text(FOUND, diagnose_log("GPU is lost\nepoch 3"))
+    for part in (
+        "tensorflow 2.21.0",
+        "nvidia-cudnn-cu12 9.28.0.42",
+        "580.65.06",
+        "compute capability 12.0",
+        "[gpu_too_new]",
+        "CUDA_ERROR_INVALID_PTX",
+        "exit code 1",
+        "GPU is lost",
+        FOUND.overall,
+    ):
+        assert part in text
+    assert "epoch 3" not in text
+
+
+def test_neither_the_report_nor_the_plain_types_have_paths() -> None:
+    for text in (report_text(FOUND), json.dumps(as_dict(FOUND)), json.dumps(log_as_dict(diagnose_log(WORK.log)))):
+        assert "jane" not in text
+        assert "secret" not in text
+
+
+def test_plain_types_keep_links_and_numbers() -> None:
+    plain = as_dict(FOUND)
+    assert plain["devices"][1]["link"].startswith("https://github.com/")
+    assert plain["facts"]["packages"]["nvidia-cudnn-cu12"] == "9.28.0.42"
+    assert plain["trials"][1]["steps"][0]["duration_s"] == 0.5
+    assert "log" not in plain["trials"][0]
+    assert plain["has_fault"] is True
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("running on this host (fast-box): /proc/driver/nvidia/version", "running on this host (<host>): <path>"),
+        ("information for host: fast-box", "information for host: <name>"),
+        ('File "/home/Jane Doe/my nets/train.py", line 3', 'File "<path>", line 3'),
+        (r"File C:\Users\JANE  DOE\Desktop\tf.py line 3", "File <path> line 3"),
+        (r'"c:\\Users\\OWNER\\envs\\x.py"', '"<path>"'),
+        ("UUID: GPU-67a571b1-79ee-1016-8ea3-c1fff3f1c1d2", "UUID: <serial>"),
+        ("pciBusID: 0000:01:00.0 name: GeForce", "pciBusID: <bus> name: GeForce"),
+        ("Xid (PCI:0000:01:00): 79, pid=1234, name=chrome", "Xid (<bus>): 79, pid=<process>, name=<process>"),
+        ("from 10.1.2.3 or fe80::1", "from <address> or <address>"),
+        ("mac aa:bb:cc:dd:ee:ff me@example.org", "mac <address> <address>"),
+        ("serial number: XYZ12345", "serial number: <serial>"),
+        ("in ~/nets, ~jane/nets, ./nets/a, ../b", "in <path>, <path>, <path>, <path>"),
+        ("gcc -I/home/jane/include", "gcc -I<path>"),
+        ("LD_LIBRARY_PATH: /opt/cuda:/home/jane/b", "LD_LIBRARY_PATH: <path>:<path>"),
+        (r"\\server\share\jane", "<path>"),
+        ("file:///home/jane/x", "<path>"),
+    ],
+)
+def test_what_names_somebody_is_taken_out(line: str, wanted: str) -> None:
+    assert scrub(line, {}) == wanted
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "E tensorflow/stream_executor/cuda/cuda_driver.cc:271] failed call to cuInit: UNKNOWN ERROR (34)",
+        "E external/local_xla/xla/stream_executor/cuda/cuda_fft.cc:477] Unable to register cuFFT factory",
+        "I0000 00:00:1795291212.791569    2128 port.cc:153] oneDNN custom operations are on.",
+        "/job:localhost/replica:0/task:0/device:GPU:0 with 9858 MB memory: compute capability: 6.1",
+        "Loaded runtime CuDNN library: 9.10.1 but source was compiled with: 9.13.1.",
+        "nvidia-cudnn-cu12==9.10.2.21",
+        "absl::InitializeLog() and/or 3/4 of it, 12:30:45",
+        "driver 580.65.06, kernel 6.8.0-45",
+    ],
+)
+def test_what_helps_is_kept(line: str) -> None:
+    assert scrub(line, {}) == line
+
+
+_NAME = st.text(st.sampled_from("abcdefghijklmnopqrstuvwxyzABCXYZ0123456789_-äöß"), min_size=1, max_size=12)
+_FOLDER = st.one_of(_NAME, st.tuples(_NAME, _NAME).map(" ".join))
+_BEFORE = st.sampled_from(["", "in ", "File ", "'", '"', "(", "path=", "a:", "error: ", "\t", "x ; ", "-L"])
+_AFTER = st.sampled_from(["", " ", "'", '"', ")", ":12", ", line 3", "\n", "; y"])
+
+
+@given(_BEFORE, st.lists(_FOLDER, min_size=1, max_size=5), _NAME, st.booleans(), _AFTER)
+def test_no_path_survives(before: str, folders: list[str], last: str, windows: bool, after: str) -> None:
+    marked = [f"QZ{folder}ZQ" for folder in folders]
+    separator = "\\" if windows else "/"
+    path = ("C:" if windows else "") + separator + separator.join([*marked, f"QZ{last}"])
+    before = " -L" if before == "-L" and not windows else before.replace("-L", "")
+    assert "QZ" not in scrub(f"{before}{path}{after}", {})
+
+
+@given(st.text(max_size=300))
+def test_scrubbing_never_breaks(text: str) -> None:
+    scrub(text, {})
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "piece", ["/a", "/", "a/", "\\", "C:\\", "::", "ab:", "1.", "@", "~/", "a b/", "pid=", "-"]
+)
+def test_scrubbing_long_lines_is_no_burden(piece: str) -> None:
+    scrub(piece * 2_000, {})
+
+
+def test_the_users_own_folders_and_names_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "node", lambda: "fastbox.home")
+    monkeypatch.setenv("USER", "janedoe")
+    text = scrub(f"fastbox said janedoe keeps it in {Path.home()}/nets; {os.getcwd()}")  # noqa: PTH109
+    assert "fastbox" not in text
+    assert "janedoe" not in text
+    assert str(Path.home()) not in text or str(Path.home()) == "/"
+
+
+def test_words_of_the_driver_are_scrubbed_too() -> None:
+    facts = replace(FACTS, nvml=Nvml("error", "cannot open /home/jane/libnvidia-ml.so"))
+    assert "jane" not in report_text(diagnose(facts, [LISTING]))
+    assert "jane" not in json.dumps(as_dict(diagnose(facts, [LISTING])))

@@ -1,0 +1,352 @@
+"""From facts and trials to a diagnosis: each computer that people have, and what it must be told."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.core.doctor.checks import checks
+from app.core.doctor.facts import Facts
+from app.core.doctor.nvml import NvidiaGpu, Nvml
+from app.core.doctor.rules import DeviceDiagnosis, Diagnosis, diagnose
+from app.core.doctor.trial import Build, Device, Step, Trial
+from app.core.model import Gpu
+
+CARD = NvidiaGpu("NVIDIA GeForce RTX 4090", "8.9")
+BLACKWELL, PASCAL = NvidiaGpu("NVIDIA GeForce RTX 5080", "12.0"), NvidiaGpu("NVIDIA GeForce GTX 1080", "6.1")
+KEPLER = NvidiaGpu("NVIDIA GeForce GTX 780", "3.5")
+BUILD = Build("2.21.0", "3.15.1", cuda=True, cuda_version="12.5.1", capabilities=("sm_60", "sm_89", "compute_90"))
+CPU_BUILD = Build("2.21.0", "3.15.1", cuda=False)
+STEPS = tuple(Step(name, 0.1) for name in ("matmul", "convolution", "xla"))
+NOTHING = Facts(system="linux", pci=(), libcuda=None, avx=True)
+DRIVEN = Facts(
+    system="linux", pci=("nvidia",), kernel_driver="580.65.06", libcuda="system", avx=True,
+    nvml=Nvml("ok", driver="580.65.06", gpus=(CARD,)),
+)  # fmt: skip
+JIT = "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0."
+INVALID_PTX = "'cuModuleLoadData(&module, data)' failed with 'CUDA_ERROR_INVALID_PTX'"
+
+
+def listing(*gpus: NvidiaGpu, build: Build | None = BUILD, log: str = "", status: str = "completed") -> Trial:
+    devices = (Device("cpu"), *(Device(f"gpu:{i}", gpu.name, gpu.capability) for i, gpu in enumerate(gpus)))
+    return Trial(
+        target="list",
+        status=status,  # type: ignore[arg-type]
+        exit_code=0,
+        build=build,
+        devices=devices if build else (),
+        log=log,
+    )
+
+
+def work(target: str = "cpu", log: str = "", **changes: object) -> Trial:
+    trial = Trial(target=target, status="completed", exit_code=0, steps=STEPS, log=log)
+    return replace(trial, **changes)  # type: ignore[arg-type]
+
+
+def card_of(found: Diagnosis) -> DeviceDiagnosis:
+    return next(device for device in found.devices if device.vendor == "nvidia")
+
+
+def missing(facts: Facts, log: str = "", build: Build = BUILD) -> DeviceDiagnosis:
+    """Diagnose a card that TensorFlow does not list, and see that it is a fault everywhere."""
+    found = diagnose(facts, [listing(log=log, build=build), work()])
+    device = card_of(found)
+    assert (device.state, device.id) == ("not usable", None)
+    assert found.has_fault
+    assert device.name in found.overall
+    assert found.devices[0].state == "usable"
+    return device
+
+
+def driven(card: NvidiaGpu = CARD, **changes: object) -> Facts:
+    return replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(card,)), **changes)  # type: ignore[arg-type]
+
+
+def without_driver(**changes: object) -> Facts:
+    return replace(DRIVEN, nvml=Nvml("library_not_found"), **({"kernel_driver": None, "libcuda": None} | changes))  # type: ignore[arg-type]
+
+
+def test_a_computer_without_a_card_is_healthy_and_is_told_so() -> None:
+    found = diagnose(NOTHING, [listing(), work()])
+    assert not found.has_fault
+    assert found.complete
+    assert [device.id for device in found.devices] == ["cpu"]
+    assert "no graphics card" in found.overall
+    assert "no fault" in found.overall
+    assert [check.state for check in found.checks] == ["skipped", "ok", "ok", "ok"]
+
+
+def test_a_card_that_works_is_usable() -> None:
+    found = diagnose(DRIVEN, [listing(CARD), work(), work("gpu:0")])
+    assert card_of(found).state == "usable"
+    assert card_of(found).id == "gpu:0"
+    assert not found.has_fault
+    assert found.overall == "TensorFlow can use the NVIDIA GeForce RTX 4090 and the processor."
+
+
+def test_windows_is_not_the_drivers_fault() -> None:
+    device = missing(driven(system="windows", pci=None), build=CPU_BUILD)
+    assert device.signal_id == "windows_native"
+    assert "wsl --install" in device.commands[0]
+
+
+@pytest.mark.parametrize(
+    ("facts", "signal_id"),
+    [
+        (without_driver(), "driver_missing"),
+        (without_driver(nouveau=True), "nouveau"),
+        (without_driver(container=True, kernel_driver="580.65.06"), "container_without_gpu"),
+        (replace(DRIVEN, nvml=Nvml("driver_not_loaded")), "kernel_module"),
+        (replace(DRIVEN, nvml=Nvml("driver_not_loaded"), secure_boot=True), "secure_boot"),
+        (replace(DRIVEN, nvml=Nvml("version_mismatch")), "driver_mismatch"),
+        (replace(DRIVEN, nvml=Nvml("gpu_lost", gpus=(CARD,))), "gpu_lost"),
+        (replace(DRIVEN, visible_devices="-1"), "hidden"),
+        (replace(DRIVEN, visible_devices=""), "hidden"),
+        (replace(DRIVEN, nvml=Nvml("ok", driver="470.82.01", gpus=(CARD,))), "driver_too_old"),
+        (driven(KEPLER), "gpu_too_old"),
+        (replace(DRIVEN, packages=(("nvidia-cudnn-cu12", "9"), ("nvidia-cudnn-cu13", "9"))), "two_cuda_majors"),
+        (replace(DRIVEN, library_path_cuda=True), "cuda_libraries"),
+        (replace(DRIVEN, libcuda="stub"), "cuda_libraries"),
+        (replace(DRIVEN, visible_devices="1"), "hidden"),
+    ],
+)  # fmt: skip
+def test_why_a_card_is_not_listed(facts: Facts, signal_id: str) -> None:
+    assert missing(facts).signal_id == signal_id
+
+
+WSL = Facts(
+    system="wsl2", dxg=True, wsl_libcuda=True, libcuda="wsl", nvml=Nvml("ok", driver="581.29", gpus=(CARD,))
+)
+
+
+@pytest.mark.parametrize(
+    ("facts", "signal_id"),
+    [
+        (replace(WSL, system="wsl1"), "wsl1"),
+        (replace(WSL, dxg=False), "wsl_no_gpu"),
+        (replace(WSL, nvml=Nvml("blocked")), "wsl_no_gpu"),
+        (replace(WSL, nvml=Nvml("library_not_found"), libcuda=None), "wsl_library_path"),
+        (replace(WSL, libcuda="conda"), "wsl_library_path"),
+        (replace(WSL, nvml=Nvml("ok", driver="526.98", gpus=(CARD,))), "driver_too_old"),
+    ],
+)
+def test_why_a_card_is_not_listed_in_wsl(facts: Facts, signal_id: str) -> None:
+    device = missing(facts)
+    assert device.signal_id == signal_id
+    assert not any("ubuntu-drivers" in command for command in device.commands)
+
+
+@pytest.mark.parametrize(
+    ("facts", "signal_id"), [(Facts(system="wsl1"), "wsl1"), (Facts(system="wsl2", dxg=False), "wsl_no_gpu")]
+)
+def test_wsl_that_shows_no_card_is_explained_but_no_fault(facts: Facts, signal_id: str) -> None:
+    found = diagnose(facts, [listing(), work()])
+    assert found.devices[1].signal_id == signal_id
+    assert not found.has_fault
+
+
+def test_a_build_without_cuda_under_linux() -> None:
+    device = missing(DRIVEN, build=CPU_BUILD)
+    assert device.signal_id == "built_without_cuda"
+    assert device.commands == ("EPOCHMARK_ACCELERATOR=cuda python3 start.py --repair",)
+
+
+def test_what_the_log_says_counts_where_facts_say_nothing() -> None:
+    assert missing(DRIVEN, log="Cannot dlopen some GPU libraries.").signal_id == "cuda_libraries"
+    assert missing(DRIVEN, log="failed call to cuInit: CUDA_ERROR_NO_DEVICE").signal_id == "no_cuda_device"
+
+
+def test_facts_that_are_certain_count_more_than_the_log() -> None:
+    device = missing(replace(DRIVEN, visible_devices="-1"), log="failed call to cuInit: CUDA_ERROR_NO_DEVICE")
+    assert device.signal_id == "hidden"
+
+
+def test_a_card_that_is_missing_without_a_reason_asks_for_the_report() -> None:
+    device = missing(DRIVEN)
+    assert device.signal_id is None
+    assert "--report" in device.fix
+
+
+def failed(card: NvidiaGpu, facts: Facts | None = None, **changes: object) -> DeviceDiagnosis:
+    """Diagnose a card that TensorFlow lists and that fails in a certain way."""
+    trial = replace(work("gpu:0", status="failed", exit_code=1), **changes)  # type: ignore[arg-type]
+    found = diagnose(facts or driven(card), [listing(card), work(), trial])
+    device = card_of(found)
+    assert (device.state, device.id, device.is_fault) == ("not usable", "gpu:0", True)
+    assert found.has_fault
+    return device
+
+
+def test_a_card_that_is_listed_and_too_new_is_not_usable() -> None:
+    assert failed(BLACKWELL, status="crashed", exit_code=-6, steps=STEPS[:1]).signal_id == "gpu_too_new"
+    assert failed(BLACKWELL, log=f"{JIT}\n{INVALID_PTX}").signal_id == "gpu_too_new"
+
+
+def test_a_build_that_knows_the_new_card_fails_for_another_reason() -> None:
+    build = Build("2.22.0", "3.15.1", cuda=True, capabilities=("sm_90", "sm_120"))
+    for error, signal_id in (("CUDA_ERROR_ILLEGAL_ADDRESS", "launch_failed"), ("it is Friday", None)):
+        trial = work("gpu:0", status="failed", steps=(Step("matmul", 0.1, f"InternalError: {error}"),))
+        found = diagnose(driven(BLACKWELL), [listing(BLACKWELL, build=build), work(), trial])
+        assert card_of(found).signal_id == signal_id
+    assert "it is Friday" in card_of(found).why
+
+
+def test_pascal_with_a_cudnn_that_left_it_out() -> None:
+    facts = driven(PASCAL, packages=(("nvidia-cudnn-cu12", "9.28.0.42"),))
+    device = failed(PASCAL, facts)
+    assert device.signal_id == "cudnn_dropped_gpu"
+    assert device.commands == ("EPOCHMARK_ACCELERATOR=cuda-legacy python3 start.py --repair",)
+    fine = driven(PASCAL, packages=(("nvidia-cudnn-cu12", "9.10.2.21"),))
+    assert failed(PASCAL, fine).signal_id is None
+
+
+def test_a_full_card() -> None:
+    assert failed(CARD, log="failed to allocate 8.41G from device: CUDA_ERROR_OUT_OF_MEMORY").signal_id == (
+        "out_of_memory"
+    )
+
+
+def test_code_that_is_compiled_first_is_a_slow_path_and_no_fault() -> None:
+    for changes in (
+        {"status": "timed_out", "exit_code": None, "duration_s": 180.0, "steps": ()},
+        {"status": "completed"},
+    ):
+        trial = replace(work("gpu:0", log=JIT), **changes)
+        found = diagnose(driven(BLACKWELL), [listing(BLACKWELL), work(), trial])
+        assert card_of(found).state == "slow path"
+        assert card_of(found).signal_id == "ptx_jit"
+        assert not card_of(found).is_fault
+
+
+def test_a_step_that_takes_minutes_is_a_slow_path() -> None:
+    trial = work("gpu:0", steps=(Step("matmul", 95.0), *STEPS[1:]))
+    assert card_of(diagnose(DRIVEN, [listing(CARD), work(), trial])).state == "slow path"
+
+
+def test_a_card_that_gives_no_answer_is_not_usable() -> None:
+    device = failed(CARD, status="timed_out", exit_code=None, duration_s=180.0, steps=())
+    assert "180 s" in device.why
+
+
+def test_a_process_that_was_killed_says_so() -> None:
+    assert "SIGSEGV" in failed(CARD, status="crashed", exit_code=-11, steps=STEPS[:2]).why
+
+
+@pytest.mark.parametrize(
+    ("vendor", "signal_id"),
+    [("amd", "amd_gpu"), ("intel", "intel_gpu"), ("apple", "apple_gpu"), ("other", "other_gpu")],
+)
+def test_cards_of_other_makers_are_no_fault(vendor: str, signal_id: str) -> None:
+    facts = replace(NOTHING, gpus=(Gpu(name="Some card", vendor=vendor),))
+    found = diagnose(facts, [listing(), work()])
+    assert found.devices[1].signal_id == signal_id
+    assert not found.has_fault
+    assert "no fault" in found.overall
+
+
+def test_cards_that_only_the_bus_knows_are_named_once() -> None:
+    found = diagnose(replace(NOTHING, pci=("amd", "intel", "other")), [listing(), work()])
+    assert [device.name for device in found.devices[1:]] == ["AMD graphics", "Intel graphics"]
+    known = replace(NOTHING, pci=("amd",), gpus=(Gpu(name="Radeon RX 6700", vendor="amd"),))
+    assert [device.name for device in diagnose(known, [listing(), work()]).devices[1:]] == ["Radeon RX 6700"]
+
+
+def test_a_laptop_with_two_cards_is_told_of_both() -> None:
+    facts = replace(DRIVEN, pci=("intel", "nvidia"))
+    found = diagnose(facts, [listing(CARD), work(), work("gpu:0")])
+    assert [device.state for device in found.devices] == ["usable", "usable", "not usable"]
+    assert not found.has_fault
+
+
+def test_of_two_equal_cards_one_may_be_missing() -> None:
+    facts = replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, CARD)), visible_devices="0")
+    found = diagnose(facts, [listing(CARD), work(), work("gpu:0")])
+    assert [device.state for device in found.devices[1:]] == ["usable", "not usable"]
+    assert found.devices[2].signal_id == "hidden"
+
+
+def test_cards_are_matched_by_name_whatever_their_order() -> None:
+    facts = replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, PASCAL)))
+    trials = [listing(PASCAL, CARD), work(), work("gpu:0", status="failed"), work("gpu:1")]
+    states = {device.name: device.state for device in diagnose(facts, trials).devices}
+    assert states[CARD.name] == "usable"
+    assert states[PASCAL.name] == "not usable"
+
+
+def test_a_device_that_only_tensorflow_knows_is_judged_by_its_work() -> None:
+    plugin = Trial(
+        target="list", status="completed", build=BUILD, devices=(Device("cpu"), Device("gpu:0", "METAL"))
+    )
+    found = diagnose(NOTHING, [plugin, work(), work("gpu:0")])
+    assert (found.devices[1].name, found.devices[1].state) == ("METAL", "usable")
+
+
+@pytest.mark.parametrize(
+    ("error", "signal_id"),
+    [
+        ("ModuleNotFoundError: No module named 'tensorflow'", "tensorflow_missing"),
+        ("ImportError: numpy.core.multiarray failed to import", "numpy_mismatch"),
+        ("ImportError: DLL load failed while importing _pywrap_tensorflow_internal", "dll_load_failed"),
+        ("NotFoundError: dlopen(libmetal_plugin.dylib, 6): Symbol not found", "metal_plugin"),
+        ("ImportError: libc.so.6: version GLIBC_2.99 not found", None),
+    ],
+)
+def test_without_tensorflow_nothing_works_and_the_reason_is_said(error: str, signal_id: str | None) -> None:
+    trial = Trial(target="list", status="failed", exit_code=1, import_error=error)
+    found = diagnose(DRIVEN, [trial])
+    assert found.devices[0].signal_id == signal_id
+    assert found.devices[0].is_fault
+    assert found.devices[1].signal_id == signal_id
+    assert "not even on the processor" in found.overall
+    assert [check.state for check in found.checks] == ["ok", "fault", "skipped"]
+
+
+@pytest.mark.parametrize("changes", [{"exit_code": -4}, {"exit_code": 0xC000001D}])
+def test_a_processor_without_avx(changes: dict[str, int]) -> None:
+    found = diagnose(NOTHING, [Trial(target="list", status="crashed", **changes)])  # type: ignore[arg-type]
+    assert found.devices[0].signal_id == "avx_missing"
+    lacking = diagnose(replace(NOTHING, avx=False), [Trial(target="list", status="crashed", exit_code=-11)])
+    assert lacking.devices[0].signal_id == "avx_missing"
+
+
+def test_a_processor_that_computes_wrong_results() -> None:
+    wrong = work(status="failed", exit_code=1, steps=(Step("matmul", 0.1, "The result is wrong: off by 50 %."),))
+    found = diagnose(NOTHING, [listing(), wrong])
+    assert found.devices[0].is_fault
+    assert "wrong" in found.devices[0].why
+
+
+@pytest.mark.parametrize(
+    "trials", [[], [listing(status="cancelled", build=None)], [listing(CARD), work(status="cancelled")]]
+)
+def test_what_was_cancelled_is_no_fault(trials: list[Trial]) -> None:
+    found = diagnose(DRIVEN, trials)
+    assert not found.complete
+    assert not found.has_fault
+    assert "stopped" in found.overall
+
+
+def test_checks_come_in_their_order_as_they_are_decided() -> None:
+    trials = [listing(CARD), work(), work("gpu:0")]
+    seen = [[check.id for check in checks(DRIVEN, trials[:count])] for count in range(4)]
+    assert seen == [
+        ["driver"],
+        ["driver", "tensorflow", "devices"],
+        ["driver", "tensorflow", "devices", "cpu"],
+        ["driver", "tensorflow", "devices", "cpu", "gpu:0"],
+    ]
+
+
+def test_that_the_processors_trial_hides_the_cards_is_no_finding() -> None:
+    hides = "CUDA_VISIBLE_DEVICES is set to -1 - this hides all GPUs from CUDA\nCUDA_ERROR_NO_DEVICE\nERROR: odd"
+    found = diagnose(DRIVEN, [listing(CARD), work(log=hides), work("gpu:0")])
+    assert found.findings == ()
+    assert found.unknown_lines == ()
+    assert not found.has_fault
+
+
+def test_findings_of_several_trials_are_named_once() -> None:
+    noise = "oneDNN custom operations are on. failed call to cuInit: UNKNOWN ERROR (303)"
+    found = diagnose(NOTHING, [listing(log=noise), work(log=noise)])
+    assert [finding.signal.id for finding in found.harmless] == ["no_cuda_driver", "onednn"]
+    assert found.findings == ()
