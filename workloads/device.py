@@ -55,20 +55,31 @@ def prepare(spec: RunSpec, reporter: Reporter) -> None:
     )
 
 
-def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[str, ...]:
-    """Name the variables that change what an engine does and that Epochmark did not set for this run."""
-    ours = {
-        "KERAS_BACKEND": spec.engine,
+def engine_variables(engine: str) -> dict[str, str]:
+    """Return the variables that are set for every process with an engine, whatever it does."""
+    return {
+        "KERAS_BACKEND": engine,
         "TF_CPP_MIN_LOG_LEVEL": "1",
         "TF_FORCE_GPU_ALLOW_GROWTH": "true",
-        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as NVML counts, so that gpu:1 is the same card everywhere
     }
+
+
+def run_variables(spec: RunSpec) -> dict[str, str]:
+    """Return the variables that are set for a run."""
+    ours = engine_variables(spec.engine)
     if spec.device == "cpu":
         ours["CUDA_VISIBLE_DEVICES"] = "-1"
     if spec.onednn is not None:
         ours["TF_ENABLE_ONEDNN_OPTS"] = "1" if spec.onednn else "0"
     if spec.threads is not None:
         ours |= {"OMP_NUM_THREADS": str(spec.threads), "TF_NUM_INTRAOP_THREADS": str(spec.threads)}
+    return ours
+
+
+def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[str, ...]:
+    """Name the variables that change what an engine does and that Epochmark did not set for this run."""
+    ours = run_variables(spec)
     # Where Keras keeps its settings depends on the app's folders, and what it reads there is set anew.
     found = (
         name.encode("ascii", errors="replace").decode()[:100]

@@ -2,9 +2,7 @@
 
 import contextlib
 import os
-import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -12,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 import msgspec
-import psutil
 
 from app.core.errors import AppError
 from app.core.paths import Paths
+from app.core.running.children import end_child, start_child
 from app.core.running.engines import WorkerCommand, trial_command
 
 LIST_LIMIT_S = 120.0
@@ -117,14 +115,7 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
     """Run any command as a trial; see `run_trial`."""
     start_s = time.monotonic()
     try:
-        process = subprocess.Popen(
-            command.arguments,
-            env=command.environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            **_own_group(),
-        )
+        process = start_child(command)
     except OSError as error:
         raise AppError(f"The trial's process cannot be started ({error.strerror}).") from error
     told, log = _Told(), _Log()
@@ -133,7 +124,9 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
     try:
         status = _wait(process, start_s + limit_s, cancel)
     finally:
-        _end_tree(process)
+        end_child(process, force=True)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_CLOSE_LIMIT_S)
         for reader in readers:
             reader.join(_CLOSE_LIMIT_S)
         _close(process, readers)
@@ -223,25 +216,6 @@ def _status(told: _Told, code: int | None) -> TrialStatus:
     return "failed" if told.imported is not None and told.imported.error else "crashed"
 
 
-def _end_tree(process: "subprocess.Popen[bytes]") -> None:
-    """Kill the process and all that it started."""
-    children: list[psutil.Process] = []
-    if process.poll() is None:  # its number may be another's by now
-        with contextlib.suppress(psutil.Error):
-            children = psutil.Process(process.pid).children(recursive=True)
-    if hasattr(os, "killpg"):
-        # It leads its own session, so the group has its number even after it is gone.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    else:
-        process.kill()
-    for child in children:
-        with contextlib.suppress(psutil.Error):
-            child.kill()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(_CLOSE_LIMIT_S)
-
-
 def _reader(read: Callable[[BinaryIO], None], stream: Any) -> threading.Thread:
     def run() -> None:
         with contextlib.suppress(OSError, ValueError):
@@ -258,9 +232,3 @@ def _close(process: "subprocess.Popen[bytes]", readers: list[threading.Thread]) 
         if stream is not None and not any(reader.is_alive() for reader in readers):
             with contextlib.suppress(OSError):
                 stream.close()
-
-
-def _own_group() -> dict[str, Any]:
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
-    return {"start_new_session": True}

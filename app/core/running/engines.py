@@ -8,6 +8,7 @@ from pathlib import Path
 
 import workloads
 from app.core.paths import Paths
+from workloads.device import engine_variables, run_variables
 from workloads.spec import RunSpec
 
 # Everything else stays out: KERAS_MAX_EPOCHS, TF_*, PYTHON* and the like silently change what is measured.
@@ -31,13 +32,7 @@ class WorkerCommand:
 
 def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ) -> WorkerCommand:
     """Return the command for a worker that nothing of the user's surroundings can change."""
-    clean = _clean_environment(spec.engine, paths, environment)
-    if spec.device == "cpu":
-        clean["CUDA_VISIBLE_DEVICES"] = "-1"
-    if spec.onednn is not None:
-        clean["TF_ENABLE_ONEDNN_OPTS"] = "1" if spec.onednn else "0"
-    if spec.threads is not None:
-        clean |= {"OMP_NUM_THREADS": str(spec.threads), "TF_NUM_INTRAOP_THREADS": str(spec.threads)}
+    clean = _clean_environment(paths, environment) | run_variables(spec)
     return WorkerCommand(_arguments("--worker", "workloads"), clean)
 
 
@@ -45,23 +40,19 @@ def trial_command(
     trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ
 ) -> WorkerCommand:
     """Return the command for a trial of the doctor: as for a worker, but the engine says all that it sees."""
-    clean = _clean_environment("tensorflow", paths, environment) | {"TF_CPP_MIN_LOG_LEVEL": "0"}
+    clean = _clean_environment(paths, environment) | engine_variables("tensorflow") | {"TF_CPP_MIN_LOG_LEVEL": "0"}
     if trial[-1] == "cpu":
         clean["CUDA_VISIBLE_DEVICES"] = "-1"
     return WorkerCommand((*_arguments("--trial", "workloads.trial"), *trial), clean)
 
 
-def _clean_environment(engine: str, paths: Paths, environment: Mapping[str, str]) -> dict[str, str]:
+def _clean_environment(paths: Paths, environment: Mapping[str, str]) -> dict[str, str]:
     clean = {name: value for name, value in environment.items() if name.upper() in _PASSED_ON}
     return clean | {
         "PYTHONPATH": str(Path(workloads.__file__).resolve().parents[1]),
         "PYTHONUTF8": "1",
         "PYTHONNOUSERSITE": "1",
-        "KERAS_BACKEND": engine,
         "KERAS_HOME": str(paths.keras_home),
-        "TF_CPP_MIN_LOG_LEVEL": "1",
-        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
-        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as NVML counts, so that gpu:1 is the same card everywhere
     }
 
 

@@ -1,20 +1,16 @@
 """One worker process seen from the parent: its events come out of a queue, and it can always be ended."""
 
 import contextlib
-import os
 import queue
-import signal
 import subprocess
-import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
-
-import psutil
+from typing import TypeAlias
 
 from app.core.errors import AppError
 from app.core.logs import LogCopier
+from app.core.running.children import end_child, start_child
 from app.core.running.engines import WorkerCommand
 from workloads import events
 from workloads.spec import Job, write_job
@@ -47,14 +43,7 @@ class Worker:
     def __init__(self, command: WorkerCommand, job: Job, log: Path, messages: "queue.Queue[Message]") -> None:
         self._messages = messages
         try:
-            self._process = subprocess.Popen(
-                command.arguments,
-                env=command.environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                **_own_group(),
-            )
+            self._process = start_child(command)
         except OSError as error:
             raise AppError(f"The worker process cannot be started ({error.strerror}).") from error
         assert self._process.stdout is not None
@@ -80,19 +69,7 @@ class Worker:
 
     def end(self, *, force: bool) -> None:
         """End the worker and all its children: terminate them, or kill them when forced."""
-        children: list[psutil.Process] = []
-        if self._process.poll() is None:  # its number may be another's by now
-            with contextlib.suppress(psutil.Error):
-                children = psutil.Process(self._process.pid).children(recursive=True)
-        if hasattr(os, "killpg"):
-            # It leads its own session, so the group has its number even after it is gone.
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL if force else signal.SIGTERM)
-        else:
-            self._process.kill()
-        for child in children:
-            with contextlib.suppress(psutil.Error):
-                child.kill() if force else child.terminate()
+        end_child(self._process, force=force)
 
     def wait(self, timeout_s: float) -> int | None:
         """Return the exit code, negative for a signal, or None if it still runs after the time."""
@@ -141,12 +118,6 @@ def _parse(line: bytes) -> Message:
     except events.DamagedEventError as error:
         return Damaged(str(error))
     return event if event is not None else events.Log(message="an event of a type unknown to this version")
-
-
-def _own_group() -> dict[str, Any]:
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
-    return {"start_new_session": True}
 
 
 def explain_exit(code: int | None) -> str:
