@@ -14,7 +14,6 @@ from app.core.judging.compare import position, run_name
 from app.core.judging.wording import (
     energy_text,
     engine_line,
-    explanation,
     headline,
     machine_line,
     peak_text,
@@ -214,6 +213,6 @@ def _print_run(run: Run, place: str | None) -> None:
         print(sentence)
     for label, text in metric_lines(run.metrics):
         print(f"{label}: {text}")
-    for told in (explanation(run), peak_text(run.peak), energy_text(summary)):
+    for told in (run.limit, peak_text(run.peak), energy_text(summary)):
         if told:
             print(told)

@@ -12,7 +12,7 @@ from app.cli.views import JsonView, TextView
 from app.core.errors import UsageError
 from app.core.judging.compare import bars, find_baseline, left_out, position
 from app.core.judging.verdict import judge
-from app.core.judging.wording import derived_epoch, energy_text, explanation, headline, peak_text, verdict_line
+from app.core.judging.wording import derived_epoch, energy_text, headline, peak_text, verdict_line
 from app.core.keeping.database import Database
 from app.core.keeping.export import chosen_folders
 from app.core.keeping.runs import load_run
@@ -67,7 +67,7 @@ def _print_result(stored: Run) -> None:
         lines = [line for line in metric_lines(stored.metrics) if not line[0].startswith("Peak")]
         lines += [(f"Folder {number} is", path) for number, path in enumerate(chosen_folders(stored.spec), 1)]
         print("\n".join(f"  {label}: {text}" for label, text in lines))
-    for told in (derived_epoch(summary), explanation(stored), peak_text(stored.peak), energy_text(summary)):
+    for told in (derived_epoch(summary), stored.limit, peak_text(stored.peak), energy_text(summary)):
         if told:
             print(told)
     print(verdict_line(judge(stored)))

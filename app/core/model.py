@@ -57,7 +57,7 @@ class Machine:
     l1_data_bytes: int | None = None  # caches: of all cores together
     l2_bytes: int | None = None
     l3_bytes: int | None = None
-    instruction_sets: tuple[str, ...] | None = None  # of INSTRUCTION_SETS in app.core.machine.cpu
+    instruction_sets: tuple[str, ...] | None = None  # of those that matter here: see app.core.machine.cpu
     memory_speed_mts: int | None = None  # million transfers a second: 3200 for DDR4-3200
     disks: tuple[Disk, ...] = ()  # behind the folder of the data sets
     file_system: str | None = None  # there: "ext4", "NTFS"
@@ -242,3 +242,4 @@ class Run:
     warnings: tuple[Warn, ...]
     samples: tuple[Sample, ...]
     peak: PeakShare | None = None  # what it reached of what its machine can do
+    limit: str = ""  # what limited it, in a sentence of app.core.judging.explain; "" where that is no question

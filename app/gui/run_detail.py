@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.judging.wording import energy_text, explanation
+from app.core.judging.energy import energy_text, epoch_energies
 from app.core.keeping.history import COMMENT_LIMIT
 from app.core.metrics import METRICS, format_metric
 from app.core.model import Run
@@ -24,7 +24,11 @@ from app.gui.services import Services
 from app.gui.tokens import GAP_PX
 from app.gui.widgets import Button, Card, column, label, row
 
-_HEADINGS = ("Epoch", "Seconds", "Training s", "Validation s", "Loss", "Accuracy", "Val. loss", "Val. accuracy")
+_HEADINGS = (
+    *("Epoch", "Seconds", "Training s", "Validation s", "Loss", "Accuracy", "Val. loss", "Val. accuracy"),
+    *("CPU energy", "GPU energy"),
+)
+_ENERGIES = {"cpu": 8, "gpu": 9}
 
 
 class RunDetail(QWidget):
@@ -132,17 +136,24 @@ class RunDetail(QWidget):
             self.commented.emit(text)
 
     def _fill_table(self, run: Run) -> None:
+        energies = epoch_energies(run)
         self.table.setRowCount(len(run.epochs))
         for number, epoch in enumerate(run.epochs):
             seconds = (epoch.duration_s, epoch.train_s, epoch.validation_s)
             cells = [str(epoch.index + 1), *("n/a" if value is None else f"{value:.2f}" for value in seconds)]
             cells += [format_metric("loss", epoch.loss), format_metric("accuracy", epoch.accuracy)]
             cells += [format_metric("loss", epoch.val_loss), format_metric("accuracy", epoch.val_accuracy)]
+            cells += [
+                "n/a" if energies[number][part] is None else f"{energies[number][part]:,.0f} J"
+                for part in _ENERGIES
+            ]
             for place, text in enumerate(cells):
                 self.table.setItem(number, place, QTableWidgetItem(text))
+        for part, place in _ENERGIES.items():
+            self.table.setColumnHidden(place, all(each[part] is None for each in energies))
         told = [
             f"{METRICS[key].label if key in METRICS else key}: {format_metric(key, value)}"
             for key, value in run.metrics.items()
         ]
-        sentences = [text for text in (explanation(run), energy_text(run.summary)) if text]
+        sentences = [text for text in (run.limit, energy_text(run.summary)) if text]
         self.numbers.setText("\n".join([" · ".join(told), *sentences]))

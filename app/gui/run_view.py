@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from app.core.judging.compare import bars, find_baseline, run_name, shortlist
 from app.core.judging.pairs import group_sentence
 from app.core.judging.series import RunSeries, series_of
-from app.core.judging.wording import explanation, stored_machine
+from app.core.judging.wording import stored_machine
 from app.core.keeping.groups import Group
 from app.core.metrics import format_bytes
 from app.core.model import Run, RunSummary
@@ -69,7 +69,7 @@ class RunView(QWidget):
             told = (run.summary.error_message, group_sentence(group))
             self.headline.message.show_text(" ".join(text for text in told if text))
         self._show_charts(series_of(run), run.summary, live=False)
-        self.charts.show_limit(explanation(run))
+        self.charts.show_limit(run.limit)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave out what is least missed where there is little room."""

@@ -141,13 +141,23 @@ def test_json_holds_the_version_and_all_raw_durations(summary: RunSummary) -> No
     assert (first["id"], second["id"]) == (7, 8)
     assert {field.name for field in fields(RunSummary)} <= set(first)
     assert first["epoch_records"] == [
-        {"index": 0, "duration_s": 68.9, "train_s": 68.1, "validation_s": None, "steps": None}
+        {"t_s": 80.0, "index": 0, "duration_s": 68.9, "train_s": 68.1, "validation_s": None, "steps": None}
         | {"loss": 1.5, "accuracy": None, "val_loss": None, "val_accuracy": None}
+        | {"cpu_energy_j": None, "gpu_energy_j": None}
     ]
     assert first["step_records"][0]["durations_s"] == [0.2, 0.1]
     assert first["step_records"][0]["t_s"] == 11.5
     assert first["telemetry"] == [{"t_s": 1.0, "cpu_pct": 50.0}]
     assert first["warnings"] == [{"code": "slow", "message": "in ~/x"}]
+
+
+def test_json_holds_each_epochs_energy_but_not_the_number_of_the_machine(summary: RunSummary) -> None:
+    samples = tuple(events.Sample(t_s=float(t_s), telemetry={"cpu_energy_j": 10.0 * t_s}) for t_s in range(90))
+    run = replace(a_run(summary), samples=samples, machine={"cpu_name": "A CPU", "machine_id": "9f3b6a0c1d2e4f57"})
+    told = run_as_dict(replace(run, limit="The processor is the limit."), {})
+    assert told["epoch_records"][0]["cpu_energy_j"] == pytest.approx(689.0)
+    assert told["machine"] == {"cpu_name": "A CPU"}
+    assert told["limit"] == "The processor is the limit."
 
 
 def test_json_of_no_runs_is_a_document() -> None:

@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import os
 from typing import Any
 
@@ -14,10 +15,11 @@ from app.core.keeping.runs import (
     delete_runs,
     list_runs,
     load_run,
+    machine_text,
     recover_runs,
     rows_for_export,
 )
-from app.core.model import EpochColumns, Machine, RunSummary
+from app.core.model import EpochColumns, Gpu, Machine, RunSummary
 from app.core.paths import Paths
 from tests.core.storing import add_epochs, begin, store
 from workloads import events
@@ -217,3 +219,28 @@ def test_thousands_of_missing_runs_are_one_short_sentence(paths: Paths) -> None:
 def test_an_unknown_run_is_a_usage_error(paths: Paths) -> None:
     with Database(paths.database) as database, pytest.raises(UsageError, match="no run 5"):
         load_run(database, 5)
+
+
+def test_what_changes_by_the_hour_does_not_make_another_machine(paths: Paths, machine: Machine) -> None:
+    card = Gpu("NVIDIA GeForce RTX 4070", "nvidia", 12_000_000_000, "580.65.06", "8.9")
+    docked = dataclasses.replace(card, drives_display=True, power_limit_w=80.0)
+    machines = [
+        dataclasses.replace(machine, gpus=(card,), cpu_boost_mhz=4400.0),
+        dataclasses.replace(machine, gpus=(docked, Gpu("Intel UHD", "intel", source="sysfs")), file_system="ext4"),
+    ]
+    with Database(paths.database) as database:
+        runs = [load_run(database, begin(database, each)) for each in machines]
+        rows = database.connection.execute("SELECT count(DISTINCT machine_id) FROM runs").fetchone()
+    assert rows[0] == 1
+    assert [run.machine["file_system"] for run in runs] == [None, "ext4"], "each run has what was found for it"
+    assert [len(run.machine["gpus"]) for run in runs] == [1, 2]
+
+
+def test_machines_are_found_again_by_what_earlier_versions_stored(machine: Machine) -> None:
+    card = Gpu("NVIDIA GeForce RTX 4070", "nvidia", 12_000_000_000, "580.65.06", "8.9")
+    told = json.loads(machine_text(dataclasses.replace(machine, gpus=(card,), l3_bytes=1, kernel="6.1.0")))
+    assert set(told) == {
+        *("architecture", "cpu_name", "gpus", "logical_cores", "memory_bytes", "os_name", "physical_cores"),
+        *("python_version", "virtual_machine", "virtualization"),
+    }
+    assert set(told["gpus"][0]) == {"compute_capability", "driver", "memory_bytes", "name", "source", "vendor"}

@@ -1,6 +1,9 @@
 """What is shown of a run, from a real one that was recorded: while it went on, and after its end."""
 
+import dataclasses
+
 import pytest
+from msgspec.structs import replace
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QLabel
 
@@ -8,7 +11,8 @@ from app.core.keeping.database import Database
 from app.core.keeping.runs import load_run
 from app.core.keeping.share import share_card
 from app.gui.charts import EpochChart
-from app.gui.run_view import RunView
+from app.gui.main_window import RESULTS
+from app.gui.run_view import LATER, RunView
 from tests.gui.driving import Driver, replay
 from tests.recording import recorded_events, store_recording, until_epoch
 from workloads import events
@@ -30,6 +34,37 @@ def finish(driver: Driver) -> int:
     driver.page.show_result(run_id)
     driver.until(lambda: driver.page.run is not None)
     return run_id
+
+
+def test_what_limited_a_run_is_said_under_its_curves(driver: Driver) -> None:
+    replay(driver.window, driver.services, until_epoch(RECORDED, 2))
+    assert shown(driver).charts.limit.whole_text == LATER
+    finish(driver)
+    text = shown(driver).charts.limit.whole_text
+    assert text == "1.8 of 2 processors were busy: the processor is the limit."
+    assert driver.page.run is not None
+    assert text == driver.page.run.limit
+
+
+def test_energy_stands_in_the_table_of_epochs_where_it_is_known(driver: Driver) -> None:
+    run_id = finish(driver)
+    with Database(driver.services.paths.database) as database:
+        run = load_run(database, run_id)
+    results = driver.window.results
+    driver.window.show_page(RESULTS)
+    results.open_run(run_id)
+    driver.until(lambda: results.run is not None)
+    assert results.detail is not None
+    table = results.detail.table
+    assert table.isColumnHidden(8)
+    assert table.isColumnHidden(9)
+    looks = (replace(sample, telemetry={"cpu_energy_j": 20 * sample.t_s}) for sample in run.samples)
+    results.detail.show_run(dataclasses.replace(run, samples=tuple(looks)))
+    assert not table.isColumnHidden(8)
+    assert table.isColumnHidden(9)
+    told = table.item(3, 8)
+    assert told is not None
+    assert told.text() == f"{20 * EPOCHS_S[3]:,.0f} J"
 
 
 def test_in_the_first_epoch_an_estimate_is_shown_and_called_one(driver: Driver) -> None:

@@ -11,13 +11,15 @@ import statistics
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from app.core.judging.evidence import gpu_index, number
+from app.core.judging.evidence import number, used_gpu
 from app.core.metrics import format_energy
 from app.core.model import Run, RunSummary
 
 Basis = Literal["counter", "power"]
 # Looks come once a second. Over a longer gap (a computer that slept, a queue that was full) power is not known.
 _GAP_S = 5.0
+# An epoch may begin before the first look and end behind the last one; further out nothing is known.
+_EDGE_S = 1.5
 _PARTS: tuple[tuple[Literal["cpu", "gpu"], str], ...] = (("cpu", "processor"), ("gpu", "graphics card"))
 
 
@@ -51,7 +53,7 @@ class EnergyCurve:
     def _at_j(self, time_s: float) -> float | None:
         """Interpolate; a moment just outside of the looks goes on as the nearest two do."""
         times_s, total_j = self.times_s, self.total_j
-        if len(times_s) < 2 or not times_s[0] - _GAP_S <= time_s <= times_s[-1] + _GAP_S:
+        if len(times_s) < 2 or not times_s[0] - _EDGE_S <= time_s <= times_s[-1] + _EDGE_S:
             return None
         right = min(max(bisect.bisect_left(times_s, time_s), 1), len(times_s) - 1)
         before_s, after_s = times_s[right - 1], times_s[right]
@@ -81,6 +83,12 @@ def energy_of(run: Run) -> dict[str, Energy]:
     return {part: _energy(run, _curve(run, part)) for part, _ in _PARTS}
 
 
+def epoch_energies(run: Run) -> list[dict[str, float | None]]:
+    """Return for each epoch what the parts ("cpu", "gpu") used in joules; None where it is not known."""
+    known = {part: energy.epochs_j or (None,) * len(run.epochs) for part, energy in energy_of(run).items()}
+    return [{part: epochs_j[at] for part, epochs_j in known.items()} for at in range(len(run.epochs))]
+
+
 def energy_columns(run: Run) -> dict[str, float | str | None]:
     """Return the energy as columns of RunSummary."""
     columns: dict[str, float | str | None] = {}
@@ -104,7 +112,7 @@ def energy_text(run: RunSummary) -> str:
 
 
 def _curve(run: Run, part: str) -> EnergyCurve | None:
-    gpu = gpu_index((run.environment or {}).get("device"))
+    gpu = used_gpu(run)
     looks: list[tuple[float, dict[str, Any]]] = []
     for sample in run.samples:
         look = sample.telemetry if part == "cpu" else _gpu_look(sample.telemetry, gpu)
@@ -147,7 +155,10 @@ def _integrated(looks: list[tuple[float, dict[str, Any]]], key: str) -> EnergyCu
 def _energy(run: Run, curve: EnergyCurve | None) -> Energy:
     if curve is None:
         return Energy()
-    epochs_j = tuple(curve.between_j(epoch.t_s - epoch.duration_s, epoch.t_s) for epoch in run.epochs)
+    # Epochs of older versions do not tell when they were.
+    epochs_j = tuple(
+        curve.between_j(epoch.t_s - epoch.duration_s, epoch.t_s) if epoch.t_s > 0 else None for epoch in run.epochs
+    )
     usual_j = [epoch_j for epoch_j in (epochs_j[1:] or epochs_j) if epoch_j is not None]
     return Energy(
         total_j=curve.between_j(curve.times_s[0], curve.times_s[-1]),

@@ -12,6 +12,7 @@ Level = Literal["fact", "caution", "invalid"]
 _LOOK_S = 1.0
 # Kinds of workloads whose steps all do the same.
 _EVEN_KINDS = ("image", "text", "dense")
+UNKNOWN_GPU = -1  # no look has it
 # No reading of a computer comes near it, and sums of smaller ones stay finite.
 _LARGEST = 1e18
 
@@ -23,12 +24,14 @@ class Looks:
     Attributes:
         telemetry: In their order.
         times_s: When each was taken, in seconds since the time that counts began.
-        gpu: The index of the GPU that matters; None for none.
+        gpu: The index of the GPU that matters; None for none, UNKNOWN_GPU for one that cannot be told.
+        is_within: Whether they were taken while it was measured; else none was, and these are all there are.
     """
 
     telemetry: tuple[dict[str, Any], ...]
     times_s: tuple[float, ...]
     gpu: int | None = None
+    is_within: bool = True
 
     def readings(self, name: str) -> list[float]:
         """Return the values of this name that were available."""
@@ -108,16 +111,34 @@ def gpu_index(device: object) -> int | None:
     return int(index) if name == "gpu" and index.isascii() and index.isdigit() and len(index) < 10 else None
 
 
+def used_gpu(run: Run) -> int | None:
+    """Return which of the machine's GPUs a run used; None for the processor, UNKNOWN_GPU if it cannot be told.
+
+    Where a variable hides GPUs, TensorFlow numbers them anew: then the name tells, if just one card has it.
+    """
+    environment = run.environment or {}
+    index, names = gpu_index(environment.get("device")), environment.get("variables")
+    if index is None or not isinstance(names, list | tuple) or "CUDA_VISIBLE_DEVICES" not in names:
+        return index
+    gpus, wanted = run.machine.get("gpus"), environment.get("device_name")
+    known = gpus if isinstance(gpus, list | tuple) else ()
+    found = [at for at, gpu in enumerate(known) if isinstance(gpu, dict) and gpu.get("name") == wanted]
+    return found[0] if len(found) == 1 else UNKNOWN_GPU
+
+
 def _looks(run: Run) -> Looks:
     blocks = [block for block in run.steps if block.phase == "measure"]
-    gpu = gpu_index((run.environment or {}).get("device"))
+    gpu = used_gpu(run)
     begin_s = end_s = 0.0
     if blocks:
         begin_s, end_s = blocks[0].t_s - sum(blocks[0].durations_s), blocks[-1].t_s + _LOOK_S
     within = [sample for sample in run.samples if begin_s < sample.t_s <= end_s]
     chosen = within or run.samples
     return Looks(
-        tuple(sample.telemetry for sample in chosen), tuple(sample.t_s - begin_s for sample in chosen), gpu
+        tuple(sample.telemetry for sample in chosen),
+        tuple(sample.t_s - begin_s for sample in chosen),
+        gpu,
+        bool(within),
     )
 
 

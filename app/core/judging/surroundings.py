@@ -4,6 +4,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from app.core.judging.evidence import Evidence, Looks, Rule, number
 from app.core.machine.conditions import saves_power
@@ -33,6 +34,7 @@ CLOCK_FALLEN_PCT = 95.0
 _THIRD_AT_LEAST = 3
 # Reaching its power limit is what a graphics card does when it works well.
 _HELD_DOWN_BY = ("thermal", "hardware slowdown", "power brake")
+_HEAT = ("thermal", "hardware slowdown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,22 +184,51 @@ def _throttled(evidence: Evidence) -> str:
     return f"The GPU's clock was held down for {held_pct:.0f} % of the time ({word})."
 
 
-def throttle_moment(evidence: Evidence) -> tuple[float, str] | None:
-    """Return after how many measured seconds the clock was first held down, and how; None if it was not."""
+@dataclass(frozen=True, slots=True)
+class Throttling:
+    """What held the clock of a run's device down.
+
+    Attributes:
+        after_s: Since the measurement began.
+        sentence: What was seen.
+        is_heat: Whether it was heat; else it may also have been a limit of power.
+    """
+
+    after_s: float
+    sentence: str
+    is_heat: bool
+
+
+def throttling(evidence: Evidence) -> Throttling | None:
+    """Return how the clock of what computed was held down; None if that was not so for long enough to matter."""
     looks = evidence.looks
-    if sentence := _throttled(evidence):
-        for at_s, look in zip(looks.times_s, looks.telemetry, strict=True):
-            gpus = Looks((look,), (at_s,), looks.gpu).gpus()
-            words = [told for gpu in gpus if isinstance(told := gpu.get("throttle_reasons"), list | tuple)]
-            held = any(word in told for told in words for word in _HELD_DOWN_BY)
-            if held or (number(look.get("throttle_count")) or 0) > 0:
-                return max(0.0, at_s), sentence
-    if sentence := _clock_falling(evidence):
-        clocks = _clocks_mhz(looks)
-        settled_mhz = statistics.median(clock_mhz for _, clock_mhz in clocks[: len(clocks) // 3])
-        low_mhz = settled_mhz * CLOCK_FALLEN_PCT / 100
-        return next(at_s for at_s, clock_mhz in clocks if clock_mhz < low_mhz), sentence
-    return None
+    held = [_held_down(look, looks.gpu) for look in looks.telemetry]
+    told = [word for word in held if word is not None]
+    times_s = [at_s for at_s, word in zip(looks.times_s, held, strict=True) if word]
+    if told and 100 * len(times_s) / len(told) > THROTTLED_PCT:
+        word = Counter(word for word in told if word).most_common(1)[0][0]
+        what = "processor" if looks.gpu is None else "GPU"
+        share_pct = 100 * len(times_s) / len(told)
+        sentence = f"The {what}'s clock was held down for {share_pct:.0f} % of the time ({word})."
+        return Throttling(max(0.0, times_s[0]), sentence, word in _HEAT)
+    sentence = _clock_falling(evidence)
+    if not sentence:
+        return None
+    clocks = _clocks_mhz(looks)
+    settled_mhz = statistics.median(clock_mhz for _, clock_mhz in clocks[: len(clocks) // 3])
+    low_mhz = settled_mhz * CLOCK_FALLEN_PCT / 100
+    after_s = next(at_s for at_s, clock_mhz in clocks if clock_mhz < low_mhz)
+    return Throttling(after_s, sentence, is_heat=False)
+
+
+def _held_down(look: dict[str, Any], gpu: int | None) -> str | None:
+    """Return why a device's clock was held down in a look, "" if it was not, None if that is not known."""
+    if gpu is None:
+        count = number(look.get("throttle_count"))
+        return None if count is None else "thermal" if count > 0 else ""
+    told = [each.get("throttle_reasons") for each in Looks((look,), (0.0,), gpu).gpus()]
+    words = next((words for words in told if isinstance(words, list | tuple)), None)
+    return None if words is None else next((word for word in _HELD_DOWN_BY if word in words), "")
 
 
 def _clocks_mhz(looks: Looks) -> list[tuple[float, float]]:

@@ -8,7 +8,6 @@ import msgspec
 
 from app.core.judging.compare import bars, engine_name, position, run_name
 from app.core.judging.energy import energy_text
-from app.core.judging.explain import explain
 from app.core.judging.facts import derived_epoch, peak_text, short_text, split_virtualization
 from app.core.judging.verdict import judge
 from app.core.keeping.export import chosen_texts, hide, private_texts
@@ -22,7 +21,6 @@ __all__ = [
     "derived_epoch",
     "energy_text",
     "engine_line",
-    "explanation",
     "headline",
     "headline_note",
     "interval_text",
@@ -191,12 +189,6 @@ def result_notes(run: Run) -> list[Note]:
     return [Note("fact" if reason.level == "fact" else "caution", reason.text) for reason in judge(run).reasons]
 
 
-def explanation(run: Run) -> str:
-    """Return what limited a run, in a sentence; "" where that is no question."""
-    found = explain(run)
-    return found.text if found is not None else ""
-
-
 def verdict_line(judged: events.Judged) -> str:
     """Return a verdict and its worst reasons in one line: "Caution: on battery; 12 % other load"."""
     told = dict.fromkeys(_few_words(reason) for reason in judged.reasons if reason.level == judged.level)
@@ -228,7 +220,6 @@ def result_text(run: Run) -> str:
     level, _, words = verdict_line(verdict).partition(": ")
     cautions = [reason.text.rstrip(".") for reason in verdict.reasons if reason.level != "fact"]
     told = [text for text in cautions if text.casefold() not in value.casefold()]
-    limited = explain(run)
     lines = [
         f"{workload_title(summary)} · {summary.preset} · batch {summary.batch_size}",
         value,
@@ -237,7 +228,7 @@ def result_text(run: Run) -> str:
         f"Engine: {engine}",
         f"Data: {summary.data_source or 'n/a'}, seed {summary.seed}",
         position(summary) or "",
-        limited.text if limited is not None and limited.code != "too_short" else "",
+        run.limit,
         energy_text(summary),
         *(f"Note: {hide(' '.join(text.split()), private)}." for text in told),
         *_bar_lines(summary),

@@ -16,6 +16,7 @@ import msgspec
 
 import app
 from app.core.errors import AppError, UsageError
+from app.core.judging.energy import epoch_energies
 from app.core.keeping.database import Database
 from app.core.model import EpochColumns, Run, RunSummary
 from app.core.paths import default_paths
@@ -89,10 +90,15 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
     private = chosen_texts([run.spec]) | dict(private_texts() if private is None else private)
     plain: dict[str, Any] = asdict(run.summary)
     plain["error_message"] = hide(run.summary.error_message, private)
-    plain["spec"], plain["machine"] = _without_folders(run.spec), run.machine
+    plain["spec"] = _without_folders(run.spec)
+    # Without its number: all files of one computer could be put together by it for good.
+    plain["machine"] = {name: value for name, value in run.machine.items() if name != "machine_id"}
     plain |= {"environment": run.environment, "dataset": run.dataset, "model": run.model}
-    plain["metrics"] = run.metrics
-    plain["epoch_records"] = [_event(event, "seq", "t_s") for event in run.epochs]
+    plain["metrics"], plain["limit"] = run.metrics, run.limit
+    plain["epoch_records"] = [
+        _event(event, "seq") | {f"{part}_energy_j": used for part, used in energies.items()}
+        for event, energies in zip(run.epochs, epoch_energies(run), strict=True)
+    ]
     plain["step_records"] = [_event(event, "seq") for event in run.steps]
     plain["warnings"] = [{"code": event.code, "message": hide(event.message, private)} for event in run.warnings]
     plain["telemetry"] = [{"t_s": event.t_s, **event.telemetry} for event in run.samples]

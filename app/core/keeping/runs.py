@@ -14,6 +14,7 @@ import psutil
 import app
 from app.core.errors import UsageError
 from app.core.judging.energy import energy_columns
+from app.core.judging.explain import explain
 from app.core.judging.outcome import now_text, store_outcome
 from app.core.judging.peak import peak_share
 from app.core.judging.verdict import judge
@@ -26,6 +27,12 @@ from workloads.workload import Workload
 FLUSH_INTERVAL_S = 1.0
 _log = logging.getLogger(__name__)
 _MACHINE_FIELDS = ("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine")
+# What is here may not change: the records of one machine are found by it.
+_MACHINE_STAYS = (
+    *("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "architecture"),
+    *("python_version", "virtual_machine", "virtualization"),
+)
+_GPU_STAYS = ("name", "vendor", "memory_bytes", "driver", "compute_capability", "source")
 _SUMMARY_FIELDS = tuple(field.name for field in dataclasses.fields(RunSummary))
 _EPOCH_FIELDS = {
     field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
@@ -49,7 +56,7 @@ def begin_run(
         machine: What it runs on.
         group: The group that it is made in and its side there ("A", "B", None), or None.
     """
-    machine_json = machine_text(machine)
+    machine_json, parts_json = machine_text(machine), json.dumps(msgspec.to_builtins(machine), sort_keys=True)
     owner = psutil.Process()
     values = {
         "started_at": now_text(),
@@ -81,6 +88,9 @@ def begin_run(
         values["machine_id"] = connection.execute(
             "SELECT id FROM machines WHERE machine = ?", (machine_json,)
         ).fetchone()[0]
+        connection.execute("INSERT OR IGNORE INTO machine_parts (parts) VALUES (?)", (parts_json,))
+        found = connection.execute("SELECT id FROM machine_parts WHERE parts = ?", (parts_json,))
+        values["machine_parts_id"] = found.fetchone()[0]
         cursor = connection.execute(*_insert("runs", values))
         if group is not None:  # in its order, which the rows no longer tell once some of them are deleted
             appended = "UPDATE groups SET plan = json_insert(plan, '$.run_ids[#]', ?) WHERE id = ?"
@@ -259,20 +269,21 @@ def load_run(database: Database, run_id: int) -> Run:
         raise missing_runs([run_id])
     with database.complaints():
         row = database.connection.execute(
-            "SELECT runs.*, machines.machine FROM runs JOIN machines ON machines.id = machine_id"
-            " WHERE runs.id = ?",
+            "SELECT runs.*, coalesce(parts, machine) AS machine FROM runs"
+            " JOIN machines ON machines.id = machine_id"
+            " LEFT JOIN machine_parts ON machine_parts.id = machine_parts_id WHERE runs.id = ?",
             (run_id,),
         ).fetchone()
         blocks = _rows(database, "step_blocks", "seq", run_id)
-        return Run(
+        run = Run(
             summary=summaries[0],
             spec=json.loads(row["spec"]),
             machine=json.loads(row["machine"]),
             environment=_json(row["environment"]),
             dataset=_json(row["dataset"]),
             model=_json(row["model"]),
-            epochs=tuple(events.Epoch(index=values.pop("idx"), **values) for values in
-                         _rows(database, "epochs", "idx", run_id)),
+            epochs=tuple(events.Epoch(index=values.pop("idx"), t_s=values.pop("t_s") or 0.0, **values)
+                         for values in _rows(database, "epochs", "idx", run_id)),
             steps=tuple(events.Steps(**(values | {"durations_s": tuple(json.loads(values["durations_s"]))}))
                         for values in blocks),
             metrics={values["key"]: values["value"] for values in _rows(database, "metrics", "key", run_id)},
@@ -281,6 +292,8 @@ def load_run(database: Database, run_id: int) -> Run:
                           for values in _rows(database, "samples", "rowid", run_id)),
             peak=peak_share(database, summaries[0]),
         )  # fmt: skip
+    limit = explain(run)
+    return dataclasses.replace(run, limit=limit.text if limit is not None else "")
 
 
 def delete_runs(database: Database, ids: Sequence[int]) -> None:
@@ -312,8 +325,13 @@ def ids_text(ids: Sequence[int]) -> str:
 
 
 def machine_text(machine: Machine) -> str:
-    """Return a machine as it is stored, and found again."""
-    return json.dumps(msgspec.to_builtins(machine), sort_keys=True)
+    """Return what tells machines apart, as it is stored and found again: only what stays from run to run."""
+    plain: dict[str, Any] = msgspec.to_builtins(machine)
+    stays = {name: plain[name] for name in _MACHINE_STAYS}
+    stays["gpus"] = [
+        {name: gpu[name] for name in _GPU_STAYS} for gpu in plain["gpus"] if gpu["source"] in ("nvml", "gputil")
+    ]
+    return json.dumps(stays, sort_keys=True)
 
 
 def _select(

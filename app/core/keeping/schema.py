@@ -152,7 +152,12 @@ MIGRATIONS: tuple[str, ...] = (
     );
     """,
     """
-    ALTER TABLE epochs ADD COLUMN t_s REAL NOT NULL DEFAULT 0;  -- when it ended, on the samples' clock
+    ALTER TABLE epochs ADD COLUMN t_s REAL;  -- when it ended, on the samples' clock; NULL for older ones
+    CREATE TABLE machine_parts (  -- whole machines; machines has only what stays from run to run
+        id INTEGER PRIMARY KEY,
+        parts TEXT NOT NULL UNIQUE  -- JSON of app.core.model.Machine
+    );
+    ALTER TABLE runs ADD COLUMN machine_parts_id INTEGER REFERENCES machine_parts (id);
     ALTER TABLE runs ADD COLUMN cpu_energy_j REAL;
     ALTER TABLE runs ADD COLUMN cpu_energy_per_epoch_j REAL;
     ALTER TABLE runs ADD COLUMN gpu_energy_j REAL;

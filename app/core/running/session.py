@@ -262,7 +262,7 @@ class Session:
             self._error = events.Error(code="crashed", message=message)
 
     def _note_unused_gpu(self, event: events.Environment) -> None:
-        gpus = self._machine.gpus
+        gpus = [gpu for gpu in self._machine.gpus if gpu.vendor == "nvidia"]  # no other is TensorFlow's
         if gpus and event.device == "cpu" and self._spec.device == "auto" and event.engine != "none":
             text = (
                 f"TensorFlow cannot use the {gpus[0].name} of this computer; the run uses the processor. "
