@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 
 import msgspec
@@ -13,9 +14,9 @@ from app.core.keeping.database import Database
 from app.core.keeping.history import own_runs
 from app.core.keeping.runs import recover_runs
 from app.core.keeping.study_logs import list_logs
-from app.core.machine.conditions import read_power_state
 from app.core.machine.hardware import detect_machine
-from app.core.machine.parts import NOT_KNOWN, machine_parts
+from app.core.machine.parts import NOT_KNOWN, Part, machine_parts
+from app.core.machine.sensors import read_power
 from app.core.metrics import headline_kind
 from app.core.model import RunSummary
 from app.core.paths import Paths
@@ -50,17 +51,27 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
 
 def hardware(options: argparse.Namespace, paths: Paths) -> int:
     """Show this computer."""
-    machine, power = detect_machine(data_folder=paths.datasets), read_power_state()
+    machine, power = detect_machine(data_folder=paths.datasets), read_power()
     parts = machine_parts(machine, power)
     if options.json:
         unknown = {part.name: part.reason for part in parts if part.value == NOT_KNOWN}
-        print(json.dumps(asdict(machine) | {"power": asdict(power), "unknown": unknown}, indent=2))
+        now = {"power": asdict(power.state), "sensors": asdict(power.sensors), "unknown": unknown}
+        print(json.dumps(asdict(machine) | now, indent=2))
         return 0
     print(table(("part", "value"), [(part.name, part.value) for part in parts]))
-    reasons = [f"  {part.name}: {part.reason}" for part in parts if part.reason]
+    reasons = reason_lines(parts)
     if reasons:
         print("\n".join(["\nWhat is not known, and why:", *reasons]))
     return 0
+
+
+def reason_lines(parts: Iterable[Part]) -> list[str]:
+    """Return a line for each reason with all the parts that it is of."""
+    names: dict[str, list[str]] = {}
+    for part in parts:
+        if part.reason:
+            names.setdefault(part.reason, []).append(part.name)
+    return [f"  {', '.join(of)}: {reason}" for reason, of in names.items()]
 
 
 def compare(options: argparse.Namespace, paths: Paths) -> int:

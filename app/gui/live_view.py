@@ -8,7 +8,6 @@ from PySide6.QtGui import QColor, QFont, QHideEvent, QPainter, QPaintEvent, QSho
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.core.judging.series import RunSeries
-from app.core.machine.energy import is_forbidden
 from app.core.machine.gpu import GpuReader
 from app.core.machine.monitor import Monitor, Sampler
 from app.core.machine.unknown import reason
@@ -60,8 +59,9 @@ class LiveView(QWidget):
             self._samples.clear()
             self._arrived = arrived = deque[tuple[float, Telemetry]]()
             self._begun_s = None
-            sampler = Sampler(GpuReader())
-            self._monitor = Monitor(lambda at_s, telemetry: arrived.append((at_s, telemetry)), INTERVAL_S, sampler)
+            self._monitor = Monitor(
+                lambda at_s, telemetry: arrived.append((at_s, telemetry)), INTERVAL_S, lambda: Sampler(GpuReader())
+            )
             self._monitor.start()
             self._timer.start()
 
@@ -88,7 +88,12 @@ class LiveView(QWidget):
         self.setLayout(whole)
 
     def _on_found(self) -> None:
-        self.figures.show_sample(None, self._services.finder.machine)
+        self._show_figures(None)
+
+    def _show_figures(self, telemetry: Telemetry | None) -> None:
+        finder = self._services.finder
+        forbidden = finder.power.sensors.power_forbidden
+        self.figures.show_sample(telemetry, finder.machine, power_forbidden=forbidden)
 
     def _on_tick(self) -> None:
         telemetry = None
@@ -110,7 +115,7 @@ class LiveView(QWidget):
             series.telemetry, begin_s=begin_s, end_s=begin_s + SPAN_S, memory_bytes=memory_bytes
         )
         self.legend.show_entries(self.chart.entries)
-        self.figures.show_sample(telemetry, machine)
+        self._show_figures(telemetry)
         self.cores.show_shares(telemetry.core_pct or ())
 
 
@@ -158,15 +163,22 @@ class Figures(QWidget):
         self._grid.setContentsMargins(0, 0, 0, GAP_PX)
         self._grid.setHorizontalSpacing(2 * GAP_PX)
         self._grid.setVerticalSpacing(GAP_PX)
-        self._forbidden = is_forbidden()
         self._names: tuple[tuple[str, int], ...] = ()
         self._cells: list[tuple[ElidedLabel, ElidedLabel]] = []
         self.sections: list[Section] = []
         for number in range(FIGURES_IN_A_ROW):
             self._grid.setColumnStretch(number, 1)
 
-    def show_sample(self, telemetry: Telemetry | None, machine: Machine | None) -> None:
-        """Show one look at the machine; None before the first."""
+    def show_sample(
+        self, telemetry: Telemetry | None, machine: Machine | None, *, power_forbidden: bool = False
+    ) -> None:
+        """Show one look at the machine.
+
+        Args:
+            telemetry: The look; None before the first.
+            machine: What is known of it.
+            power_forbidden: Whether only the administrator may read the processor's power.
+        """
         self.sections = figure_sections(telemetry or Telemetry(), machine)
         names = tuple((section.name, len(section.figures)) for section in self.sections)
         if names != self._names:
@@ -176,15 +188,13 @@ class Figures(QWidget):
         for (name, value), (name_text, value_text) in zip(self._cells, figures, strict=True):
             name.show_text(name_text)
             value.show_text(value_text)
-            why = self._why(name_text, machine) if value_text == "n/a" and telemetry else ""
+            why = (
+                _why(name_text, machine, power_forbidden=power_forbidden)
+                if value_text == "n/a" and telemetry
+                else ""
+            )
             value.setAccessibleName(f"{name_text}: {value_text}" + (f" ({why})" if why else ""))
             value.setToolTip(plain_tip(why))
-
-    def _why(self, name: str, machine: Machine | None) -> str:
-        part = {"Temperature": "temperature", "Power": "processor power"}.get(name)
-        if part is None or machine is None:
-            return "The system or the driver does not tell."
-        return reason(part, machine, is_forbidden=self._forbidden)
 
     def _make(self) -> None:
         """Make the cells anew: another number of graphics cards is shown than before."""
@@ -261,6 +271,13 @@ def _gpu_figures(reading: GpuReading, memory_bytes: int | None) -> tuple[tuple[s
         ("Held down by", held or "n/a"),
         ("Energy so far", "n/a" if reading.energy_j is None else f"{reading.energy_j / 3600:.2f} Wh"),
     )
+
+
+def _why(name: str, machine: Machine | None, *, power_forbidden: bool) -> str:
+    part = {"Temperature": "temperature sensor", "Power": "processor power"}.get(name)
+    if part is None or machine is None:
+        return "The system or the driver does not tell."
+    return reason(part, machine, is_forbidden=power_forbidden)
 
 
 def _number(value: float | None, unit: str) -> str:

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.core.machine.conditions import read_power_state
 from app.core.machine.hardware import detect_machine
-from app.core.model import Machine, PowerState
+from app.core.machine.sensors import Power, read_power
+from app.core.model import Machine
 from app.gui.tasks import Tasks
 
 
 class MachineFinder(QObject):
-    """Knows the machine once it was found, and what it ran on at that moment.
+    """Knows the machine once it was found, and what it ran on and which sensors could be read at that moment.
 
     Args:
         tasks: Does the looking.
@@ -29,16 +29,16 @@ class MachineFinder(QObject):
         self._tasks = tasks
         self._data_folder = data_folder
         self.machine: Machine | None = None
-        self.power = PowerState()
+        self.power = Power()
 
     def look(self) -> None:
         """Look at the machine, again if it was looked at before."""
         folder = self._data_folder()
         # Detection has no errors of the user's; a fault is raised all the same.
         self._tasks.start(
-            lambda: (detect_machine(data_folder=folder), read_power_state()), self._on_found, lambda _: None
+            lambda: (detect_machine(data_folder=folder), read_power()), self._on_found, lambda _: None
         )
 
-    def _on_found(self, found: tuple[Machine, PowerState]) -> None:
+    def _on_found(self, found: tuple[Machine, Power]) -> None:
         self.machine, self.power = found
         self.found.emit()

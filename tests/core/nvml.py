@@ -45,7 +45,8 @@ class FakeDriver:
         }
         self.values = {key: list(given) for key, given in values.items()}
         self.start_error: Exception | None = None
-        self.hanging: threading.Event | None = None  # until it is set, starting does not end
+        self.hanging: threading.Event | None = None  # until it is set, what hangs does not end
+        self.hanging_at = "start"  # or a value's name
         self.running = 0
         self.starts = 0
 
@@ -54,15 +55,19 @@ class FakeDriver:
             values[index] = getattr(PYNVML, name)()
 
     def give(self, key: str, index: int) -> object:
+        self.hang(key)
         value = self.values[key][index]
         if isinstance(value, Exception):
             raise value
         return value
 
+    def hang(self, at: str) -> None:
+        if self.hanging is not None and self.hanging_at == at:
+            self.hanging.wait(60)
+
     def start(self) -> None:
         self.starts += 1
-        if self.hanging is not None:
-            self.hanging.wait(60)
+        self.hang("start")
         if self.start_error is not None:
             raise self.start_error
         self.running += 1

@@ -313,6 +313,7 @@ def test_any_text_is_survived(text: str, page_bytes: int) -> None:
     assert found is None or isinstance(found, int)
     assert saves_power(text) in (True, False)
     assert conditions.windows_plan(text, text) is None or len(text) > 0
+    assert conditions.macos_plan(text) is None or "powermode" in text
 
 
 @given(st.binary(max_size=200))

@@ -109,6 +109,29 @@ def test_cores_that_are_alike_are_not_told_apart(tmp_path: Path) -> None:
     assert cpu.instruction_sets == ("AVX2", "AVX-512", "VNNI", "BF16")
 
 
+@pytest.mark.parametrize(
+    ("highest_khz", "nominal_mhz", "expected"),
+    [
+        ("3700000", "", (3700.0, None)),  # a Ryzen 9 5900X before Linux 5.11, which boosts to 4.8 GHz
+        ("3700000", "3701", (3701.0, None)),
+        ("2401000", "2400", (2400.0, None)),  # Intel's way to ask for any boost
+        ("4950000", "3701", (3701.0, 4950.0)),
+    ],
+)
+def test_acpi_calls_the_base_clock_the_highest(
+    tmp_path: Path, highest_khz: str, nominal_mhz: str, expected: tuple[float, float | None]
+) -> None:
+    tree = thread(
+        0,
+        0,
+        cpufreq__scaling_driver="acpi-cpufreq",
+        cpufreq__cpuinfo_max_freq=highest_khz,
+        acpi_cppc__nominal_freq=nominal_mhz,
+    )
+    cpu = linux_cpu(write(tmp_path, tree))
+    assert (cpu.cpu_base_mhz, cpu.cpu_boost_mhz) == expected
+
+
 def test_a_machine_that_tells_nothing(tmp_path: Path) -> None:
     assert linux_cpu(tmp_path) == Cpu()
 

@@ -13,8 +13,9 @@ from app.core.judging.energy import Energy, energy_columns, energy_of, energy_te
 from app.core.keeping.database import Database
 from app.core.keeping.export import CSV_COLUMNS
 from app.core.keeping.runs import RunWriter, list_runs, rows_for_export
-from app.core.machine.energy import PackageEnergy, find_zones, grown_uj, is_forbidden
+from app.core.machine.energy import PackageEnergy, find_zones, grown_uj
 from app.core.machine.monitor import Sampler
+from app.core.machine.sensors import Sensors, find_sensors
 from app.core.metrics import format_energy
 from app.core.model import Machine, Run, RunSummary
 from app.core.paths import Paths
@@ -23,11 +24,12 @@ from tests.core.test_conditions import write
 from workloads import events
 
 ZONE = "sys/class/powercap/intel-rapl:"
+MMIO = "sys/class/powercap/intel-rapl-mmio:"
 RANGE_UJ = 262_143_328_850  # of a Core i7-8550U
 
 
-def package(number: int, energy_uj: object, range_uj: object = RANGE_UJ) -> dict[str, str]:
-    folder = f"{ZONE}{number}"
+def package(number: int, energy_uj: object, range_uj: object = RANGE_UJ, zone: str = ZONE) -> dict[str, str]:
+    folder = f"{zone}{number}"
     return {
         f"{folder}/name": f"package-{number}",
         f"{folder}/energy_uj": str(energy_uj),
@@ -43,6 +45,19 @@ def test_packages_are_added_up_and_their_parts_are_not(tmp_path: Path) -> None:
     assert energy.read_j(0.0) == 0.0
     write(tmp_path, package(0, 31_000_000) | package(1, 25_000_000))
     assert energy.read_j(1.0) == pytest.approx(50.0)
+
+
+def test_a_package_that_is_shown_twice_counts_once(tmp_path: Path) -> None:
+    write(tmp_path, package(0, 1_000_000) | package(0, 1_000_500, zone=MMIO) | package(1, 0, zone=MMIO))
+    energy = PackageEnergy(tmp_path)
+    assert energy.read_j(0.0) == 0.0
+    write(tmp_path, package(0, 31_000_000) | package(0, 31_000_500, zone=MMIO) | package(1, 5_000_000, zone=MMIO))
+    assert energy.read_j(1.0) == pytest.approx(35.0), "the second one is shown there only"
+
+
+def test_a_part_that_calls_itself_a_package_is_none(tmp_path: Path) -> None:
+    write(tmp_path, package(0, 1) | {f"{ZONE}0:1/name": "package-7", f"{ZONE}0:1/energy_uj": "1"})
+    assert [zone.path.parent.name for zone in find_zones(tmp_path)] == ["intel-rapl:0"]
 
 
 def test_a_counter_that_begins_anew_goes_on(tmp_path: Path) -> None:
@@ -64,16 +79,16 @@ def test_growth_that_cannot_be_is_left_out(tmp_path: Path, after: object) -> Non
 
 def test_a_zone_that_only_the_administrator_may_read(tmp_path: Path) -> None:
     write(tmp_path, package(0, 1))
-    assert not is_forbidden(tmp_path)
+    assert find_sensors(tmp_path) == Sensors(power=True)
     (tmp_path / f"{ZONE}0/energy_uj").unlink()
     (tmp_path / f"{ZONE}0/energy_uj").mkdir()  # also root cannot read it
-    assert is_forbidden(tmp_path)
+    assert find_sensors(tmp_path) == Sensors(power_forbidden=True)
     assert PackageEnergy(tmp_path).read_j(1.0) is None
 
 
 def test_no_zones(tmp_path: Path) -> None:
     assert find_zones(tmp_path) == ()
-    assert not is_forbidden(tmp_path)
+    assert find_sensors(tmp_path) == Sensors()
     assert PackageEnergy(tmp_path).read_j(1.0) is None
 
 

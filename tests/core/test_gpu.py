@@ -78,6 +78,42 @@ def test_nothing_is_looked_for_before_the_first_read(tmp_path: Path, driver: Fak
     assert driver.starts == 0
 
 
+def test_an_nvml_that_hangs_after_its_start_is_left_alone(
+    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(nvidia, "_LIST_LIMIT_S", 0.2)
+    monkeypatch.setattr(nvidia, "_LIST_SHARE_S", 0.2)
+    driver.hanging, driver.hanging_at = threading.Event(), "Name"
+    assert gpu.list_gpus(tmp_path) == ()
+    assert nvidia._HUNG.is_set()
+    assert driver.running == 1, "to let go of it would hang, too"
+    assert (gpu.list_gpus(tmp_path), gpu.GpuReader(tmp_path).read()) == ((), ())
+    assert driver.starts == 1
+    driver.hanging.set()
+
+
+@pytest.mark.parametrize("error", [OSError("no such symbol"), AttributeError("nvmlInit_v2"), ValueError("text")])
+def test_a_broken_library_is_not_called_a_hanging_one(
+    driver: FakeDriver,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+) -> None:
+    driver.start_error = error
+    assert gpu.list_gpus(tmp_path) == ()
+    assert repr(error) in caplog.text
+    assert "hangs" not in caplog.text
+    driver.start_error = None
+    assert len(gpu.list_gpus(tmp_path)) == 2, "it may be tried again"
+
+
+def test_a_fault_of_our_own_is_raised(driver: FakeDriver, tmp_path: Path) -> None:
+    driver.start_error = ZeroDivisionError()
+    with pytest.raises(ZeroDivisionError):
+        gpu.list_gpus(tmp_path)
+    assert not nvidia._HUNG.is_set()
+
+
 def test_this_machine() -> None:
     """Whatever this machine has: no exception, and as many readings as GPUs."""
     reader = gpu.GpuReader()

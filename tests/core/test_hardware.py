@@ -1,4 +1,5 @@
 import sys
+import threading
 import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace, TracebackType
@@ -306,7 +307,7 @@ def test_this_machine() -> None:
     hardware.detect_machine()  # imports the NVIDIA library
     started_s = time.monotonic()
     machine = hardware.detect_machine()
-    assert time.monotonic() - started_s < 2
+    assert time.monotonic() - started_s < 20
     assert machine.os_name.startswith(("Linux", "Windows", "macOS"))
     assert machine.memory_bytes == psutil.virtual_memory().total
     assert machine.logical_cores == psutil.cpu_count()
@@ -324,6 +325,40 @@ def test_detect_machine_reads_the_given_tree(tmp_path: Path) -> None:
         "Linux (Debian GNU/Linux 12)",
         False,
     )
+
+
+def test_what_hangs_does_not_hold_up_the_rest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    over = threading.Event()
+
+    def hang(*_: object) -> None:
+        over.wait(60)
+
+    for name in ("read_storage", "list_gpus", "read_machine_id"):
+        monkeypatch.setattr(hardware, name, hang)
+    for name in ("_STORAGE_LIMIT_S", "_GPUS_LIMIT_S"):
+        monkeypatch.setattr(hardware, name, 0.05)
+    machine = hardware.detect_machine(data_folder=tmp_path)
+    assert not over.is_set()
+    assert (machine.disks, machine.gpus, machine.machine_id) == ((), (), None)
+    assert machine.logical_cores
+    assert caplog.text.count("hangs") == 3
+    hanging = [thread for thread in threading.enumerate() if thread.name in ("storage", "gpus", "machine id")]
+    assert len(hanging) == 3
+    assert all(thread.daemon for thread in hanging), "the program can end"
+    over.set()
+    for thread in hanging:
+        thread.join(20)
+
+
+def test_a_fault_in_the_background_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(root: Path) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(hardware, "list_gpus", fail)
+    with pytest.raises(ZeroDivisionError):
+        hardware.detect_machine()
 
 
 def test_machine_without_counts(monkeypatch: pytest.MonkeyPatch) -> None:

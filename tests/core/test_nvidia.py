@@ -1,7 +1,6 @@
 import os
 import sys
 import threading
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -260,12 +259,9 @@ def test_a_hanging_nvml_is_waited_for_once(
     driver.hanging = threading.Event()
     asked = threading.Event()
     monkeypatch.setattr(nvidia, "open_gputil", asked.set)
-    started_s = time.monotonic()
     assert gpu.list_gpus(tmp_path) == ()
-    assert 2 < time.monotonic() - started_s < 3
-    started_s = time.monotonic()
+    assert nvidia._HUNG.is_set()
     assert (reader.read(), reader.read(), gpu.list_gpus(tmp_path)) == ((), (), ())
-    assert time.monotonic() - started_s < 0.5
     assert driver.starts == 1
     assert not asked.is_set(), "what hangs there would hang here"
     driver.hanging.set()

@@ -3,7 +3,6 @@
 import os
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -110,15 +109,12 @@ def test_a_hanging_nvidia_smi_is_killed_and_not_asked_again(
     smi_folder: Path, reader: gpu.GpuReader, tmp_path: Path
 ) -> None:
     write_smi(smi_folder, f"sleep 60 &\necho $! > '{smi_folder}/pid'\nwait")
-    started_s = time.monotonic()
     assert gpu.list_gpus(tmp_path) == ()
-    assert 2 < time.monotonic() - started_s < 4
+    assert nvidia_smi._HUNG.is_set()
     assert ended(int((smi_folder / "pid").read_text()))
     assert not [thread for thread in threading.enumerate() if thread.name == "gputil"]
-    started_s = time.monotonic()
     assert reader.read() == ()
     assert gpu.list_gpus(tmp_path) == ()
-    assert time.monotonic() - started_s < 1
     assert (smi_folder / "runs").read_text().count("run") == 1
     reader.close()
 

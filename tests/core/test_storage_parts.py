@@ -1,7 +1,9 @@
 """Disks, memory modules and the number of a machine, from what real computers say."""
 
+import os
 import plistlib
 import struct
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.machine import identity
-from app.core.machine.disks import Storage, linux_storage, macos_storage, mount_of, read_storage, windows_disk
+from app.core.machine.disks import (
+    Storage,
+    follow_links,
+    linux_storage,
+    macos_storage,
+    mount_of,
+    read_storage,
+    whole_disks_of,
+    windows_disk,
+)
 from app.core.machine.memory_speed import read_memory_speed, speed_from_table, speed_from_udev
 from app.core.model import Disk
 from tests.core.test_conditions import write
@@ -173,13 +184,131 @@ def test_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
         assert read_storage(tmp_path / name) == read_storage(tmp_path)
 
 
-def test_a_volume_of_a_mac() -> None:
-    told = {"BusProtocol": "Apple Fabric", "MediaName": "APPLE SSD AP1024Z", "SolidState": True}
-    told |= {"TotalSize": 1_000_555_581_440, "FilesystemType": "apfs"}
-    found = macos_storage(plistlib.dumps(told))
+@pytest.mark.parametrize(
+    ("device", "model", "kind"),
+    [
+        ("virtual/block/loop0", "", "virtual disk"),
+        ("virtual/block/zram0", "", "virtual disk"),
+        ("virtual/block/nbd0", "", "virtual disk"),
+        ("rbd/0/block/rbd0", "", "virtual disk"),
+        ("pci0000:00/virtio1/block/vda", "", "virtual disk"),
+        ("pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host0/block/sda", "SanDisk Ultra", "USB disk"),
+        ("pci0000:00/virtio2/host0/block/sda", "PersistentDisk", "virtual disk"),
+        ("pci0000:00/nvme/nvme0/nvme0n1", "Amazon Elastic Block Store", "virtual disk"),
+        ("pci0000:00/nvme/nvme0/nvme0n1", "Amazon EC2 NVMe Instance Storage", "NVMe SSD"),
+        ("LNXSYSTM:00/VMBUS:00/host0/block/sda", "Virtual Disk", "virtual disk"),
+        ("virtual/nvme-subsystem/nvme-subsys0/nvme0n1", "Samsung SSD 980 PRO", "NVMe SSD"),
+        ("pci0000:00/ata1/block/sda", "WDC WD40EFRX", "hard disk"),
+    ],
+)
+def test_disks_that_say_that_they_spin(tmp_path: Path, device: str, model: str, kind: str) -> None:
+    place = f"sys/devices/{device}"
+    write(tmp_path, {f"{place}/queue/rotational": "1", f"{place}/device/model": model, f"{place}/size": "8"})
+    write(tmp_path, {"proc/self/mountinfo": "27 1 8:1 / / rw - ext4 /dev/x rw"})
+    (tmp_path / "sys/dev/block").mkdir(parents=True)
+    (tmp_path / "sys/dev/block/8:1").symlink_to(tmp_path / place)
+    (found,) = linux_storage(Path("/opt"), tmp_path).disks
+    assert (found.kind, found.size_bytes) == (kind, 4096)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no list of mounts")
+@pytest.mark.parametrize("system", ["nfs4", "fuse.sshfs", "autofs"])
+def test_a_folder_of_a_dead_server_is_not_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    nas = tmp_path / "nas"
+    nas.mkdir()
+    (tmp_path / "data").symlink_to("nas/sets")
+    (tmp_path / "more").symlink_to(tmp_path / "data")
+    root = write(
+        tmp_path / "root", {"proc/self/mountinfo": f"{MOUNTS}60 27 0:99 / {nas} rw - {system} nas:/data rw"}
+    )
+
+    def forbid(name: str) -> None:
+        real = getattr(os, name)
+
+        def look(path: object, *arguments: object, **options: object) -> object:
+            assert not str(path).startswith(str(nas)), "this would hang"
+            return real(path, *arguments, **options)
+
+        monkeypatch.setattr(os, name, look)
+
+    for name in ("stat", "lstat", "readlink", "open", "scandir", "listdir"):
+        forbid(name)
+    for place in ("nas/sets/mnist", "data/mnist", "more/mnist", "x/../more/mnist"):
+        found = read_storage(tmp_path / place, root)
+        assert found == Storage(() if system == "autofs" else (Disk("network"),), system)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="symbolic links")
+def test_links_are_followed_and_circles_are_survived(tmp_path: Path) -> None:
+    home = tmp_path.resolve()
+    (home / "disk/sets").mkdir(parents=True)
+    (home / "data").symlink_to("disk")
+    (home / "a").symlink_to("b")
+    (home / "b").symlink_to(home / "a")
+    assert follow_links(home / "data/sets/../new", "") == home / "disk/new"
+    assert follow_links(home / "a/x", "").is_absolute()
+
+
+INTERNAL = {
+    "MediaName": "APPLE SSD AP1024Z",
+    "SolidState": True,
+    "BusProtocol": "Apple Fabric",
+    "TotalSize": 1_000_555_581_440,
+    "WholeDisk": True,
+    "VirtualOrPhysical": "Physical",
+}
+APFS = {
+    "FilesystemType": "apfs",
+    "MediaName": "Anna's secrets",
+    "VolumeName": "Anna's secrets",
+    "BusProtocol": "Apple Fabric",
+    "SolidState": True,
+    "TotalSize": 994_662_584_320,
+    "WholeDisk": False,
+    "ParentWholeDisk": "disk3",
+    "APFSPhysicalStores": [{"APFSPhysicalStore": "disk0s2"}],
+}
+
+
+def test_a_volume_of_a_mac_is_named_by_its_whole_disk() -> None:
+    volume = plistlib.dumps(APFS)
+    assert whole_disks_of(volume) == ("disk0",), "not the container, which is made up"
+    found = macos_storage(volume, [plistlib.dumps(INTERNAL)])
     assert found == Storage((Disk("NVMe SSD", "APPLE SSD AP1024Z", 1_000_555_581_440),), "apfs")
-    told |= {"MediaName": "AppleAPFSMedia", "BusProtocol": "USB", "SolidState": False, "TotalSize": True}
-    assert macos_storage(plistlib.dumps(told)) == Storage((Disk("hard disk"),), "apfs")
+    fusion = APFS | {"APFSPhysicalStores": [{"APFSPhysicalStore": f"disk{number}s2"} for number in (0, 1, 1)]}
+    assert whole_disks_of(plistlib.dumps(fusion)) == ("disk0", "disk1")
+    older = {"ParentWholeDisk": "disk2", "FilesystemType": "hfs"}
+    assert whole_disks_of(plistlib.dumps(older)) == ("disk2",)
+    usb = plistlib.dumps(INTERNAL | {"BusProtocol": "USB", "SolidState": False, "TotalSize": True})
+    assert macos_storage(plistlib.dumps(older), [usb]) == Storage((Disk("USB disk", "APPLE SSD AP1024Z"),), "hfs")
+
+
+@pytest.mark.parametrize(
+    "disk",
+    [
+        b"",
+        plistlib.dumps(INTERNAL | {"WholeDisk": False}),
+        plistlib.dumps(INTERNAL | {"VirtualOrPhysical": "Virtual"}),
+    ],
+)
+def test_names_that_the_user_chose_are_not_told(disk: bytes) -> None:
+    for disks in ([], [disk]):
+        found = macos_storage(plistlib.dumps(APFS), disks)
+        assert [(each.kind, each.name) for each in found.disks] == [("NVMe SSD", None)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the made-up diskutil is a shell script")
+def test_diskutil_is_asked_for_the_whole_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, told in (("volume", APFS), ("disk0", INTERNAL)):
+        (tmp_path / name).write_bytes(plistlib.dumps(told))
+    script = tmp_path / "diskutil"
+    script.write_text(f'#!/bin/sh\n[ "$3" = disk0 ] && exec cat {tmp_path}/disk0\nexec cat {tmp_path}/volume\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert [disk.name for disk in read_storage(tmp_path).disks] == ["APPLE SSD AP1024Z"]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +320,8 @@ def test_what_is_no_answer_of_diskutil(told: bytes) -> None:
 
 @given(st.binary(max_size=200))
 def test_any_answer_of_diskutil_is_survived(told: bytes) -> None:
-    assert macos_storage(told).disks in ((), (Disk(),))
+    assert macos_storage(told, [told]).disks in ((), (Disk(),))
+    assert whole_disks_of(told) == ()
 
 
 def descriptor(name: bytes, bus: int) -> bytes:
@@ -206,6 +336,7 @@ def descriptor(name: bytes, bus: int) -> bytes:
         (b"Samsung SSD 980 PRO 1TB", 17, 0, "NVMe SSD"),
         (b"CT500MX500SSD1", 11, 0, "SSD"),
         (b"WDC WD40EFRX", 11, 1, "hard disk"),
+        (b"SanDisk Ultra", 7, 1, "USB disk"),
         (b"Virtual Disk", 10, 0, "virtual disk"),
     ],
 )

@@ -35,7 +35,7 @@ KEYS: dict[str, dict[str, object]] = {
         "HardwareInformation.qwMemorySize": (8 * 2**30).to_bytes(8, "little"),
     },
     "0002": {
-        "DriverDesc": "AMD Radeon RX 580",
+        "DriverDesc": "AMD Radeon (TM)  RX 580",
         "MatchingDeviceId": r"PCI\VEN_1002&DEV_67DF&SUBSYS_0B311002&REV_E7",
     },
     "0003": {"DriverDesc": "Microsoft Basic Display Adapter", "MatchingDeviceId": r"root\basicdisplay"},
@@ -137,6 +137,7 @@ def test_readings(monkeypatch: pytest.MonkeyPatch) -> None:
     gpus = WindowsGpus()
     assert gpus.readings([]) == ()
     assert FakeCounters.opened == 0, "NVML reads all there is"
+    assert gpus.readings([0]) == (GpuReading(0, None, 2_479_771_648),), "shares of microseconds say nothing"
     assert gpus.readings([0]) == (GpuReading(0, 97.0, 2_479_771_648),)
     assert gpus.readings([1, 0])[0] == GpuReading(0, 12.0, 480_039_912)
     gpus.close()

@@ -125,7 +125,7 @@ def test_a_machine_that_another_version_stored_is_shown(
 ) -> None:
     epochmark("run", "demo", "--epochs", "1", "--quiet")
     with Database(default_paths(environment).database) as database, database.transaction() as connection:
-        connection.execute("UPDATE machines SET machine = ?", (stored,))
+        connection.execute("UPDATE machine_parts SET parts = ?", (stored,))
     done = epochmark("results", "show", "1")
     assert (done.returncode, done.stderr) == (0, "")
     assert words in done.stdout

@@ -11,8 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
+from app.core.machine.gpu import GpuReader
+from app.core.machine.monitor import Sampler
+from app.core.machine.sensors import Power, Sensors
 from app.core.model import Gpu, GpuReading, Machine, Telemetry
-from app.gui import live_view
+from app.gui import live_view, machine_finder
 from app.gui.hardware_page import HardwarePage
 from app.gui.live_view import BAR_MOST_PX, BARS_PX, SPAN_S, LiveView, figure_sections
 from app.gui.services import Services
@@ -182,15 +185,45 @@ def test_what_a_machine_does_not_tell_is_not_available() -> None:
 
 
 def test_power_that_only_the_administrator_may_read_gets_a_hint(
-    services: Services, machine: Machine, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+    page: HardwarePage, live: LiveView, services: Services, machine: Machine
 ) -> None:
-    monkeypatch.setattr(live_view, "is_forbidden", lambda: True)
-    shown = live_view.Figures()
-    qtbot.addWidget(shown)
-    shown.show_sample(Telemetry(cpu_pct=1.0), replace(machine, os_name="Linux 6.1"))
-    tips = [label.toolTip() for label in shown.findChildren(ElidedLabel) if "udev" in label.toolTip()]
+    services.finder.machine = replace(machine, os_name="Linux 6.1", virtual_machine=False)
+    services.finder.power = Power(sensors=Sensors(power_forbidden=True))
+    services.finder.found.emit()
+    live._arrived.append((1000.0, Telemetry(cpu_pct=1.0)))
+    live._on_tick()
+    tips = [label.toolTip() for label in live.figures.findChildren(ElidedLabel) if "udev" in label.toolTip()]
     assert len(tips) == 1
     assert "energy_uj" in tips[0]
+    (part,) = [label for label in labels(page) if "energy_uj" in label.toolTip()]
+    assert part.accessibleName().startswith("Processor power: n/a")
+
+
+def test_the_windows_thread_looks_at_nothing_itself(
+    page: HardwarePage, services: Services, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    lookers: dict[str, str] = {}
+
+    class NotedSampler(Sampler):
+        def __init__(self, gpus: GpuReader | None = None) -> None:
+            lookers["sampler"] = threading.current_thread().name
+            super().__init__()
+
+    def look() -> Power:
+        lookers["power"] = threading.current_thread().name
+        return Power(sensors=Sensors(power=True))
+
+    monkeypatch.setattr(live_view, "Sampler", NotedSampler)
+    monkeypatch.setattr(machine_finder, "read_power", look)
+    services.finder.look()
+    page.show()
+    page.show_view("live")
+    qtbot.waitUntil(lambda: len(lookers) == 2 and services.finder.machine is not None, timeout=20_000)
+    assert lookers == {"sampler": "monitor", "power": "task"}
+    assert services.finder.power.sensors.power
+    assert "Processor power: readable" in page.parts.text()
+    page.hide()
+    qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
 
 
 def test_each_gpu_has_its_readings_and_a_missing_one_has_none(machine: Machine, qtbot: QtBot) -> None:

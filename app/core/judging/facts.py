@@ -2,12 +2,11 @@
 
 from app.core.judging.energy import energy_text
 from app.core.judging.evidence import Evidence, Rule
+from app.core.machine.parts import split_virtualization
 from app.core.metrics import format_seconds, format_time_left, format_value
 from app.core.model import PeakShare, RunSummary
 
-# What app.core.machine.hardware calls containers; they say nothing about the machine that they run on.
-_CONTAINERS = ("docker", "kubernetes", "lxc", "podman")
-_WSL = "wsl"
+_WSL = "wsl"  # as app.core.machine.hardware calls it
 # Nine epochs that spread by 5 % leave their median uncertain by 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
 SPREAD_PCT = 5.0
 
@@ -64,12 +63,6 @@ def spread_text(run: RunSummary, *, wide: bool) -> str:
     elif wide:
         text += " Differences smaller than that say nothing."
     return text
-
-
-def split_virtualization(text: str | None) -> tuple[str | None, str | None]:
-    """Return what a machine is virtual by, and the container: "docker in Xen" is ("Xen", "docker")."""
-    first, _, rest = (text or "").partition(" in ")
-    return (rest or None, first) if first in _CONTAINERS else (text, None)
 
 
 def _estimate(evidence: Evidence) -> str:

@@ -8,9 +8,10 @@ import msgspec
 
 from app.core.judging.compare import bars, engine_name, position, run_name
 from app.core.judging.energy import energy_text
-from app.core.judging.facts import derived_epoch, peak_text, short_text, split_virtualization
+from app.core.judging.facts import derived_epoch, peak_text, short_text
 from app.core.judging.verdict import judge
 from app.core.keeping.export import chosen_texts, hide, private_texts
+from app.core.machine.parts import split_virtualization
 from app.core.metrics import format_bytes, format_seconds, format_value, headline_kind
 from app.core.model import Machine, Run, RunSummary
 from workloads import CATALOGUE, events

@@ -5,7 +5,6 @@ Power and clocks of Apple's own GPUs are for administrators only, so they are mi
 
 import logging
 import plistlib
-import subprocess
 import threading
 import time
 import xml.parsers.expat
@@ -13,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from app.core.machine.gpu_values import MAX_MEMORY_BYTES, clean_text, vendor_of, whole, within
+from app.core.machine.reading import answer_of
 from app.core.model import Gpu, GpuReading
 
 _logger = logging.getLogger(__name__)
@@ -161,12 +161,8 @@ def _ioreg(kind: str) -> bytes:
     """Print the entries of a class, without those below them; b"" when that fails or takes too long."""
     if _HUNG.is_set():
         return b""
-    command = ["ioreg", "-a", "-r", "-d", "1", "-w", "0", "-c", kind]
-    try:
-        return subprocess.run(command, capture_output=True, timeout=_LIMIT_S, check=False).stdout[:_MAX_BYTES]
-    except subprocess.TimeoutExpired:
+    told = answer_of(["ioreg", "-a", "-r", "-d", "1", "-w", "0", "-c", kind], _LIMIT_S, _MAX_BYTES)
+    if told is None:
         _HUNG.set()
         _logger.warning("ioreg hangs; GPUs are not read any more")
-    except OSError as error:
-        _logger.info("ioreg does not start: %s", error)
-    return b""
+    return told or b""

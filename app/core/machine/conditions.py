@@ -1,10 +1,11 @@
 """What makes a computer slower than it is: power saving, throttling, swapping, sleep; and clocks that are set.
 
-Read unprivileged and without starting a program. Parsers are pure functions of text or of a root folder, so any
-system can test them. None means that the system does not tell.
+Read unprivileged, and without starting a program but for macOS' power plan. Parsers are pure functions of text or
+of a root folder, so any system can test them. None means that the system does not tell.
 """
 
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from pathlib import Path
 import psutil
 
 from app.core.machine import registry
-from app.core.machine.reading import read_text
+from app.core.machine.reading import output_of, read_text
 from app.core.model import PowerState
 
 PLAN_EVERY_S = 10.0  # it is in files of all processors, and nobody changes it by the second
@@ -26,7 +27,7 @@ _FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError)
 # These two take any clock under the governor that they call powersave; elsewhere it is the lowest clock there is.
 _DRIVERS_OF_THEIR_OWN = ("intel_pstate", "amd-pstate-epp")
 _SAVING_PROFILES = ("low-power", "cool", "quiet")
-_POWER_SAVER, _BEST_EFFICIENCY = "power saver", "best power efficiency"
+_POWER_SAVER, _BEST_EFFICIENCY, _LOW_POWER = "power saver", "best power efficiency", "low power mode"
 # Microsoft's GUIDs of the plans that Windows brings, and of the power modes that lie over "balanced".
 _WINDOWS_PLANS = {
     "381b4222-f694-41f0-9685-ff5bb260df2e": "balanced",
@@ -37,6 +38,13 @@ _WINDOWS_PLANS = {
 _WINDOWS_MODES = {
     "961cc777-2547-4f9d-8174-7d86181b8a7a": _BEST_EFFICIENCY,
     "ded574b5-45a0-4f42-8737-46345c09c238": "best performance",
+}
+# Settings of `pmset -g`: older systems have one for each mode, newer ones a number.
+_MACOS_MODES = {
+    ("lowpowermode", "1"): _LOW_POWER,
+    ("highpowermode", "1"): "high power mode",
+    ("powermode", "1"): _LOW_POWER,
+    ("powermode", "2"): "high power mode",
 }
 _WINDOWS_KEY = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes"
 
@@ -239,7 +247,15 @@ def read_power_plan(root: Path = Path("/"), on_battery: bool | None = None) -> s
         return windows_plan(
             registry.read_text(_WINDOWS_KEY, "ActivePowerScheme"), registry.read_text(_WINDOWS_KEY, mode)
         )
+    if sys.platform == "darwin":
+        return macos_plan(output_of(["pmset", "-g"]).decode("utf-8", errors="replace"))
     return linux_plan(root) if sys.platform.startswith("linux") else None
+
+
+def macos_plan(settings: str) -> str | None:
+    """Name the mode in what `pmset -g` prints; None for a Mac without modes."""
+    told = re.findall(r"^\s*((?:low|high)?powermode)\s+(\d+)", settings, re.MULTILINE | re.ASCII)
+    return next((mode for pair in told if (mode := _MACOS_MODES.get(pair))), "automatic" if told else None)
 
 
 def linux_plan(root: Path) -> str | None:
@@ -269,7 +285,7 @@ def saves_power(plan: str) -> bool:
     """Say whether a plan, as it is named here, keeps the processor from its speed."""
     for part in plan.split(", "):
         first, _, rest = part.partition(" ")
-        if part in (_POWER_SAVER, _BEST_EFFICIENCY):
+        if part in (_POWER_SAVER, _BEST_EFFICIENCY, _LOW_POWER):
             return True
         if first == "profile" and rest in _SAVING_PROFILES:
             return True

@@ -47,6 +47,9 @@ _MACOS_NAMES = (
 _PROCESSOR_CORE, _CACHE, _ALL = 0, 2, 0xFFFF  # of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
 _UNIFIED, _DATA = 0, 2  # of PROCESSOR_CACHE_TYPE
 _MAX_MHZ = 20_000.0
+_BOOST_FACTOR = (
+    1.05  # acpi-cpufreq's highest clock is a boost only beyond that, else the base clock in round numbers
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +80,13 @@ def linux_cpu(root: Path) -> Cpu:
     """Describe a processor as Linux does below its proc and sys folders."""
     folders = sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*"))
     performance, efficiency = _linux_kinds(root, folders)
-    base_khz = _highest(folders, "cpufreq/base_frequency")
-    nominal_mhz = _highest(folders, "acpi_cppc/nominal_freq")
-    boost_khz = _highest(folders, "cpufreq/cpuinfo_max_freq")
+    base_mhz, boost_mhz = _linux_clocks_mhz(folders)
     sizes = _linux_caches(folders)
     return Cpu(
         performance_cores=performance,
         efficiency_cores=efficiency,
-        cpu_base_mhz=_clock_mhz(base_khz / 1000 if base_khz else nominal_mhz),
-        cpu_boost_mhz=_clock_mhz(boost_khz / 1000 if boost_khz else None),
+        cpu_base_mhz=_clock_mhz(base_mhz),
+        cpu_boost_mhz=_clock_mhz(boost_mhz),
         l1_data_bytes=sizes.get((1, "Data")),
         l2_bytes=sizes.get((2, "Unified")),
         l3_bytes=sizes.get((3, "Unified")),
@@ -158,6 +159,19 @@ def windows_cpu(topology: bytes, flags: Mapping[str, bool] | None, base_mhz: flo
         # Missing ones are not told, so that only what is there can be listed.
         instruction_sets=None if flags is None else tuple(name for name, there in flags.items() if there),
     )
+
+
+def _linux_clocks_mhz(folders: list[Path]) -> tuple[float | None, float | None]:
+    """Return base and boost clock; acpi-cpufreq calls the base clock the highest where it knows of no boost."""
+    base_khz = _highest(folders, "cpufreq/base_frequency")
+    nominal_mhz = _highest(folders, "acpi_cppc/nominal_freq")
+    highest_khz = _highest(folders, "cpufreq/cpuinfo_max_freq")
+    base_mhz = base_khz / 1000 if base_khz else nominal_mhz
+    highest_mhz = highest_khz / 1000 if highest_khz else None
+    is_acpi = any(read_word(folder / "cpufreq/scaling_driver") == "acpi-cpufreq" for folder in folders[:1])
+    if not is_acpi or highest_mhz is None or (base_mhz and highest_mhz > _BOOST_FACTOR * base_mhz):
+        return base_mhz, highest_mhz
+    return base_mhz or highest_mhz, None
 
 
 def _linux_kinds(root: Path, folders: list[Path]) -> tuple[int | None, int | None]:

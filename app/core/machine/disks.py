@@ -3,8 +3,10 @@
 import ctypes
 import os
 import plistlib
+import re
 import struct
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.parsers.expat import ExpatError
@@ -13,11 +15,21 @@ from app.core.machine.reading import output_of, read_count, read_text, read_word
 from app.core.model import Disk
 
 _SECTOR_BYTES = 512  # what Linux counts block devices in, whatever their own sectors are
-_NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "sshfs", "fuse.sshfs", "afpfs", "webdav", "ceph", "glusterfs")
+_NETWORK = (
+    *("nfs", "nfs4", "cifs", "smb3", "smbfs", "sshfs", "fuse.sshfs", "afpfs", "webdav", "ceph", "glusterfs"),
+    *("fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "lustre"),
+)
 _HOST_SHARED = ("9p", "virtiofs", "vboxsf", "fuse.vmhgfs-fuse", "drvfs")
-_VIRTUAL_MODELS = ("virtual", "vbox", "qemu", "vmware", "msft", "virtio")
-_NVME_BUS = 17  # of STORAGE_BUS_TYPE, from winioctl.h
+_VIRTUAL_MODELS = (
+    *("virtual", "vbox", "qemu", "vmware", "msft", "virtio"),
+    *("persistentdisk", "google", "nvme_card-pd", "amazon elastic block store"),  # of clouds, in place of a disk
+)
+_VIRTUAL_NAMES = ("vd", "xvd", "rbd")
+_USB_BUS, _NVME_BUS = 7, 17  # of STORAGE_BUS_TYPE, from winioctl.h
 _DEVICES_DEPTH = 8
+_LINKS_LIMIT = 40  # as Linux has it
+_STORES_LIMIT = 2  # a Fusion Drive of Apple's is made from two
+_DISKUTIL_LIMIT_S = 1.0
 # Of DeviceIoControl, from winioctl.h.
 _QUERY_PROPERTY, _GEOMETRY = 0x002D1400, 0x000700A0
 _DEVICE_PROPERTY, _SEEK_PENALTY_PROPERTY = 0, 7
@@ -44,16 +56,38 @@ class Mount:
 def read_storage(folder: Path, root: Path = Path("/")) -> Storage:
     """Describe the disks behind a folder; for one that does not exist yet, behind the nearest above it."""
     try:
+        if sys.platform.startswith("linux"):
+            place = follow_links(folder.absolute(), read_text(root / "proc/self/mountinfo"))
+            return linux_storage(place, root)
         # Not Path.exists: it raises on names that are too long.
         there = (place for place in (folder, *folder.parents) if os.path.exists(place))  # noqa: PTH110
         place = next(there, folder).resolve()
-        if sys.platform == "win32":
-            return _windows_storage(place)
-        if sys.platform == "darwin":
-            return macos_storage(output_of(["diskutil", "info", "-plist", _mount_point(place)], 2.0))
-        return linux_storage(place, root)
+        return _windows_storage(place) if sys.platform == "win32" else _macos_storage(place)
     except (OSError, ValueError):
         return Storage()
+
+
+def follow_links(folder: Path, mountinfo: str) -> Path:
+    """Follow a folder's links up to where a network is mounted: looking at what is there may take for ever."""
+    place, links = Path(folder.anchor), 0
+    waiting = list(reversed(folder.parts[1:]))
+    while waiting:
+        name = waiting.pop()
+        step = place.parent if name == ".." else place / name
+        mount = mount_of(str(step), mountinfo)
+        if mount is not None and mount.file_system in (*_NETWORK, "autofs"):
+            return step.joinpath(*reversed(waiting))
+        try:
+            target = step.readlink()
+        except (OSError, ValueError):  # no link, not there yet, or no name at all
+            place = step
+            continue
+        links += 1
+        if links > _LINKS_LIMIT:
+            break
+        place = Path(target.anchor) if target.is_absolute() else place
+        waiting += reversed(target.parts[1:] if target.is_absolute() else target.parts)
+    return place
 
 
 def linux_storage(place: Path, root: Path) -> Storage:
@@ -88,30 +122,32 @@ def mount_of(place: str, mountinfo: str) -> Mount | None:
     return best
 
 
-def macos_storage(plist: bytes) -> Storage:
-    """Describe a volume by what diskutil tells of it."""
-    try:
-        told = plistlib.loads(plist)
-    except (plistlib.InvalidFileException, ExpatError, ValueError):
+def macos_storage(volume: bytes, disks: Sequence[bytes] = ()) -> Storage:
+    """Describe a volume.
+
+    Args:
+        volume: What diskutil tells of it. Names are not taken from there: the user may have chosen them.
+        disks: What diskutil tells of the whole disks that it lies on.
+    """
+    told = _plist(volume)
+    if told is None:
         return Storage()
-    if not isinstance(told, dict):
-        return Storage()
-    solid, bus, size = told.get("SolidState"), told.get("BusProtocol"), told.get("TotalSize")
-    kind = None
-    if solid is True:
-        kind = "NVMe SSD" if bus in ("PCI-Express", "PCIe", "Apple Fabric") else "SSD"
-    elif solid is False:
-        kind = "hard disk"
-    name = told.get("MediaName")
-    if isinstance(name, str) and name.startswith("AppleAPFS"):  # of each volume, whatever it lies on
-        name = None
-    disk = Disk(
-        "virtual disk" if bus in ("Virtual Interface", "Disk Image") else kind,
-        tidy_name(name) if isinstance(name, str) else None,
-        size if isinstance(size, int) and not isinstance(size, bool) and size > 0 else None,
-    )
+    wholes = [whole for disk in disks if (whole := _plist(disk)) and whole.get("WholeDisk") is True]
     system = told.get("FilesystemType")
-    return Storage((disk,), system if isinstance(system, str) and system else None)
+    return Storage(
+        tuple(_macos_disk(each) for each in wholes or [told]),
+        system if isinstance(system, str) and system else None,
+    )
+
+
+def whole_disks_of(volume: bytes) -> tuple[str, ...]:
+    """Return the whole disks that a volume lies on, by what diskutil tells of it: "disk0"."""
+    told = _plist(volume) or {}
+    stores = told.get("APFSPhysicalStores")
+    stores = stores if isinstance(stores, list) else []
+    names = [store.get("APFSPhysicalStore") for store in stores if isinstance(store, dict)]
+    found = (re.match(r"disk[0-9]{1,4}(?![0-9])", str(name)) for name in names or [told.get("ParentWholeDisk")])
+    return tuple(dict.fromkeys(match[0] for match in found if match is not None))
 
 
 def windows_disk(descriptor: bytes, seek_penalty: bytes, size_bytes: int | None) -> Disk:
@@ -124,8 +160,8 @@ def windows_disk(descriptor: bytes, seek_penalty: bytes, size_bytes: int | None)
     kind = None
     if len(seek_penalty) >= 9:
         kind = "hard disk" if seek_penalty[8] else "SSD"
-    if bus == _NVME_BUS:
-        kind = "NVMe SSD"
+    if bus in (_USB_BUS, _NVME_BUS):
+        kind = "USB disk" if bus == _USB_BUS else "NVMe SSD"
     if _is_virtual(name):
         kind = "virtual disk"
     return Disk(kind, name, size_bytes)
@@ -146,13 +182,17 @@ def _whole_disks(device: Path, depth: int) -> list[Path]:
 def _linux_disk(device: Path) -> Disk:
     sectors, spins = read_count(device / "size"), read_count(device / "queue/rotational")
     name = tidy_name(read_text(device / "device/model"))
-    if device.name.startswith("vd") or device.name.startswith("xvd") or _is_virtual(name):
+    # Not all of devices/virtual: NVMe disks that can be reached by two ways stand there, too.
+    made_up = "/devices/virtual/block/" in device.as_posix() or device.name.startswith(_VIRTUAL_NAMES)
+    if made_up or _is_virtual(name):
         kind: str | None = "virtual disk"
     elif device.name.startswith("nvme"):
         kind = "NVMe SSD"
     elif device.name.startswith("mmcblk"):
         kind = "memory card"
         name = name or tidy_name(read_word(device / "device/name"))
+    elif re.search(r"/usb[0-9]", device.as_posix()):  # sticks, too, say that they spin
+        kind = "USB disk"
     else:
         kind = {0: "SSD", 1: "hard disk"}.get(spins if spins is not None else -1)
     return Disk(kind, name, sectors * _SECTOR_BYTES if sectors else None)
@@ -160,6 +200,40 @@ def _linux_disk(device: Path) -> Disk:
 
 def _is_virtual(name: str | None) -> bool:
     return name is not None and any(word in name.lower() for word in _VIRTUAL_MODELS)
+
+
+def _macos_storage(place: Path) -> Storage:
+    volume = _diskutil(_mount_point(place))
+    return macos_storage(volume, [_diskutil(disk) for disk in whole_disks_of(volume)[:_STORES_LIMIT]])
+
+
+def _diskutil(what: str) -> bytes:
+    return output_of(["diskutil", "info", "-plist", what], _DISKUTIL_LIMIT_S)
+
+
+def _plist(text: bytes) -> dict[str, object] | None:
+    try:
+        told = plistlib.loads(text)
+    except (plistlib.InvalidFileException, ExpatError, ValueError):
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def _macos_disk(told: Mapping[str, object]) -> Disk:
+    solid, bus, size, name = (told.get(key) for key in ("SolidState", "BusProtocol", "TotalSize", "MediaName"))
+    is_real = told.get("WholeDisk") is True and told.get("VirtualOrPhysical") != "Virtual"
+    kind = {True: "SSD", False: "hard disk"}.get(solid) if isinstance(solid, bool) else None
+    if bus in ("PCI-Express", "PCIe", "Apple Fabric") and solid is True:
+        kind = "NVMe SSD"
+    elif bus in ("Virtual Interface", "Disk Image"):
+        kind = "virtual disk"
+    elif bus == "USB":
+        kind = "USB disk"
+    return Disk(
+        kind,
+        tidy_name(name) if isinstance(name, str) and is_real else None,
+        size if isinstance(size, int) and not isinstance(size, bool) and size > 0 else None,
+    )
 
 
 def _mount_point(place: Path) -> str:

@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.core.machine.reading import read_count, read_word
+
 # Linux, Documentation/power/powercap: one zone for each package, in microjoules; zones inside are parts of it.
-_ZONES = "sys/class/powercap/intel-rapl*"
+# The best first: many Intel laptops show the same packages a second time, by another way (mmio).
+_ZONES = ("sys/class/powercap/intel-rapl:*", "sys/class/powercap/intel-rapl-mmio:*")
 _MAX_JUMP_W = 10_000.0
-UDEV_RULE = 'SUBSYSTEM=="powercap", ACTION=="add", KERNEL=="intel-rapl:*", RUN+="/bin/chmod a+r /sys%p/energy_uj"'
+UDEV_RULE = 'SUBSYSTEM=="powercap", ACTION=="add", KERNEL=="intel-rapl*:*", RUN+="/bin/chmod a+r /sys%p/energy_uj"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +52,22 @@ class PackageEnergy:
 
 
 def find_zones(root: Path) -> tuple[Zone, ...]:
-    """Find the packages that have a counter, readable or not."""
-    found = []
-    for zone in sorted(root.glob(_ZONES)):
-        if not _read_text(zone / "name").startswith("package-"):
-            continue
-        text = _read_text(zone / "max_energy_range_uj")
-        if (zone / "energy_uj").exists():
-            found.append(Zone(zone / "energy_uj", int(text) if _is_number(text) else 0))
-    return tuple(found)
-
-
-def is_forbidden(root: Path = Path("/")) -> bool:
-    """Say whether there are counters that only the administrator may read, as is usual since Linux 5.10."""
-    zones = find_zones(root)
-    return bool(zones) and read_counts(zones) is None
+    """Find the packages that have a counter, readable or not; each once."""
+    found: dict[str, Zone] = {}
+    for pattern in _ZONES:
+        for folder in sorted(root.glob(pattern)):
+            name = read_word(folder / "name")
+            is_whole = folder.name.count(":") == 1  # "intel-rapl:0:0" is a part of "intel-rapl:0"
+            if is_whole and name.startswith("package-") and name not in found and (folder / "energy_uj").exists():
+                found[name] = Zone(folder / "energy_uj", read_count(folder / "max_energy_range_uj") or 0)
+    return tuple(found.values())
 
 
 def read_counts(zones: tuple[Zone, ...]) -> tuple[int, ...] | None:
     """Read all counters in microjoules; None without any, or where one cannot be read."""
-    texts = [_read_text(zone.path) for zone in zones]
-    return tuple(map(int, texts)) if texts and all(map(_is_number, texts)) else None
+    counts = [read_count(zone.path) for zone in zones]
+    known = tuple(count for count in counts if count is not None)
+    return known if zones and len(known) == len(zones) else None
 
 
 def grown_uj(before_uj: int, after_uj: int, range_uj: int) -> int:
@@ -77,15 +75,3 @@ def grown_uj(before_uj: int, after_uj: int, range_uj: int) -> int:
     if after_uj >= before_uj:
         return after_uj - before_uj
     return max(0, range_uj - before_uj) + after_uj if range_uj >= before_uj else 0
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 20
-
-
-def _read_text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(100).decode("ascii", errors="replace").strip()
-    except OSError:
-        return ""

@@ -4,13 +4,15 @@ Everything is read where the system keeps it (libraries for it take more than a 
 serial numbers and addresses are never read. Parsers are pure functions of text, so any system can test them.
 """
 
+import logging
 import os
 import platform
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import psutil
 
@@ -21,8 +23,15 @@ from app.core.machine.gpu import list_gpus
 from app.core.machine.identity import read_machine_id
 from app.core.machine.memory_speed import read_memory_speed
 from app.core.machine.reading import output_of, read_text, tidy_name
+from app.core.machine.waiting import in_background
 from app.core.model import Machine
 
+_Value = TypeVar("_Value")
+
+_logger = logging.getLogger(__name__)
+
+_GPUS_LIMIT_S = 3.5  # NVIDIA's have a limit of their own, and the others shall be told even then
+_STORAGE_LIMIT_S = 1.0  # a dead server does not answer at all
 # CPU implementer and part from Linux, arch/arm64/include/asm/cputype.h: cores of servers that say no more.
 _ARM_PARTS = {
     ("0x41", "0xd0c"): "Arm Neoverse N1",
@@ -78,19 +87,18 @@ class SystemFacts:
 def detect_machine(root: Path = Path("/"), *, data_folder: Path | None = None) -> Machine:
     """Describe this computer without anything that names its owner; what cannot be told is None.
 
-    Takes some ten milliseconds; up to 3 s where a driver hangs.
+    Takes some ten milliseconds; up to 5 s where a driver or a server hangs.
 
     Args:
         root: Where Linux's proc, sys and etc folders are found.
         data_folder: Where the data sets are; the disks behind it are described.
     """
     # At once: drivers and, on macOS, the system's programs take most of the time, and that by waiting.
-    with ThreadPoolExecutor(3, "parts") as pool:
-        gpus = pool.submit(list_gpus, root)
-        storage = pool.submit(read_storage, data_folder, root) if data_folder is not None else None
-        number = pool.submit(read_machine_id, root)
-        facts, cpu = _read_system(root), read_cpu(root)
-        found = storage.result() if storage is not None else Storage()
+    gpus = in_background(lambda: list_gpus(root), "gpus")
+    storage = None if data_folder is None else in_background(lambda: read_storage(data_folder, root), "storage")
+    number = in_background(lambda: read_machine_id(root), "machine id")
+    facts, cpu = _read_system(root), read_cpu(root)
+    found = Storage() if storage is None else _within(storage, _STORAGE_LIMIT_S, Storage(), "What tells of disks")
     return Machine(
         cpu_name=facts.cpu_name,
         physical_cores=_cores(logical=False),
@@ -101,13 +109,13 @@ def detect_machine(root: Path = Path("/"), *, data_folder: Path | None = None) -
         python_version=platform.python_version(),
         virtual_machine=facts.virtual_machine,
         virtualization=facts.virtualization,
-        gpus=gpus.result(),
+        gpus=_within(gpus, _GPUS_LIMIT_S, (), "A graphics driver"),
         **asdict(cpu),
         memory_speed_mts=read_memory_speed(root),
         disks=found.disks,
         file_system=found.file_system,
         kernel=facts.kernel,
-        machine_id=number.result(),
+        machine_id=_within(number, _STORAGE_LIMIT_S, None, "What tells the machine's number"),
     )
 
 
@@ -244,6 +252,14 @@ def read_windows() -> SystemFacts:
         virtualization=kind,
         kernel=f"{version.major}.{version.minor}.{version.build}",
     )
+
+
+def _within(asked: Future[_Value], limit_s: float, otherwise: _Value, who: str) -> _Value:
+    try:
+        return asked.result(limit_s)
+    except TimeoutError:
+        _logger.warning("%s hangs; it is left behind", who)
+        return otherwise
 
 
 def _read_system(root: Path) -> SystemFacts:

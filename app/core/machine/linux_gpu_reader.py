@@ -223,20 +223,21 @@ def _find_files(card: Card) -> _Files:
     fan_full = within(read_number(_existing(hwmon, "fan1_max")), 1, 100_000)
     if fan is None or fan_full is None:
         fan, fan_full = _existing(hwmon, "pwm1"), within(read_number(_existing(hwmon, "pwm1_max")), 1, 255)
-    power = _existing(hwmon, "power1_average", "power1_input")
+    # What a GPU in a processor tells of power is the whole processor's.
+    power_hwmon = None if shares else hwmon
     return _Files(
         busy_pct=_existing(folder, "gpu_busy_percent"),
         memory_busy_pct=_existing(folder, "mem_busy_percent"),
         memory=tuple(memory) if all(path.is_file() for path in memory) else (),
         temperature_mc=_sensor(hwmon, "temp", ("edge", "junction", "pkg", "")),
-        power_uw=power,
+        power_uw=_existing(power_hwmon, "power1_average", "power1_input"),
         clock_hz=_sensor(hwmon, "freq", ("sclk",)),
         clock_mhz=_existing(card.drm, "gt_act_freq_mhz") or _existing(folder, "tile0/gt0/freq0/act_freq"),
         clock_steps=_existing(folder, "pp_dpm_sclk"),
         memory_clock_hz=_sensor(hwmon, "freq", ("mclk",)),
         fan=fan,
         fan_full=fan_full,
-        energy_uj=_sensor(hwmon, "energy", ("card", "", "pkg")),
+        energy_uj=_sensor(power_hwmon, "energy", ("card", "", "pkg")),
     )
 
 

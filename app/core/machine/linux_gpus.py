@@ -192,7 +192,9 @@ def _known_awake(card: Card, gpu: Gpu) -> Gpu:
     if shares and memory_bytes and borrowed_bytes:
         memory_bytes += borrowed_bytes
     generation, lanes = (None, None) if shares else link_of(card.folder)
-    limits = (path for name in ("cap", "max") for path in sorted(card.folder.glob(f"hwmon/hwmon*/power1_{name}")))
+    # The limit of a GPU in a processor is the whole processor's.
+    names = () if shares else ("cap", "max")
+    limits = (path for name in names for path in sorted(card.folder.glob(f"hwmon/hwmon*/power1_{name}")))
     limits_w = [scaled(read_number(path), 1e6) for path in limits]
     return replace(
         gpu,

@@ -6,12 +6,13 @@ Runs in the app's process, never in the worker that is being measured.
 import logging
 import math
 import os
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 import psutil
 
@@ -19,6 +20,8 @@ from app.core.machine.conditions import ConditionsReader, rate_per_s
 from app.core.machine.energy import PackageEnergy
 from app.core.machine.gpu import GpuReader
 from app.core.machine.processes import OwnProcesses
+from app.core.machine.sensors import CpuTemperature
+from app.core.machine.waiting import in_background
 from app.core.model import Telemetry
 
 _logger = logging.getLogger(__name__)
@@ -29,9 +32,7 @@ _STOP_LIMIT_S = 3.0
 # psutil reads files and calls that differ with every kernel; these are the ways in which it fails.
 _PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError)
 
-# Sensor chips inside processors, best first, and the labels of their whole-package readings.
-_CPU_CHIPS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "soc_thermal", "x86_pkg_temp")
-_PACKAGE_LABELS = ("Package id", "Tdie", "Tctl")
+# Of the processor's sensor chips: the labels of their whole-package readings.
 
 
 class Sampler:
@@ -51,6 +52,8 @@ class Sampler:
         self._own = OwnProcesses(worker_pid, root / "proc")
         self._conditions = ConditionsReader(root)
         self._energy = PackageEnergy(root)
+        self._temperature = CpuTemperature(root)
+        self._disks = DiskCounters(root)
         self._cpu_times_s: dict[str, float] = {}
         self.prime()
 
@@ -62,7 +65,7 @@ class Sampler:
         self._core_times_s = _core_times_s()
         self._looked_s = time.monotonic()
         self._energy_j = self._energy.read_j(0.0)
-        self._disk_bytes = _disk_bytes()
+        self._disk_bytes = self._disks.read_bytes()
 
     def sample(self) -> Telemetry:
         """Look once. What this machine does not tell is None; so are CPU shares right after another look."""
@@ -71,13 +74,13 @@ class Sampler:
         looked_s, self._looked_s = self._looked_s, time.monotonic()
         elapsed_s = self._looked_s - looked_s
         energy_before_j, self._energy_j = self._energy_j, self._energy.read_j(elapsed_s)
-        disk_before, self._disk_bytes = self._disk_bytes, _disk_bytes()
+        disk_before, self._disk_bytes = self._disk_bytes, self._disks.read_bytes()
         busy_pct, steal_pct = cpu_shares_pct(before, self._cpu_times_s)
         conditions = self._conditions.read()
         return Telemetry(
             cpu_pct=busy_pct,
             cpu_clock_mhz=_attempt(_cpu_clock_mhz),
-            cpu_temperature_c=_attempt(_cpu_temperature_c),
+            cpu_temperature_c=self._temperature.read_c(),
             memory_used_bytes=_attempt(lambda: int(psutil.virtual_memory().used)),
             swap_used_bytes=_attempt(lambda: int(psutil.swap_memory().used)),
             steal_pct=steal_pct,
@@ -102,24 +105,60 @@ class Sampler:
             self._gpus.close()
 
 
+class DiskCounters:
+    """Count what the disks read and write. Linux counts it again for each layer above: RAID, volumes, encryption.
+
+    Args:
+        root: Where Linux's sys folder is found.
+    """
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._blocks = root / "sys/block"
+        self._names: frozenset[str] = frozenset()
+        self._disks: frozenset[str] = frozenset()
+
+    def read_bytes(self) -> tuple[int | None, int | None]:
+        """Return what all disks have read and written since the start."""
+        counts = _attempt(lambda: psutil.disk_io_counters(perdisk=True, nowrap=False)) or {}
+        if self._names != counts.keys():  # to ask for each of them costs more than to read all counters
+            self._names = frozenset(counts)
+            self._disks = frozenset(filter(self._is_disk, counts))
+        disks = [count for name, count in counts.items() if name in self._disks]
+        if not disks:
+            return None, None
+        return sum(int(count.read_bytes) for count in disks), sum(int(count.write_bytes) for count in disks)
+
+    def _is_disk(self, name: str) -> bool:
+        """Say whether it is a whole disk with hardware behind it; parts, too, are listed."""
+        if not sys.platform.startswith("linux"):
+            return True
+        try:
+            folder = (self._blocks / name.replace("/", "!")).resolve(strict=True)
+        except OSError:
+            return False
+        # Of a disk that can be reached by two ways (NVMe), the ways are counted, and not what joins them.
+        return (folder / "device").exists() and "/devices/virtual/" not in folder.as_posix()
+
+
 class Monitor:
     """Calls `on_sample(monotonic_s, telemetry)` once per interval from a thread of its own, until stopped.
 
     Args:
         on_sample: Called in the monitor's thread. What it raises is logged, and sampling goes on.
         interval_s: Time between samples; the first comes after one interval.
-        sampler: What looks; by default one that reads GPUs too. It is closed when the thread ends.
+        sampler: What looks, or what makes it in the monitor's thread; by default one that reads GPUs too. It is
+            closed when the thread ends.
     """
 
     def __init__(
         self,
         on_sample: Callable[[float, Telemetry], None],
         interval_s: float = 1.0,
-        sampler: Sampler | None = None,
+        sampler: Sampler | Callable[[], Sampler] = lambda: Sampler(GpuReader()),
     ) -> None:
         self._on_sample = on_sample
         self._interval_s = interval_s
-        self._sampler = sampler or Sampler(GpuReader())
+        self._sampler = sampler
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -151,24 +190,25 @@ class Monitor:
         self.stop()
 
     def _run(self, stopping: threading.Event) -> None:
-        self._sampler.prime()
+        sampler = self._sampler if isinstance(self._sampler, Sampler) else self._sampler()
+        sampler.prime()
         started_s, tick, last_failure = time.monotonic(), 0, ""
         while True:
             tick = next_tick(tick, time.monotonic() - started_s, self._interval_s)
             if stopping.wait(max(0.0, started_s + tick * self._interval_s - time.monotonic())):
                 break
             try:
-                self._sample_once(stopping)
+                self._sample_once(sampler, stopping)
                 last_failure = ""
             except Exception as error:  # sampling must outlive whatever one look or its receiver does
                 if repr(error) != last_failure:  # once, not every second for hours
                     _logger.exception("A telemetry sample failed")
                 last_failure = repr(error)
-        self._sampler.close()
+        sampler.close()
 
-    def _sample_once(self, stopping: threading.Event) -> None:
+    def _sample_once(self, sampler: Sampler, stopping: threading.Event) -> None:
         sampled_s = time.monotonic()
-        telemetry = self._sampler.sample()
+        telemetry = sampler.sample()
         if not stopping.is_set():
             self._on_sample(sampled_s, telemetry)
 
@@ -178,21 +218,30 @@ def look(
 ) -> tuple[Telemetry, ...]:
     """Look so many times within this duration, as before a run: all but this process is other load.
 
+    Returns 3 s later at the latest, then without the looks that a driver which hangs holds up.
+
     Args:
         duration_s: How long that takes.
         count: How often.
         with_gpus: Whether to look at GPUs too, which starts their driver, and so wakes those that sleep.
         stop: Once it is set, no more looks are taken.
     """
-    sampler = Sampler(GpuReader() if with_gpus else None, os.getpid())
     pause = stop or threading.Event()
     telemetry: list[Telemetry] = []
+
+    def take() -> None:
+        sampler = Sampler(GpuReader() if with_gpus else None, os.getpid())
+        try:
+            while len(telemetry) < count and not pause.wait(duration_s / count):
+                telemetry.append(sampler.sample())
+        finally:
+            sampler.close()
+
     try:
-        while len(telemetry) < count and not pause.wait(duration_s / count):
-            telemetry.append(sampler.sample())
-        return tuple(telemetry)
-    finally:
-        sampler.close()
+        in_background(take, "look").result(duration_s + _STOP_LIMIT_S)
+    except TimeoutError:
+        _logger.warning("Looking at the machine hangs; its thread is left behind")
+    return tuple(telemetry)
 
 
 def next_tick(tick: int, elapsed_s: float, interval_s: float) -> int:
@@ -236,18 +285,6 @@ def other_share_pct(
     return min(100.0, max(0.0, 100 * (busy_s - (steal_s or 0.0) - own_s) / total_s))
 
 
-def pick_cpu_temperature_c(chips: Mapping[str, Iterable[Any]]) -> float | None:
-    """Pick the processor's temperature from psutil's sensors: the hottest package, else the hottest core."""
-    for chip in _CPU_CHIPS:
-        readings = [(str(entry.label), entry.current) for entry in chips.get(chip, ())]
-        true = [(label, celsius) for label, celsius in readings if celsius is not None and 0 < celsius < 150]
-        for wanted in (*_PACKAGE_LABELS, ""):
-            found = [float(celsius) for label, celsius in true if label.startswith(wanted)]
-            if found:
-                return max(found)
-    return None
-
-
 def _spent_s(before_s: Mapping[str, float], after_s: Mapping[str, float]) -> tuple[float, float, float | None]:
     """Return all processors' time between two looks, what of it was busy, and stolen; 0 in all if not counted."""
     spent_s = {name: max(0.0, after_s[name] - before_s[name]) for name in after_s if name in before_s}
@@ -267,12 +304,6 @@ def _core_times_s() -> list[dict[str, float]]:
     return _attempt(lambda: [dict(times._asdict()) for times in psutil.cpu_times(percpu=True)]) or []
 
 
-def _disk_bytes() -> tuple[int | None, int | None]:
-    """Return what all disks have read and written since the start."""
-    counts = _attempt(lambda: psutil.disk_io_counters(nowrap=False))
-    return (None, None) if counts is None else (int(counts.read_bytes), int(counts.write_bytes))
-
-
 def _power_w(before_j: float | None, after_j: float | None, elapsed_s: float) -> float | None:
     if before_j is None or after_j is None or elapsed_s <= 0 or after_j <= before_j:
         return None  # a processor that runs uses some
@@ -282,12 +313,6 @@ def _power_w(before_j: float | None, after_j: float | None, elapsed_s: float) ->
 def _cpu_clock_mhz() -> float | None:
     current_mhz = float(psutil.cpu_freq().current)  # AttributeError where psutil knows none
     return current_mhz if current_mhz > 0 else None
-
-
-def _cpu_temperature_c() -> float | None:
-    if not hasattr(psutil, "sensors_temperatures"):  # Windows and macOS
-        return None
-    return pick_cpu_temperature_c(psutil.sensors_temperatures())
 
 
 def _attempt(read: Callable[[], _Value | None]) -> _Value | None:

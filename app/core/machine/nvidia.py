@@ -29,6 +29,7 @@ from app.core.machine.linux_gpus import Card
 from app.core.machine.nvidia_smi import GputilSource, open_gputil
 from app.core.machine.pci_ids import DeviceNames
 from app.core.machine.reading import read_text
+from app.core.machine.waiting import in_background
 from app.core.model import Gpu, GpuReading
 
 _Value = TypeVar("_Value")
@@ -36,6 +37,10 @@ _Value = TypeVar("_Value")
 _logger = logging.getLogger(__name__)
 
 _START_LIMIT_S = 2.5
+_LIST_LIMIT_S = 3.0  # of starting and listing together
+_LIST_SHARE_S = 0.5  # of that at least for listing, however long the start took
+# How a library fails that is no NVML, or a broken one, beside NVML's own errors.
+_BROKEN = (OSError, AttributeError, ValueError, TypeError, LookupError)
 # Bits of NVML's clocks event reasons, from nvml.h, by what they mean to people. Idling, clocks that the user chose
 # and waiting for another GPU hold no GPU back that has work to do.
 _THROTTLE_REASONS = {
@@ -47,7 +52,7 @@ _THROTTLE_REASONS = {
 _MAX_REASONS = 2**32
 _MAX_ENERGY_MJ = 2**62
 
-# Set for good when NVML hung as it started: it would hang again, so nobody in this process waits for it twice.
+# Set for good when NVML hung: it would hang again, so nobody in this process waits for it twice.
 _HUNG = threading.Event()
 # What NVML said in this process, by the folder below which the system was looked at.
 _told: dict[Path, tuple[Gpu, ...]] = {}
@@ -73,9 +78,18 @@ class NvidiaGpus:
         """List the GPUs that NVIDIA's driver gives; wakes those that sleep, unless all do."""
         if self._all_asleep():
             return _told.get(self._root) or tuple(_sleeping_gpu(self._root, card) for card in self._driven)
+        started_s = time.monotonic()
         self._open()
-        found = () if self._source is None else self._source.gpus()
-        if isinstance(self._source, NvmlSource) and found:
+        if not isinstance(self._source, NvmlSource):
+            return () if self._source is None else self._source.gpus()
+        left_s = max(_LIST_SHARE_S, _LIST_LIMIT_S - (time.monotonic() - started_s))
+        try:
+            found = in_background(self._source.gpus, "nvml").result(left_s)
+        except TimeoutError:
+            _give_up()
+            self._source = None  # not closed: that would hang, too
+            return ()
+        if found:
             _told[self._root] = found
         return found
 
@@ -290,31 +304,30 @@ def _open_source(meters: dict[int, EnergyMeter]) -> NvmlSource | GputilSource | 
     except pynvml.NVMLError as error:  # the driver is there and broken: nvidia-smi would only say the same
         _logger.info("NVML does not start: %s", error)
         return None
+    except _BROKEN as error:
+        _logger.warning("NVML does not start: %r", error)
+        return None
 
 
 def _start(nvml: ModuleType, meters: dict[int, EnergyMeter]) -> NvmlSource | None:
     """Start NVML in a thread of its own, because a broken driver may hang; None when it takes too long."""
     if _HUNG.is_set():
         return None
-    outcome: list[NvmlSource | Exception] = []
 
-    def start() -> None:
-        try:
-            nvml.nvmlInit()
-            outcome.append(NvmlSource(nvml, meters))
-        except nvml.NVMLError as error:
-            outcome.append(error)
+    def start() -> NvmlSource:
+        nvml.nvmlInit()
+        return NvmlSource(nvml, meters)
 
-    thread = threading.Thread(target=start, name="nvml", daemon=True)
-    thread.start()
-    thread.join(_START_LIMIT_S)
-    if not outcome:
-        _HUNG.set()
-        _logger.warning("NVML hangs; NVIDIA's GPUs are not read")
+    try:
+        return in_background(start, "nvml").result(_START_LIMIT_S)
+    except TimeoutError:
+        _give_up()
         return None
-    if isinstance(outcome[0], Exception):
-        raise outcome[0]
-    return outcome[0]
+
+
+def _give_up() -> None:
+    _HUNG.set()
+    _logger.warning("NVML hangs; NVIDIA's GPUs are not read")
 
 
 def _may_have_nvml() -> bool:

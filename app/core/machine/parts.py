@@ -2,14 +2,17 @@
 
 from dataclasses import dataclass
 
-from app.core.judging.facts import split_virtualization
-from app.core.machine.unknown import gpu_reason, reason
+from app.core.machine.sensors import Power
+from app.core.machine.unknown import gpu_reason, instruction_sets_note, reason
 from app.core.metrics import format_bytes
 from app.core.model import Disk, Gpu, Machine, PowerState
 
 NOT_KNOWN = "n/a"
+READABLE = "readable"
 NO_GPU = "none found"
 _NO_GPU_REASON = "No driver and no bus knows of a graphics card. That is no fault: processors train, too."
+# What app.core.machine.hardware calls containers; they say nothing about the machine that they run on.
+_CONTAINERS = ("docker", "kubernetes", "lxc", "podman")
 _LIMIT_ROWS = 8  # more graphics cards than a hobbyist's computer has are told in one line each
 
 
@@ -29,16 +32,17 @@ class Part:
     reason: str = ""
 
 
-def machine_parts(machine: Machine, power: PowerState | None = None) -> tuple[Part, ...]:
+def machine_parts(machine: Machine, power: Power | None = None) -> tuple[Part, ...]:
     """Return all parts in the order in which people look for them.
 
     Args:
         machine: What was detected or stored.
-        power: What it runs on right now; None leaves it out, as for a stored machine.
+        power: What it runs on right now, and its sensors; None leaves them out, as for a stored machine.
     """
 
-    def part(group: str, name: str, value: str | None) -> Part:
-        return Part(group, name, value, "") if value else Part(group, name, NOT_KNOWN, reason(name, machine))
+    def part(group: str, name: str, value: str | None, *, is_forbidden: bool = False) -> Part:
+        why = "" if value else reason(name, machine, is_forbidden=is_forbidden)
+        return Part(group, name, value or NOT_KNOWN, why)
 
     parts = [
         part("Processor", "processor", machine.cpu_name),
@@ -46,7 +50,7 @@ def machine_parts(machine: Machine, power: PowerState | None = None) -> tuple[Pa
         part("Processor", "base clock", _clock(machine.cpu_base_mhz)),
         part("Processor", "boost clock", _clock(machine.cpu_boost_mhz)),
         part("Processor", "caches", _caches(machine)),
-        part("Processor", "instruction sets", _instruction_sets(machine)),
+        _instruction_sets_part(machine),
         part("Memory", "memory", format_bytes(machine.memory_bytes) if machine.memory_bytes else None),
         part("Memory", "memory speed", f"{machine.memory_speed_mts:,} MT/s" if machine.memory_speed_mts else None),
     ]
@@ -63,8 +67,20 @@ def machine_parts(machine: Machine, power: PowerState | None = None) -> tuple[Pa
         part("System", "machine id", machine.machine_id),
     ]
     if power is not None:
-        parts += [part("Power", "power source", _source(power)), part("Power", "power plan", power.plan)]
+        forbidden = power.sensors.power_forbidden
+        parts += [
+            part("Power", "power source", _source(power.state)),
+            part("Power", "power plan", power.state.plan),
+            part("Power", "processor power", READABLE if power.sensors.power else None, is_forbidden=forbidden),
+            part("Power", "temperature sensor", READABLE if power.sensors.temperature else None),
+        ]
     return tuple(parts)
+
+
+def split_virtualization(text: str | None) -> tuple[str | None, str | None]:
+    """Return what a machine is virtual by, and the container: "docker in Xen" is ("Xen", "docker")."""
+    first, _, rest = (text or "").partition(" in ")
+    return (rest or None, first) if first in _CONTAINERS else (text, None)
 
 
 def _cores(machine: Machine) -> str | None:
@@ -93,10 +109,12 @@ def _binary(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
-def _instruction_sets(machine: Machine) -> str | None:
+def _instruction_sets_part(machine: Machine) -> Part:
+    name = "instruction sets"
     if machine.instruction_sets is None:
-        return None
-    return ", ".join(machine.instruction_sets) or "none that matter here"
+        return Part("Processor", name, NOT_KNOWN, reason(name, machine))
+    told = ", ".join(machine.instruction_sets) or "none that matter here"
+    return Part("Processor", name, told, instruction_sets_note(machine))
 
 
 def _gpu_parts(name: str, gpu: Gpu, *, short: bool) -> list[Part]:
@@ -118,7 +136,9 @@ def _gpu_parts(name: str, gpu: Gpu, *, short: bool) -> list[Part]:
         ("display", display),
     )
     for what, value in told:
-        parts.append(Part("Graphics", f"{name} {what}", value or NOT_KNOWN, "" if value else gpu_reason(gpu)))
+        parts.append(
+            Part("Graphics", f"{name} {what}", value or NOT_KNOWN, "" if value else gpu_reason(gpu, what))
+        )
     return parts
 
 

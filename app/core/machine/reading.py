@@ -39,6 +39,11 @@ def count_of(text: str) -> int | None:
 
 def output_of(command: list[str], timeout_s: float = 1.0) -> bytes:
     """Return what a program of the system prints; empty if there is none, it fails or takes too long."""
+    return answer_of(command, timeout_s) or b""
+
+
+def answer_of(command: list[str], timeout_s: float, max_bytes: int = _MAX_OUTPUT_BYTES) -> bytes | None:
+    """Return what a program of the system prints: empty if it fails or there is none, None if it is too slow."""
     flags = 0
     if sys.platform == "win32":
         flags = subprocess.CREATE_NO_WINDOW
@@ -51,9 +56,11 @@ def output_of(command: list[str], timeout_s: float = 1.0) -> bytes:
             check=False,
             creationflags=flags,
         )
+    except subprocess.TimeoutExpired:
+        return None
     except (OSError, subprocess.SubprocessError):
         return b""
-    return done.stdout[:_MAX_OUTPUT_BYTES]
+    return done.stdout[:max_bytes]
 
 
 def tidy_name(text: str | None) -> str | None:

@@ -7,11 +7,11 @@ _VIRTUAL = "A virtual machine shows what its host gives it, and the host does no
 # By the name of the part, then by how the system's name begins; "" for every other.
 _REASONS: dict[str, dict[str, str]] = {
     "base clock": {
-        "Linux": "Of Linux' drivers only intel_pstate and acpi_cppc tell it.",
+        "Linux": "Of Linux' drivers only intel_pstate, acpi-cpufreq and acpi_cppc tell it.",
         "macOS": "Apple does not tell the clocks of its own processors.",
     },
     "boost clock": {
-        "Linux": "This kernel has no cpufreq driver for the processor.",
+        "Linux": "This kernel has no cpufreq driver for the processor, or one that hides it (acpi-cpufreq).",
         "Windows": "Windows tells the base clock only.",
         "macOS": "Apple does not tell the clocks of its own processors.",
     },
@@ -31,10 +31,10 @@ _REASONS: dict[str, dict[str, str]] = {
     "power source": {"": "There is no battery, so that there is nothing to tell."},
     "power plan": {
         "Linux": "This kernel has no cpufreq policies, so that no plan slows the processor down.",
-        "macOS": "macOS has no plans, only a low power mode that it does not tell programs about.",
+        "macOS": "This Mac has no low power mode, or pmset does not tell of it.",
         "": "The system does not tell.",
     },
-    "temperature": {
+    "temperature sensor": {
         "Linux": "No driver of a sensor inside the processor is loaded.",
         "Windows": "Windows gives the processor's temperature to kernel drivers only; Epochmark brings none.",
         "macOS": "macOS tells temperatures to the administrator only.",
@@ -45,7 +45,14 @@ _REASONS: dict[str, dict[str, str]] = {
         "macOS": "macOS tells the power to the administrator only (powermetrics).",
     },
 }
-_OF_VIRTUAL = ("base clock", "boost clock", "memory speed", "temperature", "processor power", "power plan")
+# By what told of the GPU.
+_GPU_REASONS = {
+    "gputil": "nvidia-smi does not tell; NVIDIA's library (NVML) would, and could not be loaded.",
+    "procfs": "It has slept since Epochmark started, and asking its driver would wake it.",
+    "registry": "Windows' registry does not have it.",
+    "sysfs": "Its driver does not tell, or it has slept since Epochmark started.",
+}
+_OF_VIRTUAL = ("base clock", "boost clock", "memory speed", "temperature sensor", "processor power", "power plan")
 FORBIDDEN_POWER = (
     "Linux lets only the administrator read the energy counters (RAPL) since version 5.10. To allow it for"
     f" everybody, put this line into /etc/udev/rules.d/60-rapl.rules and restart: {UDEV_RULE}"
@@ -69,14 +76,22 @@ def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> str:
     return next(found, told.get("", "The system does not tell."))
 
 
-def gpu_reason(gpu: Gpu) -> str:
-    """Say why a value of a GPU is "n/a"."""
+def instruction_sets_note(machine: Machine) -> str:
+    """Say which instruction sets would not be told though they were there; "" where all are."""
+    if not machine.os_name.startswith("Windows"):
+        return ""
+    return f"Windows tells of {'NEON' if machine.architecture == 'arm64' else 'AVX2 and AVX-512'} only."
+
+
+def gpu_reason(gpu: Gpu, what: str = "") -> str:
+    """Say why a value of a GPU is "n/a".
+
+    Args:
+        gpu: What is known.
+        what: The value, as app.core.machine.parts calls it.
+    """
+    if gpu.shares_memory and what in ("power limit", "link"):
+        return "It is a part of the processor, and has none of its own."
     if gpu.vendor == "nvidia" and gpu.source == "sysfs":
         return "NVIDIA's driver is missing or does not work; the doctor says more."
-    if gpu.source == "gputil":
-        return "nvidia-smi does not tell; NVIDIA's library (NVML) would, and could not be loaded."
-    if gpu.source == "procfs":
-        return "It has slept since Epochmark started, and asking its driver would wake it."
-    if gpu.source == "registry":
-        return "Windows' registry does not have it."
-    return "Its driver does not tell."
+    return _GPU_REASONS.get(gpu.source, "Its driver does not tell.")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from app.core.machine import registry
 from app.core.machine.gpu_values import MAX_MEMORY_BYTES, SCREENS_ONLY, clean_text, vendor_of, whole, within
+from app.core.machine.reading import tidy_name
 from app.core.machine.windows_dxgi import Adapter, list_adapters
 from app.core.machine.windows_pdh import Counters, open_counters
 from app.core.model import Gpu, GpuReading
@@ -54,11 +55,13 @@ class WindowsGpus:
 
     def readings(self, places: Sequence[int], _own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
         """Look at the cards in these places; each reading's index is 0. The first look knows no shares of time."""
-        if places and not self._opened:
+        is_first = not self._opened
+        if places and is_first:
             self._opened = True
             self._counters = open_counters((_ENGINES, _OWN_MEMORY, _SHARED_MEMORY))
         values = self._counters.read() if places and self._counters is not None else {}
-        busy_pct = busiest_pct(values.get(_ENGINES, ()))
+        # The counters were opened microseconds ago: shares of so little time say nothing.
+        busy_pct = {} if is_first else busiest_pct(values.get(_ENGINES, ()))
         own, shared = (sums(values.get(path, ())) for path in (_OWN_MEMORY, _SHARED_MEMORY))
         return tuple(self._reading(place, busy_pct, own, shared) for place in places)
 
@@ -86,7 +89,7 @@ class WindowsGpus:
 
 def entry_from(values: Mapping[str, object]) -> Entry | None:
     """Take a graphics card from its driver's values; None for displays that are none: remote, virtual, by USB."""
-    name = clean_text(values.get("DriverDesc"))
+    name = tidy_name(clean_text(values.get("DriverDesc")))
     ids = _DEVICE_ID.match(str(values.get("MatchingDeviceId", "")))
     if name is None or ids is None:
         return None
@@ -97,7 +100,7 @@ def entry_from(values: Mapping[str, object]) -> Entry | None:
     size = int.from_bytes(size[:8], "little") if isinstance(size, bytes) else size
     version = clean_text(values.get("DriverVersion"))
     return Entry(
-        name=re.sub(r"\s*\((R|TM|C)\)", "", name, flags=re.IGNORECASE),
+        name=name,
         vendor_id=vendor_id,
         device_id=device_id,
         driver=nvidia_version(version) if vendor_of(vendor_id) == "nvidia" and version else version,

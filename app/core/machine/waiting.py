@@ -1,0 +1,25 @@
+"""Calls that a driver or a dead server may hold up for good, waited for with a limit.
+
+Not concurrent.futures' pools: the program would wait for their threads when it ends.
+"""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+_Value = TypeVar("_Value")
+
+
+def in_background(call: Callable[[], _Value], name: str) -> Future[_Value]:
+    """Call in a thread of its own. `result(limit_s)` gives its value or error, or raises TimeoutError."""
+    outcome: Future[_Value] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - handed over, to be raised again where it is waited for
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return outcome
