@@ -44,7 +44,7 @@ def doctor(options: argparse.Namespace, paths: Paths) -> int:
 def _read(name: str) -> str:
     if name != "-":
         return read_log(Path(name))
-    return decode_log(sys.stdin.buffer.read(MAX_BYTES + 1), "What came in")
+    return decode_log(sys.stdin.buffer.read(MAX_BYTES), "What came in")
 
 
 def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
@@ -63,7 +63,7 @@ def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
         print(f"UNKNOWN  line {number}: {line[:200]}")
     _say_harmless(log.harmless, options)
     if log.cut:
-        print("The log was too long: its first 2 MB were read, and 2,000 characters of each line.")
+        print("The log was too long: its first 2 million characters were read, and 2,000 characters of each line.")
     print(log.summary)
     return EXIT_FAULT if log.faults else EXIT_HEALTHY
 

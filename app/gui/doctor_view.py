@@ -1,7 +1,8 @@
 """Whether TensorFlow can use this computer's devices, why not, and what to do; and what a log means."""
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -30,8 +31,20 @@ INTRODUCTION = (
     " here or for somebody who posted them."
 )
 WHILE_RUNNING = "A benchmark is running, and both would be slower. Examine when it is over."
+_LINE_CHARS = 240
 _CHECK_TONES: dict[str, Tone] = {"ok": "valid", "fault": "invalid", "skipped": ""}
 _FINDING_TONES: dict[str, Tone] = {"fault": "invalid", "caution": "caution", "harmless": ""}
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What lines say, and the system to give advice for; none is given where that is None."""
+
+    heading: str
+    findings: Sequence[LogFinding]
+    harmless: Sequence[LogFinding]
+    system: str | None
+    has_line_numbers: bool = False
 
 
 class DoctorView(QWidget):
@@ -58,15 +71,16 @@ class DoctorView(QWidget):
         self.buttons = row(self.examine_button, self.cancel_button, self.log_button, self.report_button)
         self.head = label("", TITLE_PX, QFont.Weight.DemiBold, wrap=True)
         self.step = ElidedLabel("", muted=True)
-        self.introduction = label(INTRODUCTION, muted=True, wrap=True)
+        self.introduction = _selectable(INTRODUCTION, muted=True)
         self._answer = Card()
         self._answer.body.addWidget(self.head)
         self._answer.body.addWidget(self.introduction)
         self._answer.body.addWidget(self.step)
         self.checks = Card("Checks")
         self.checks.note.hide()
-        self._results = column(spacing_px=2 * GAP_PX)
-        whole = column(self._answer, self.checks, self._results, None, spacing_px=2 * GAP_PX)
+        # What to do comes before how it was found out.
+        self._devices, self._printed = column(spacing_px=2 * GAP_PX), column(spacing_px=2 * GAP_PX)
+        whole = column(self._answer, self._devices, self.checks, self._printed, None, spacing_px=2 * GAP_PX)
         self.setLayout(whole)
         self._stepped.connect(self._show_step)
         self._checked.connect(self._on_checked)
@@ -129,10 +143,11 @@ class DoctorView(QWidget):
     def _clear(self) -> None:
         self._diagnosis = None
         self.head.setText("My GPU is not used. Why?")
+        self.introduction.setText(INTRODUCTION)
         self.introduction.show()
         self._show_step("")
         self.checks.hide()
-        for layout, kept in ((self.checks.body, 1), (self._results, 0)):
+        for layout, kept in ((self.checks.body, 1), (self._devices, 0), (self._printed, 0)):
             while layout.count() > kept:
                 item = layout.takeAt(kept)
                 if item is not None and (widget := item.widget()) is not None:
@@ -148,14 +163,26 @@ class DoctorView(QWidget):
         self._cancel = None
         self._diagnosis = diagnosis
         self._show_step("")
-        self.head.setText(diagnosis.overall)
+        self._show_answer(diagnosis.overall)
         theme = self._services.theme
-        for device in diagnosis.devices:
-            self._results.addWidget(_device_card(theme, device))
+        for device in sorted(diagnosis.devices, key=lambda device: not device.is_fault):
+            self._devices.addWidget(_device_card(theme, device))
         told = [finding for finding in diagnosis.findings if finding.signal.id not in _told(diagnosis.devices)]
-        if told or diagnosis.harmless:
-            self._results.addWidget(_findings_card(theme, told, diagnosis.harmless, diagnosis.facts.system))
+        # Where the devices say what to do, the rest are mostly consequences: their advice would only distract.
+        system = None if any(device.is_fault for device in diagnosis.devices) else diagnosis.facts.system
+        self._add_findings(_Found("What TensorFlow printed", told, diagnosis.harmless, system))
         self._show_state()
+
+    def _show_answer(self, text: str) -> None:
+        """Show the first sentence large and what follows it below."""
+        head, mark, rest = text.partition(". ")
+        self.head.setText(f"{head}{mark.strip()}")
+        self.introduction.setText(rest)
+        self.introduction.setVisible(bool(rest))
+
+    def _add_findings(self, found: _Found) -> None:
+        if found.findings or found.harmless:
+            self._printed.addWidget(_findings_card(self._services.theme, found))
 
     def _on_failed(self, error: AppError) -> None:
         self._cancel = None
@@ -165,18 +192,16 @@ class DoctorView(QWidget):
 
     def _show_log(self, name: str, log: LogDiagnosis, system: str) -> None:
         self._clear()
-        self.introduction.hide()
-        self.head.setText(log.summary)
+        self._show_answer(log.summary)
         lines = "1 line" if log.lines == 1 else f"{log.lines:,} lines"
         self._show_step(f"{name}, {lines}" + (", not read whole: it is too long" if log.cut else ""))
-        theme = self._services.theme
-        self._results.addWidget(_findings_card(theme, log.findings, log.harmless, system))
         if log.unknown_lines:
             card = Card("Not known to the doctor")
             card.note.hide()
             for number, line in log.unknown_lines:
-                card.body.addWidget(_selectable(f"line {number}: {line[:300]}"))
-            self._results.addWidget(card)
+                card.body.addWidget(_selectable(f"Line {number}: {_shortened(line)}"))
+            self._printed.addWidget(card)
+        self._add_findings(_Found("In the log", log.findings, log.harmless, system, has_line_numbers=True))
         self._show_state()
 
     def _on_log(self) -> None:
@@ -205,21 +230,27 @@ def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
     return card
 
 
-def _findings_card(
-    theme: Theme, findings: Iterable[LogFinding], harmless: Iterable[LogFinding], system: str
-) -> Card:
-    card = Card("What TensorFlow printed")
+def _findings_card(theme: Theme, found: _Found) -> Card:
+    card = Card(found.heading)
     card.note.hide()
-    for finding in findings:
+    for index, finding in enumerate(found.findings):
         signal = finding.signal
-        text = f"{signal.meaning}\nLine {finding.line_number}: {finding.line[:300]}"
+        if index:
+            card.body.addSpacing(GAP_PX)
+        where = f"Line {finding.line_number}: " if found.has_line_numbers else ""
+        text = f"{signal.meaning}\n{where}{_shortened(finding.line)}"
         card.body.addWidget(_entry(theme, _FINDING_TONES[signal.severity], signal.title, text))
-        _add_advice(theme, card, signal.fix, signal.commands.on(system), signal.link)
-    told = [f"{finding.signal.title} ({finding.count} ×)" for finding in harmless]
+        if found.system is not None:
+            _add_advice(theme, card, signal.fix, signal.commands.on(found.system), signal.link)
+    told = [f"{finding.signal.title} ({finding.count} ×)" for finding in found.harmless]
     if told:
         text = "These lines look bad and are harmless: " + ", ".join(told) + "."
         card.body.addWidget(_entry(theme, "valid", "Harmless", text))
     return card
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _LINE_CHARS else f"{line[: _LINE_CHARS - 2].rstrip()} …"
 
 
 def _add_advice(theme: Theme, card: Card, fix: str, commands: Iterable[str], link: str | None) -> None:
@@ -270,7 +301,7 @@ def _entry(theme: Theme, tone: Tone, title: str, text: str) -> QWidget:
     return entry
 
 
-def _selectable(text: str, *, muted: bool = False) -> QWidget:
+def _selectable(text: str, *, muted: bool = False) -> QLabel:
     shown = label(text, wrap=True, muted=muted)
     shown.setTextInteractionFlags(
         Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard

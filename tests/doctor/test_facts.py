@@ -12,9 +12,9 @@ import pytest
 
 from app.core.doctor import facts as facts_module
 from app.core.doctor.facts import Facts, cuda_majors, gather_facts, read_pci
-from app.core.doctor.nvml import NvidiaGpu, Nvml, ask_nvml
+from app.core.doctor.nvml import NvidiaGpu, Nvml, NvmlState, ask_nvml
 from app.core.model import Gpu
-from tests.core.nvml import PYNVML, FakeDriver, held
+from tests.core.nvml import PYNVML, FakeDriver
 from tests.doctor.machines import NATIVE, WSL1, WSL2, Root
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's files")
@@ -138,14 +138,13 @@ def test_two_generations_of_cuda() -> None:
 
 def test_cards_of_a_running_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     driver = FakeDriver(2)
-    driver.values["Computing"][0] = [held(1, 2**30), held(2, 2**20)]
-    driver.values["Computing"][1] = [held(1, None)]
+    driver.values["MemoryInfo"][1] = PYNVML.NVMLError_NotSupported()
     use(monkeypatch, driver)
     found = ask_nvml()
     assert (found.state, found.driver) == ("ok", "580.65.06")
-    assert found.gpus[0] == NvidiaGpu("NVIDIA GeForce RTX 4090", "8.9", 24 * 2**30, 2**30 + 2**20)
+    assert found.gpus[0] == NvidiaGpu("NVIDIA GeForce RTX 4090", "8.9", 24 * 2**30, 2**30)
     assert (found.gpus[1].name, found.gpus[1].capability) == ("NVIDIA GeForce GTX 1080", "6.1")
-    assert found.gpus[1].held_bytes is None
+    assert (found.gpus[1].memory_bytes, found.gpus[1].memory_used_bytes) == (None, None)
     assert driver.running == 0
 
 
@@ -180,7 +179,7 @@ def test_a_driver_that_hangs_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_
     module = FakeDriver(1).module()
     module.nvmlInit = release.wait  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "pynvml", module)
-    monkeypatch.setattr(facts_module, "LOOK_LIMIT_S", 0.2)
+    monkeypatch.setattr(facts_module, "LOOKS_LIMIT_S", 0.2)
     start_s = time.monotonic()
     found = look(Root(tmp_path))
     assert found.nvml.state == "no_answer"
@@ -188,12 +187,36 @@ def test_a_driver_that_hangs_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_
     release.set()
 
 
+def test_slow_sources_are_asked_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    both = threading.Barrier(2, timeout=20)
+
+    def nvml() -> Nvml:
+        both.wait()
+        return Nvml("ok")
+
+    def gpus() -> tuple[Gpu, ...]:
+        both.wait()
+        return (GPU,)
+
+    monkeypatch.setattr(facts_module, "ask_nvml", nvml)
+    monkeypatch.setattr(facts_module, "list_gpus", gpus)
+    found = look(Root(tmp_path))
+    assert (found.nvml.state, found.gpus) == ("ok", (GPU,))
+
+
+@pytest.mark.parametrize("state", ["gpu_lost", "version_mismatch", "blocked"])
+def test_a_driver_that_complains_of_a_card_has_one(state: NvmlState) -> None:
+    assert len(Facts(system="wsl2", nvml=Nvml(state)).nvidia_cards) == 1
+    assert Facts(system="linux", nvml=Nvml("driver_not_loaded")).nvidia_cards == ()
+
+
 def test_the_source_that_knows_most_cards_counts() -> None:
     named = Gpu(name="NVIDIA T4", vendor="nvidia", compute_capability="7.5")
     assert Facts(system="linux", gpus=(GPU, named)).nvidia_cards == (NvidiaGpu("NVIDIA T4", "7.5"),)
     asked = Nvml("ok", gpus=(NvidiaGpu("NVIDIA T4", "7.5", 1, 2),))
     assert Facts(system="linux", gpus=(named,), nvml=asked).nvidia_cards == asked.gpus
-    assert len(Facts(system="linux", nvml=asked, pci=("nvidia", "nvidia")).nvidia_cards) == 2
+    more = Facts(system="linux", nvml=asked, pci=("nvidia", "nvidia")).nvidia_cards
+    assert more == (*asked.gpus, NvidiaGpu("NVIDIA graphics card"))
 
 
 def test_a_package_without_a_name_is_passed_over() -> None:

@@ -1,6 +1,8 @@
 """What the doctor makes of logs: order, limits, garbage, and the table itself."""
 
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.doctor import logs
-from app.core.doctor.logs import MAX_BYTES, MAX_LINE_CHARS, decode_log, diagnose_log, read_log
-from app.core.doctor.signals import TABLE, read_table, signal, signals
+from app.core.doctor.logs import MAX_CHARS, MAX_LINE_CHARS, decode_log, diagnose_log, read_log
+from app.core.doctor.signals import TABLE, inside, read_table, signal, signals
 from app.core.errors import UsageError
 
 NO_DEVICE = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected"
@@ -74,6 +76,72 @@ def test_a_clean_log_says_so(text: str) -> None:
     assert found.summary == "Nothing in this log is known to be a fault."
 
 
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        ("CUDA_ERROR_ILLEGAL_INSTRUCTION: an illegal instruction was encountered", "launch_failed"),
+        ("NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.", "gpu_lost"),
+        ("NVRM: Xid (PCI:0000:01:00): 119, pid=1, Timeout waiting for RPC from GSP!", "gpu_lost"),
+        ("CUDA error: the provided PTX was compiled with an unsupported toolchain.", "driver_too_old"),
+        ("OOM when allocating tensor with shape[1] on /device:CPU:0 by allocator cpu", "cpu_out_of_memory"),
+        ("OOM when allocating tensor with shape[1] on /device:GPU:0 by allocator GPU_0_bfc", "out_of_memory"),
+        # Texts of TensorFlow 2.21's own build.
+        (
+            "Failed call to cudaGetRuntimeVersion: Error loading CUDA libraries. GPU will not be used.",
+            "cuda_libraries",
+        ),
+        ("There was an error before creating cudnn handle (2)", "library_handle"),
+        ("ERROR: No matching distribution found for tensorflow==2.4.0", "python_without_build"),
+    ],
+)
+def test_a_line_has_one_meaning(line: str, row: str) -> None:
+    assert ids(line) == [row]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        # A row of memory that was replaced, or an error that stayed within one program, is no lost card.
+        "NVRM: Xid (PCI:0000:01:00): 63, pid=1, Row remapping event",
+        "NVRM: Xid (PCI:0000:01:00): 94, pid=1, Contained memory error",
+        "ERROR: No matching distribution found for tensorflow-gpu==2.3",
+        "ERROR: Could not find a version that satisfies the requirement tensorflow_hub==99",
+        "RESOURCE_EXHAUSTED: OOM on /job:localhost/replica:0/task:0/device:CPU:0",
+    ],
+)
+def test_lines_that_only_look_alike_are_no_findings(line: str) -> None:
+    assert [found for found in ids(line) if found != "cpu_out_of_memory"] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "error: 0.12",
+        "val error 0.5 test error=1.5e-3",
+        "errors: 3/1000",
+        "0 failed, no errors",
+        "UserWarning: this is not supported",
+        "loss: 1.2 - mean_squared_error: 0.2",
+        "WARNING:absl:the file cannot be read",
+        "I0000 00:00:1 port.cc:153] an error that was caught",
+    ],
+)
+def test_numbers_and_warnings_of_training_scripts_are_no_trouble(line: str) -> None:
+    assert not diagnose_log(line).unknown
+
+
+@pytest.mark.parametrize("line", ["Error code 126", "error: 999", "ValueError: 0.5 is wrong", "Error: 12"])
+def test_errors_with_numbers_stay_trouble(line: str) -> None:
+    assert diagnose_log(line).unknown
+
+
+def test_a_caution_is_told_in_a_sentence() -> None:
+    found = diagnose_log("00:02.0 VGA compatible controller: Intel Corporation UHD")
+    assert found.summary == "Nothing is broken, but: TensorFlow does not use Intel graphics."
+    assert inside("The card") == "the card"
+    assert inside("Windows cannot") == "Windows cannot"
+
+
 def test_colours_carriage_returns_and_windows_line_ends_hide_nothing() -> None:
     found = diagnose_log(f"epoch 1\r\x1b[31m{NO_DEVICE}\x1b[0m\r\nend")
     assert found.findings[0].line == NO_DEVICE
@@ -83,7 +151,7 @@ def test_colours_carriage_returns_and_windows_line_ends_hide_nothing() -> None:
 def test_long_logs_are_cut_and_say_so() -> None:
     assert not diagnose_log("x" * MAX_LINE_CHARS).cut
     assert diagnose_log("x" * (MAX_LINE_CHARS + 1)).cut
-    late = diagnose_log("y\n" * (MAX_BYTES // 2) + NO_DEVICE)
+    late = diagnose_log("y\n" * (MAX_CHARS // 2) + NO_DEVICE)
     assert late.cut
     assert late.findings == ()
     assert diagnose_log("z" * MAX_LINE_CHARS + NO_DEVICE).findings == ()
@@ -138,7 +206,7 @@ def test_no_expression_repeats_without_a_limit() -> None:
 @pytest.mark.timeout(60)
 def test_a_log_of_two_megabytes_is_no_burden() -> None:
     line = f"2024-03-30 14:29:58.668656: I tensorflow/core/util/port.cc:113] an error or not: {NO_DEVICE}\n"
-    assert diagnose_log(line * (MAX_BYTES // len(line))).findings[0].count > 10_000
+    assert diagnose_log(line * (MAX_CHARS // len(line))).findings[0].count > 10_000
 
 
 def test_a_table_is_refused_that_is_wrong() -> None:
@@ -198,3 +266,44 @@ def test_what_powershell_writes_is_read(tmp_path: Path) -> None:
     assert read_log(path) == NO_DEVICE
     assert decode_log(b"\xef\xbb\xbf" + NO_DEVICE.encode(), "log") == NO_DEVICE
     assert decode_log(b"\xff\xfa broken", "log")
+    assert decode_log(NO_DEVICE.encode("utf-16-le"), "log") == NO_DEVICE
+
+
+def test_logs_in_other_letters_are_read() -> None:
+    assert NO_DEVICE in decode_log("错误 无法打开".encode("gbk") + b"\n" + NO_DEVICE.encode(), "log")
+
+
+def test_zeros_that_a_crash_left_are_passed_over() -> None:
+    assert decode_log(NO_DEVICE.encode() + bytes(5_000), "log") == NO_DEVICE
+    assert decode_log(b"epoch 1\n" + bytes(4_096) + NO_DEVICE.encode(), "log") == f"epoch 1\n{NO_DEVICE}"
+    for nothing in (bytes(5_000), bytes(range(256)) * 20):
+        with pytest.raises(UsageError, match="is no text"):
+            decode_log(nothing, "log")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_files_that_are_too_long_say_so_in_every_encoding(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "long.log"
+    path.write_text("ä\n" * (MAX_CHARS // 2 + 1), encoding=encoding)
+    assert diagnose_log(read_log(path)).cut
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes in folders are POSIX")
+@pytest.mark.timeout(20)
+def test_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/zero")):
+        with pytest.raises(UsageError, match="is no file"):
+            read_log(path)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/dev/fd")
+def test_what_a_shell_pipes_in_as_a_file_is_read() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, NO_DEVICE.encode())
+    os.close(writing)
+    try:
+        assert read_log(Path(f"/dev/fd/{reading}")) == NO_DEVICE
+    finally:
+        os.close(reading)

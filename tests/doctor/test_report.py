@@ -40,6 +40,7 @@ WORK = Trial(
     steps=(Step("matmul", 0.5, "InternalError: in /home/jane/secret/x.py"),),
     log="failed with 'CUDA_ERROR_INVALID_PTX' in /home/jane/secret/kernel.cc\n",
 )
+WSL = diagnose_log("libcuda.so.1: cannot open shared object file (WSL2)")
 FOUND = diagnose(FACTS, [LISTING, WORK])
 
 
@@ -94,6 +95,17 @@ def test_plain_types_keep_links_and_numbers() -> None:
         ("LD_LIBRARY_PATH: /opt/cuda:/home/jane/b", "LD_LIBRARY_PATH: <path>:<path>"),
         (r"\\server\share\jane", "<path>"),
         ("file:///home/jane/x", "<path>"),
+        (r"PS C:\Users\Jane Doe> python x", "PS <path>> python x"),
+        (r'cwd "C:\Users\Jane Doe"', 'cwd "<path>"'),
+        (r"\\nas01\jane doe\nets\x.py failed", "<path> failed"),
+        ("(janes-env) jane@fastbox:~/nets$ x", "(<environment>) <address>:<path> x"),
+        (r"(janes-env) C:\Users\jane>x", "(<environment>) <path>>x"),
+        ("Mar  3 10:00:01 fastbox kernel: NVRM: x", "Mar  3 10:00:01 <host> kernel: NVRM: x"),
+        ("2026-03-02T10:15:01+0100 fastbox kernel: x", "2026-03-02T10:15:01+0100 <host> kernel: x"),
+        ("Serial Number                         : 0324717012345", f"Serial Number{' ' * 25}: <serial>"),
+        (f"docker-{'0123456789abcdef' * 4}.scope", "docker-<id>.scope"),
+        ("ip=10.1.2.3 addr=192.168.1.4", "ip=<address> addr=<address>"),
+        ("https://jane:secret@git.example.org/x.git", "https://<user>@git.example.org/x.git"),
     ],
 )
 def test_what_names_somebody_is_taken_out(line: str, wanted: str) -> None:
@@ -111,6 +123,8 @@ def test_what_names_somebody_is_taken_out(line: str, wanted: str) -> None:
         "nvidia-cudnn-cu12==9.10.2.21",
         "absl::InitializeLog() and/or 3/4 of it, 12:30:45",
         "driver 580.65.06, kernel 6.8.0-45",
+        "undefined symbol: memcpy@GLIBC_2.14",
+        "2025-03-02 10:15:01.120: E tensorflow/x.cc:152] failed",
     ],
 )
 def test_what_helps_is_kept(line: str) -> None:
@@ -152,6 +166,19 @@ def test_the_users_own_folders_and_names_go_first(monkeypatch: pytest.MonkeyPatc
     assert "fastbox" not in text
     assert "janedoe" not in text
     assert str(Path.home()) not in text or str(Path.home()) == "/"
+
+
+def test_a_computer_without_a_name_of_its_own_hides_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "node", lambda: "localhost")
+    assert scrub("/job:localhost/replica:0") == "/job:localhost/replica:0"
+
+
+def test_commands_of_the_table_can_be_typed_as_they_are() -> None:
+    facts = replace(FACTS, system="wsl2", dxg=True, wsl_libcuda=True, libcuda="conda")
+    listing = replace(LISTING, devices=(Device("cpu"),))
+    device = as_dict(diagnose(facts, [listing]))["devices"][1]
+    assert device["commands"][0] == "export LD_LIBRARY_PATH=/usr/lib/wsl/lib:$LD_LIBRARY_PATH"
+    assert "/usr/lib/wsl/lib" in device["fix"] + device["why"] + log_as_dict(WSL)["findings"][0]["meaning"]
 
 
 def test_words_of_the_driver_are_scrubbed_too() -> None:

@@ -8,6 +8,7 @@ from app.core.doctor.checks import checks
 from app.core.doctor.facts import Facts
 from app.core.doctor.nvml import NvidiaGpu, Nvml
 from app.core.doctor.rules import DeviceDiagnosis, Diagnosis, diagnose
+from app.core.doctor.signals import inside, signal
 from app.core.doctor.trial import Build, Device, Step, Trial
 from app.core.model import Gpu
 
@@ -54,6 +55,8 @@ def missing(facts: Facts, log: str = "", build: Build = BUILD) -> DeviceDiagnosi
     assert (device.state, device.id) == ("not usable", None)
     assert found.has_fault
     assert device.name in found.overall
+    if device.signal_id:
+        assert inside(signal(device.signal_id).title) in found.overall
     assert found.devices[0].state == "usable"
     return device
 
@@ -63,7 +66,8 @@ def driven(card: NvidiaGpu = CARD, **changes: object) -> Facts:
 
 
 def without_driver(**changes: object) -> Facts:
-    return replace(DRIVEN, nvml=Nvml("library_not_found"), **({"kernel_driver": None, "libcuda": None} | changes))  # type: ignore[arg-type]
+    missing = {"nvml": Nvml("library_not_found"), "kernel_driver": None, "libcuda": None}
+    return replace(DRIVEN, **(missing | changes))  # type: ignore[arg-type]
 
 
 def test_a_computer_without_a_card_is_healthy_and_is_told_so() -> None:
@@ -97,7 +101,7 @@ def test_windows_is_not_the_drivers_fault() -> None:
         (without_driver(nouveau=True), "nouveau"),
         (without_driver(container=True, kernel_driver="580.65.06"), "container_without_gpu"),
         (replace(DRIVEN, nvml=Nvml("driver_not_loaded")), "kernel_module"),
-        (replace(DRIVEN, nvml=Nvml("driver_not_loaded"), secure_boot=True), "secure_boot"),
+        (replace(DRIVEN, nvml=Nvml("driver_not_loaded"), secure_boot=True), "kernel_module"),
         (replace(DRIVEN, nvml=Nvml("version_mismatch")), "driver_mismatch"),
         (replace(DRIVEN, nvml=Nvml("gpu_lost", gpus=(CARD,))), "gpu_lost"),
         (replace(DRIVEN, visible_devices="-1"), "hidden"),
@@ -108,6 +112,12 @@ def test_windows_is_not_the_drivers_fault() -> None:
         (replace(DRIVEN, library_path_cuda=True), "cuda_libraries"),
         (replace(DRIVEN, libcuda="stub"), "cuda_libraries"),
         (replace(DRIVEN, visible_devices="1"), "hidden"),
+        (replace(DRIVEN, visible_devices="other"), "hidden"),
+        (without_driver(container=True, nvml=Nvml("driver_not_loaded")), "container_without_gpu"),
+        (without_driver(container=True, nvml=Nvml("error", "Unknown Error")), "container_lost_gpu"),
+        (without_driver(nvml=Nvml("no_answer")), "gpu_lost"),
+        # A newer driver, which the older row would advise, leaves this card out.
+        (replace(DRIVEN, nvml=Nvml("ok", driver="470.256", gpus=(KEPLER,))), "gpu_too_old"),
     ],
 )  # fmt: skip
 def test_why_a_card_is_not_listed(facts: Facts, signal_id: str) -> None:
@@ -128,6 +138,8 @@ WSL = Facts(
         (replace(WSL, nvml=Nvml("library_not_found"), libcuda=None), "wsl_library_path"),
         (replace(WSL, libcuda="conda"), "wsl_library_path"),
         (replace(WSL, nvml=Nvml("ok", driver="526.98", gpus=(CARD,))), "driver_too_old"),
+        (replace(WSL, nvml=Nvml("error", "Unknown Error")), "container_lost_gpu"),
+        (replace(WSL, container=True, dxg=False), "container_without_gpu"),
     ],
 )
 def test_why_a_card_is_not_listed_in_wsl(facts: Facts, signal_id: str) -> None:
@@ -137,7 +149,13 @@ def test_why_a_card_is_not_listed_in_wsl(facts: Facts, signal_id: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "signal_id"), [(Facts(system="wsl1"), "wsl1"), (Facts(system="wsl2", dxg=False), "wsl_no_gpu")]
+    ("facts", "signal_id"),
+    [
+        (Facts(system="wsl1"), "wsl1"),
+        (Facts(system="wsl2", dxg=False), "wsl_no_gpu"),
+        # Docker Desktop's containers run on WSL's kernel.
+        (Facts(system="wsl2", dxg=False, container=True), "container_without_gpu"),
+    ],
 )
 def test_wsl_that_shows_no_card_is_explained_but_no_fault(facts: Facts, signal_id: str) -> None:
     found = diagnose(facts, [listing(), work()])
@@ -149,6 +167,56 @@ def test_a_build_without_cuda_under_linux() -> None:
     device = missing(DRIVEN, build=CPU_BUILD)
     assert device.signal_id == "built_without_cuda"
     assert device.commands == ("EPOCHMARK_ACCELERATOR=cuda python3 start.py --repair",)
+
+
+def test_commands_are_those_for_epochmarks_own_environment() -> None:
+    device = missing(DRIVEN, log="Cannot dlopen some GPU libraries.")
+    assert device.commands == ("unset LD_LIBRARY_PATH", "python3 start.py --repair")
+    old = missing(driven(PASCAL), build=CPU_BUILD)
+    assert old.commands == ("EPOCHMARK_ACCELERATOR=cuda-legacy python3 start.py --repair",)
+
+
+def test_a_number_that_shows_all_cards_hides_none() -> None:
+    assert missing(replace(DRIVEN, visible_devices="0")).signal_id is None
+    two = replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, PASCAL)))
+    for value, signal_id in (("0,1", None), ("1, 0", None), ("1", "hidden"), ("0,7", "hidden")):
+        found = diagnose(replace(two, visible_devices=value), [listing(CARD), work(), work("gpu:0")])
+        assert found.devices[2].signal_id == signal_id, value
+
+
+def test_a_stub_of_the_driver_outside_a_container_is_no_missing_container() -> None:
+    facts, log = replace(DRIVEN, libcuda="stub"), "failed call to cuInit: UNKNOWN ERROR (34)"
+    assert missing(facts, log=log).signal_id == "cuda_libraries"
+    assert missing(replace(facts, container=True), log=log).signal_id == "container_without_gpu"
+
+
+def test_a_driver_without_a_card_is_no_fault() -> None:
+    facts = replace(NOTHING, nvml=Nvml("driver_not_loaded"))
+    found = diagnose(facts, [listing(), work()])
+    assert not found.has_fault
+    assert found.checks[0].state == "skipped"
+
+
+def test_a_slow_driver_is_no_fault_where_the_card_works() -> None:
+    named = Gpu(name="NVIDIA GA102 [GeForce RTX 3090]", vendor="nvidia", source="sysfs")
+    facts = replace(NOTHING, pci=("nvidia",), gpus=(named,), nvml=Nvml("no_answer"))
+    found = diagnose(facts, [listing(NvidiaGpu("NVIDIA GeForce RTX 3090", "8.6")), work(), work("gpu:0")])
+    assert [device.state for device in found.devices] == ["usable", "usable"]
+    assert found.devices[1].name == "NVIDIA GeForce RTX 3090"
+    assert not found.has_fault
+
+
+def test_an_old_card_beside_one_that_works_is_no_fault() -> None:
+    facts = replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, KEPLER)))
+    found = diagnose(facts, [listing(CARD), work(), work("gpu:0")])
+    assert [device.signal_id for device in found.devices] == [None, None, "gpu_too_old"]
+    assert not found.has_fault
+    assert found.overall == "TensorFlow can use the NVIDIA GeForce RTX 4090 and the processor."
+    ignored = "Ignoring gpu device (device: 1) with Cuda multiprocessor count: 3. The minimum required count is 8."
+    small = NvidiaGpu("NVIDIA GeForce GT 1030", "6.1")
+    facts = replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, small)))
+    slow = diagnose(facts, [listing(CARD, log=ignored), work(), work("gpu:0")]).devices[2]
+    assert (slow.signal_id, slow.is_fault) == ("few_multiprocessors", False)
 
 
 def test_what_the_log_says_counts_where_facts_say_nothing() -> None:
@@ -201,9 +269,20 @@ def test_pascal_with_a_cudnn_that_left_it_out() -> None:
 
 
 def test_a_full_card() -> None:
-    assert failed(CARD, log="failed to allocate 8.41G from device: CUDA_ERROR_OUT_OF_MEMORY").signal_id == (
-        "out_of_memory"
-    )
+    full = replace(CARD, memory_bytes=24 * 2**30, memory_used_bytes=23 * 2**30)
+    device = failed(full, log="failed to allocate 8.41G from device: CUDA_ERROR_OUT_OF_MEMORY")
+    assert device.signal_id == "out_of_memory"
+    assert "23.0 of 24.0 GiB were in use" in device.why
+
+
+def test_lines_that_mean_something_else_on_this_card_are_no_reason() -> None:
+    assert failed(CARD, log="CUDNN_STATUS_ARCH_MISMATCH").signal_id is None
+    assert failed(CARD, log=INVALID_PTX).signal_id is None
+    assert failed(PASCAL, log="CUDNN_STATUS_ARCH_MISMATCH").signal_id == "cudnn_dropped_gpu"
+    unstable = failed(CARD, log="cuDNN failed with status CUDNN_STATUS_EXECUTION_FAILED")
+    assert unstable.signal_id == "launch_failed"
+    ptx = failed(CARD, log="CUDA_ERROR_UNSUPPORTED_PTX_VERSION: compiled with an unsupported toolchain")
+    assert ptx.signal_id == "driver_too_old"
 
 
 def test_code_that_is_compiled_first_is_a_slow_path_and_no_fault() -> None:
@@ -263,6 +342,11 @@ def test_of_two_equal_cards_one_may_be_missing() -> None:
     found = diagnose(facts, [listing(CARD), work(), work("gpu:0")])
     assert [device.state for device in found.devices[1:]] == ["usable", "not usable"]
     assert found.devices[2].signal_id == "hidden"
+    assert "cannot use 1 of 2 NVIDIA GeForce RTX 4090" in found.overall
+    both = diagnose(
+        replace(facts, visible_devices=None), [listing(CARD, CARD), work(), work("gpu:0"), work("gpu:1")]
+    )
+    assert both.overall == "TensorFlow can use both NVIDIA GeForce RTX 4090 and the processor."
 
 
 def test_cards_are_matched_by_name_whatever_their_order() -> None:
@@ -307,6 +391,32 @@ def test_a_processor_without_avx(changes: dict[str, int]) -> None:
     assert found.devices[0].signal_id == "avx_missing"
     lacking = diagnose(replace(NOTHING, avx=False), [Trial(target="list", status="crashed", exit_code=-11)])
     assert lacking.devices[0].signal_id == "avx_missing"
+
+
+def test_a_driver_that_hangs_all_of_tensorflow() -> None:
+    hanging = Trial(target="list", status="timed_out", duration_s=120.0)
+    facts = replace(NOTHING, pci=("nvidia",), nvml=Nvml("no_answer"))
+    assert diagnose(facts, [hanging]).devices[0].signal_id == "gpu_lost"
+    assert diagnose(NOTHING, [hanging]).devices[0].signal_id is None
+
+
+def test_apples_old_plugin_may_end_the_import_without_a_word() -> None:
+    facts = Facts(system="macos", packages=(("tensorflow-metal", "1.2.0"),))
+    crashed = Trial(target="list", status="crashed", exit_code=-6)
+    assert diagnose(facts, [crashed]).devices[0].signal_id == "metal_plugin"
+
+
+def test_steps_are_told_in_whole_sentences() -> None:
+    half = work("gpu:0", status="failed", steps=(STEPS[0], Step("convolution", 0.1, "no"), Step("xla", 0.1, "no")))
+    whole = replace(half, steps=(Step("xla", 0.1, "no"),))
+    broken, killed = replace(half, status="crashed", steps=()), replace(half, status="timed_out", steps=STEPS[:1])
+    told = [checks(DRIVEN, [listing(CARD), trial])[-1].text for trial in (half, whole, broken, killed)]
+    assert told == [
+        "Matrix product worked; convolution, XLA step failed.",
+        "XLA step failed.",
+        "Its process broke off.",
+        "Matrix product worked; no answer within 0 s.",
+    ]
 
 
 def test_a_processor_that_computes_wrong_results() -> None:

@@ -15,11 +15,14 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.core.doctor.checks import Check
+from app.core.doctor.rules import Diagnosis, diagnose
 from app.core.errors import AppError
 from app.core.model import Machine
 from app.gui import doctor_view
 from app.gui.doctor_view import DoctorView
 from app.gui.services import Services
+from app.gui.widgets import Card
+from tests.doctor.test_rules import BLACKWELL, INVALID_PTX, driven, listing, work
 from tests.gui.conftest import Told
 from workloads import CATALOGUE
 
@@ -155,6 +158,44 @@ def test_a_log_of_nothing_known_says_where_to_ask(view: DoctorView, tmp_path: Pa
     qtbot.waitUntil(lambda: "new.log" in texts(view), timeout=10_000)
     assert "flux capacitor" in texts(view)
     assert "Not known to the doctor" in texts(view)
+    assert "In the log" not in texts(view)
+    assert view.head.text() == "Line 1 looks like a failure that is not in the table."
+    assert "https://" in view.introduction.text()
+
+
+def test_what_to_do_comes_before_how_it_was_found_out(
+    view: DoctorView, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    said = f"{INVALID_PTX}\nlibdevice not found at ./libdevice.10.bc " + "x" * 500
+    trials = [listing(BLACKWELL), work(), work("gpu:0", status="failed", exit_code=1, log=said)]
+    found = diagnose(driven(BLACKWELL), trials)
+
+    def examine(_: Any, __: Any, ___: Any, on_check: Any) -> Diagnosis:
+        for check in found.checks:
+            on_check(check)
+        return found
+
+    monkeypatch.setattr(doctor_view, "examine", examine)
+    view.examine()
+    qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
+    assert view.head.text().endswith("too new for this TensorFlow.")
+    assert view.introduction.text() == "The processor can be used."
+    shown = {label.text(): label.mapTo(view, label.rect().topLeft()).y() for label in view.findChildren(QLabel)}
+    order = ["NVIDIA GeForce RTX 5080 (gpu:0): not usable", "Processor (cpu): usable", "NVIDIA driver"]
+    order.append("XLA cannot compile: a file of CUDA is missing")
+    assert sorted(order, key=shown.__getitem__) == order
+    line = next(text for text in shown if "libdevice not found at" in text)
+    assert line.endswith("xxx …")
+    assert not any("tensorflow[and-cuda]" in button.accessibleName() for button in view.findChildren(QPushButton))
+
+
+def test_a_log_without_anything_known_has_no_empty_card(view: DoctorView, tmp_path: Path, qtbot: QtBot) -> None:
+    path = tmp_path / "plain.log"
+    path.write_text("epoch 1\n")
+    view.explain_log(path)
+    qtbot.waitUntil(lambda: "plain.log, 1 line" in texts(view), timeout=10_000)
+    assert [card.heading.text() for card in view.findChildren(Card) if card.isVisible()] == [""]
+    assert not view.introduction.isVisible()
 
 
 def test_what_is_no_log_is_refused_in_a_sentence(

@@ -7,10 +7,11 @@ import os
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from app.core.doctor.nvml import NO_NVML, NvidiaGpu, Nvml, ask_nvml
 from app.core.machine.gpu import list_gpus
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 _Value = TypeVar("_Value")
 
-LOOK_LIMIT_S = 1.4
+LOOKS_LIMIT_S = 2.8
+OLDEST_CAPABILITY = (6, 0)  # compute capability of TensorFlow 2.21's oldest code
 NAMELESS = "NVIDIA graphics card"
 _MAX_READ_BYTES = 65_536
 _MAX_CACHE_BYTES = 4 << 20
@@ -81,14 +83,27 @@ class Facts:
             for gpu in self.gpus
             if gpu.vendor == "nvidia"
         )
-        # Windows puts the driver's library there only where it has an NVIDIA card.
-        nameless = max((self.pci or ()).count("nvidia"), int(bool(self.wsl_libcuda)))
-        return max((self.nvml.gpus, named, (NvidiaGpu(NAMELESS),) * nameless), key=len)
+        known = max((self.nvml.gpus, named), key=len)
+        # Windows puts the driver's library there only where it has an NVIDIA card; and only a card can be lost.
+        certain = bool(self.wsl_libcuda) or self.nvml.state in ("gpu_lost", "version_mismatch", "blocked")
+        count = max((self.pci or ()).count("nvidia"), int(certain))
+        return known + (NvidiaGpu(NAMELESS),) * (count - len(known))
 
     @property
     def is_wsl(self) -> bool:
         """Whether this is Linux inside Windows, of either version."""
         return self.system.startswith("wsl")
+
+
+def numbers(text: str | None) -> tuple[int, ...] | None:
+    """Read a version: "9.28.0.42" is (9, 28, 0, 42)."""
+    return tuple(map(int, re.findall(r"\d+", text or "")[:4])) or None
+
+
+def is_too_old(capability: str | None) -> bool:
+    """Say whether a card is known to be older than any that TensorFlow has code for."""
+    known = numbers(capability)
+    return known is not None and known < OLDEST_CAPABILITY
 
 
 def gather_facts(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> Facts:
@@ -100,8 +115,8 @@ def gather_facts(root: Path = Path("/"), environment: Mapping[str, str] = os.env
     """
     from importlib.metadata import distributions  # half as long to import as all else here
 
-    nvml = _limited(ask_nvml, LOOK_LIMIT_S)
-    gpus = _limited(list_gpus, LOOK_LIMIT_S)
+    end_s = time.monotonic() + LOOKS_LIMIT_S
+    nvml, gpus = _Look(ask_nvml), _Look(list_gpus)
     packages = _installed(distributions())
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     linux = _linux_facts(root, environment) if sys.platform.startswith("linux") else {}
@@ -109,8 +124,8 @@ def gather_facts(root: Path = Path("/"), environment: Mapping[str, str] = os.env
         **linux,
         system=system_name(root),
         python=".".join(map(str, sys.version_info[:3])),
-        nvml=nvml or Nvml("no_answer"),
-        gpus=gpus or (),
+        nvml=nvml.result(end_s) or Nvml("no_answer"),
+        gpus=gpus.result(end_s) or (),
         visible_devices=None if visible is None else _plain_devices(visible),
         packages=packages,
     )
@@ -208,13 +223,21 @@ def _installed(distributions: "Iterable[Distribution]") -> tuple[tuple[str, str]
     return tuple(sorted(found.items()))
 
 
-def _limited(call: Callable[[], _Value], limit_s: float) -> _Value | None:
-    """Call in a thread of its own; None when it takes longer, and then it is left to itself."""
-    answers: list[_Value] = []
-    thread = threading.Thread(target=lambda: answers.append(call()), daemon=True, name="doctor-look")
-    thread.start()
-    thread.join(limit_s)
-    return answers[0] if answers else None
+class _Look(Generic[_Value]):
+    """A call in a thread of its own, because a driver may hang; then the thread is left to itself."""
+
+    def __init__(self, call: Callable[[], _Value]) -> None:
+        self._answers: list[_Value] = []
+        self._thread = threading.Thread(target=self._ask, args=(call,), daemon=True, name="doctor-look")
+        self._thread.start()
+
+    def result(self, end_s: float) -> _Value | None:
+        """Wait for the answer until a time of the monotonic clock; None when it takes longer."""
+        self._thread.join(max(end_s - time.monotonic(), 0))
+        return self._answers[0] if self._answers else None
+
+    def _ask(self, call: Callable[[], _Value]) -> None:
+        self._answers.append(call())
 
 
 def _exists(path: Path) -> bool:

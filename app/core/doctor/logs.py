@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from app.core.doctor.signals import Severity, Signal, signals
+from app.core.doctor.signals import Severity, Signal, inside, signals
 from app.core.errors import UsageError
 
-MAX_BYTES = 2 << 20
+MAX_CHARS = 2 << 20
+# Of which each takes four bytes at most, whatever the encoding; one more tells that there is more.
+MAX_BYTES = 4 * (MAX_CHARS + 1)
 MAX_LINE_CHARS = 2_000
 WHERE_TO_ASK = "https://github.com/tensorflow/tensorflow/issues"
 _ORDER: dict[Severity, int] = {"fault": 0, "caution": 1, "harmless": 2}
@@ -18,15 +20,23 @@ _UNKNOWN_LINES = 5
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 # What looks like trouble: TensorFlow's own letters E and F, what Python raises, what systems print.
 _TROUBLE = re.compile(
-    r"^[EF]\d{4} |: [EF] [\w/.]{1,120}:\d|\w(?:Error|Exception)\b"
+    r"^[EF]\d{4} |: [EF] [\w/.]{1,120}:\d|\w(?-i:Error|Exception)\b"
     r"|\b(?:errors?|failed|failure|fatal|cannot|could not|couldn't|unable to|abort|aborted|exception|traceback)\b"
     r"|\b(?:core dumped|segmentation fault|not supported|unsupported)\b",
     re.IGNORECASE,
 )
-# Python says where and how often, which is no trouble in itself.
+# Python says where and how often, which is no trouble in itself; its warnings are for programmers,
+# TensorFlow's lines with an I are information, and the error of a network is a number.
 _NO_TROUBLE = re.compile(
-    r"^\s{0,20}File \"|During handling of the above|direct cause of the following|^Traceback|\b0 errors\b"
+    r"^\s{0,20}File \"|During handling of the above|direct cause of the following|^Traceback"
+    r"|\b[A-Z]\w{1,40}Warning: |^WARNING:\w{1,40}:|^I\d{4} |: I [\w/.]{1,120}:\d"
+    r"|\b(?i:0|no) (?i:errors?|failed|failures?)\b"
+    r"|(?i:\berrors?(?: rate)?\s{0,2}[:=]?\s{0,2}(?:\d{0,6}\.\d|\d{1,6}\s?[%/]|(?:nan|inf)\b))"
 )
+# A crash of the computer leaves zeros in its logs.
+_ZEROS = re.compile(r"\x00{16,}")
+_CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1a]")
+_CONTROLS_PART = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,7 @@ class LogDiagnosis:
 
 
 def diagnose_log(text: str) -> LogDiagnosis:
-    """Say what is known of a log's lines; only its first 2 MB, and 2,000 characters of a line, are read."""
+    """Say what is known of a log's lines; only its first 2 million characters, and 2,000 of a line, are read."""
     lines, cut = _lines(text)
     whole = "\n".join(lines)
     findings: list[LogFinding] = []
@@ -100,23 +110,33 @@ def diagnose_log(text: str) -> LogDiagnosis:
 
 
 def read_log(path: Path) -> str:
-    """Read a log file, its first 2 MB; raises UsageError with a sentence if that cannot be done."""
+    """Read a log file, as much of it as is looked at; raises UsageError with a sentence if that cannot be done."""
     try:
         if path.is_dir():
             raise UsageError(f"{path} is a folder.", "Name the file that holds the log.")
+        # Opening a pipe waits for somebody to write into it. Those of shells, <(command), have their writer.
+        if path.exists() and not path.is_file() and not str(path).startswith(("/dev/fd/", "/proc/self/fd/")):
+            raise UsageError(f"{path} is no file.", "Name the file that holds the log, or send it to --log -.")
         with path.open("rb") as file:
-            return decode_log(file.read(MAX_BYTES + 1), str(path))
+            return decode_log(file.read(MAX_BYTES), str(path))
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror}).", "Name a file that holds a log.") from error
 
 
 def decode_log(data: bytes, name: str) -> str:
     """Turn a log's bytes into text, also what PowerShell writes; raises UsageError if it is no text."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", errors="replace")
-    if b"\x00" in data:
+    text = _ZEROS.sub("", data.decode(_encoding(data), errors="replace"))
+    if data and len(_CONTROLS.findall(text)) >= _CONTROLS_PART * len(text):
         raise UsageError(f"{name} is no text, so it is no log.", "Name a file that holds a log.")
-    return data.decode("utf-8-sig", errors="replace")
+    return text.replace("\x00", "")
+
+
+def _encoding(data: bytes) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return "utf-16"
+    # Some of Windows' programs leave the mark out: then every second byte of plain letters is zero.
+    even, odd = data[:4096:2], data[1:4096:2]
+    return "utf-16-le" if odd.count(0) > 0.8 * len(odd) and 0 not in even else "utf-8-sig"
 
 
 def telling_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
@@ -128,8 +148,8 @@ def telling_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
 
 
 def _lines(text: str) -> tuple[list[str], bool]:
-    cut = len(text) > MAX_BYTES
-    lines = _ESCAPES.sub("", text[:MAX_BYTES]).splitlines()
+    cut = len(text) > MAX_CHARS
+    lines = _ESCAPES.sub("", text[:MAX_CHARS]).splitlines()
     cut = cut or any(len(line) > MAX_LINE_CHARS for line in lines)
     return [line[:MAX_LINE_CHARS].strip() for line in lines], cut
 
@@ -176,16 +196,12 @@ def _summary(
     if strange:
         return (
             f"Line {strange[0][0]} looks like a failure that is not in the table. Search for its text at "
-            f"{WHERE_TO_ASK}, or post it there with what `epochmark doctor --report` prints."
+            f"{WHERE_TO_ASK}, or post it there with what `python3 start.py doctor --report` prints."
         )
     if findings:
-        return f"Nothing is broken, but: {_small(findings[0].signal.title)}."
+        return f"Nothing is broken, but: {inside(findings[0].signal.title)}."
     without_driver = next((found.signal for found in harmless if found.signal.id == "no_cuda_driver"), None)
     if without_driver is not None:
-        said = f"{without_driver.title}: {_small(without_driver.meaning)} {without_driver.fix}"
+        said = f"{without_driver.title}: {inside(without_driver.meaning)} {without_driver.fix}"
         return f"No fault is in this log. {said}"
     return "No fault is in this log." if harmless else "Nothing in this log is known to be a fault."
-
-
-def _small(text: str) -> str:
-    return text[:1].lower() + text[1:]

@@ -1,14 +1,21 @@
 """What NVIDIA's management library says: whether the driver runs, and which cards it lists."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
-_Value = TypeVar("_Value")
-_MAX_MEMORY_BYTES = 2**50
+from app.core.machine.nvidia import NvmlSource
+from app.core.model import Gpu, GpuReading
+
 NvmlState: TypeAlias = Literal[
     "ok", "library_not_found", "driver_not_loaded", "version_mismatch", "gpu_lost", "blocked", "no_answer", "error"
 ]
+_STATES: tuple[tuple[str, NvmlState], ...] = (
+    ("LibraryNotFound", "library_not_found"),
+    ("DriverNotLoaded", "driver_not_loaded"),
+    ("LibRmVersionMismatch", "version_mismatch"),
+    ("GpuIsLost", "gpu_lost"),
+    ("OperatingSystem", "blocked"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +25,7 @@ class NvidiaGpu:
     name: str
     capability: str | None = None  # compute capability: "8.9"
     memory_bytes: int | None = None
-    held_bytes: int | None = None  # of its memory, what programs hold now
+    memory_used_bytes: int | None = None  # by whatever runs now
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,63 +47,23 @@ def ask_nvml() -> Nvml:
         import pynvml
     except ImportError:
         return NO_NVML
-    states: tuple[tuple[str, NvmlState], ...] = (
-        ("LibraryNotFound", "library_not_found"),
-        ("DriverNotLoaded", "driver_not_loaded"),
-        ("LibRmVersionMismatch", "version_mismatch"),
-        ("GpuIsLost", "gpu_lost"),
-        ("OperatingSystem", "blocked"),
-    )
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError as error:
-        kinds = [kind for name, kind in states if isinstance(error, getattr(pynvml, f"NVMLError_{name}"))]
+        kinds = [kind for name, kind in _STATES if isinstance(error, getattr(pynvml, f"NVMLError_{name}"))]
         return Nvml(kinds[0] if kinds else "error", " ".join(str(error).split())[:200])
+    source = NvmlSource(pynvml, {})
     try:
-        return _ask_cards(pynvml)
+        gpus, readings = source.gpus(), source.readings()
     finally:
-        _ask(pynvml, pynvml.nvmlShutdown)
-
-
-def _ask_cards(nvml: Any) -> Nvml:
-    count = _ask(nvml, nvml.nvmlDeviceGetCount) or 0
-    driver = _ask(nvml, nvml.nvmlSystemGetDriverVersion)
-    cards = [_ask_card(nvml, _ask(nvml, nvml.nvmlDeviceGetHandleByIndex, index)) for index in range(count)]
-    lost = count and all(card is None for card in cards)
+        source.close()
+    silent = all(gpu.memory_bytes is None and gpu.compute_capability is None for gpu in gpus)
     return Nvml(
-        "gpu_lost" if lost else "ok",
-        driver=_text(driver),
-        gpus=tuple(card or NvidiaGpu("NVIDIA GPU") for card in cards),
+        "gpu_lost" if gpus and silent else "ok",
+        driver=next((gpu.driver for gpu in gpus), None),
+        gpus=tuple(map(_card, gpus, readings)),
     )
 
 
-def _ask_card(nvml: Any, handle: object) -> NvidiaGpu | None:
-    if handle is None:
-        return None
-    capability = _ask(nvml, nvml.nvmlDeviceGetCudaComputeCapability, handle)
-    memory = _ask(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
-    held = [
-        _ask(nvml, ask, handle)
-        for ask in (nvml.nvmlDeviceGetComputeRunningProcesses, nvml.nvmlDeviceGetGraphicsRunningProcesses)
-    ]
-    sizes = {item.pid: item.usedGpuMemory for part in held if part is not None for item in part}
-    known = [size for size in sizes.values() if size is not None and 0 <= size < _MAX_MEMORY_BYTES]
-    return NvidiaGpu(
-        name=_text(_ask(nvml, nvml.nvmlDeviceGetName, handle)) or "NVIDIA GPU",
-        capability=f"{capability[0]}.{capability[1]}" if capability else None,
-        memory_bytes=int(memory.total) if memory and 0 < memory.total < _MAX_MEMORY_BYTES else None,
-        held_bytes=sum(known) if len(known) == len(sizes) and any(part is not None for part in held) else None,
-    )
-
-
-def _ask(nvml: Any, call: Callable[..., _Value], *args: object) -> _Value | None:
-    """Call NVML; None for each of its errors."""
-    try:
-        return call(*args)
-    except (nvml.NVMLError, UnicodeDecodeError):
-        return None
-
-
-def _text(value: str | bytes | None) -> str | None:
-    text = value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value or ""
-    return " ".join(text.split())[:80] or None
+def _card(gpu: Gpu, reading: GpuReading) -> NvidiaGpu:
+    return NvidiaGpu(gpu.name, gpu.compute_capability, gpu.memory_bytes, reading.memory_used_bytes)

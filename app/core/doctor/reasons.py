@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from app.core.doctor.evidence import Evidence
-from app.core.doctor.facts import Facts, cuda_majors
+from app.core.doctor.facts import OLDEST_CAPABILITY, Facts, cuda_majors, numbers
 from app.core.doctor.signals import Signal, signal
 from app.core.doctor.trial import Trial
 
 # Of TensorFlow's CUDA 12 builds, by NVIDIA's support matrix of cuDNN 9.
 OLDEST_DRIVER, OLDEST_WINDOWS_DRIVER = (525, 60, 13), (527, 41)
-# Compute capabilities: TensorFlow's oldest, cuDNN 9.11's oldest, and the first that CUDA 12.5 does not know.
-_OLDEST, _OLDEST_OF_NEW_CUDNN, _TOO_NEW = (6, 0), (7, 5), (10, 0)
+# Compute capabilities: cuDNN 9.11's oldest, and the first that CUDA 12.5 does not know.
+OLDEST_OF_NEW_CUDNN, _TOO_NEW = (7, 5), (10, 0)
 _NEW_CUDNN = (9, 11)
 # Rows that only say that no device was found: facts know better why.
 _CONSEQUENCES = frozenset({"no_cuda_device", "kernel_module", "cuda_unknown_error", "built_without_cuda"})
@@ -41,7 +41,12 @@ def processor_reason(evidence: Evidence, target: str) -> Signal | None:
     lacks_avx = evidence.facts.avx is False and trial.status == "crashed"
     if trial.exit_code in _ILLEGAL_INSTRUCTION or lacks_avx:
         return signal("avx_missing")
-    return said[0].signal if said else None
+    if said:
+        return said[0].signal
+    if target == "list" and evidence.facts.package("tensorflow-metal"):
+        return signal("metal_plugin")
+    hangs = trial.status == "timed_out" and evidence.facts.nvml.state == "no_answer"
+    return signal("gpu_lost") if hangs else None
 
 
 def card_reason(evidence: Evidence, target: str, capability: str | None) -> Signal | None:
@@ -53,10 +58,10 @@ def card_reason(evidence: Evidence, target: str, capability: str | None) -> Sign
         capability: Its compute capability, if known.
     """
     trial = evidence.trials[target]
-    said = [finding.signal for finding in evidence.logs[target].faults]
+    case = _Case(evidence, trial, numbers(capability), target != "list")
+    said = [finding.signal for finding in evidence.logs[target].findings if _may_explain(finding.signal, case)]
     if trial.import_error:
         return said[0] if said else None
-    case = _Case(evidence, trial, _numbers(capability), target != "list")
     telling = [row for row in said if row.id not in _CONSEQUENCES]
     by_facts = next((signal_id for signal_id, holds in _CERTAIN if holds(case)), None)
     if by_facts is None and not telling:
@@ -64,9 +69,11 @@ def card_reason(evidence: Evidence, target: str, capability: str | None) -> Sign
     return signal(by_facts) if by_facts else next(iter(telling or said), None)
 
 
-def _numbers(text: str | None) -> tuple[int, ...] | None:
-    """Read a version: "9.28.0.42" is (9, 28, 0, 42)."""
-    return tuple(map(int, re.findall(r"\d+", text or "")[:4])) or None
+def _may_explain(row: Signal, case: _Case) -> bool:
+    """Whether a row of the log can be the reason: its lines may be about another card."""
+    if case.capability is not None and row.id in ("gpu_too_new", "cudnn_dropped_gpu"):
+        return case.capability >= _TOO_NEW if row.id == "gpu_too_new" else case.capability < OLDEST_OF_NEW_CUDNN
+    return row.severity == "fault" or row.id == "few_multiprocessors"
 
 
 def _nvml(state: str) -> Callable[[_Case], bool]:
@@ -77,6 +84,20 @@ def _no_library(case: _Case) -> bool:
     return case.facts.nvml.state == "library_not_found" and not case.facts.is_wsl and not case.is_listed
 
 
+def _no_card_in_container(case: _Case) -> bool:
+    if not case.facts.container or case.is_listed:
+        return False
+    if case.facts.is_wsl:
+        return case.facts.dxg is False
+    return case.facts.nvml.state in ("library_not_found", "driver_not_loaded")
+
+
+def _shut_out(case: _Case) -> bool:
+    """Whether the driver runs, but not for this program: NVML knows no better word for it."""
+    nvml, inside = case.facts.nvml, case.facts.container or case.facts.is_wsl
+    return inside and nvml.state == "error" and "unknown error" in nvml.text.lower()
+
+
 def _hidden(case: _Case) -> bool:
     """Whether CUDA_VISIBLE_DEVICES hides all: CUDA stops reading it at the first that is no card's number."""
     value = case.facts.visible_devices
@@ -85,9 +106,18 @@ def _hidden(case: _Case) -> bool:
     return not value.split(",")[0].strip().isdigit()
 
 
+def _partly_hidden(case: _Case) -> bool:
+    """Whether CUDA_VISIBLE_DEVICES shows fewer cards than there are."""
+    value, count = case.facts.visible_devices, len(case.facts.nvidia_cards)
+    if value is None or case.is_listed:
+        return False
+    shown = {part.strip() for part in value.split(",")}
+    return value == "other" or len(shown & {str(index) for index in range(count)}) < count
+
+
 def _driver_too_old(case: _Case) -> bool:
     of_windows = case.facts.system == "windows" or case.facts.is_wsl
-    driver = _numbers(case.facts.nvml.driver or case.facts.kernel_driver)
+    driver = numbers(case.facts.nvml.driver or case.facts.kernel_driver)
     return driver is not None and driver < (OLDEST_WINDOWS_DRIVER if of_windows else OLDEST_DRIVER)
 
 
@@ -101,10 +131,10 @@ def _too_new(case: _Case) -> bool:
 
 
 def _cudnn_dropped(case: _Case) -> bool:
-    cudnn = _numbers(case.facts.package("nvidia-cudnn-cu12"))
+    cudnn = numbers(case.facts.package("nvidia-cudnn-cu12"))
     if case.capability is None or cudnn is None:
         return False
-    return _OLDEST <= case.capability < _OLDEST_OF_NEW_CUDNN and cudnn >= _NEW_CUDNN
+    return OLDEST_CAPABILITY <= case.capability < OLDEST_OF_NEW_CUDNN and cudnn >= _NEW_CUDNN
 
 
 _Rule: TypeAlias = tuple[str, Callable[[_Case], bool]]
@@ -112,23 +142,30 @@ _Rule: TypeAlias = tuple[str, Callable[[_Case], bool]]
 _CERTAIN: tuple[_Rule, ...] = (
     ("windows_native", lambda case: case.facts.system == "windows" and not case.is_listed),
     ("wsl1", lambda case: case.facts.system == "wsl1"),
+    ("container_without_gpu", lambda case: case.facts.is_wsl and _no_card_in_container(case)),
     ("wsl_no_gpu", lambda case: case.facts.system == "wsl2" and case.facts.dxg is False),
     ("wsl_no_gpu", lambda case: case.facts.is_wsl and case.facts.nvml.state == "blocked"),
     ("gpu_lost", _nvml("gpu_lost")),
     ("driver_mismatch", _nvml("version_mismatch")),
     ("nouveau", lambda case: case.facts.nouveau is True and case.facts.nvml.state != "ok"),
-    ("container_without_gpu", lambda case: case.facts.container and _no_library(case)),
+    ("container_without_gpu", _no_card_in_container),
+    ("container_lost_gpu", _shut_out),
     ("driver_missing", _no_library),
-    ("secure_boot", lambda case: case.facts.secure_boot is True and case.facts.nvml.state == "driver_not_loaded"),
     ("kernel_module", _nvml("driver_not_loaded")),
     ("hidden", _hidden),
     ("built_without_cuda", lambda case: case.evidence.build is not None and not case.evidence.build.cuda),
+    # Before the driver's age: a newer driver would leave such a card out altogether.
+    ("gpu_too_old", lambda case: case.capability is not None and case.capability < OLDEST_CAPABILITY),
     ("driver_too_old", _driver_too_old),
+    # Its errors are those of a container without a card.
+    (
+        "cuda_libraries",
+        lambda case: case.facts.libcuda == "stub" and not case.facts.container and not case.is_listed,
+    ),
     (
         "wsl_library_path",
         lambda case: case.facts.wsl_libcuda is True and case.facts.libcuda != "wsl" and not case.is_listed,
     ),
-    ("gpu_too_old", lambda case: case.capability is not None and case.capability < _OLDEST),
     ("gpu_too_new", lambda case: case.is_listed and _too_new(case)),
     ("cudnn_dropped_gpu", lambda case: case.is_listed and _cudnn_dropped(case)),
 )
@@ -136,5 +173,6 @@ _CERTAIN: tuple[_Rule, ...] = (
 _LIKELY: tuple[_Rule, ...] = (
     ("two_cuda_majors", lambda case: len(cuda_majors(case.facts)) > 1),
     ("cuda_libraries", lambda case: case.facts.library_path_cuda is True or case.facts.libcuda == "stub"),
-    ("hidden", lambda case: case.facts.visible_devices is not None and not case.is_listed),
+    ("hidden", _partly_hidden),
+    ("gpu_lost", _nvml("no_answer")),
 )

@@ -14,6 +14,8 @@ from app.core.doctor.scrubbing import scrub
 
 _LINES_AT_MOST = 20
 _STEP_CHARS = 300
+# These come from the table alone; a command whose folders are taken out would help nobody.
+_OF_THE_TABLE = frozenset({"commands", "fix", "link", "meaning", "title"})
 
 
 def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
@@ -142,9 +144,9 @@ def _fields(value: Any) -> dict[str, Any]:
 
 def _scrubbed(value: Any) -> Any:
     if isinstance(value, str):
-        return value if value.startswith("https://") else scrub(value)
+        return scrub(value)
     if isinstance(value, dict):
-        return {name: _scrubbed(inner) for name, inner in value.items()}
+        return {name: inner if name in _OF_THE_TABLE else _scrubbed(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_scrubbed(inner) for inner in value]
     return value

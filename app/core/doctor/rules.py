@@ -1,16 +1,18 @@
 """From facts and trials to a diagnosis: which device can be used, which not, why, what to do. Pure functions."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, TypeAlias
 
 from app.core.doctor.checks import Check, checks
 from app.core.doctor.evidence import Evidence, evidence_of
-from app.core.doctor.facts import NAMELESS, Facts
+from app.core.doctor.facts import Facts, is_too_old, numbers
 from app.core.doctor.logs import LogFinding
 from app.core.doctor.nvml import NvidiaGpu
-from app.core.doctor.reasons import card_reason, processor_reason
-from app.core.doctor.signals import Signal, signal
+from app.core.doctor.reasons import OLDEST_OF_NEW_CUDNN, card_reason, processor_reason
+from app.core.doctor.signals import Signal, inside, signal
 from app.core.doctor.trial import Device, Trial
 from app.core.running.worker import explain_exit
 
@@ -18,6 +20,8 @@ State: TypeAlias = Literal["usable", "slow path", "not usable"]
 # Longer than any healthy card takes for a small step; a driver that compiles first takes minutes.
 _SLOW_STEP_S = 30.0
 _UNTRIED = "It was not tried."
+_ASK = "Ask with what `python3 start.py doctor --report` prints: the reason is in no row of our table."
+_REPAIR = "python3 start.py --repair"
 _OTHER_VENDORS = {"amd": ("amd_gpu", "AMD graphics"), "intel": ("intel_gpu", "Intel graphics")}
 
 
@@ -79,7 +83,8 @@ class Diagnosis:
 def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
     """Judge what is known; trials that are missing are taken for not yet made."""
     evidence = evidence_of(facts, trials)
-    devices = (_processor(evidence), *_cards(evidence), *_others(facts))
+    cards = tuple(_cards(evidence))
+    devices = (_processor(evidence), *_excused(cards), *_others(facts))
     logs = evidence.logs.values()
     return Diagnosis(
         facts=facts,
@@ -89,7 +94,7 @@ def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
         findings=_each_once(finding for log in logs for finding in log.findings),
         harmless=_each_once(finding for log in logs for finding in log.harmless),
         unknown_lines=tuple(dict.fromkeys(line for log in logs for _, line in log.unknown_lines)),
-        overall=_overall(devices) if evidence.complete else "The examination was stopped before its end.",
+        overall=_overall(devices, facts) if evidence.complete else "The examination was stopped before its end.",
         complete=evidence.complete,
     )
 
@@ -114,21 +119,39 @@ def _processor(evidence: Evidence) -> DeviceDiagnosis:
 
 def _cards(evidence: Evidence) -> Iterator[DeviceDiagnosis]:
     """Yield a diagnosis for each NVIDIA card, and for whatever else TensorFlow lists as a GPU."""
-    left = list(evidence.gpus)
-    for card in evidence.facts.nvidia_cards:
-        device = _take(left, card)
-        yield _unlisted(evidence, card) if device is None else _listed(evidence, device, card.name, "nvidia")
+    cards, left = evidence.facts.nvidia_cards, list(evidence.gpus)
+    named = [_take(left, partial(_has_name, card.name)) for card in cards]
+    for card, known in zip(cards, named, strict=True):
+        # Sources name the same card differently; what is too old is not what TensorFlow lists.
+        device = known or (None if is_too_old(card.capability) else _take(left, _may_be_nvidia))
+        yield _unlisted(evidence, card) if device is None else _listed(evidence, device, card)
     for device in left:
-        yield _listed(evidence, device, device.name or "GPU", "nvidia" if device.capability else "other")
+        yield _listed(evidence, device, None)
 
 
-def _take(left: list[Device], card: NvidiaGpu) -> Device | None:
-    """Take the listed device that is the card, by its name; without names, in their order."""
+def _has_name(name: str, device: Device) -> bool:
+    return device.name == name
+
+
+def _may_be_nvidia(device: Device) -> bool:
+    return device.name is None or device.capability is not None
+
+
+def _take(left: list[Device], fits: Callable[[Device], bool]) -> Device | None:
+    """Take the first device that fits out of those that are left."""
     for device in left:
-        if card.name in (device.name, NAMELESS) or device.name is None:
+        if fits(device):
             left.remove(device)
             return device
     return None
+
+
+def _excused(cards: Sequence[DeviceDiagnosis]) -> Iterator[DeviceDiagnosis]:
+    """Yield the cards; beside one that works, a card that is only too old for TensorFlow is no fault."""
+    works = any(card.state != "not usable" for card in cards)
+    for card in cards:
+        excused = works and card.signal_id == "gpu_too_old"
+        yield replace(card, is_fault=False) if excused else card
 
 
 def _unlisted(evidence: Evidence, card: NvidiaGpu) -> DeviceDiagnosis:
@@ -136,11 +159,14 @@ def _unlisted(evidence: Evidence, card: NvidiaGpu) -> DeviceDiagnosis:
     if evidence.listing is None or evidence.listing.status == "cancelled":
         return plain
     reason = card_reason(evidence, "list", card.capability)
-    return _unusable(plain, evidence.facts, reason, "TensorFlow does not list it and does not say why.")
+    otherwise = "TensorFlow does not list it and does not say why."
+    return _unusable(plain, evidence.facts, reason, otherwise, card)
 
 
-def _listed(evidence: Evidence, device: Device, name: str, vendor: str) -> DeviceDiagnosis:
-    """Judge a device that TensorFlow lists by what it did."""
+def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> DeviceDiagnosis:
+    """Judge a device that TensorFlow lists, and the card that it is, by what it did."""
+    name = device.name or (card.name if card else "GPU")
+    vendor = "nvidia" if card or device.capability else "other"
     plain = DeviceDiagnosis(id=device.id, name=name, vendor=vendor, state="not usable", why=_UNTRIED)
     trial = evidence.trials.get(device.id)
     if trial is None or trial.status == "cancelled":
@@ -152,9 +178,13 @@ def _listed(evidence: Evidence, device: Device, name: str, vendor: str) -> Devic
         return _usable(plain, trial)
     if trial.status == "completed" or (trial.status == "timed_out" and compiles and not log.faults):
         ended = "It works" if trial.status == "completed" else f"It was still busy after {trial.duration_s:.0f} s"
-        return _with_row(plain, evidence.facts, signal("ptx_jit"), "slow path", f"{ended}.")
-    reason = card_reason(evidence, device.id, device.capability)
-    return _unusable(plain, evidence.facts, reason, f"TensorFlow lists it, but {_failure(trial, small=True)}")
+        slow = replace(plain, state="slow path")
+        return _with_row(slow, evidence.facts, signal("ptx_jit"), f"{ended}.")
+    card = card or NvidiaGpu(name)
+    card = replace(card, capability=device.capability or card.capability)
+    reason = card_reason(evidence, device.id, card.capability)
+    otherwise = f"TensorFlow lists it, but {_failure(trial, small=True)}"
+    return _unusable(plain, evidence.facts, reason, otherwise, card)
 
 
 def _others(facts: Facts) -> Iterator[DeviceDiagnosis]:
@@ -172,45 +202,55 @@ def _others(facts: Facts) -> Iterator[DeviceDiagnosis]:
         plain = DeviceDiagnosis(
             id=None, name="graphics card of Windows, if any", vendor="other", state="not usable", why=""
         )
-        row = signal("wsl1" if facts.system == "wsl1" else "wsl_no_gpu")
-        yield _with_row(plain, facts, row, "not usable", f"{row.title}.")
+        row_id = "container_without_gpu" if facts.container else "wsl_no_gpu"
+        row = signal("wsl1" if facts.system == "wsl1" else row_id)
+        yield _with_row(plain, facts, row, f"{row.title}.")
 
 
 def _usable(plain: DeviceDiagnosis, trial: Trial) -> DeviceDiagnosis:
     took_s = sum(step.duration_s for step in trial.steps)
     why = f"Matrix product, convolution and a step compiled by XLA gave right results in {took_s:.1f} s."
-    return DeviceDiagnosis(id=plain.id, name=plain.name, vendor=plain.vendor, state="usable", why=why)
+    return replace(plain, state="usable", why=why)
 
 
-def _unusable(plain: DeviceDiagnosis, facts: Facts, row: Signal | None, otherwise: str) -> DeviceDiagnosis:
-    if row is not None:
-        return _with_row(plain, facts, row, "not usable", f"{row.title}.", is_fault=row.severity == "fault")
-    return DeviceDiagnosis(
-        id=plain.id,
-        name=plain.name,
-        vendor=plain.vendor,
-        state="not usable",
-        why=otherwise,
-        fix="Ask with what `epochmark doctor --report` prints: the reason is in no row of our table.",
-        is_fault=True,
-    )
+def _unusable(
+    plain: DeviceDiagnosis, facts: Facts, row: Signal | None, otherwise: str, card: NvidiaGpu | None = None
+) -> DeviceDiagnosis:
+    if row is None:
+        return replace(plain, why=otherwise, fix=_ASK, is_fault=True)
+    found = _with_row(plain, facts, row, f"{row.title}.", card)
+    return replace(found, is_fault=row.severity == "fault")
 
 
 def _with_row(
-    plain: DeviceDiagnosis, facts: Facts, row: Signal, state: State, begin: str, *, is_fault: bool = False
+    plain: DeviceDiagnosis, facts: Facts, row: Signal, begin: str, card: NvidiaGpu | None = None
 ) -> DeviceDiagnosis:
-    return DeviceDiagnosis(
-        id=plain.id,
-        name=plain.name,
-        vendor=plain.vendor,
-        state=state,
-        why=f"{begin} {row.meaning}",
+    return replace(
+        plain,
+        why=f"{begin} {row.meaning}{_memory(row, card)}",
         fix=row.fix,
-        commands=row.commands.on(facts.system),
+        commands=_own_commands(row, facts.system, card),
         signal_id=row.id,
         link=row.link,
-        is_fault=is_fault,
     )
+
+
+def _memory(row: Signal, card: NvidiaGpu | None) -> str:
+    """Say how full the card was, where that may be the reason."""
+    if row.id not in ("out_of_memory", "library_handle") or card is None:
+        return ""
+    if card.memory_bytes is None or card.memory_used_bytes is None:
+        return ""
+    used_gib, whole_gib = card.memory_used_bytes / 2**30, card.memory_bytes / 2**30
+    return f" Before the trial, {used_gib:.1f} of {whole_gib:.1f} GiB were in use."
+
+
+def _own_commands(row: Signal, system: str, card: NvidiaGpu | None) -> tuple[str, ...]:
+    """Return the row's commands as they help Epochmark's own environment, which pip would not find."""
+    capability = numbers(card.capability) if card else None
+    profile = "cuda-legacy" if capability and capability < OLDEST_OF_NEW_CUDNN else "cuda"
+    own = (_REPAIR if text.startswith("pip ") else text for text in row.commands.on(system))
+    return tuple(dict.fromkeys(text.replace("=cuda ", f"={profile} ") for text in own))
 
 
 def _failure(trial: Trial, *, small: bool = False) -> str:
@@ -232,23 +272,40 @@ def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")[:300]
 
 
-def _overall(devices: Sequence[DeviceDiagnosis]) -> str:
+def _overall(devices: Sequence[DeviceDiagnosis], facts: Facts) -> str:
     cpu, gpus = devices[0], devices[1:]
-    usable = _names([gpu for gpu in gpus if gpu.state != "not usable"])
-    broken = _names([gpu for gpu in gpus if gpu.is_fault])
+    usable = _names([gpu for gpu in gpus if gpu.state != "not usable"], gpus)
+    broken = [gpu for gpu in gpus if gpu.is_fault]
+    can = f"{usable} and the processor" if usable else "the processor"
     if cpu.is_fault:
-        text = "TensorFlow does not work here, not even on the processor."
+        text = f"TensorFlow does not work here, not even on the processor{_because([cpu])}."
     elif broken:
-        text = f"TensorFlow cannot use {broken}; {f'{usable} and ' if usable else ''}the processor can be used."
+        can = can[:1].upper() + can[1:]
+        text = f"TensorFlow cannot use {_names(broken, gpus)}{_because(broken)}. {can} can be used."
     elif usable:
-        text = f"TensorFlow can use {usable} and the processor."
+        text = f"TensorFlow can use {can}."
     else:
+        where = "in sight" if facts.container or facts.is_wsl else "in this computer"
         text = (
-            "There is no graphics card in this computer that TensorFlow could use. That is no fault: "
+            f"There is no graphics card {where} that TensorFlow could use. That is no fault: "
             "the processor can be used, and Epochmark measures it."
         )
     return text
 
 
-def _names(gpus: Sequence[DeviceDiagnosis]) -> str:
-    return ", ".join(f"the {name}" for name in dict.fromkeys(gpu.name for gpu in gpus))
+def _because(broken: Sequence[DeviceDiagnosis]) -> str:
+    """Say in a few words why, where one reason explains all."""
+    reasons = {device.signal_id for device in broken}
+    reason = reasons.pop() if len(reasons) == 1 else None
+    return f": {inside(signal(reason).title)}" if reason else ""
+
+
+def _names(some: Sequence[DeviceDiagnosis], gpus: Sequence[DeviceDiagnosis]) -> str:
+    """Name some of the GPUs; of equal ones, say how many."""
+    names = []
+    for name, count in Counter(gpu.name for gpu in some).items():
+        all_of_them = sum(gpu.name == name for gpu in gpus)
+        whole = {1: "the", 2: "both"}.get(count, f"all {count}")
+        which = whole if count == all_of_them else f"{count} of {all_of_them}"
+        names.append(f"{which} {name}")
+    return ", ".join(names)

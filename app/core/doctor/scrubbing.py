@@ -14,12 +14,21 @@ _INNER = r"[^\n\"'`<>|*?,;:()\[\]{}]{0,400}"
 _LAST = r"[^\s\"'`<>|*?,;:()\[\]{}]{0,200}"
 _HEX = "[0-9a-f]"
 _RULES: tuple[tuple[str, str], ...] = (
-    (r"\b[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,5}", "<address>"),
+    (r"(https?://)[^\s/@]{1,200}@", r"\1<user>@"),
+    # Also the user and host of a prompt; symbols of libraries have such names too: memcpy@GLIBC_2.14.
+    (r"\b[\w.+-]{1,64}@(?!GLIBC|lib)[\w-]{1,64}(?:\.[\w-]{1,64}){0,5}", "<address>"),
+    # What journals begin with: a time, and then the host.
+    (
+        r"((?:^|\n)(?:- \[\w{1,40}\] )?(?:[a-z]{3} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.,+-]{8,24}z?)) "
+        r"[\w.-]{1,64}(?= [\w.@/-]{1,64}(?:\[\d{1,9}\])?:)",
+        r"\1 <host>",
+    ),
+    (rf"\b{_HEX}{{32,128}}\b", "<id>"),
     (rf"\b(?:[a-z]{{2,6}}-)?{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}\b", "<serial>"),
     (rf"\b(?:{_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}\b", "<address>"),
     (rf"\b(?:PCI:?)?{_HEX}{{4,8}}:{_HEX}{{2}}:{_HEX}{{2}}(?:\.{_HEX})?\b", "<bus>"),
     # Versions of packages have four numbers too: nvidia-cudnn-cu12==9.10.2.21.
-    (r"(?<![\w.=<>~-])\d{1,3}(?:\.\d{1,3}){3}\b(?!\.\d)", "<address>"),
+    (r"(?:(?<![\w.=<>~-])|(?<=addr=)|(?<=ip=)|(?<=peer=))\d{1,3}(?:\.\d{1,3}){3}\b(?!\.\d)", "<address>"),
     (rf"(?<![\w:])(?:{_HEX}{{1,4}}:){{4,7}}{_HEX}{{1,4}}\b", "<address>"),
     (
         rf"(?<![\w:]){_HEX}{{1,4}}(?::{_HEX}{{1,4}}){{0,5}}::(?:{_HEX}{{1,4}}:){{0,5}}{_HEX}{{0,4}}(?!\w)",
@@ -28,8 +37,13 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"(running on this host) \([^)\n]{0,200}\)", r"\1 (<host>)"),
     (r"\b(hostname|host|user|username|computer name)( ?[:=] ?)\S{1,200}", r"\1\2<name>"),
     (r"\b(name|pid|process)( ?= ?)(?:'[^'\n]{0,200}'|<[^>\n]{0,200}>|[^\s,]{1,200})", r"\1\2<process>"),
-    (r"\b(serial(?: number)?|uuid)( ?[:=]? {0,20})(?=[\w-]{0,60}\d)[\w-]{4,60}", r"\1\2<serial>"),
+    (r"\b(serial(?: number)?|uuid)( {0,40}[:=]? {0,20})(?=[\w-]{0,60}\d)[\w-]{4,60}", r"\1\2<serial>"),
     (rf"file:/{{1,3}}{_LAST}", "<path>"),
+    # A Windows user may have a space in the name, also where the path ends with it.
+    (
+        r"\b([a-z]:(?:\\{1,2}|/)users(?:\\{1,2}|/))[^\s\\/:\"'<>|]{1,64} (?-i:[A-Z][\w.-]{0,63})(?=[>\"'\n,;)]|$)",
+        "<path>",
+    ),
     # Windows, with one backslash or two, and shares.
     (rf"(?<!\w)(?:[a-z]:[\\/]|\\\\(?=\w))(?:{_INNER}[\\/])?{_LAST}", "<path>"),
     (rf"(?<![\w~])(?:~\w{{0,64}}|\.\.?)[\\/](?:{_INNER}[\\/])?{_LAST}", "<path>"),
@@ -39,6 +53,8 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"(?:{_INNER}/)?{_LAST}",
         "<path>",
     ),
+    # An environment's name, before what was the prompt of a shell.
+    (r"\([\w.-]{1,40}\) (?=(?:PS )?<(?:address|path)>)", "(<environment>) "),
 )
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), stand_in) for pattern, stand_in in _RULES)
 
@@ -62,4 +78,4 @@ def _names() -> dict[str, str]:
     named |= dict.fromkeys((os.environ.get(name, "") for name in ("USER", "USERNAME", "LOGNAME")), "<user>")
     with contextlib.suppress(RuntimeError):  # a user without an entry and without HOME
         named[Path.home().name] = "<user>"
-    return {name: stand_in for name, stand_in in named.items() if len(name) >= 4}
+    return {name: stand_in for name, stand_in in named.items() if len(name) >= 4 and name != "localhost"}

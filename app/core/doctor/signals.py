@@ -12,6 +12,8 @@ from app.core.paths import RESOURCES
 TABLE = RESOURCES / "doctor" / "signals.toml"
 Severity: TypeAlias = Literal["fault", "caution", "harmless"]
 System: TypeAlias = Literal["linux", "windows", "wsl", "macos"]
+# Names that begin titles and, unlike CUDA, have no capital but the first.
+_NAMES = frozenset({"Docker", "Secure", "Windows"})
 _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
 
 
@@ -84,3 +86,10 @@ def signals() -> tuple[Signal, ...]:
 def signal(signal_id: str) -> Signal:
     """Return one row by its name, which must exist."""
     return next(row for row in signals() if row.id == signal_id)
+
+
+def inside(text: str) -> str:
+    """Return the text of a sentence as it stands in the middle of another; names keep their capitals."""
+    word = text.split(" ", 1)[0]
+    is_name = word[1:] != word[1:].lower() or word in _NAMES
+    return text if is_name else text[:1].lower() + text[1:]
