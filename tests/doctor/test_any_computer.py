@@ -10,7 +10,7 @@ from app.core.doctor.nvml import NvidiaGpu, Nvml, NvmlState
 from app.core.doctor.report import as_dict, report_text
 from app.core.doctor.rules import diagnose
 from app.core.doctor.trial import Device, Step, Trial, TrialStatus
-from tests.doctor.test_rules import BLACKWELL, BUILD, CARD, CPU_BUILD, INVALID_PTX, JIT, PASCAL, STEPS
+from tests.doctor.cases import BLACKWELL, BUILD, CARD, CPU_BUILD, INVALID_PTX, JIT, PASCAL, STEPS
 
 _FLAG = st.sampled_from([None, True, False])
 _CARDS = st.lists(st.sampled_from([CARD, BLACKWELL, PASCAL, NvidiaGpu("NVIDIA GPU")]), max_size=3).map(tuple)

@@ -1,5 +1,6 @@
 """The doctor in the window: a real examination with TensorFlow, its end at any time, and logs of others."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from app.gui import doctor_view
 from app.gui.doctor_view import DoctorView
 from app.gui.services import Services
 from app.gui.widgets import Card
-from tests.doctor.test_rules import BLACKWELL, INVALID_PTX, driven, listing, work
+from tests.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
 from tests.gui.conftest import Told
 from workloads import CATALOGUE
 
@@ -49,8 +50,13 @@ def texts(view: DoctorView) -> str:
 
 
 def trials() -> list[psutil.Process]:
-    """Return the doctor's throw-away processes."""
-    return [child for child in psutil.Process().children() if "workloads.trial" in " ".join(child.cmdline())]
+    """Return the doctor's throw-away processes that are still there."""
+    found = []
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):  # it ends while it is looked at
+            if "workloads.trial" in " ".join(child.cmdline()):
+                found.append(child)
+    return found
 
 
 @pytest.mark.engine
