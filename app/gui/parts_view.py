@@ -89,6 +89,8 @@ def _card(group: str, parts: list[Part]) -> Card:
         )
         for each in (name, text):
             each.setToolTip(plain_tip(part.reason))
+            if part.reason:  # shows that there is something to be told
+                each.setCursor(Qt.CursorShape.WhatsThisCursor)
         grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(text, number, 1)
     card.body.addLayout(grid)
