@@ -199,6 +199,7 @@ class MainWindow(QMainWindow):
         view.addSeparator()
         self._add(view, "Log of the run", "Ctrl+L", bench.log_button.click)
         help_ = self.menuBar().addMenu("&Help")
+        self._add(help_, "Why is my GPU not used?", "", self._on_doctor)
         self._add(help_, "About Epochmark", "", lambda: about_dialog(self).exec()).setMenuRole(roles.AboutRole)
 
     def _add(
@@ -210,6 +211,13 @@ class MainWindow(QMainWindow):
         menu.addAction(action)
         self._actions[name] = action
         return action
+
+    def _on_doctor(self) -> None:
+        from app.gui.hardware_page import HardwarePage
+
+        self.show_page(HARDWARE)
+        if isinstance(self.page, HardwarePage):
+            self.page.show_view("doctor")
 
     def _shown(self) -> "BenchmarkPage | ResultsPage":
         """Return the page whose result is looked at."""

@@ -21,6 +21,7 @@ from app.gui.live_view import BAR_MOST_PX, BARS_PX, SPAN_S, LiveView, figure_sec
 from app.gui.services import Services
 from app.gui.widgets import Card, ElidedLabel
 from tests.gui.conftest import Told
+from tests.gui.driving import Driver
 
 HOSTILE = '<img src="file:///etc/passwd"><b>Fast</b> CPU'
 
@@ -246,6 +247,14 @@ def test_each_gpu_has_its_readings_and_a_missing_one_has_none(machine: Machine, 
     shown.show_sample(None, machine)
     shown.show_sample(look, two)
     assert [label.whole_text for label in shown.findChildren(ElidedLabel)].count("7.8 GB") == 1
+
+
+def test_the_menu_leads_to_the_doctor(driver: Driver) -> None:
+    driver.window.action("Why is my GPU not used?").trigger()
+    page = driver.window.page
+    assert isinstance(page, HardwarePage)
+    assert page.doctor.isVisible()
+    assert not page.live.is_sampling
 
 
 def test_buttons_have_names_and_can_be_reached_by_keys(page: HardwarePage) -> None:

@@ -54,8 +54,9 @@ _GPU_REASONS = {
 }
 _OF_VIRTUAL = ("base clock", "boost clock", "memory speed", "temperature sensor", "processor power", "power plan")
 FORBIDDEN_POWER = (
-    "Linux lets only the administrator read the energy counters (RAPL) since version 5.10. To allow it for"
-    f" everybody, put this line into /etc/udev/rules.d/60-rapl.rules and restart: {UDEV_RULE}"
+    "Linux lets only the administrator read the energy counters (RAPL) since version 5.10, because"
+    " they tell too much of what other programs do (CVE-2020-8694). To allow it for everybody all the same,"
+    f" put this line into /etc/udev/rules.d/60-rapl.rules and restart: {UDEV_RULE}"
 )
 
 
