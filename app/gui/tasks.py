@@ -45,9 +45,10 @@ class Tasks(QObject):
                 outcome = partial(_fail, failed, error)
             else:
                 outcome = partial(done, result)
-            self._running.discard(threading.current_thread())
             if not self._closed:
                 self._finished.emit(outcome)
+            # Last: `close` waits for who may be handing over, or Qt would be gone under its signal.
+            self._running.discard(threading.current_thread())
 
         # A daemon, so that a download that waits for its server does not keep the program alive.
         thread = threading.Thread(target=run, daemon=True, name="task")

@@ -83,6 +83,28 @@ def test_results_of_tasks_are_dropped_after_closing(driver: Driver) -> None:
     assert done == []
 
 
+def test_closing_waits_for_a_result_that_is_being_handed_over(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, go_on, over = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow:
+        """A signal that is in the middle of being sent when Qt is about to go."""
+
+        def emit(self, outcome: object) -> None:
+            entered.set()
+            go_on.wait(10)
+            over.set()
+
+    tasks = Tasks()
+    monkeypatch.setattr(tasks, "_finished", Slow())
+    tasks.start(lambda: True, lambda _: None, lambda _: None)
+    assert entered.wait(10)
+    threading.Timer(0.3, go_on.set).start()
+    tasks.close(patience_s=20)
+    assert over.is_set()
+
+
 def test_the_theme_is_kept_and_the_window_opens_where_it_was(
     driver: Driver, paths: Paths, application_theme: Theme
 ) -> None:
