@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.judging.energy import energy_text, epoch_energies
+from app.core.judging.readings import reading_rows
 from app.core.keeping.history import COMMENT_LIMIT
 from app.core.metrics import METRICS, format_metric
 from app.core.model import Run
@@ -29,6 +30,7 @@ _HEADINGS = (
     *("CPU energy", "GPU energy"),
 )
 _ENERGIES = {"cpu": 8, "gpu": 9}
+_READING_HEADINGS = ("Reading", "Lowest", "Median", "Highest")
 
 
 class RunDetail(QWidget):
@@ -62,6 +64,7 @@ class RunDetail(QWidget):
         self.delete_button.clicked.connect(self.delete_requested)
         self.view = RunView(theme)
         self.table = QTableWidget(0, len(_HEADINGS))
+        self.readings = QTableWidget(0, len(_READING_HEADINGS))
         self.numbers = label(muted=True, wrap=True)
         self._add_actions(services)
         self._lay_out()
@@ -75,6 +78,7 @@ class RunDetail(QWidget):
         self.save_button.setEnabled(shareable)
         self.picture_button.setEnabled(shareable)
         self._fill_table(run)
+        self._fill_readings()
 
     def rename(self, run_id: int, comment: str) -> None:
         """Take over a name that was stored; what is being typed stays."""
@@ -102,18 +106,27 @@ class RunDetail(QWidget):
             action(self.run)
 
     def _lay_out(self) -> None:
-        self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.table.setHorizontalHeaderLabels(_HEADINGS)
-        self.table.verticalHeader().hide()
-        self.table.setShowGrid(False)
-        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-        self.table.setAccessibleName("Epochs of the run")
+        for table, headings, name in (
+            (self.table, _HEADINGS, "Epochs of the run"),
+            (self.readings, _READING_HEADINGS, "The machine during the run"),
+        ):
+            table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+            table.setHorizontalHeaderLabels(headings)
+            table.verticalHeader().hide()
+            table.setShowGrid(False)
+            table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+            table.setAccessibleName(name)
+        self.readings.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         card = Card("Epochs")
         card.body.addWidget(self.table, stretch=1)
         card.body.addWidget(self.numbers)
+        machine = Card("The machine meanwhile")
+        machine.body.addWidget(self.readings, stretch=1)
+        tables = QWidget()
+        tables.setLayout(column(card, machine, spacing_px=2 * GAP_PX))
         self.pages = QStackedWidget()
         self.pages.addWidget(self.view)
-        self.pages.addWidget(card)
+        self.pages.addWidget(tables)
         head = row(
             self.back_button,
             self.comment,
@@ -129,6 +142,17 @@ class RunDetail(QWidget):
 
     def _on_table(self, shown: bool) -> None:
         self.pages.setCurrentIndex(1 if shown else 0)
+        self._fill_readings()
+
+    def _fill_readings(self) -> None:
+        """Fill the second table where it is seen: it goes through all looks at the machine."""
+        if self.pages.currentIndex() != 1 or self.run is None:
+            return
+        rows = reading_rows(self.run)
+        self.readings.setRowCount(len(rows))
+        for number, row_texts in enumerate(rows):
+            for place, text in enumerate(row_texts):
+                self.readings.setItem(number, place, QTableWidgetItem(text))
 
     def _on_commented(self) -> None:
         text = self.comment.text().strip()

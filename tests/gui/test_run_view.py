@@ -67,6 +67,23 @@ def test_energy_stands_in_the_table_of_epochs_where_it_is_known(driver: Driver) 
     assert told.text() == f"{20 * EPOCHS_S[3]:,.0f} J"
 
 
+def test_all_readings_of_a_run_stand_in_a_table(driver: Driver) -> None:
+    run_id = finish(driver)
+    results = driver.window.results
+    driver.window.show_page(RESULTS)
+    results.open_run(run_id)
+    driver.until(lambda: results.run is not None)
+    assert results.detail is not None
+    driver.press(results.detail.table_button)
+    readings = results.detail.readings
+    assert readings.isVisible()
+    names = [item.text() for row in range(readings.rowCount()) if (item := readings.item(row, 0)) is not None]
+    assert {"Processor, busy", "Processor, clock", "Memory used"} <= set(names)
+    busy = readings.item(names.index("Processor, busy"), 2)
+    assert busy is not None
+    assert busy.text() == "93 %"
+
+
 def test_in_the_first_epoch_an_estimate_is_shown_and_called_one(driver: Driver) -> None:
     judged = events.Judged(level="valid")
     replay(driver.window, driver.services, [*until_epoch(RECORDED, 0, more_steps=200), judged])
