@@ -37,7 +37,8 @@ class Disk:
 class Machine:
     """What this computer is, without anything that names its owner. None means unknown.
 
-    What changes by the hour (power source, free space) is not here: runs of one computer share its record.
+    What a computer runs on at a moment is not here, see PowerState. Of the rest some may change from run to run
+    (limits, displays, the folder's disks): app.core.keeping.runs tells machines apart by what stays.
     """
 
     cpu_name: str | None

@@ -160,7 +160,9 @@ class MainWindow(QMainWindow):
         if number == HARDWARE:
             from app.gui.hardware_page import HardwarePage
 
-            return HardwarePage(self._services)
+            hardware = HardwarePage(self._services)
+            self.closed.connect(hardware.doctor.cancel)  # also where another page is looked at
+            return hardware
         from app.gui.settings_page import SettingsPage
 
         page = SettingsPage(self._services)

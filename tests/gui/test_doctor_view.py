@@ -21,10 +21,13 @@ from app.core.errors import AppError
 from app.core.model import Machine
 from app.gui import doctor_view
 from app.gui.doctor_view import DoctorView
+from app.gui.hardware_page import HardwarePage
+from app.gui.main_window import BENCHMARK
 from app.gui.services import Services
 from app.gui.widgets import Card
 from tests.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
 from tests.gui.conftest import Told
+from tests.gui.driving import Driver
 from workloads import CATALOGUE
 
 BROKEN = """2025-03-02 10:15:01.120: E external/local_xla/xla/cuda/cuda_driver.cc:152] failed call to cuInit
@@ -98,6 +101,27 @@ def test_a_window_that_closes_ends_the_examination(view: DoctorView, qtbot: QtBo
     qtbot.waitUntil(lambda: len(trials()) == 1, timeout=20_000)
     view.window().close()
     qtbot.waitUntil(lambda: not view.is_examining and not trials(), timeout=20_000)
+
+
+def test_closing_the_window_on_another_page_ends_the_examination(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+
+    def examine(_: Any, __: Any, cancel: threading.Event, ___: Any) -> None:
+        cancel.wait(30)
+        ended.set()
+        raise AppError("Over.")
+
+    monkeypatch.setattr(doctor_view, "examine", examine)
+    driver.window.action("Why is my GPU not used?").trigger()
+    page = driver.window.page
+    assert isinstance(page, HardwarePage)
+    page.doctor.examine()
+    driver.window.show_page(BENCHMARK)
+    assert not ended.is_set()
+    driver.window.close()
+    assert ended.wait(10)
 
 
 def test_an_examination_that_cannot_begin_says_so(
