@@ -1,0 +1,191 @@
+"""Writes files for the user as well-behaved programs do: whole or not at all, through links, into pipes."""
+
+import contextlib
+import errno
+import os
+import re
+import stat
+import tempfile
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+_WRITE = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NEW = os.O_CREAT | os.O_EXCL
+# A link that somebody else puts in a file's place is not followed.
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_OWN_DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d{1,9})|(stdout)|(stderr))|/proc/self/fd/(\d{1,9})")
+# In a folder that others own, or a single file that is mounted into a container.
+_NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV})
+_LOOK_EVERY_S = 0.05
+_NAMES_AT_MOST = 10_000
+_BLOCK_BYTES = 1 << 16
+
+
+def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write a file as a whole, or leave what was there.
+
+    A link is followed. Permissions and owner of an existing file stay; a new one gets what the umask says.
+    Devices and pipes are written to; a pipe that nobody reads is waited for. Other hard links to an existing
+    file keep the old content.
+
+    Raises:
+        OSError: It cannot be written. Errors of `chunks` pass through; nothing is lost by them.
+    """
+    own = _own_descriptor(path)
+    if own is not None:
+        _fill(os.dup(own), chunks)
+        return
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        _replace(path.resolve(), chunks, None)  # a dangling link makes what it names
+        return
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(status.st_mode):
+        _fill(_open_device(path), chunks)
+        return
+    target = path.resolve(strict=True)
+    # To replace a file is a right in its folder; who may not write to the file itself shall not.
+    os.close(os.open(target, _WRITE | _NO_LINK | _NO_WAIT))
+    _replace(target, chunks, status)
+
+
+def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
+    """Write a new file, never over or through one that is there; returns where it is.
+
+    Args:
+        folder: It must exist.
+        name: What the file is called; where that is taken, -2, -3 and so on come before the ending.
+        chunks: The content.
+
+    Raises:
+        OSError: It cannot be written; nothing is left of it then.
+    """
+    plain = Path(name)
+    if plain.name != name or name in ("", ".."):
+        raise ValueError(f"{name!r} is no name of a file")
+    for number in range(1, _NAMES_AT_MOST):
+        path = folder / (name if number == 1 else f"{plain.stem}-{number}{plain.suffix}")
+        try:
+            descriptor = os.open(path, _WRITE | _NEW | _NO_LINK, 0o666)
+        except FileExistsError:
+            continue
+        try:
+            _fill(descriptor, chunks)
+        except BaseException:
+            _remove(path)
+            raise
+        return path
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(folder / name))
+
+
+def _own_descriptor(path: Path) -> int | None:
+    """Return which of our descriptors a name means: opened anew, a file behind it would be begun anew."""
+    match = _OWN_DESCRIPTOR.fullmatch(str(path)) if os.name == "posix" else None
+    if match is None:
+        return None
+    number, stdout, _, own = match.groups()
+    return int(number or own) if number or own else 1 if stdout else 2
+
+
+def _open_device(path: Path) -> int:
+    """Open what is neither file nor folder; waits for a pipe's reader in a way that Ctrl-C ends."""
+    while True:
+        try:
+            descriptor = os.open(path, _WRITE | _NO_WAIT)
+        except OSError as error:
+            if error.errno != errno.ENXIO or not stat.S_ISFIFO(path.stat().st_mode):
+                raise
+            time.sleep(_LOOK_EVERY_S)
+        else:
+            if os.name == "posix":
+                os.set_blocking(descriptor, True)
+            return descriptor
+
+
+def _replace(target: Path, chunks: Iterable[bytes], status: os.stat_result | None) -> None:
+    """Put a new file in the target's place, or write to it where that cannot be done.
+
+    Args:
+        target: No link.
+        chunks: The content.
+        status: What is known of the target; None where nothing is there.
+    """
+    part = target.with_name(f".epochmark-{os.urandom(16).hex()}.part")
+    try:
+        try:
+            descriptor = _make(part, target, status)
+        except OSError as error:
+            if status is None or error.errno not in _NOT_REPLACEABLE:
+                raise
+            _write_in_place(target, chunks)
+            return
+        _fill(descriptor, chunks)
+        try:
+            part.replace(target)
+        except OSError as error:
+            if status is None or error.errno not in _NOT_REPLACEABLE:
+                raise
+            with part.open("rb") as source:
+                _overwrite(target, iter(lambda: source.read(_BLOCK_BYTES), b""))
+    finally:
+        _remove(part)
+
+
+def _make(part: Path, target: Path, status: os.stat_result | None) -> int:
+    """Open a new file with the permissions and the owner of the one that it will replace."""
+    if status is None:
+        return os.open(part, _WRITE | _NEW | _NO_LINK, 0o666)
+    descriptor = os.open(part, _WRITE | _NEW | _NO_LINK, 0o600)
+    try:
+        if os.name == "posix":
+            if (status.st_uid, status.st_gid) != (os.geteuid(), os.fstat(descriptor).st_gid):
+                os.fchown(descriptor, status.st_uid, status.st_gid)
+            os.fchmod(descriptor, status.st_mode & 0o777)
+            _copy_attributes(target, descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _copy_attributes(target: Path, descriptor: int) -> None:
+    """Copy access lists and the like, where there are some and the file system knows them."""
+    if hasattr(os, "listxattr"):
+        with contextlib.suppress(OSError):
+            for name in os.listxattr(target):
+                if name.startswith(("user.", "system.posix_acl")):
+                    os.setxattr(descriptor, name, os.getxattr(target, name))
+
+
+def _write_in_place(target: Path, chunks: Iterable[bytes]) -> None:
+    """Write to a file whose folder takes no other, when all of the content is known."""
+    with tempfile.TemporaryFile() as spool:
+        spool.writelines(chunks)
+        spool.seek(0)
+        _overwrite(target, iter(lambda: spool.read(_BLOCK_BYTES), b""))
+
+
+def _overwrite(target: Path, chunks: Iterable[bytes]) -> None:
+    _fill(os.open(target, _WRITE | os.O_TRUNC | _NO_LINK), chunks)
+
+
+def _fill(descriptor: int, chunks: Iterable[bytes]) -> None:
+    """Write to a descriptor and close it; what a file holds then is on the disk."""
+    try:
+        for chunk in chunks:
+            rest = memoryview(chunk)
+            while rest:  # without a buffer, whose rest closing would wait for in a pipe
+                rest = rest[os.write(descriptor, rest) :]
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
