@@ -1,0 +1,51 @@
+"""Makes text that came from outside safe to show: nothing in it steers a terminal or hides what it says."""
+
+import unicodedata
+
+# Controls, formats (directions, zero widths), halves of characters, and what breaks lines.
+_STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_LINE_BREAKS = "\n\t\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
+
+
+class _Shown(dict[int, str]):
+    """What stands for a character, found when it is first met: str.translate asks for each."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        steers = unicodedata.category(character) in _STEERING
+        self[code] = self.escape(code) if steers and character not in "\n\t" else character
+        return self[code]
+
+    @staticmethod
+    def escape(code: int) -> str:
+        """Return a character as a Python programmer writes it."""
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+class _ShownInJson(_Shown):
+    @staticmethod
+    def escape(code: int) -> str:
+        """Return a character as JSON writes it, which is the same value for who reads it."""
+        units = chr(code).encode("utf-16-be", "surrogatepass")
+        return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
+
+
+_SHOWN, _SHOWN_IN_JSON = _Shown(), _ShownInJson()
+_SPACES = dict.fromkeys(map(ord, _LINE_BREAKS), " ")
+
+
+def safe_text(text: str) -> str:
+    r"""Return a text whose controls, but newlines and tabs, are shown as escapes: "\x1b" instead of ESC."""
+    return text.replace("\r\n", "\n").translate(_SHOWN)
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return a safe text without line breaks or tabs, of `limit` characters at most, cut with "…"."""
+    # No more than is shown has to be looked at, however long the text is.
+    line = text[: limit + 1].replace("\r\n", "\n").translate(_SPACES).translate(_SHOWN)
+    return line if len(line) <= limit and len(text) <= limit + 1 else line[: limit - 1] + "…"
+
+
+def safe_json(document: str) -> str:
+    """Return a JSON document of the same value that steers no terminal."""
+    return document.translate(_SHOWN_IN_JSON)
