@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from app.core.keeping.database import Database
-from app.core.keeping.runs import RunWriter, begin_run
+from app.core.keeping.recording import RunWriter, begin_run
 from app.core.model import Machine
 from workloads import CATALOGUE, events
 from workloads.spec import Preset, RunSpec

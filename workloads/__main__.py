@@ -4,10 +4,8 @@ Later lines on stdin are requests ("cancel", "enough"); a closed stdin means tha
 worker.
 """
 
-import ctypes
 import faulthandler
 import os
-import signal
 import sys
 import threading
 import time
@@ -28,7 +26,6 @@ EXIT_ORPHANED = 3
 def main() -> int:
     """Run one job; returns 0 when it was completed, 1 otherwise."""
     faulthandler.enable()
-    _die_with_parent()
     emitter = Emitter(_take_stdout())
     reporter = Reporter(emitter)
     requests = _lines(0)
@@ -87,12 +84,6 @@ def _unexpected(error: Exception) -> events.Error:
 def _code(code: str) -> events.ErrorCode:
     known: dict[str, events.ErrorCode] = {name: name for name in events.ErrorCode.__args__}  # type: ignore[attr-defined]
     return known.get(code, "internal")
-
-
-def _die_with_parent() -> None:
-    """Have Linux end this process with its parent, even while it is stopped; elsewhere a closed stdin must do."""
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, from linux/prctl.h
 
 
 def _take_stdout() -> BinaryIO:

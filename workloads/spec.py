@@ -48,10 +48,14 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What the parent writes to the worker's stdin, as its first line."""
+    """What the parent writes to the worker's stdin, as its first line.
+
+    Attributes:
+        datasets_folder: As the file system has it (os.fsencode): it need not be UTF-8.
+    """
 
     spec: RunSpec
-    datasets_folder: str
+    datasets_folder: bytes
 
 
 def read_job(line: bytes) -> Job:

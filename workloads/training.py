@@ -1,6 +1,7 @@
 """Workloads that train a Keras network: one `model.fit` as the studies call it, timed by a callback inside it."""
 
 import math
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,7 @@ def _real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | Non
                 "Choose --data synthetic.",
             )
         return None
-    folder = Path(job.datasets_folder) / name
+    folder = Path(os.fsdecode(job.datasets_folder)) / name
     if job.spec.data != "synthetic" and DATASETS[name].is_installed(folder):
         return folder
     if job.spec.data == "auto" and _is_there(folder):

@@ -1,4 +1,4 @@
-"""Locks between processes. One lives as long as the process that took it, whatever clocks and process numbers say."""
+"""Locks between processes: one lives as long as the process that took it, whatever clocks and numbers say."""
 
 import contextlib
 from pathlib import Path

@@ -1,9 +1,19 @@
 """The plain records that cross boundaries between hardware, monitor, runner, database and views."""
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
-from workloads.events import Epoch, Sample, Steps, Warn
+import msgspec
+
+from workloads.events import Count, Epoch, Sample, Steps, Text, Warn
+
+# The status of a run whose row cannot be read as a whole; it is never stored.
+DAMAGED = "damaged"
+# What a stored record may hold: checked where it is read, because nothing else says what is in a file.
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+Amount = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,65 +144,65 @@ class RunSummary:
     epochs' values stand in one cell each, separated by spaces, in their order.
     """
 
-    id: int
-    started_at: str
-    finished_at: str | None
-    status: str  # running, completed, cancelled, failed, interrupted
-    workload: str
-    workload_version: int
-    variant: str  # parameters that make the network another one than usual, "" for none
-    preset: str
-    metric: str  # what `value` is: a workloads.workload.HeadlineKey
-    value: float | None  # the headline
-    seconds_per_epoch_s: float | None
-    basis: str | None  # later_epochs, first_epoch, estimate, repetitions
-    first_epoch_s: float | None
-    minimum_s: float | None
-    maximum_s: float | None
-    spread_pct: float | None
-    step_median_s: float | None
-    epochs: int
-    epochs_done: int
-    steps: int | None
-    steps_per_epoch: int
-    samples_per_epoch: int
-    batch_size: int
-    precision: str
+    id: Count
+    started_at: Text
+    finished_at: Text | None
+    status: Text  # running, completed, cancelled, failed, interrupted
+    workload: Text
+    workload_version: Count
+    variant: Text  # parameters that make the network another one than usual, "" for none
+    preset: Text
+    metric: Text  # what `value` is: a workloads.workload.HeadlineKey
+    value: Amount | None  # the headline
+    seconds_per_epoch_s: Amount | None
+    basis: Text | None  # later_epochs, first_epoch, estimate, repetitions
+    first_epoch_s: Seconds | None
+    minimum_s: Seconds | None
+    maximum_s: Seconds | None
+    spread_pct: Finite | None
+    step_median_s: Amount | None
+    epochs: Positive
+    epochs_done: Count
+    steps: Positive | None
+    steps_per_epoch: Positive
+    samples_per_epoch: Count
+    batch_size: Positive
+    precision: Text
     jit: bool
-    threads: int | None
-    seed: int
-    data_source: str | None
-    engine: str
-    engine_version: str | None
-    device: str | None
-    device_name: str | None
-    cpu_name: str | None
-    physical_cores: int | None
-    logical_cores: int | None
-    memory_bytes: int | None
-    os_name: str | None
+    threads: Positive | None
+    seed: Count
+    data_source: Text | None
+    engine: Text
+    engine_version: Text | None
+    device: Text | None
+    device_name: Text | None
+    cpu_name: Text | None
+    physical_cores: Count | None
+    logical_cores: Count | None
+    memory_bytes: Count | None
+    os_name: Text | None
     virtual_machine: bool | None
-    app_version: str
-    error_code: str | None
-    error_message: str | None
-    comment: str | None  # the user's own name or remark for the run
-    verdict: str | None = None  # valid, caution, invalid; None while it runs and for runs of versions without it
-    reasons: str | None = None  # codes of app.core.judging.verdict behind it, worst first, separated by spaces
-    value_low: float | None = None  # confidence interval of `value`, in its unit
-    value_high: float | None = None
-    confidence_pct: float | None = None  # that the interval has; below 95 where there are too few epochs for more
-    value_mean: float | None = None  # what plain averaging says, interruptions and all
-    warmup_steps: int | None = None  # that an estimate left out
-    interruptions: int | None = None  # steps that took far longer than their neighbours
-    interruptions_s: float | None = None  # how much longer, together
-    sustained_pct: float | None = None  # of a Sustained run: speed of its last third, in percent of the first
-    group_id: int | None = None  # of runs that were made as one: repetitions, or both sides of an A/B
-    side: str | None = None  # "A" or "B"
-    cpu_energy_j: float | None = None  # of the processors, from the first look at them to the last
-    cpu_energy_per_epoch_j: float | None = None  # of a typical epoch
-    gpu_energy_j: float | None = None  # of the GPU that the run used
-    gpu_energy_per_epoch_j: float | None = None
-    gpu_energy_basis: str | None = None  # counter: the card's own; power: its power each second, integrated
+    app_version: Text
+    error_code: Text | None
+    error_message: Text | None
+    comment: Text | None  # the user's own name or remark for the run
+    verdict: Text | None = None  # valid, caution, invalid; None while it runs and for runs of versions without it
+    reasons: Text | None = None  # codes of app.core.judging.verdict behind it, worst first, separated by spaces
+    value_low: Finite | None = None  # confidence interval of `value`, in its unit
+    value_high: Finite | None = None
+    confidence_pct: Finite | None = None  # that the interval has; below 95 where there are too few epochs for more
+    value_mean: Finite | None = None  # what plain averaging says, interruptions and all
+    warmup_steps: Count | None = None  # that an estimate left out
+    interruptions: Count | None = None  # steps that took far longer than their neighbours
+    interruptions_s: Finite | None = None  # how much longer, together
+    sustained_pct: Finite | None = None  # of a Sustained run: speed of its last third, in percent of the first
+    group_id: Count | None = None  # of runs that were made as one: repetitions, or both sides of an A/B
+    side: Text | None = None  # "A" or "B"
+    cpu_energy_j: Finite | None = None  # of the processors, from the first look at them to the last
+    cpu_energy_per_epoch_j: Finite | None = None  # of a typical epoch
+    gpu_energy_j: Finite | None = None  # of the GPU that the run used
+    gpu_energy_per_epoch_j: Finite | None = None
+    gpu_energy_basis: Text | None = None  # counter: the card's own; power: its power each second, integrated
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,4 +253,7 @@ class Run:
     warnings: tuple[Warn, ...]
     samples: tuple[Sample, ...]
     peak: PeakShare | None = None  # what it reached of what its machine can do
+    damage: tuple[str, ...] = ()  # what of its record cannot be read, in clauses
+    # Then everything that is stored of it as it is stored, by table; without what may name folders.
+    raw: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     limit: str = ""  # what limited it, in a sentence of app.core.judging.explain; "" where that is no question

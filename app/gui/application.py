@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 import app
 from app.core.errors import AppError
 from app.core.keeping.database import Database
+from app.core.keeping.ending import recover_runs
 from app.core.keeping.history import purge_trash
-from app.core.keeping.runs import recover_runs
 from app.core.logs import set_up_logging
 from app.core.paths import Paths, default_paths
 from app.core.running.session import Limits

@@ -12,9 +12,10 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from app.core.errors import AppError
 from app.core.judging.series import RunSeries, live_summary
 from app.core.keeping.database import Database
+from app.core.keeping.ending import recover_runs
 from app.core.keeping.groups import Group
 from app.core.keeping.history import Query, find_ids
-from app.core.keeping.runs import list_runs, recover_runs
+from app.core.keeping.runs import list_runs
 from app.core.model import Machine, RunSummary
 from app.core.paths import Paths
 from app.core.running.progress import Progress

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.core.keeping.database import Database
 from app.core.keeping.history import Query, find_ids
-from app.core.keeping.runs import RunWriter, begin_run
+from app.core.keeping.recording import RunWriter, begin_run
 from app.core.model import Machine
 from app.core.paths import default_paths
 from tests.conftest import command

@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.core.keeping.database import Database
-from app.core.keeping.runs import RunWriter, begin_run
+from app.core.keeping.recording import RunWriter, begin_run
 from app.core.model import Machine
 from workloads import CATALOGUE, events
 

@@ -58,7 +58,7 @@ def test_damage_met_later_is_said_in_a_sentence(paths: Paths) -> None:
     paths.database.write_bytes(content)
     with (
         Database(paths.database) as database,
-        pytest.raises(DatabaseError, match=r"are damaged .*Move the file"),
+        pytest.raises(DatabaseError, match=r"are damaged .*Try again: Epochmark then keeps the file"),
         database.complaints(),
     ):
         database.connection.execute("SELECT max(length(machine)) FROM machines").fetchone()
@@ -67,6 +67,7 @@ def test_damage_met_later_is_said_in_a_sentence(paths: Paths) -> None:
 def test_a_newer_file_is_refused_and_left_alone(paths: Paths) -> None:
     with Database(paths.database) as database:
         database.connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+        database.connection.execute("UPDATE format SET version = version + 1")
     before = paths.database.read_bytes()
     with pytest.raises(DatabaseError, match=r"newer Epochmark .*Update Epochmark"):
         Database(paths.database)

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from app.core.judging.energy import Energy, energy_columns, energy_of, energy_text
 from app.core.keeping.database import Database
 from app.core.keeping.export import CSV_COLUMNS
-from app.core.keeping.runs import RunWriter, list_runs, rows_for_export
+from app.core.keeping.recording import RunWriter
+from app.core.keeping.runs import list_runs, rows_for_export
 from app.core.machine.energy import PackageEnergy, find_zones, grown_uj
 from app.core.machine.monitor import Sampler
 from app.core.machine.sensors import Sensors, find_sensors

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from app.core.judging.explain import explain
 from app.core.judging.wording import result_text
 from app.core.keeping.database import Database
-from app.core.keeping.runs import RunWriter, load_run
+from app.core.keeping.recording import RunWriter
+from app.core.keeping.runs import load_run
 from app.core.model import Machine, PeakShare, Run
 from app.core.paths import Paths
 from tests.core.records import measured, quiet_run, with_looks

@@ -7,7 +7,8 @@ from pathlib import Path
 from app.core.judging.wording import result_text
 from app.core.keeping.database import Database
 from app.core.keeping.export import chosen_folders, csv_lines, json_lines, run_as_dict, table_private_texts
-from app.core.keeping.runs import RunWriter, begin_run, load_run, rows_for_export
+from app.core.keeping.recording import RunWriter, begin_run
+from app.core.keeping.runs import load_run, rows_for_export
 from app.core.model import Machine, Run
 from app.core.paths import Paths
 from workloads import CATALOGUE, events

@@ -8,7 +8,8 @@ from app.core.errors import UsageError
 from app.core.keeping.database import Database, DatabaseError
 from app.core.keeping.groups import begin_group, group_places, list_groups, load_group
 from app.core.keeping.history import purge_trash, restore_runs, trash_runs
-from app.core.keeping.runs import begin_run, delete_runs, list_runs
+from app.core.keeping.recording import begin_run
+from app.core.keeping.runs import delete_runs, list_runs
 from app.core.model import Machine
 from app.core.paths import Paths
 from workloads import CATALOGUE
@@ -23,7 +24,7 @@ def database(paths: Paths) -> Iterator[Database]:
 
 
 def add(database: Database, machine: Machine, group_id: int, *sides: str | None) -> list[int]:
-    ids = [begin_run(database, DEMO.default_spec(), DEMO, machine, (group_id, side)) for side in sides]
+    ids = [begin_run(database, DEMO.default_spec(), DEMO, machine, group=(group_id, side)) for side in sides]
     database.connection.execute("UPDATE runs SET status = 'completed'")
     return ids
 

@@ -21,7 +21,8 @@ from app.core.judging.stats import step_statistics
 from app.core.judging.timed import Timed, timed
 from app.core.judging.wording import derived_epoch, headline, result_text
 from app.core.keeping.database import Database
-from app.core.keeping.runs import RunWriter, list_runs
+from app.core.keeping.recording import RunWriter
+from app.core.keeping.runs import list_runs
 from app.core.metrics import HEADLINES, format_value
 from app.core.model import Machine, RunSummary
 from app.core.paths import Paths

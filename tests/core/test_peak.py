@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from app.core.judging.peak import peak_share
 from app.core.judging.wording import peak_text
 from app.core.keeping.database import Database
-from app.core.keeping.runs import RunWriter, list_runs
+from app.core.keeping.recording import RunWriter
+from app.core.keeping.runs import list_runs, load_run
 from app.core.model import Machine, PeakShare, RunSummary
 from app.core.paths import Paths
 from tests.core.storing import begin
@@ -47,7 +47,7 @@ def test_a_run_is_a_share_of_the_newest_peak(paths: Paths, machine: Machine) -> 
         run = store_run(database, machine)
         store_peak(database, machine, 2e9)
         store_peak(database, machine, 4e9)
-        share = peak_share(database, run)
+        share = load_run(database, run.id).peak
     assert share is not None
     assert share.reached_flop_per_s == pytest.approx(1e9)
     assert share.share_pct == pytest.approx(25)
@@ -68,7 +68,7 @@ def test_a_peak_of_something_else_is_no_peak(paths: Paths, machine: Machine, col
     with Database(paths.database) as database:
         run = store_run(database, machine)
         store_peak(database, machine, 2e9, **columns)
-        share = peak_share(database, run)
+        share = load_run(database, run.id).peak
     assert share is not None
     assert share.peak_flop_per_s is None
     assert "run `matmul` to learn" in peak_text(share)
@@ -78,7 +78,7 @@ def test_another_machine_has_another_peak(paths: Paths, machine: Machine) -> Non
     with Database(paths.database) as database:
         run = store_run(database, machine)
         store_peak(database, replace(machine, cpu_name="Other CPU"), 2e9)
-        share = peak_share(database, run)
+        share = load_run(database, run.id).peak
     assert share is not None
     assert share.share_pct is None
 
@@ -89,7 +89,7 @@ def test_another_machine_has_another_peak(paths: Paths, machine: Machine) -> Non
 def test_what_was_not_counted_has_no_share(paths: Paths, machine: Machine, columns: dict[str, Any]) -> None:
     with Database(paths.database) as database:
         run = store_run(database, machine, **columns)
-        assert peak_share(database, run) is None
+        assert load_run(database, run.id).peak is None
     assert peak_text(None) == ""
 
 
@@ -99,7 +99,7 @@ def test_a_busy_or_a_cut_measurement_does_not_lower_or_raise_the_peak(paths: Pat
         store_peak(database, machine, 4e9)
         store_peak(database, machine, 0.5e9)
         store_peak(database, machine, 9e9, steps=3)
-        share = peak_share(database, run)
+        share = load_run(database, run.id).peak
     assert share is not None
     assert share.peak_flop_per_s == 4e9
 

@@ -8,17 +8,10 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.keeping.database import Database, DatabaseError
+from app.core.keeping.ending import recover_runs
 from app.core.keeping.history import trash_runs
-from app.core.keeping.runs import (
-    RunWriter,
-    all_ids,
-    delete_runs,
-    list_runs,
-    load_run,
-    machine_text,
-    recover_runs,
-    rows_for_export,
-)
+from app.core.keeping.recording import RunWriter
+from app.core.keeping.runs import all_ids, delete_runs, list_runs, load_run, machine_text, rows_for_export
 from app.core.model import EpochColumns, Gpu, Machine, RunSummary
 from app.core.paths import Paths
 from tests.core.storing import add_epochs, begin, store

@@ -196,6 +196,7 @@ def test_trouble_with_the_database_ends_the_plan_and_is_told(paths: Paths, machi
     def end(step: Step, summary: RunSummary) -> None:
         with Database(paths.database) as database:
             database.connection.execute("PRAGMA user_version = 99")
+            database.connection.execute("UPDATE format SET version = 99")
 
     plan = Plan(kind="repeat", specs=(demo(),), times=3)
     sequence = run_plan(plan, Runner(paths, machine), diary.watch(ended=end))

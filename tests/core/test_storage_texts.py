@@ -4,7 +4,8 @@ import pytest
 
 from app.cli.views import TextView
 from app.core.keeping.database import Database
-from app.core.keeping.runs import RunWriter, begin_run, load_run
+from app.core.keeping.recording import RunWriter, begin_run
+from app.core.keeping.runs import load_run
 from app.core.metrics import metric_lines
 from app.core.model import Machine
 from app.core.paths import Paths

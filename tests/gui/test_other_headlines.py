@@ -6,7 +6,8 @@ from app.core.judging.outcome import estimate_so_far
 from app.core.judging.series import RunSeries, live_summary
 from app.core.judging.timed import Timed
 from app.core.keeping.database import Database
-from app.core.keeping.runs import RunWriter, list_runs, load_run
+from app.core.keeping.recording import RunWriter
+from app.core.keeping.runs import list_runs, load_run
 from app.core.keeping.share import share_card
 from app.core.model import Machine
 from app.gui.run_view import RunView

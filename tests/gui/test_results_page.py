@@ -18,7 +18,8 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QWidget
 from app.core.errors import AppError
 from app.core.keeping.database import Database
 from app.core.keeping.history import set_comment
-from app.core.keeping.runs import RunWriter, load_run
+from app.core.keeping.recording import RunWriter
+from app.core.keeping.runs import load_run
 from app.core.model import Machine, Run
 from app.gui import results_page, runs_model
 from app.gui.main_window import BENCHMARK

@@ -194,6 +194,6 @@ def test_files_that_were_changed_are_not_called_real(installed: Path, tmp_path: 
 def test_a_folder_that_cannot_even_be_looked_for_holds_no_data() -> None:
     workload = CATALOGUE["cifar10_keras_cnn"]
     stream = io.BytesIO()
-    job = Job(spec=workload.default_spec(), datasets_folder="/" + "x" * 300)
+    job = Job(spec=workload.default_spec(), datasets_folder=b"/" + b"x" * 300)
     assert training._real_folder(workload, job, Reporter(Emitter(stream))) is None
     assert stream.getvalue() == b""

@@ -29,7 +29,7 @@ def worker() -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def job(**parameters: Any) -> bytes:
-    return write_job(Job(spec=CATALOGUE["demo"].default_spec(parameters=parameters), datasets_folder="nowhere"))
+    return write_job(Job(spec=CATALOGUE["demo"].default_spec(parameters=parameters), datasets_folder=b"nowhere"))
 
 
 def send(worker: "subprocess.Popen[bytes]", line: bytes) -> None:

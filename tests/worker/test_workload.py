@@ -101,7 +101,7 @@ def test_any_text_is_a_value_or_refused(parameter: Parameter, text: str) -> None
         return
     assert parameter.check(value) == value
     spec = RunSpec(workload="demo", parameters={parameter.name: value})
-    assert read_job(write_job(Job(spec=spec, datasets_folder="x"))).spec == spec
+    assert read_job(write_job(Job(spec=spec, datasets_folder=b"x"))).spec == spec
 
 
 @pytest.mark.parametrize("workload", CATALOGUE.values(), ids=lambda workload: workload.id)
@@ -115,7 +115,7 @@ def test_the_defaults_of_every_workload_can_be_run(workload: object, preset: str
         known.check(spec)
     assert (spec.workload, spec.batch_size, spec.preset) == (known.id, known.batch_size, preset)
     assert spec.epochs == (1 if preset == "quick" else known.epochs)
-    assert read_job(write_job(Job(spec=spec, datasets_folder="/x"))).spec == spec
+    assert read_job(write_job(Job(spec=spec, datasets_folder=b"/x"))).spec == spec
 
 
 def test_the_catalogue_is_complete_and_its_names_are_its_own() -> None:

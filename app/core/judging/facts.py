@@ -1,5 +1,7 @@
 """What is to be known about a run's number beside how far it can be trusted: sentences without a threshold."""
 
+from collections.abc import Iterable
+
 from app.core.judging.energy import energy_text
 from app.core.judging.evidence import Evidence, Rule
 from app.core.machine.parts import split_virtualization
@@ -44,6 +46,11 @@ def short_text(run: RunSummary) -> str:
     if run.metric != "seconds_per_epoch_s" or run.value is not None or None in (run.steps, run.step_median_s):
         return ""
     return f"A short run: {run.steps} of {run.steps_per_epoch} steps an epoch, so it has no epoch time."
+
+
+def damage_sentence(damage: Iterable[str]) -> str:
+    """Say in one sentence what of a record cannot be read."""
+    return f"Part of the record cannot be read: {'; '.join(damage)}."
 
 
 def spread_text(run: RunSummary, *, wide: bool) -> str:

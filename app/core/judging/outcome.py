@@ -1,11 +1,12 @@
 """How a run ended, and the headline that its stored raw durations come to."""
 
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
-import json
 import sqlite3
 import statistics
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from app.core.judging.estimator import find_interruptions
 from app.core.judging.stats import (
@@ -17,7 +18,8 @@ from app.core.judging.stats import (
     sustained_pct,
 )
 from app.core.judging.timed import Disturbance, Timed, timed
-from app.core.keeping.database import Database
+from app.core.keeping import reading
+from app.core.keeping.database import Database, storable
 from app.core.model import RunSummary
 from workloads import CATALOGUE, events
 
@@ -50,51 +52,46 @@ def now_text(ago_s: float = 0.0) -> str:
 
 def store_outcome(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
     """Store how a run ended and its headline; raises DatabaseError if it cannot be stored."""
+    with database.complaints():  # outside of the transaction: a long run takes seconds
+        outcome, interrupted = _outcome(database.connection, run_id)
+    result = outcome.statistics
+    values = {
+        "status": status,
+        "finished_at": now_text(),
+        "error_code": error.code if error else None,
+        "error_message": error.message if error else None,
+        "error_traceback": error.traceback if error else None,
+        "value": outcome.value,
+        "step_median_s": outcome.step_median_s,
+        "seconds_per_epoch_s": outcome.seconds_per_epoch_s,
+        "basis": result.basis if result else "repetitions" if outcome.value is not None else None,
+        "first_epoch_s": result.first_s if result else None,
+        "minimum_s": result.minimum_s if result else None,
+        "maximum_s": result.maximum_s if result else None,
+        "spread_pct": result.spread_pct if result else None,
+        "value_low": outcome.low,
+        "value_high": outcome.high,
+        "confidence_pct": result.confidence_pct if result and outcome.low is not None else None,
+        "value_mean": outcome.mean,
+        "warmup_steps": result.warmup_steps if result else None,
+        **interrupted,
+    }
+    columns = ", ".join(f"{name} = ?" for name in values)
     with database.transaction() as connection:
-        outcome, interrupted = _outcome(connection, run_id)
-        result = outcome.statistics
-        values = {
-            "status": status,
-            "finished_at": now_text(),
-            "error_code": error.code if error else None,
-            "error_message": error.message if error else None,
-            "error_traceback": error.traceback if error else None,
-            "value": outcome.value,
-            "step_median_s": outcome.step_median_s,
-            "seconds_per_epoch_s": outcome.seconds_per_epoch_s,
-            "basis": result.basis if result else "repetitions" if outcome.value is not None else None,
-            "first_epoch_s": result.first_s if result else None,
-            "minimum_s": result.minimum_s if result else None,
-            "maximum_s": result.maximum_s if result else None,
-            "spread_pct": result.spread_pct if result else None,
-            "value_low": outcome.low,
-            "value_high": outcome.high,
-            "confidence_pct": result.confidence_pct if result and outcome.low is not None else None,
-            "value_mean": outcome.mean,
-            "warmup_steps": result.warmup_steps if result else None,
-            **interrupted,
-        }
-        columns = ", ".join(f"{name} = ?" for name in values)
-        connection.execute(f"UPDATE runs SET {columns} WHERE id = ?", (*values.values(), run_id))
+        connection.execute(f"UPDATE runs SET {columns} WHERE id = ?", (*map(storable, values.values()), run_id))
 
 
 def _outcome(connection: sqlite3.Connection, run_id: int) -> tuple[Outcome, dict[str, float | None]]:
     """Return a run's headline, and the columns about what disturbed it."""
     run = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
-    epochs_sql = "SELECT duration_s FROM epochs WHERE run_id = ? ORDER BY idx"
-    blocks = connection.execute(
-        "SELECT phase, epoch, first_index, durations_s FROM step_blocks WHERE run_id = ? ORDER BY seq", (run_id,)
-    )
-    steps = timed(
-        events.Steps(**(dict(block) | {"durations_s": tuple(json.loads(block["durations_s"]))}))
-        for block in blocks
-    )
-    metrics = dict(connection.execute("SELECT key, value FROM metrics WHERE run_id = ?", (run_id,)).fetchall())
+    epochs = _rows(connection, "epochs", "idx", run_id)
+    steps = timed(reading.iter_steps(_rows(connection, "step_blocks", "seq", run_id), []))
+    metrics = reading.read_metrics(_rows(connection, "metrics", "key", run_id), [])
     per_epoch = run_statistics(
         preset=run["preset"],
         steps=run["steps"],
         steps_per_epoch=run["steps_per_epoch"],
-        epoch_durations_s=[row["duration_s"] for row in connection.execute(epochs_sql, (run_id,))],
+        epoch_durations_s=[epoch.duration_s for epoch in reading.read_epochs(epochs, [])],
         timed_steps=steps,
         validation_batches=round(metrics.get("validation_batches") or 0),
         rest_s=metrics.get("epoch_rest_s"),
@@ -109,7 +106,7 @@ def _outcome(connection: sqlite3.Connection, run_id: int) -> tuple[Outcome, dict
         per_step=step_statistics(
             steps, is_estimate=run["preset"] != "standard", is_uneven=run["metric"] == "words_per_s"
         ),
-        step_median_s=statistics.median(step_s for _, step_s in steps.steps) if steps.steps else None,
+        step_median_s=statistics.median(steps.durations_s) or None if steps.durations_s else None,
         reported=metrics.get(run["metric"]),
     )
     disturbed = {
@@ -118,6 +115,11 @@ def _outcome(connection: sqlite3.Connection, run_id: int) -> tuple[Outcome, dict
         "sustained_pct": sustained_pct(steps) if run["preset"] == "sustained" else None,
     }
     return outcome, disturbed
+
+
+def _rows(connection: sqlite3.Connection, table: str, order: str, run_id: int) -> Iterator[dict[str, Any]]:
+    sql = f"SELECT * FROM {table} WHERE run_id = ? ORDER BY {order}"
+    return map(dict, connection.execute(sql, (run_id,)))
 
 
 def interruptions(preset: str, steps: Timed) -> tuple[Disturbance, ...]:
@@ -153,13 +155,14 @@ def summarise(
         step_median_s: The typical step, whatever it belongs to.
         reported: The headline as the workload itself measured it, where steps do not tell it.
     """
-    whole_s = per_epoch.median_s if per_epoch else None
+    whole_s = per_epoch.median_s if per_epoch and per_epoch.median_s > 0 else None
     if reported is not None:
-        return Outcome(reported, None, whole_s, step_median_s)
+        return Outcome(reported if reported > 0 else None, None, whole_s, step_median_s)
     chosen = per_epoch if metric == "seconds_per_epoch_s" else per_step
     examples = batch_size * (CATALOGUE[workload].units_per_example if workload in CATALOGUE else 1)
     steps_tell = metric in ("seconds_per_epoch_s", "seconds_per_batch_s", "images_per_s", "words_per_s")
-    if chosen is None or not steps_tell or _reports(workload):
+    # A duration of 0 is one that the clock was too coarse for: it tells no speed.
+    if chosen is None or chosen.median_s <= 0 or not steps_tell or _reports(workload):
         return Outcome(None, None, whole_s, step_median_s)
 
     def in_unit(duration_s: float | None) -> float | None:

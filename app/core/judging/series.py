@@ -103,7 +103,7 @@ class RunSeries:
                 self.interrupted_t_s = event.interrupted_t_s
 
     def _add_steps(self, event: events.Steps) -> None:
-        if event.phase in ("start", "validate"):
+        if event.phase in ("start", "validate") or not event.durations_s:
             return  # short epochs, and no training: no throughput
         self._bin_steps += len(event.durations_s)
         self._bin_duration_s += sum(event.durations_s)
@@ -181,6 +181,8 @@ def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
     if by_epochs and series.epochs and not cut:
         result = epoch_statistics([epoch.duration_s for epoch in series.epochs])
         assert result is not None
+        if result.median_s <= 0:  # the clock was too coarse
+            return summary
         return replace(
             summary,
             value=result.median_s,

@@ -84,9 +84,15 @@ def median_interval(values: Sequence[float]) -> tuple[float | None, float | None
     if count < 2:
         return None, None, None
     ordered = sorted(values)
-    outside = 0.5**count  # the chance that all values lie on one side of the median
+    # By logarithms: beyond a thousand values the chance of a single rank is no float, nor is their number.
+    chance_log = -count * math.log(2)  # that no value lies on one side of the median
+    outside = math.exp(chance_log)
     rank = 0
-    while rank + 1 < count // 2 and 2 * (more := outside + math.comb(count, rank + 1) * 0.5**count) <= 0.05:
+    while rank + 1 < count // 2:
+        chance_log += math.log((count - rank) / (rank + 1))
+        more = outside + math.exp(chance_log)
+        if 2 * more > 0.05:
+            break
         outside, rank = more, rank + 1
     return ordered[rank], ordered[count - 1 - rank], 100 * (1 - 2 * outside)
 
@@ -124,15 +130,11 @@ def step_statistics(
         is_estimate: Whether they are a Quick run's: then the end of the warm-up is found among them.
         is_uneven: Whether some steps have more to do than others: then all count, by a plain mean.
     """
-    later = [duration_s for epoch, duration_s in steps.steps if epoch > 0]
-    if is_estimate:
-        counted = steps.usual_s or steps.starts_s
-    else:
-        counted = later or [duration_s for _, duration_s in steps.steps[1:]]
+    counted = steps.usual_s or steps.starts_s if is_estimate else steps.later_s or steps.durations_s[1:]
     estimation = estimate_steps(counted, has_warmup=is_estimate and not is_uneven)
     if estimation is None:
         return None
-    basis: Basis = "estimate" if is_estimate else "later_epochs" if later else "first_epoch"
+    basis: Basis = "estimate" if is_estimate else "later_epochs" if steps.later_s else "first_epoch"
     mean_s = statistics.fmean(counted)
     result = _of_estimation(estimation, basis, mean_s)
     if not is_uneven:
@@ -226,7 +228,7 @@ def run_statistics(
     if preset == "sustained" and len(epoch_durations_s) < 2:
         return estimate_epoch(timed_steps, steps_per_epoch) if timed_steps.usual_s else None
     if preset == "quick":
-        enough = len(timed_steps.steps) >= min(ESTIMATE_STEPS_AT_LEAST, steps_per_epoch)
+        enough = len(timed_steps.durations_s) >= min(ESTIMATE_STEPS_AT_LEAST, steps_per_epoch)
         if rest_s is None or not enough:
             return None
         return estimate_epoch(timed_steps, steps_per_epoch, validation_batches=validation_batches, rest_s=rest_s)

@@ -1,12 +1,16 @@
 """Student's t: how far a mean may be off, by how many values it was found from.
 
-Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 (odd degrees of freedom) and 26.7.4.
+Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 (odd degrees of freedom), 26.7.4, and
+26.7.5 for many.
 """
 
 import math
 from functools import cache
+from statistics import NormalDist
 
 CONFIDENCE = 0.95
+# Beyond it the series is summed for seconds, and its expansion is exact to ten digits.
+_SUMMED_FREEDOM = 1_000
 
 
 def student_t(freedom: float) -> float:
@@ -19,6 +23,8 @@ def student_t(freedom: float) -> float:
 @cache
 def t_limit(freedom: int) -> float:
     """Return what |t| of so many degrees of freedom stays below with 95 %."""
+    if freedom > _SUMMED_FREEDOM:
+        return _expansion(freedom)
     low, high = 0.0, 1.0
     while _inside(high, freedom) < CONFIDENCE:
         high *= 2
@@ -26,6 +32,14 @@ def t_limit(freedom: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if _inside(middle, freedom) < CONFIDENCE else (low, middle)
     return high
+
+
+def _expansion(freedom: int) -> float:
+    normal = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    first = (normal**3 + normal) / 4
+    second = (5 * normal**5 + 16 * normal**3 + 3 * normal) / 96
+    third = (3 * normal**7 + 19 * normal**5 + 17 * normal**3 - 15 * normal) / 384
+    return normal + first / freedom + second / freedom**2 + third / freedom**3
 
 
 def _inside(t: float, freedom: int) -> float:

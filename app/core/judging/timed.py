@@ -3,6 +3,7 @@
 import bisect
 import math
 import statistics
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -11,6 +12,10 @@ from workloads.events import Steps
 
 # Fewer first steps do not tell what is usual among them.
 STARTS_AT_LEAST = 4
+
+
+def _doubles() -> "array[float]":
+    return array("d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,33 +35,39 @@ class Disturbance:
 
 @dataclass(slots=True)
 class Timed:
-    """Durations in seconds, in their order.
+    """Durations in seconds, in their order; arrays, because a long run has millions.
 
     Attributes:
-        steps: Epoch and duration of every step that was measured.
+        durations_s: Of every step that was measured.
+        later_s: Of those, the steps of epochs after the first one.
         starts_s: First steps of epochs after the first one, which also set the epoch's input up.
         usual_s: All others: the very first one, which traces and compiles, is in neither.
         first_epoch_steps: How many of the usual ones the first epoch has, if there is another; else 0.
         validation_s: Batches of each validation pass that was timed batch by batch; the first one warms up.
     """
 
-    steps: list[tuple[int, float]] = field(default_factory=list)
+    durations_s: "array[float]" = field(default_factory=_doubles)
+    later_s: "array[float]" = field(default_factory=_doubles)
     starts_s: list[float] = field(default_factory=list)
-    usual_s: list[float] = field(default_factory=list)
+    usual_s: "array[float]" = field(default_factory=_doubles)
     validation_s: list[list[float]] = field(default_factory=list)
     first_epoch_steps: int = 0
     _starts_t_s: list[float] = field(default_factory=list)
     _ends: list[tuple[int, float]] = field(default_factory=list)  # usual steps so far, and when they were told
 
     def add(self, block: Steps) -> None:
-        """Take the next steps."""
+        """Take the next steps; a block without any tells nothing."""
+        if not block.durations_s:
+            return
         if block.phase == "validate":
             self.validation_s.append(list(block.durations_s))
         elif block.phase == "start" and block.epoch > 0:
             self.starts_s.extend(block.durations_s)
             self._starts_t_s.extend([block.t_s] * len(block.durations_s))
         elif block.phase == "measure":
-            self.steps.extend((block.epoch, duration_s) for duration_s in block.durations_s)
+            self.durations_s.extend(block.durations_s)
+            if block.epoch > 0:
+                self.later_s.extend(block.durations_s)
             usual_s = block.durations_s
             if block.first_index == 0:
                 if block.epoch > 0:

@@ -1,14 +1,15 @@
 """Whether a number can be trusted: a verdict with its reasons, from the stored record alone."""
 
+import logging
 import math
 import statistics
 from collections.abc import Iterator
 
 from app.core.judging.evidence import Evidence, Level, Rule, evidence_of
-from app.core.judging.facts import FACT_RULES, short_text, spread_text
+from app.core.judging.facts import FACT_RULES, damage_sentence, short_text, spread_text
 from app.core.judging.surroundings import CAUTION_RULES, INVALID_RULES
 from app.core.metrics import format_seconds
-from app.core.model import Run
+from app.core.model import DAMAGED, Run
 from workloads import CATALOGUE, events
 
 # Beyond what a quiet computer's steps wander, and the pass line of 3DMark's stress test and of Novabench's.
@@ -25,6 +26,7 @@ INTERRUPTED_STEPS_PCT = 5.0
 SHORT_S = 5.0
 # Kinds of workloads that count their steps; others stop when they have seen enough.
 _COUNTING_KINDS = ("image", "text", "dense")
+_log = logging.getLogger(__name__)
 _ORDER: dict[Level, int] = {"invalid": 0, "caution": 1, "fact": 2}
 
 
@@ -34,7 +36,21 @@ def judge(run: Run, *, is_over: bool = True) -> events.Judged:
     Args:
         run: The record, as far as it goes.
         is_over: Whether the run has ended; if not, rules that only a finished run can break are left out.
+
+    Returns:
+        Always a verdict: a record that the rules fail on is invalid, with the code "not_judged".
     """
+    try:
+        return _judge(run, is_over=is_over)
+    except Exception as error:  # noqa: BLE001 - one record that no rule foresaw must not hide all others
+        _log.info("Run %s cannot be judged.", run.summary.id, exc_info=True)
+        text = f"Judging it failed ({type(error).__name__}): an error of Epochmark itself."
+        advice = "Report it with the end of Epochmark's log."
+        reason = events.Reason(code="not_judged", level="invalid", text=text, advice=advice)
+        return events.Judged(level="invalid", reasons=(reason,))
+
+
+def _judge(run: Run, *, is_over: bool) -> events.Judged:
     evidence = evidence_of(run)
     found = [
         events.Reason(code=rule.code, level=rule.level, text=text, advice=rule.advice)
@@ -54,8 +70,20 @@ def _warnings(run: Run) -> Iterator[events.Reason]:
             yield events.Reason(code=code, level="caution", text=message)
 
 
+def _damaged(evidence: Evidence) -> str:
+    damage = evidence.run.damage
+    return damage_sentence(damage) if damage else ""
+
+
+def _not_summarised(evidence: Evidence) -> str:
+    run = evidence.run.summary
+    return run.error_message or "" if run.error_code == "not_summarised" else ""
+
+
 def _not_completed(evidence: Evidence) -> str:
     run = evidence.run.summary
+    if run.status == DAMAGED:
+        return ""
     if run.status in ("completed", "running") or (run.status == "cancelled" and run.value is not None):
         return ""
     return _ending(evidence)
@@ -210,6 +238,14 @@ def _interruptions(evidence: Evidence) -> str:
 
 _AGAIN_IN_QUIET = "Close other programs and run it again."
 RULES = (
+    Rule(
+        "damaged_record",
+        "invalid",
+        _damaged,
+        "Run it again; `results export --format json` has what is left of this one.",
+        at_end=True,
+    ),
+    Rule("not_summarised", "invalid", _not_summarised, "Report it with the end of Epochmark's log.", at_end=True),
     Rule(
         "not_completed", "invalid", _not_completed, "Do what its message advises, and run it again.", at_end=True
     ),

@@ -2,8 +2,10 @@
 
 import contextlib
 import csv
+import dataclasses
 import io
 import json
+import math
 import os
 import re
 import sys
@@ -16,8 +18,10 @@ import msgspec
 
 import app
 from app.core.errors import AppError, UsageError
+from app.core.files import write_whole
 from app.core.judging.energy import epoch_energies
 from app.core.keeping.database import Database
+from app.core.keeping.reading import read_spec
 from app.core.model import EpochColumns, Run, RunSummary
 from app.core.paths import default_paths
 from app.core.settings import load_settings
@@ -80,9 +84,22 @@ def json_lines(runs: Iterable[Run], private: Mapping[str, str] | None = None) ->
     yield head.removesuffix("}") + ', "runs": ['
     separator = "\n"
     for run in runs:
-        yield separator + json.dumps(run_as_dict(run, private), allow_nan=False)
+        yield separator
+        yield from _run_lines(run, private)
         separator = ",\n"
     yield "\n]}\n"
+
+
+def _run_lines(run: Run, private: Mapping[str, str]) -> Iterator[str]:
+    """Yield a run's JSON; its steps piece by piece, for there may be millions."""
+    head = json.dumps(run_as_dict(dataclasses.replace(run, steps=()), private), allow_nan=False)
+    before, empty, after = head.partition('"step_records": []')
+    yield before + empty.removesuffix("]")
+    separator = ""
+    for block in run.steps:
+        yield separator + json.dumps(_event(block, "seq"), allow_nan=False)
+        separator = ", "
+    yield "]" + after
 
 
 def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -102,20 +119,30 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
     plain["step_records"] = [_event(event, "seq") for event in run.steps]
     plain["warnings"] = [{"code": event.code, "message": hide(event.message, private)} for event in run.warnings]
     plain["telemetry"] = [{"t_s": event.t_s, **event.telemetry} for event in run.samples]
+    if run.damage:
+        plain["damage"] = list(run.damage)
+        plain["raw"] = {
+            table: [{name: _cell(value, private) for name, value in row.items()} for row in rows]
+            for table, rows in run.raw.items()
+        }
     return plain
+
+
+def _cell(value: object, private: Mapping[str, str]) -> object:
+    """Return a stored cell as JSON has it, whatever it is."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "backslashreplace")
+    if isinstance(value, float) and not math.isfinite(value):
+        value = str(value)
+    return hide(value, private) if isinstance(value, str) else value
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
     """Write a file as a whole, or leave what was there; raises AppError if it cannot be written."""
-    part = path.with_name(path.name + ".part")
     try:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            file.writelines(lines)
-        part.replace(path)
+        write_whole(path, (line.encode("utf-8", "replace") for line in lines))
     except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise AppError(f"{path} cannot be written ({error.strerror}).", "Choose another file.") from error
+        raise AppError(f"{path} cannot be written ({error.strerror or error}).", "Choose another file.") from error
 
 
 def private_texts() -> dict[str, str]:
@@ -165,7 +192,7 @@ def table_private_texts(database: Database) -> dict[str, str]:
     sql = "SELECT spec FROM runs WHERE error_message IS NOT NULL AND workload IN (SELECT value FROM json_each(?))"
     with database.complaints():
         rows = database.connection.execute(sql, (json.dumps(choosing),)).fetchall()
-    return chosen_texts(json.loads(row[0]) for row in rows) | private_texts()
+    return chosen_texts(read_spec(row[0], []) for row in rows) | private_texts()
 
 
 def _folder_parameters(spec: Mapping[str, Any]) -> dict[str, str]:

@@ -5,9 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from app.core.errors import UsageError
 from app.core.judging.outcome import now_text
 from app.core.keeping.database import Database
+from app.core.keeping.reading import read_object
 from app.core.keeping.runs import list_runs
 from app.core.model import RunSummary
 
@@ -18,7 +21,7 @@ class Group:
 
     Attributes:
         kind: "repeat" or "ab"; another version of Epochmark may know more.
-        plan: JSON of app.core.running.sequence.Plan, as it was asked.
+        plan: JSON of app.core.running.sequence.Plan, as it was asked; empty if it cannot be read.
         run_ids: Every run that was begun, in this order, also those that were deleted since.
         runs: Those that are left, in the same order.
     """
@@ -90,7 +93,7 @@ def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, st
         sql = "SELECT id, kind, plan FROM groups WHERE id IN (SELECT value FROM json_each(?))"
         ids = json.dumps(sorted({run.group_id for run in grouped if run.group_id is not None}))
         for row in database.connection.execute(sql, (ids,)):
-            plans[row["id"]] = (row["kind"], json.loads(row["plan"]))
+            plans[row["id"]] = (str(row["kind"]), _read_plan(row["plan"]))
     places = {}
     for run in grouped:
         kind, plan = plans.get(run.group_id or 0, ("", {}))
@@ -108,19 +111,47 @@ def _planned(kind: str, plan: dict[str, Any]) -> int:
     return int(plan.get("times", 1)) * (2 if kind == "ab" else 1)
 
 
+class _PlanShape(msgspec.Struct):
+    """What is looked for in a stored plan; all else may be another version's."""
+
+    specs: list[dict[str, Any]] = []
+    times: int = 1
+    label_a: str = "A"
+    label_b: str = "B"
+    by_hand: bool = False
+    run_ids: list[int] = []
+
+
+def _read_plan(text: object) -> dict[str, Any]:
+    return read_object(text, _PlanShape, "the plan", []) or {}
+
+
+def _members(database: Database, group_ids: Sequence[int]) -> dict[int, list[int]]:
+    """Return the runs of groups whose plan cannot be read, in the order of their numbers."""
+    found: dict[int, list[int]] = {}
+    with database.complaints():
+        sql = "SELECT group_id, id FROM runs WHERE group_id IN (SELECT value FROM json_each(?)) ORDER BY id"
+        for group_id, run_id in database.connection.execute(sql, (json.dumps(list(group_ids)),)):
+            found.setdefault(group_id, []).append(run_id)
+    return found
+
+
 def _with_runs(database: Database, rows: Sequence[Any]) -> list[Group]:
-    plans = [json.loads(row["plan"]) for row in rows]
-    ids = [run_id for plan in plans for run_id in plan.get("run_ids", ())]
+    plans = [_read_plan(row["plan"]) for row in rows]
+    members = _members(database, [row["id"] for row, plan in zip(rows, plans, strict=True) if not plan])
+    for row, plan in zip(rows, plans, strict=True):
+        plan.setdefault("run_ids", members.get(row["id"], []))
+    ids = [run_id for plan in plans for run_id in plan["run_ids"]]
     runs = {run.id: run for run in list_runs(database, ids=ids)}
     groups = []
     for row, plan in zip(rows, plans, strict=True):
-        run_ids = tuple(plan.pop("run_ids", ()))
+        run_ids = tuple(plan.pop("run_ids"))
         left = tuple(runs[run_id] for run_id in run_ids if run_id in runs)
         groups.append(
             Group(
                 id=row["id"],
-                created_at=row["created_at"],
-                kind=row["kind"],
+                created_at=str(row["created_at"]),
+                kind=str(row["kind"]),
                 plan=plan,
                 run_ids=run_ids,
                 runs=left,

@@ -37,7 +37,9 @@ SORT_KEYS = (
 _CHOSEN = "id IN (SELECT value FROM json_each(?))"
 # Named because SQLite would rather read whole rows where that saves it the sorting, which takes longer.
 _LISTED = "runs INDEXED BY runs_listed"
-_CPU_NAMES = "SELECT id, json_extract(machine, '$.cpu_name') AS cpu_name FROM machines"
+# What is no JSON would stop the whole query.
+_SOUND = "CASE WHEN json_valid(machine) THEN machine END"
+_CPU_NAMES = f"SELECT id, json_extract({_SOUND}, '$.cpu_name') AS cpu_name FROM machines"
 # Among the newest, the best measured one tells how long the next run takes; what is older may no longer be true.
 _RECENT_RUNS = 20
 # A year, a month, a whole day: shorter numbers would find most runs.
@@ -185,13 +187,16 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
 
 # The device and the parameters as they were asked for; what the engine made of them is in other columns.
 _COMPARABLE = """
-    SELECT seconds_per_epoch_s, step_median_s FROM (
+    SELECT CASE WHEN seconds_per_epoch_s BETWEEN 0 AND 1e12 THEN seconds_per_epoch_s END,
+        CASE WHEN step_median_s BETWEEN 0 AND 1e12 THEN step_median_s END
+    FROM (
         SELECT id, basis, seconds_per_epoch_s, step_median_s FROM runs
         WHERE workload = :workload AND status = 'completed' AND value IS NOT NULL
             AND deleted_at IS NULL AND machine_id = (SELECT id FROM machines WHERE machine = :machine)
             AND workload_version = :workload_version AND batch_size = :batch_size AND precision = :precision
-            AND jit = :jit AND threads IS :threads AND json_extract(spec, '$.device') = :device
-            AND json_extract(spec, '$.parameters') = json(:parameters)
+            AND jit = :jit AND threads IS :threads
+            AND CASE WHEN json_valid(spec) THEN json_extract(spec, '$.device') = :device
+                AND json_extract(spec, '$.parameters') = json(:parameters) END
         ORDER BY id DESC LIMIT :recent
     )
     ORDER BY CASE basis WHEN 'later_epochs' THEN 1 WHEN 'estimate' THEN 2 ELSE 3 END, id DESC LIMIT 1
@@ -212,7 +217,7 @@ def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
     """Return the runs that hold all words; texts that many runs share are looked through once."""
     cpu_names = dict(connection.execute(_CPU_NAMES).fetchall())
     sql = f"SELECT id, comment FROM {_LISTED} WHERE comment IS NOT NULL"
-    comments = {row[0]: row[1].casefold() for row in connection.execute(sql)}
+    comments = {row[0]: str(row[1]).casefold() for row in connection.execute(sql)}
     shared = "workload, preset, status, data_source, engine, device_name, machine_id"
     sql = f"SELECT json_group_array(id), {shared} FROM {_LISTED} WHERE deleted_at IS NULL GROUP BY {shared}"
     of_day, judged = cache(partial(_ids_of_day, connection)), cache(partial(_ids_judged, connection))

@@ -1,5 +1,8 @@
 """The database's shape, as a ladder of plain SQL steps. A step that has been released is never edited."""
 
+import sqlite3
+from collections.abc import Iterator
+
 APPLICATION_ID = 0x45706D6B  # "Epmk"
 
 MIGRATIONS: tuple[str, ...] = (
@@ -164,4 +167,20 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE runs ADD COLUMN gpu_energy_per_epoch_j REAL;
     ALTER TABLE runs ADD COLUMN gpu_energy_basis TEXT;  -- counter, power
     """,
+    """
+    ALTER TABLE runs ADD COLUMN owner TEXT;  -- token of the lock that is held while it runs: see owners
+    -- The header says it too; where the two disagree, one of them is damaged. Each later step sets it anew.
+    CREATE TABLE format (version INTEGER NOT NULL);
+    INSERT INTO format VALUES (6);
+    """,
 )
+
+
+def statements(script: str) -> Iterator[str]:
+    """Split a script; executescript would commit behind the transaction's back."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -6,14 +6,19 @@ two may be missing or empty. Source: github.com/minimaxir/deep-learning-cpu-gpu-
 
 import csv
 import json
+import logging
 import math
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from app.core.errors import UsageError
 from app.core.judging.outcome import now_text
 from app.core.judging.stats import epoch_statistics
 from app.core.keeping.database import Database
+from app.core.model import Amount
 from workloads.workload import Workload
 
 SIZE_LIMIT_BYTES = 1_000_000
@@ -22,6 +27,7 @@ NAME_LIMIT = 80
 # A microsecond, and about three years: outside of them lies no epoch.
 SHORTEST_S, LONGEST_S = 1e-6, 1e8
 NEEDED = ("epoch", "elapsed")
+_log = logging.getLogger(__name__)
 KNOWN = (*NEEDED, "loss", "acc", "val_loss", "val_acc")
 
 
@@ -34,7 +40,7 @@ class StudyLog:
     workload: str
     name: str
     durations_s: tuple[float, ...]
-    seconds_per_epoch_s: float
+    seconds_per_epoch_s: Amount
 
 
 def import_log(database: Database, path: Path, workload: Workload, name: str) -> StudyLog:
@@ -88,12 +94,21 @@ def read_log(path: Path) -> tuple[float, ...]:
 
 
 def list_logs(database: Database, workload: str | None = None) -> list[StudyLog]:
-    """Return the imported logs, of one workload if it is named, oldest first."""
+    """Return the imported logs, of one workload if it is named, oldest first; without what cannot be read."""
     sql = "SELECT id, imported_at, workload, name, durations_s, seconds_per_epoch_s FROM logs ORDER BY id"
     with database.complaints():
         rows = database.connection.execute(sql).fetchall()
-    logs = [StudyLog(**dict(row) | {"durations_s": tuple(json.loads(row["durations_s"]))}) for row in rows]
+    logs = [log for row in rows if (log := _stored_log(dict(row))) is not None]
     return [log for log in logs if workload in (None, log.workload)]
+
+
+def _stored_log(row: dict[str, Any]) -> StudyLog | None:
+    try:
+        durations_s = msgspec.json.decode(row["durations_s"], type=tuple[Amount, ...])
+        return msgspec.convert(row | {"durations_s": durations_s}, StudyLog)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        _log.info("The imported log %s cannot be read (%s).", row["id"], error)
+        return None
 
 
 def remove_log(database: Database, log_id: int) -> None:

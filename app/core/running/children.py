@@ -1,6 +1,7 @@
 """Child processes in groups of their own, which can always be ended with all that they started."""
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
@@ -10,6 +11,8 @@ from typing import Any
 import psutil
 
 from app.core.running.engines import WorkerCommand
+
+EXIT_ORPHANED = 3
 
 
 def start_child(command: WorkerCommand) -> "subprocess.Popen[bytes]":
@@ -21,6 +24,7 @@ def start_child(command: WorkerCommand) -> "subprocess.Popen[bytes]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         **_own_group(),
+        **_mortal(),
     )
 
 
@@ -39,6 +43,24 @@ def end_child(process: "subprocess.Popen[bytes]", *, force: bool) -> None:
     for child in children:
         with contextlib.suppress(psutil.Error):
             child.kill() if force else child.terminate()
+
+
+def _mortal() -> dict[str, Any]:
+    """Have Linux end the child with the thread that starts it, also one that was stopped before its first line.
+
+    Only between fork and exec is early enough. The function calls into the C library alone, which was loaded
+    before: nothing that another thread could hold at that moment is waited for.
+    """
+    if not sys.platform.startswith("linux"):
+        return {}
+    library, parent = ctypes.CDLL(None), os.getpid()
+
+    def die_with_parent() -> None:
+        library.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, from linux/prctl.h
+        if os.getppid() != parent:  # it was gone by then
+            os._exit(EXIT_ORPHANED)
+
+    return {"preexec_fn": die_with_parent}
 
 
 def _own_group() -> dict[str, Any]:

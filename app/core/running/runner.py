@@ -5,14 +5,16 @@ from difflib import get_close_matches
 
 from app.core.errors import UsageError
 from app.core.keeping.database import Database
-from app.core.keeping.runs import begin_run, recover_runs
+from app.core.keeping.ending import recover_runs
+from app.core.keeping.owners import own
+from app.core.keeping.recording import begin_run
 from app.core.model import Machine
 from app.core.paths import Paths, check_datasets_folder
 from app.core.running.engines import WorkerCommand, worker_command
 from app.core.running.memory import memory_problem
 from app.core.running.session import Limits, Listener, Session
 from workloads import CATALOGUE
-from workloads.spec import RunSpec
+from workloads.spec import Job, RunSpec, write_job
 from workloads.workload import Workload, WorkloadError
 
 
@@ -58,7 +60,12 @@ class Runner:
         workload = self.check(spec)
         with Database(self.paths.database) as database:
             recover_runs(database)
-            run_id = begin_run(database, spec, workload, self.machine, group)
+            ownership = own(database.path)
+            try:
+                run_id = begin_run(database, spec, workload, self.machine, group=group, owner=ownership.token)
+            except BaseException:
+                ownership.release()
+                raise
         session = Session(
             run_id=run_id,
             spec=spec,
@@ -67,6 +74,7 @@ class Runner:
             machine=self.machine,
             limits=self.limits,
             listener=listener,
+            ownership=ownership,
         )
         session.start()
         return session
@@ -86,8 +94,13 @@ def checked_workload(spec: RunSpec) -> Workload:
     workload = known_workload(spec.workload)
     try:
         workload.check(spec)
+        write_job(Job(spec=spec, datasets_folder=b""))
     except WorkloadError as error:
         raise UsageError(str(error)) from error
+    except UnicodeEncodeError as error:  # a folder's name, for example
+        raise UsageError(
+            "A setting of the run is no text in UTF-8.", "Rename what it names, or choose another."
+        ) from error
     return workload
 
 

@@ -1,6 +1,7 @@
 """One run while it happens: worker and monitor feed one queue; one thread stores what comes and tells of it."""
 
 import logging
+import os
 import queue
 import tempfile
 import threading
@@ -12,9 +13,13 @@ from pathlib import Path
 import msgspec
 
 from app.core.errors import AppError
+from app.core.files import write_new
 from app.core.judging.compare import position
 from app.core.keeping.database import Database, DatabaseError
-from app.core.keeping.runs import RunWriter, list_runs
+from app.core.keeping.ending import NOT_SUMMARISED
+from app.core.keeping.owners import Ownership
+from app.core.keeping.recording import RunGoneError, RunWriter
+from app.core.keeping.runs import list_runs, missing_runs
 from app.core.machine.gpu import GpuReader
 from app.core.machine.monitor import Monitor, Sampler
 from app.core.model import Machine, Telemetry
@@ -74,6 +79,7 @@ class Session:
         machine: Machine,
         limits: Limits,
         listener: Listener,
+        ownership: Ownership,
     ) -> None:
         self.run_id = run_id
         self.status: str = "running"
@@ -86,6 +92,7 @@ class Session:
         self._machine = machine
         self._limits = limits
         self._listener = listener
+        self._ownership = ownership
         self._messages: queue.Queue[Message] = queue.Queue(maxsize=QUEUE_LIMIT)
         self._worker: Worker | None = None
         self._cancel = threading.Event()
@@ -130,28 +137,46 @@ class Session:
             # Impatient: while the database is busy, events wait here and the run goes on.
             with Database(self._paths.database, busy_timeout_s=WRITE_PATIENCE_S) as database:
                 self._writer = RunWriter(database, self.run_id)
-                self._watch = Watch(next(list_runs(database, ids=[self.run_id])), database)
                 try:
                     self._run(database)
+                except AppError:
+                    raise
                 except Exception:  # noqa: BLE001 - see below
                     # The session's last resort: the run must end, and the log must say why.
-                    _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
-                    message = "An error of Epochmark itself ended the run; the log says more."
-                    self.trouble = AppError(message)
-                    self._error = events.Error(code="internal", message=message)
+                    self._note_fault()
                     self._finish(database)
         except AppError as error:
-            self.trouble = error
-            self.status = "failed"
-            self._tell(events.Error(code="internal", message=str(error)))
-            self._tell(events.End(status="failed"))
+            self._give_up(error)
+        except Exception:  # noqa: BLE001 - also where the end itself fails
+            self._give_up(self._note_fault())
+        finally:
+            self._ownership.release()
+
+    def _note_fault(self) -> AppError:
+        """Log the error that is being handled, and have the run end by it."""
+        _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
+        message = "An error of Epochmark itself ended the run; the log says more."
+        self.trouble = AppError(message)
+        self._error = events.Error(code="internal", message=message)
+        return self.trouble
+
+    def _give_up(self, error: AppError) -> None:
+        """End a run that cannot be stored; the next start finds what is."""
+        self.trouble = error
+        self.status = "failed"
+        self._tell(events.Error(code="internal", message=str(error)))
+        self._tell(events.End(status="failed"))
 
     def _run(self, database: Database) -> None:
+        summary = next(list_runs(database, ids=[self.run_id]), None)
+        if summary is None:
+            raise missing_runs([self.run_id])
+        self._watch = Watch(summary, database)
         machine = msgspec.to_builtins(self._machine)
         self._tell(events.Run(run_id=self.run_id, spec=spec_as_dict(self._spec), machine=machine))
         worker = None
         try:
-            job = Job(spec=self._spec, datasets_folder=str(self._paths.datasets))
+            job = Job(spec=self._spec, datasets_folder=os.fsencode(self._paths.datasets))
             log = self._paths.logs / f"run-{self.run_id}.log"
             worker = self._worker = Worker(self._command, job, log, self._messages)
             with Monitor(self._sample, sampler=Sampler(GpuReader(), worker.pid)):
@@ -297,8 +322,10 @@ class Session:
             self.status = "failed"
             self._tell(events.Error(code="internal", message=str(self.trouble)))
         else:
-            summary = next(list_runs(database, ids=[self.run_id]))
-            if summary.value is not None:
+            summary = next(list_runs(database, ids=[self.run_id]), None)
+            if summary is not None and summary.error_code == NOT_SUMMARISED:
+                self._tell(events.Warn(code=NOT_SUMMARISED, message=summary.error_message or ""))
+            if summary is not None and summary.value is not None:
                 self._tell(
                     events.Result(
                         metric=summary.metric,
@@ -319,7 +346,8 @@ class Session:
                 self._writer.finish(self.status, self._error)
                 return
             except DatabaseError as error:
-                if time.monotonic() > deadline_s or self._kill.is_set():
+                gone = isinstance(error, RunGoneError)
+                if gone or time.monotonic() > deadline_s or self._kill.is_set():
                     raise
                 if not self._store_told:
                     self._store_told = True
@@ -329,11 +357,10 @@ class Session:
 
     def _rescue(self) -> str:
         """Write what the database refuses to a file of its own, wherever there is room; returns where it is."""
-        text = b"".join(map(events.encode, self._writer.unsaved()))
+        unsaved = self._writer.unsaved()
         for folder in (self._paths.data, Path(tempfile.gettempdir())):
-            path = folder / f"run-{self.run_id}.unsaved.jsonl"
             try:
-                path.write_bytes(text)
+                path = write_new(folder, f"run-{self.run_id}.unsaved.jsonl", map(events.encode, unsaved))
             except OSError:
                 continue
             return f"What could not be stored is in {path}."

@@ -64,7 +64,7 @@ class Watch:
 
     def _estimate(self) -> events.Estimate | None:
         """Return what the steps come to so far; None where epochs tell it, or nothing new came."""
-        count = len(self._timed.steps)
+        count = len(self._timed.durations_s)
         by_epochs = self._run.metric == "seconds_per_epoch_s"
         if count in (0, self._counted) or (by_epochs and (self._epochs or self._run.steps is not None)):
             return None

@@ -1,0 +1,200 @@
+"""Brings what can still be read of a damaged database over into a new one; the damaged file is only read."""
+
+import contextlib
+import logging
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from app.core.keeping.schema import APPLICATION_ID, MIGRATIONS, statements
+
+# A table and what its rows are found by: whole ranges of it are copied, and halved where they cannot be read.
+_KEYS = {
+    **dict.fromkeys(("machines", "machine_parts", "groups", "logs", "runs"), "id"),
+    **dict.fromkeys(("epochs", "step_blocks", "metrics", "warnings"), "run_id"),
+    "samples": "rowid",
+}
+_SECOND_KEYS = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq"}
+# Where the largest number cannot be read.
+_LARGEST = 1_000_000
+# Of a file in which nothing can be read, so that giving up does not take for ever.
+_ATTEMPTS = 20_000
+# Bytes that the headers of all of our files have alike: magic, page size, versions, fractions · schema format ·
+# encoding (https://www.sqlite.org/fileformat2.html, section 1.3).
+_HEADER = ((0, 24), (44, 48), (56, 60))
+_log = logging.getLogger(__name__)
+
+
+def salvage(damaged: Path, fresh: Path) -> int:
+    """Make a new database of all rows that can be read; returns how many runs it has.
+
+    Args:
+        damaged: The file, with its write-ahead log beside it; it is not changed.
+        fresh: Where the new one is made.
+
+    Raises:
+        OSError, sqlite3.Error: It cannot be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="epochmark-", dir=fresh.parent, ignore_cleanup_errors=True) as folder:
+        copy = Path(folder) / damaged.name
+        for suffix in ("", "-wal"):
+            source = damaged.with_name(damaged.name + suffix)
+            if source.exists():
+                shutil.copyfile(source, copy.with_name(copy.name + suffix))
+        version = _mend_header(copy)
+        with contextlib.closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
+            _make_schema(connection, version)
+            with contextlib.suppress(sqlite3.DatabaseError):
+                _mend_schema(copy, version)
+            try:
+                connection.execute("ATTACH ? AS old", (str(copy),))
+            except (sqlite3.DatabaseError, UnicodeEncodeError) as error:
+                _log.info("Nothing of %s can be read (%s).", damaged, error)
+                return 0
+            _copy_tables(connection)
+            count: int = connection.execute("SELECT count(*) FROM runs").fetchone()[0]
+            connection.execute("DETACH old")
+            return count
+
+
+def differs(connection: sqlite3.Connection, version: int) -> bool:
+    """Say whether tables, columns, indexes and references are others than those of a format.
+
+    Also where one letter of a table's definition has changed: SQLite itself would notice with the first query.
+    """
+    try:
+        return not _template(version) <= _shape(connection)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:  # it is locked, say
+            raise
+        return True
+
+
+@cache
+def _template(version: int) -> frozenset[tuple[object, ...]]:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        _make_schema(connection, version)
+        return _shape(connection)
+
+
+def _shape(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
+    """Return the schema as SQLite understands it: its text differs between versions of SQLite."""
+    told: set[tuple[object, ...]] = set()
+    for pragma in ("table_info", "foreign_key_list", "index_info"):
+        kind = "index" if pragma == "index_info" else "table"
+        sql = (
+            f"SELECT '{pragma}', m.name, p.* FROM sqlite_master AS m, pragma_{pragma}(m.name) AS p"  # noqa: S608
+            f" WHERE m.type = '{kind}' AND m.name NOT LIKE 'sqlite_%'"
+        )
+        told.update(tuple(row) for row in connection.execute(sql))
+    return frozenset(told)
+
+
+def _make_schema(connection: sqlite3.Connection, version: int) -> None:
+    connection.execute("BEGIN")
+    for step in MIGRATIONS[:version]:
+        for statement in statements(step):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.execute("COMMIT")
+
+
+def _mend_header(copy: Path) -> int:
+    """Write the parts of the header that are known; returns the format that the file says it has."""
+    with tempfile.TemporaryDirectory(prefix="epochmark-") as folder:
+        sample = Path(folder) / "sample.sqlite3"
+        with contextlib.closing(sqlite3.connect(sample, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("CREATE TABLE sample (x)")
+        header = sample.read_bytes()[:100]
+    with copy.open("r+b") as file:
+        found = file.read(100)
+        for start, end in _HEADER:
+            file.seek(start)
+            file.write(header[start:end])
+    version = int.from_bytes(found[60:64], "big")
+    return version if 1 <= version <= len(MIGRATIONS) else len(MIGRATIONS)
+
+
+def _mend_schema(copy: Path, version: int) -> None:
+    """Write the definitions anew: the same steps have put them into the same places in every file."""
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as sample:
+        _make_schema(sample, version)
+        rows = sample.execute("SELECT type, name, tbl_name, sql, rowid FROM sqlite_master").fetchall()
+    with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.executemany(
+            "UPDATE sqlite_master SET type = ?, name = ?, tbl_name = ?, sql = ? WHERE rowid = ?", rows
+        )
+
+
+def _copy_tables(connection: sqlite3.Connection) -> None:
+    for table, key in _KEYS.items():
+        columns = [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
+        if not columns:  # of a later format
+            continue
+        connection.execute("BEGIN")
+        with contextlib.suppress(sqlite3.DatabaseError):  # a table that is gone altogether
+            _Copier(connection, table, columns, key).copy()
+        connection.execute("COMMIT")
+    connection.execute("BEGIN")
+    for table in ("epochs", "step_blocks", "metrics", "warnings", "samples"):
+        connection.execute(f"DELETE FROM main.{table} WHERE run_id NOT IN (SELECT id FROM main.runs)")  # noqa: S608
+    connection.execute("COMMIT")
+
+
+class _Copier:
+    """Copies one table from the attached file; ranges that cannot be read are halved until one row is left out."""
+
+    def __init__(self, connection: sqlite3.Connection, table: str, columns: Sequence[str], key: str) -> None:
+        self._connection = connection
+        self._table, self._key = table, key
+        self._names = ", ".join(columns)
+        self._marks = ", ".join("?" * len(columns))
+        self._attempts = 0
+
+    def copy(self) -> None:
+        """Copy all rows that can be read."""
+        try:
+            low, high = self._connection.execute(
+                f"SELECT min({self._key}), max({self._key}) FROM old.{self._table}"  # noqa: S608 - own names
+            ).fetchone()
+        except sqlite3.DatabaseError:
+            low, high = 1, _LARGEST
+        if isinstance(low, int) and isinstance(high, int):
+            self._copy_range(low, high)
+
+    def _copy_range(self, low: int, high: int) -> None:
+        self._attempts += 1
+        if self._attempts > _ATTEMPTS:
+            return
+        sql = (
+            f"INSERT OR IGNORE INTO main.{self._table} ({self._names}) SELECT {self._names}"  # noqa: S608
+            f" FROM old.{self._table} WHERE {self._key} BETWEEN ? AND ?"
+        )
+        try:
+            self._connection.execute(sql, (low, high))
+        except sqlite3.DatabaseError:
+            if low < high:
+                middle = (low + high) // 2
+                self._copy_range(low, middle)
+                self._copy_range(middle + 1, high)
+            elif self._table in _SECOND_KEYS:
+                self._copy_singly(low)
+
+    def _copy_singly(self, run_id: int) -> None:
+        """Copy the rows of one run from both of their ends, up to where they cannot be read."""
+        sql = f"INSERT OR IGNORE INTO main.{self._table} ({self._names}) VALUES ({self._marks})"  # noqa: S608
+        for direction in ("ASC", "DESC"):
+            with contextlib.suppress(sqlite3.DatabaseError):
+                for row in self._rows(run_id, direction):
+                    self._connection.execute(sql, row)
+
+    def _rows(self, run_id: int, direction: str) -> Iterator[tuple[object, ...]]:
+        order = f"{_SECOND_KEYS[self._table]} {direction}"
+        sql = f"SELECT {self._names} FROM old.{self._table} WHERE run_id = ? ORDER BY {order}"  # noqa: S608
+        yield from self._connection.execute(sql, (run_id,))
