@@ -56,7 +56,13 @@ def real(folder: Path) -> dict[str, Any]:
     }
     flowers.install({"flower_photos.tgz": pack(folder.parent / "a.tgz", members)}, folder)
     photos = flowers.load(folder, size=32)
-    (folder / ".tfrecords-32-killed").mkdir()
+    # Of a run that was killed, and the user's.
+    for name in (".tfrecords-32-killed00", ".tfrecords-32-backup"):
+        (folder / name).mkdir()
+        for file in ("photos-00.tfrec", flower_records.LOCK_FILE):
+            (folder / name / file).touch()
+    (folder / "tfrecords-32").mkdir()
+    (folder / "tfrecords-32" / "thesis.tex").touch()
     told: list[tuple[int, int]] = []
     shards = flower_records.prepared(photos, lambda *progress: told.append(progress))
     before = [path.stat().st_mtime_ns for path in shards]
@@ -69,6 +75,7 @@ def real(folder: Path) -> dict[str, Any]:
         "again": [path.stat().st_mtime_ns for path in flower_records.prepared(photos)] == before,
         "other": len(flower_records.prepared(flowers.load(folder, size=16))),
         "names": sorted(path.name for path in folder.iterdir()),
+        "kept": sorted(path.name for path in (folder / "tfrecords-32").iterdir()),
         "installed": flowers.is_installed(folder),
     }
     broken = photos.paths[int(photos.test[0])]

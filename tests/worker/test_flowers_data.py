@@ -241,7 +241,8 @@ def test_photos_are_packed_once_for_each_size_and_leave_nothing_behind(child: di
     assert real["again"]
     assert real["other"] == 7
     own = {"contents.sha256", "photos.txt", "daisy", "dandelion", "roses", "sunflowers", "tulips"}
-    assert set(real["names"]) == {*own, "tfrecords-16", "tfrecords-32"}
+    assert set(real["names"]) == {*own, "tfrecords-16", "tfrecords-32", ".tfrecords-32-backup"}
+    assert real["kept"] == [*(f"photos-{number:02}.tfrec" for number in range(7)), "thesis.tex"]
     assert real["installed"]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from workloads.datasets.source import HostileArchiveError
 
 _CHUNK_BYTES = 1 << 20
+_NAME_LIMIT = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,12 @@ class Limits:
     total_bytes: int
 
 
+def plain(name: str) -> str:
+    """Return a name out of an archive as a sentence may show it: short, and nothing that a terminal obeys."""
+    shown = "".join(sign if sign.isprintable() else "?" for sign in name[: _NAME_LIMIT + 1])
+    return shown if len(shown) <= _NAME_LIMIT else f"{shown[:_NAME_LIMIT]}…"
+
+
 @contextmanager
 def refusing_damage() -> Iterator[None]:
     """Turn what unpacking raises about damaged files into HostileArchiveError; the disk's faults stay OSError."""
@@ -31,7 +38,7 @@ def refusing_damage() -> Iterator[None]:
         # TypeError: a gzip header that is cut.
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        msg = f"it is damaged ({str(error) or type(error).__name__})"
+        msg = f"it is damaged ({plain(str(error)) or type(error).__name__})"
         raise HostileArchiveError(msg) from error
 
 
@@ -55,7 +62,7 @@ class Members:
             total_bytes += member.size
             too_large = not 0 <= member.size <= self._limits.member_bytes
             if too_large or count > self._limits.members or total_bytes > self._limits.total_bytes:
-                msg = f"it holds more than {self._title} does (at {member.name[:80]!r})"
+                msg = f"it holds more than {self._title} does (at {plain(member.name)!r})"
                 raise HostileArchiveError(msg)
             yield member
 
@@ -63,7 +70,7 @@ class Members:
         """Return the contents of a small regular member."""
         _check_regular(member)
         if member.size > max_bytes:
-            msg = f"{member.name} has {member.size} bytes, more than {max_bytes}"
+            msg = f"{plain(member.name)} has {member.size} bytes, more than {max_bytes}"
             raise HostileArchiveError(msg)
         content = self._tar.extractfile(member)
         assert content is not None  # it is a regular file
@@ -74,7 +81,7 @@ class Members:
         """Copy a regular member of exactly this size to a new file."""
         _check_regular(member)
         if member.size != size_bytes:
-            msg = f"{member.name} has {member.size} bytes instead of {size_bytes}"
+            msg = f"{plain(member.name)} has {member.size} bytes instead of {size_bytes}"
             raise HostileArchiveError(msg)
         content = self._tar.extractfile(member)
         assert content is not None  # it is a regular file
@@ -100,5 +107,5 @@ def gunzip(path: Path, name: str, size_bytes: int) -> bytes:
 
 def _check_regular(member: tarfile.TarInfo) -> None:
     if not member.isreg():
-        msg = f"{member.name} is no regular file"
+        msg = f"{plain(member.name)} is no regular file"
         raise HostileArchiveError(msg)

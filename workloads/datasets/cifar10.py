@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from workloads.datasets import source, twins
-from workloads.datasets.archives import Limits, tar_members
+from workloads.datasets.archives import Limits, plain, tar_members
 from workloads.datasets.source import (
     Arrays,
     DatasetSource,
@@ -44,6 +44,7 @@ IMAGES_PER_FILE = 10_000
 RECORD_BYTES = 1 + 3 * 32 * 32
 FILE_BYTES = IMAGES_PER_FILE * RECORD_BYTES
 CLASSES = 10
+STORED = source.StoredFiles(FILES)
 _FOLDER_IN_ARCHIVE = "cifar-10-batches-bin"
 _RECIPE = 1
 
@@ -60,7 +61,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
     with tar_members(files[SOURCE.files[0].name], SOURCE.title, limits) as members:
         for member in members:
             if member.name in seen:
-                msg = f"it holds {member.name} more than once"
+                msg = f"it holds {plain(member.name)} more than once"
                 raise HostileArchiveError(msg)
             if member.name in wanted:
                 seen.add(member.name)

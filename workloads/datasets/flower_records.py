@@ -1,9 +1,10 @@
 """Flower photos as TensorFlow reads them: packed once, in one size, in sixteen files of records."""
 
+import contextlib
 import os
-import shutil
+import re
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 PER_SHARD = 230  # 13 files of them are exactly the photos for training
 QUALITY = 95
+LOCK_FILE = "packing.lock"  # held while a folder of records is being made
 
 
 def dataset(photos: "Photos", training: bool) -> Any:
@@ -62,25 +64,58 @@ def prepared(photos: "Photos", report: Callable[[int, int], None] = lambda *_: N
     shards = tuple(folder / f"photos-{number:02}.tfrec" for number in range(-(-len(order) // PER_SHARD)))
     if all(path.is_file() for path in shards):
         return shards
-    fresh: Path | None = None
     try:
-        for leftover in photos.folder.glob(f".{folder.name}-*"):  # of a run that was killed
-            shutil.rmtree(leftover)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=photos.folder))
-        files = [fresh / shard.name for shard in shards]
-        _write(files, [photos.paths[place] for place in order], labels, photos.size, report)
-        fresh.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        fresh.rename(folder)
+        _remove_leftovers(photos.folder, folder.name, shards)
+        with _fresh_folder(photos.folder, folder.name, shards) as fresh:
+            files = [fresh / shard.name for shard in shards]
+            _write(files, [photos.paths[place] for place in order], labels, photos.size, report)
+            # One by one: what else is in the folder may be the user's, and another run may have been faster.
+            folder.mkdir(exist_ok=True)
+            for file, shard in zip(files, shards, strict=True):
+                file.replace(shard)
     except (OSError, tf.errors.OpError) as error:
         reason = error.strerror if isinstance(error, OSError) else error.message
         msg = f"the flower photos cannot be packed in {folder} ({reason})"
         raise MissingDataError(msg) from error
-    finally:
-        if fresh is not None:
-            shutil.rmtree(fresh, ignore_errors=True)
     return shards
+
+
+@contextlib.contextmanager
+def _fresh_folder(parent: Path, name: str, shards: Sequence[Path]) -> Iterator[Path]:
+    """Make a folder for records, which others leave alone as long as this process lives and is at it."""
+    from filelock import FileLock  # imported late: it takes a tenth of a second
+
+    fresh = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=parent))
+    lock = FileLock(fresh / LOCK_FILE, timeout=0)
+    try:
+        with contextlib.suppress(OSError, NotImplementedError):  # a drive without locks: nobody tidies up there
+            lock.acquire()
+        yield fresh
+    finally:
+        lock.release()
+        _remove_records(fresh, shards)
+
+
+def _remove_leftovers(parent: Path, name: str, shards: Sequence[Path]) -> None:
+    """Delete what runs left that were killed while they packed, and nothing that somebody works on or wrote."""
+    from filelock import FileLock
+
+    for leftover in parent.iterdir():
+        is_ours = re.fullmatch(rf"\.{name}-[a-z0-9_]{{8}}", leftover.name) and not leftover.is_symlink()
+        if not is_ours or not (leftover / LOCK_FILE).is_file():
+            continue
+        lock = FileLock(leftover / LOCK_FILE, timeout=0)
+        with contextlib.suppress(OSError, NotImplementedError):  # somebody has it
+            lock.acquire()
+            lock.release()
+            _remove_records(leftover, shards)
+
+
+def _remove_records(folder: Path, shards: Sequence[Path]) -> None:
+    with contextlib.suppress(OSError):  # then something else is in there
+        for name in (*(shard.name for shard in shards), LOCK_FILE):
+            (folder / name).unlink(missing_ok=True)
+        folder.rmdir()
 
 
 def _write(

@@ -5,14 +5,20 @@ The study read them as sixteen files of records, photos of one size in them; `fl
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.datasets import source, twins
 from workloads.datasets.archives import Limits, tar_members
-from workloads.datasets.source import DatasetSource, HostileArchiveError, MissingDataError, SourceFile
+from workloads.datasets.source import (
+    DatasetSource,
+    HostileArchiveError,
+    MissingDataError,
+    SourceFile,
+    StoredFiles,
+)
 from workloads.jpeg import jpeg_size
 
 if TYPE_CHECKING:
@@ -42,9 +48,30 @@ LIMITS = Limits(members=10_000, member_bytes=8_000_000, total_bytes=400_000_000)
 _LICENCE_FILE = "LICENSE.txt"
 _LIST_FILE = "photos.txt"  # class/name of each photo, in the order in which their checksum was noted
 _MEMBER = re.compile(r"flower_photos/([a-z]+)/([\w-]+\.jpg)", re.ASCII)
+# What `flower_records` makes beside them, also while it makes it.
+_RECORDS = re.compile(r"\.?tfrecords-\d+(-[a-z0-9_]{8})?/(photos-\d{2,}\.tfrec|packing\.lock)?", re.ASCII)
 _ORDER = 51
 _RECIPE = 52
 _PICTURES = 16  # of each class of the twin
+
+
+class _StoredPhotos(StoredFiles):
+    """The photos, and what `flower_records` makes of them later."""
+
+    def contents(self, folder: Path) -> frozenset[str]:
+        try:
+            return super().contents(folder).union(_listed(folder))
+        except MissingDataError:
+            return super().contents(folder)
+
+    def owns(self, name: str, noted: Collection[str] | None) -> bool:
+        if _is_photo(name):
+            return noted is None or name in noted
+        is_class = name.endswith("/") and name[:-1] in COUNTS
+        return is_class or _RECORDS.fullmatch(name) is not None or super().owns(name, noted)
+
+
+STORED: StoredFiles = _StoredPhotos([_LIST_FILE, _LICENCE_FILE])
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +194,15 @@ def _checked(raw: bytes, name: str) -> bytes:
     return raw
 
 
+def _is_photo(name: str) -> bool:
+    match = _MEMBER.fullmatch(f"flower_photos/{name}")
+    return match is not None and match[1] in COUNTS
+
+
 def _listed(folder: Path) -> list[str]:
     """Return the photos by the names of our own list."""
     names = source.read_installed(folder, _LIST_FILE, SOURCE.title).decode("ascii", errors="replace").splitlines()
-    sound = all(_MEMBER.fullmatch(f"flower_photos/{name}") and name.split("/")[0] in COUNTS for name in names)
-    if len(names) != TRAIN_COUNT + TEST_COUNT or not sound:
+    if len(names) != TRAIN_COUNT + TEST_COUNT or not all(map(_is_photo, names)):
         msg = f"{_LIST_FILE} of {SOURCE.title} is not the one that was installed"
         raise MissingDataError(msg)
     return names

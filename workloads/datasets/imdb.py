@@ -38,6 +38,7 @@ SOURCE = DatasetSource(
 REVIEWS_PER_FILE = 12_500
 SPLITS, LABELS = ("train", "test"), ("neg", "pos")  # a label's place is its number
 FILES = tuple(f"{split}-{label}.txt" for split in SPLITS for label in LABELS)
+STORED = source.StoredFiles(FILES)
 START, UNKNOWN, FIRST_WORD = 1, 2, 4
 MAX_REVIEW_BYTES = 1 << 17
 # The archive also holds 50,000 reviews without a label, and tables of word counts.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from workloads.datasets import idx
-from workloads.datasets.source import Arrays, DatasetSource, SourceFile
+from workloads.datasets.source import Arrays, DatasetSource, SourceFile, StoredFiles
 
 _BASE = "https://storage.googleapis.com/cvdf-datasets/mnist/"
 _FILES = (
@@ -20,6 +20,7 @@ SOURCE = DatasetSource(
     citation="LeCun, Cortes and Burges, The MNIST database of handwritten digits, 1998",
     licence="CC BY-SA 3.0",
 )
+STORED = StoredFiles(map(idx.stored_name, idx.SHAPES))
 _TWIN = 11
 
 

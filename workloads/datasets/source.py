@@ -2,10 +2,12 @@
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from workloads.regular_file import read_regular
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,10 +65,31 @@ class DatasetSource:
         return sum(sizes) if len(sizes) == len(self.files) else None
 
 
+class StoredFiles:
+    """The files that a data set consists of where it is installed: these, and the checksum noted beside them."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset([*names, _CHECKSUM_FILE])
+
+    def contents(self, folder: Path) -> frozenset[str]:
+        """Return the names of what `install` has stored in a folder, as far as its own lists there tell."""
+        return self._names
+
+    def owns(self, name: str, noted: Collection[str] | None) -> bool:
+        """Say whether `install`, or a run later, makes something of this name; all else is the user's.
+
+        Args:
+            name: Below the data set's folder, with slashes; a folder's ends with one.
+            noted: What was stored there; None where that is not known.
+        """
+        return name in self._names
+
+
 class Dataset(Protocol):
     """What each module of a data set offers to the app."""
 
     SOURCE: DatasetSource
+    STORED: StoredFiles
 
     def install(self, files: Mapping[str, Path], folder: Path) -> None:
         """Store the contents of the official files, by name, in a fresh folder.
@@ -128,7 +151,7 @@ def are_there(folder: Path, names: Iterable[str], size_bytes: int | None = None)
 def check_unchanged(folder: Path, digest: str, title: str) -> None:
     """Raise MissingDataError unless the files that were read are those that were installed."""
     try:
-        noted = (folder / _CHECKSUM_FILE).read_text(encoding="ascii", errors="replace").strip()
+        noted = read_regular(folder / _CHECKSUM_FILE).decode("ascii", errors="replace").strip()
     except OSError:
         noted = None
     if noted != digest:
@@ -139,7 +162,7 @@ def check_unchanged(folder: Path, digest: str, title: str) -> None:
 def read_installed(folder: Path, name: str, title: str) -> bytes:
     """Return the contents of an installed file; raises MissingDataError."""
     try:
-        return (folder / name).read_bytes()
+        return read_regular(folder / name)
     except OSError as error:
         msg = f"{name} of {title} cannot be read ({error.strerror})"
         raise MissingDataError(msg) from error
