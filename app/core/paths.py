@@ -1,5 +1,6 @@
 """Where Epochmark keeps its files: the only place that knows. EPOCHMARK_HOME moves all of it to one folder."""
 
+import errno
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,8 +9,10 @@ from pathlib import Path
 import appdirs
 
 from app.core.errors import UsageError
+from app.core.plain_text import one_line
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
+_SHOWN_LIMIT = 300
 DOCUMENTATION = RESOURCES.parent / "docs"  # not there where only the app is installed
 
 
@@ -47,6 +50,11 @@ class Paths:
         return self.cache / "downloads"
 
     @property
+    def locks(self) -> Path:
+        """Files that only say who is at work on something."""
+        return self.cache / "locks"
+
+    @property
     def logs(self) -> Path:
         """The app's log and one for each run's worker."""
         return self.cache / "logs"
@@ -58,24 +66,47 @@ class Paths:
 
     def create(self) -> None:
         """Make the folders; raises UsageError with the folder and the reason if that cannot be done."""
-        for folder in (self.data, self.config, self.logs, self.downloads, self.keras_home):
+        for folder in (self.data, self.config, self.logs, self.downloads, self.locks, self.keras_home):
             make_folder(folder)
 
 
 def default_paths(environment: Mapping[str, str] = os.environ) -> Paths:
-    """Return the user's folders, or those below EPOCHMARK_HOME; raises UsageError if that names nobody's home."""
+    """Return the user's folders, or those below EPOCHMARK_HOME; raises UsageError if nobody says where."""
     home = environment.get("EPOCHMARK_HOME")
     if home:
-        try:
-            root = Path(home).expanduser().absolute()
-        except RuntimeError as error:  # "~name" of nobody
-            raise UsageError(f"EPOCHMARK_HOME is {home!r}, but there is no such user.") from error
+        root = _root(home)
         return Paths(data=root / "data", config=root / "config", cache=root / "cache")
-    return Paths(
+    found = Paths(
         data=Path(appdirs.user_data_dir("epochmark", appauthor=False)),
         config=Path(appdirs.user_config_dir("epochmark", appauthor=False)),
         cache=Path(appdirs.user_cache_dir("epochmark", appauthor=False)),
     )
+    for folder in (found.data, found.config, found.cache):
+        if not folder.is_absolute():  # "~/…" where nobody has a home, or XDG_DATA_HOME=relative
+            shown = one_line(str(folder), _SHOWN_LIMIT)
+            raise UsageError(
+                f"Epochmark's files would be in {shown!r}, which does not say where it begins.",
+                "Set HOME (and XDG_DATA_HOME, XDG_CONFIG_HOME and XDG_CACHE_HOME where they are used) to a whole "
+                "path, or EPOCHMARK_HOME to a folder of your choice.",
+            )
+    return found
+
+
+def _root(home: str) -> Path:
+    shown = one_line(home, _SHOWN_LIMIT)
+    try:
+        return Path(home).expanduser().absolute()
+    except RuntimeError as error:
+        if home.split("/", maxsplit=1)[0] == "~":
+            raise UsageError(
+                f"EPOCHMARK_HOME is {shown!r}, but it is not known where your home is.", "Set HOME too."
+            ) from error
+        raise UsageError(f"EPOCHMARK_HOME is {shown!r}, but there is no such user.") from error
+    except OSError as error:  # the current folder has been removed
+        raise UsageError(
+            f"EPOCHMARK_HOME is {shown!r}, but the current folder is not there ({error.strerror}).",
+            "Set it to a whole path.",
+        ) from error
 
 
 def with_datasets_folder(paths: Paths, folder: str | None) -> Paths:
@@ -93,17 +124,22 @@ def check_datasets_folder(paths: Paths) -> None:
         return
     if not folder.is_absolute():
         raise UsageError(
-            f"The folder for data sets is {str(folder)[:200]!r}, which does not say where it begins.",
+            f"The folder for data sets is {one_line(str(folder), _SHOWN_LIMIT)!r}, "
+            "which does not say where it begins.",
             "Choose a whole path in the settings.",
         )
     try:
-        reason = "it is a file" if folder.is_file() else "it is not there"
         if folder.is_dir():
             return
+        reason = "it is not there"
+        if os.path.lexists(folder):
+            reason = "it is a link that leads nowhere" if folder.is_symlink() else "it is no folder"
+        if folder.is_file():
+            reason = "it is a file"
     except OSError as error:
         reason = str(error.strerror)
     raise UsageError(
-        f"The folder for data sets, {str(folder)[:200]}, cannot be used ({reason}).",
+        f"The folder for data sets, {one_line(str(folder), _SHOWN_LIMIT)}, cannot be used ({reason}).",
         "Plug in the drive that it is on, or choose another folder in the settings.",
     )
 
@@ -113,12 +149,22 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
+        where = next((place for place in (folder, *folder.parents) if _is_in_the_way(place)), folder)
+        what = "a link that leads nowhere" if where.is_symlink() else "a file"
         raise UsageError(
-            f"{folder} cannot be used as a folder because a file is in its place.",
-            "Move the file away, or set EPOCHMARK_HOME to another folder.",
+            f"{one_line(str(where), _SHOWN_LIMIT)} cannot be used as a folder because {what} is in its place.",
+            "Move it away, or set EPOCHMARK_HOME to another folder.",
         ) from error
     except OSError as error:
+        advice = "Set EPOCHMARK_HOME to a folder that can be written."
+        if error.errno == errno.ENAMETOOLONG:
+            advice = "Set EPOCHMARK_HOME to a folder with a shorter name."
+        elif error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            advice = "Free some space, or set EPOCHMARK_HOME to another folder."
         raise UsageError(
-            f"The folder {folder} cannot be made ({error.strerror}).",
-            "Set EPOCHMARK_HOME to a folder that can be written.",
+            f"The folder {one_line(str(folder), _SHOWN_LIMIT)} cannot be made ({error.strerror}).", advice
         ) from error
+
+
+def _is_in_the_way(place: Path) -> bool:
+    return os.path.lexists(place) and not place.is_dir()
