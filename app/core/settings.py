@@ -1,9 +1,9 @@
 """The user's settings: a small JSON file, written atomically; a file that cannot be read is set aside."""
 
-import contextlib
+import errno
 import itertools
 import logging
-import os
+import stat
 import time
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,6 +11,9 @@ from typing import Annotated, Literal
 import msgspec
 
 from app.core.errors import AppError
+from app.core.files import write_whole
+from app.core.plain_text import one_line
+from workloads.regular_file import read_regular
 
 _SIZE_LIMIT_BYTES = 1 << 20
 Folder = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z", max_length=4_096)]
@@ -32,34 +35,44 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 def load_settings(path: Path) -> Settings:
     """Return the settings, or the defaults when there are none.
 
-    A damaged file is renamed, never deleted, and named in a log warning.
+    A damaged file is renamed, never deleted, and named in a log warning; so is what is no file, which stays.
     """
     try:
-        if path.stat().st_size > _SIZE_LIMIT_BYTES:
-            return _set_aside(path, "it is too large")
-        return msgspec.json.decode(path.read_bytes(), type=Settings)
+        return msgspec.json.decode(read_regular(path, _SIZE_LIMIT_BYTES), type=Settings)
     except FileNotFoundError:
         return Settings()
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return _set_aside(path, str(error))
     except OSError as error:
-        _log.warning("The settings in %s cannot be read (%s); the defaults are used.", path, error.strerror)
+        if error.errno == errno.EFBIG:
+            return _set_aside(path, str(error.strerror))
+        _log.warning(
+            "The settings in %s cannot be read (%s); the defaults are used.", _shown(path), error.strerror
+        )
         return Settings()
 
 
 def save_settings(path: Path, settings: Settings) -> None:
-    """Write the settings so that a crash leaves the old file or the new one, never half of it."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    """Write the settings so that a crash leaves the old file or the new one, never half of it.
+
+    A link to a file stays one, and its permissions stay; raises AppError if it cannot be written.
+    """
     try:
-        partial.write_bytes(msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")
-        partial.replace(path)
+        content = msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n"
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file")  # which might never take it
+        write_whole(path, [content])
+    except UnicodeEncodeError as error:
+        raise AppError(
+            "The settings cannot be saved, because the name of the folder for data sets is no UTF-8 text.",
+            "Rename the folder, or choose another one.",
+        ) from error
     except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise AppError(f"The settings cannot be written to {path} ({error.strerror}).") from error
+        raise AppError(f"The settings cannot be written to {_shown(path)} ({error.strerror}).") from error
 
 
 def _set_aside(path: Path, reason: str) -> Settings:
+    path = path.resolve()  # what a link leads to, so that the link stays
     stem = f"{path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
     names = (f"{stem}-{number}" if number else stem for number in itertools.count())
     aside = next(free for name in names if not (free := path.with_name(name + path.suffix)).exists())
@@ -69,7 +82,11 @@ def _set_aside(path: Path, reason: str) -> Settings:
         aside = path
     _log.warning(
         "The settings file is no valid settings (%s); it was kept as %s, and the defaults are used.",
-        reason,
-        aside,
+        one_line(reason, 200),
+        _shown(aside),
     )
     return Settings()
+
+
+def _shown(path: Path) -> str:
+    return one_line(str(path), 300)

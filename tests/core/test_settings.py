@@ -1,6 +1,7 @@
 """Settings: kept, and a file that cannot be read harms nothing and is not lost."""
 
 import logging
+import os
 from pathlib import Path
 
 import pytest
@@ -117,13 +118,14 @@ def test_saving_below_a_file_or_into_nowhere_is_one_sentence(tmp_path: Path) -> 
 def test_a_save_that_fails_halfway_leaves_the_old_file(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_settings(file, Settings(theme="dark"))
 
-    def full_disk(path: Path, content: bytes) -> int:
-        with path.open("wb") as half:
-            half.write(content[:5])
+    def full_disk(descriptor: int, content: bytes) -> int:
+        write(descriptor, content[:5])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_bytes", full_disk)
+    write = os.write
+    monkeypatch.setattr(os, "write", full_disk)
     with pytest.raises(AppError, match="No space left"):
         save_settings(file, Settings(theme="light"))
+    monkeypatch.undo()
     assert load_settings(file).theme == "dark"
     assert list(file.parent.iterdir()) == [file]
