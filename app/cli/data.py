@@ -7,8 +7,10 @@ from dataclasses import asdict
 
 from app.cli.text import table
 from app.core.keeping.data import InstalledDataset, fetch_dataset, import_dataset, list_datasets, remove_dataset
+from app.core.keeping.data_folder import named
 from app.core.metrics import format_bytes
 from app.core.paths import Paths
+from app.core.plain_text import one_line
 
 
 def show(options: argparse.Namespace, paths: Paths) -> int:
@@ -42,23 +44,43 @@ def _origin(dataset: InstalledDataset) -> str:
 
 def fetch(options: argparse.Namespace, paths: Paths) -> int:
     """Download and install a data set."""
-    fetch_dataset(paths, options.dataset, options.url, _Percent())
+    fetch_dataset(paths, options.dataset, options.url, _Percent(), _Waiting(options.dataset))
     print(f"{options.dataset} is installed.")
     return 0
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:
     """Install a data set from local files."""
-    import_dataset(paths, options.dataset, *options.files)
+    import_dataset(paths, options.dataset, *options.files, waits=_Waiting(options.dataset))
     print(f"{options.dataset} is installed.")
     return 0
 
 
 def remove(options: argparse.Namespace, paths: Paths) -> int:
     """Delete an installed data set."""
-    found = remove_dataset(paths, options.dataset)
-    print(f"{options.dataset} is removed." if found else f"{options.dataset} was not installed.")
+    removal = remove_dataset(paths, options.dataset, _Waiting(options.dataset))
+    print(f"{options.dataset} is removed." if removal.found else f"{options.dataset} was not installed.")
+    if removal.kept:
+        folder = one_line(str(removal.folder), 300)
+        print(f"{folder} stays with {named(removal.kept)}, which is not Epochmark's.")
     return 0
+
+
+class _Waiting:
+    """Says once that another one is at work."""
+
+    def __init__(self, dataset_id: str) -> None:
+        self._dataset_id = dataset_id
+        self._told = False
+
+    def __call__(self) -> None:
+        if not self._told:
+            self._told = True
+            print(
+                f"Another Epochmark is at work on {self._dataset_id}; waiting for it (Ctrl-C gives up).",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 class _Percent:

@@ -9,8 +9,10 @@ from PySide6.QtCore import QDir, Qt, Signal
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
-from app.core.keeping.data import InstalledDataset, import_dataset, list_datasets, remove_dataset
+from app.core.keeping.data import InstalledDataset, Removal, import_dataset, list_datasets, remove_dataset
+from app.core.keeping.data_folder import named
 from app.core.metrics import format_bytes
+from app.core.plain_text import one_line
 from app.gui.services import Services
 from app.gui.settings_parts import ask, open_folder, setting
 from app.gui.tokens import GAP_PX
@@ -57,7 +59,8 @@ class DataCard(Card):
 
         def look() -> tuple[int, int | None, list[InstalledDataset]]:
             datasets = list_datasets(paths)
-            return number, folder_bytes(paths.datasets, [dataset.id for dataset in datasets]), datasets
+            installed = [dataset.id for dataset in datasets if dataset.installed]
+            return number, folder_bytes(paths.datasets, installed), datasets
 
         self._services.tasks.start(look, self._on_looked, self._services.complain)
 
@@ -109,7 +112,7 @@ class DataCard(Card):
         paths = self._services.paths
         self.rows[dataset.id].show_busy("Checking and unpacking …")
         self._services.tasks.start(
-            lambda: import_dataset(paths, dataset.id, *files),
+            lambda: import_dataset(paths, dataset.id, *files, waits=partial(_give_up, dataset)),
             lambda _: self._on_changed(f"{dataset.title} is installed."),
             self._on_failed,
         )
@@ -122,8 +125,8 @@ class DataCard(Card):
         paths = self._services.paths
         self.rows[dataset.id].show_busy("Removing …")
         self._services.tasks.start(
-            lambda: remove_dataset(paths, dataset.id),
-            lambda _: self._on_changed(f"{dataset.title} is removed."),
+            lambda: remove_dataset(paths, dataset.id, partial(_give_up, dataset)),
+            lambda removal: self._on_changed(_told(dataset, removal)),
             self._on_failed,
         )
 
@@ -168,6 +171,21 @@ class DatasetLine(QWidget):
         self.state.show_text(text)
         self.import_button.setEnabled(False)
         self.remove_button.setEnabled(False)
+
+
+def _give_up(dataset: InstalledDataset) -> None:
+    """Refuse instead of waiting, perhaps for a long download, in a line that has no button to stop that."""
+    raise AppError(
+        f"{dataset.title} is just being downloaded, imported or removed elsewhere.", "Try again when that is done."
+    )
+
+
+def _told(dataset: InstalledDataset, removal: Removal) -> str:
+    text = f"{dataset.title} is removed."
+    if removal.kept:
+        folder = one_line(str(removal.folder), 300)
+        text += f" {folder} stays with {named(removal.kept)}, which is not Epochmark's."
+    return text
 
 
 def folder_bytes(folder: Path, names: Sequence[str]) -> int | None:

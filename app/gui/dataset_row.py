@@ -172,7 +172,9 @@ class DatasetRow(QWidget):
             total = download.dataset.size_bytes or 1  # known of everything that may be fetched
             self.progress.setValue(PERMILLE * download.done_bytes // total)
             self.progress_text.setText(
-                "Checking and unpacking …"
+                "Waiting: it is just being installed elsewhere …"
+                if download.waiting
+                else "Checking and unpacking …"
                 if download.done_bytes >= total
                 else f"{format_bytes(download.done_bytes)} of {format_bytes(total)}"
             )
@@ -204,8 +206,9 @@ class Download:
     def __init__(self, paths: Paths, dataset: InstalledDataset, url: str | None = None) -> None:
         self.dataset = dataset
         self.done_bytes = 0
+        self.waiting = False
         self.cancelled = False
-        self._fetch = partial(fetch_dataset, paths, dataset.id, url, self._on_progress)
+        self._fetch = partial(fetch_dataset, paths, dataset.id, url, self._on_progress, self._on_waiting)
 
     def run(self) -> bool:
         """Download and install; returns False when it was cancelled."""
@@ -217,5 +220,11 @@ class Download:
 
     def _on_progress(self, done_bytes: int, total_bytes: int) -> None:
         self.done_bytes = done_bytes
+        self.waiting = False
+        if self.cancelled:
+            raise DownloadCancelledError
+
+    def _on_waiting(self) -> None:
+        self.waiting = True
         if self.cancelled:
             raise DownloadCancelledError

@@ -1,20 +1,24 @@
 """Installed data sets: fetched or imported, checked, unpacked beside the others, listed and removed."""
 
-import json
-import shutil
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+import contextlib
+import errno
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from app.core import locks
 from app.core.errors import AppError, UsageError
-from app.core.judging.outcome import now_text
+from app.core.keeping.data_folder import DataFolder
 from app.core.keeping.downloads import Progress, WrongFileError, check_file, download
 from app.core.paths import Paths, check_datasets_folder, make_folder
+from app.core.plain_text import one_line
 from workloads.datasets import DATASETS
 from workloads.datasets.source import Dataset, DatasetSource, HostileArchiveError, SourceFile
 
-_NOTE = "installed.json"
+Waits = Callable[[], None]  # told again and again while another Epochmark is at work; may raise to give up
+_LOOK_EVERY_S = 0.2
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +35,28 @@ class InstalledDataset:
     licence: str
 
 
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What came of a removal.
+
+    Attributes:
+        found: Whether anything was there: an installation, or what is left of a download.
+        folder: Where the data set was.
+        kept: What is still in there, because Epochmark did not put it there; empty where the folder is gone.
+    """
+
+    found: bool
+    folder: Path
+    kept: tuple[str, ...]
+
+
 class _RefusedError(AppError):
     """The files are not what they should be."""
 
 
 def list_datasets(paths: Paths) -> list[InstalledDataset]:
     """Return all known data sets and whether they are installed."""
+    _put_back(paths)
     return [
         InstalledDataset(
             id=dataset_id,
@@ -53,7 +73,11 @@ def list_datasets(paths: Paths) -> list[InstalledDataset]:
 
 
 def fetch_dataset(
-    paths: Paths, dataset_id: str, url: str | None = None, progress: Progress = lambda *_: None
+    paths: Paths,
+    dataset_id: str,
+    url: str | None = None,
+    progress: Progress = lambda *_: None,
+    waits: Waits = lambda: None,
 ) -> Path:
     """Download a data set, check and install it; returns its folder.
 
@@ -62,6 +86,7 @@ def fetch_dataset(
         dataset_id: Which.
         url: A mirror of its file, or of the folder that holds its files where there are several.
         progress: Told of all files together.
+        waits: Told while another Epochmark is at work on it; what that has installed is not downloaded again.
 
     Raises:
         AppError: It cannot be downloaded, checked or installed; a partial download is kept for the next time.
@@ -72,78 +97,132 @@ def fetch_dataset(
             f"{source.title} cannot be fetched: its licence ({source.licence}) lets nobody offer it.",
             f"Import your own copy: `data import {source.id} FOLDER`, with {_names(source)} in the folder.",
         )
-    check_datasets_folder(paths)  # before many minutes of downloading
-    make_folder(paths.downloads)
-    files: dict[str, Path] = {}
-    done_bytes, all_bytes = 0, source.size_bytes or 0
-    for file in source.files:
-        assert file.size_bytes is not None  # of everything that may be fetched
-        files[file.name] = target = _download_place(paths, source, file)
-        if not _is_whole(target, file):  # the last installation may have failed after its downloads
-            before_bytes = done_bytes
-
-            def report(part_bytes: int, _: int, before_bytes: int = before_bytes) -> None:
-                progress(before_bytes + part_bytes, all_bytes)
-
-            download(_address(source, file, url), target, file.size_bytes, file.sha256, report)
-        done_bytes += file.size_bytes
-    try:
-        folder = _install(paths, module, source, files)
-    except _RefusedError:
-        _delete(files.values())  # else they would be refused again and again
-        raise
-    _delete(files.values())
-    return folder
+    check_datasets_folder(paths)
+    place = DataFolder(paths.datasets, module)
+    before = place.stamp()
+    with _alone(paths, source, waits):
+        if place.stamp() != before and module.is_installed(place.path):
+            return place.path
+        with _telling(source, place, "installed"):
+            place.check_replaceable()  # before many minutes of downloading
+        make_folder(paths.downloads)
+        files = {file.name: _download_place(paths, source, file) for file in source.files}
+        _download(source, files, url, progress)
+        try:
+            _install(paths, place, source, files)
+        except _RefusedError:
+            _delete(files.values())  # else they would be refused again and again
+            raise
+        _delete(files.values())
+    return place.path
 
 
-def import_dataset(paths: Paths, dataset_id: str, *places: Path) -> Path:
+def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = lambda: None) -> Path:
     """Install a data set from its official files here, which stay; returns its folder.
 
     Args:
         paths: Where everything is.
         dataset_id: Which.
         places: The files, or the folder that holds them. Several files are told apart by their names.
+        waits: Told while another Epochmark is at work on it.
 
     Raises:
         AppError: A file is missing, cannot be read, is another one, or cannot be installed.
     """
     module, source = _known(dataset_id)
     check_datasets_folder(paths)
+    place = DataFolder(paths.datasets, module)
     files = _find(source, places)
     for file in source.files:
         path = files[file.name]
+        shown = one_line(str(path), 300)
         try:
             # Where only the contents can be known, another packing of them is as good.
-            check_file(path, file.size_bytes if file.sha256 else None, file.sha256, str(path))
+            check_file(path, file.size_bytes if file.sha256 else None, file.sha256, shown)
         except WrongFileError as error:
             raise UsageError(error.message, f"Wanted is the official {file.name}.") from error
         except (OSError, ValueError) as error:
-            raise UsageError(f"{path} cannot be read ({getattr(error, 'strerror', None) or error}).") from error
-    return _install(paths, module, source, files)
+            raise UsageError(f"{shown} cannot be read ({getattr(error, 'strerror', None) or error}).") from error
+    with _alone(paths, source, waits):
+        _install(paths, place, source, files)
+    return place.path
 
 
-def remove_dataset(paths: Paths, dataset_id: str) -> bool:
-    """Delete an installed data set and what is left of its download; returns whether anything was there."""
-    _, source = _known(dataset_id)
+def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -> Removal:
+    """Delete an installed data set and what is left of its download, and nothing else.
+
+    Args:
+        paths: Where everything is.
+        dataset_id: Which.
+        waits: Told while another Epochmark is at work on it.
+
+    Raises:
+        UsageError: What is in its place was not installed by Epochmark; it stays.
+        AppError: It cannot be deleted.
+    """
+    module, source = _known(dataset_id)
     check_datasets_folder(paths)
-    folder = paths.datasets / dataset_id
+    place = DataFolder(paths.datasets, module)
     targets = [_download_place(paths, source, file) for file in source.files]
-    downloads = [*targets, *(target.with_name(target.name + ".part") for target in targets)]
-    found = any(path.exists() for path in (folder, *downloads))
-    try:
-        for download_ in downloads:
-            download_.unlink(missing_ok=True)
-        if folder.exists():
-            shutil.rmtree(folder)
-    except OSError as error:
-        raise AppError(f"{folder} cannot be removed ({error.strerror}).") from error
-    return found
+    with _alone(paths, source, waits), _telling(source, place, "removed"):
+        left = _delete([*targets, *(target.with_name(target.name + ".part") for target in targets)])
+        place.tidy()
+        found = place.remove()
+    if found.problem:
+        raise UsageError(
+            f"{one_line(str(place.path), 300)} is not Epochmark's and stays: {found.problem}.",
+            "Delete it yourself if nothing in it is needed.",
+        )
+    return Removal(found=left or found.own is not None, folder=place.path, kept=found.strangers)
 
 
 def _known(dataset_id: str) -> tuple[Dataset, DatasetSource]:
     if dataset_id not in DATASETS:
         raise UsageError(f"There is no data set {dataset_id[:60]!r}.", f"There are: {', '.join(DATASETS)}.")
     return DATASETS[dataset_id], DATASETS[dataset_id].SOURCE
+
+
+@contextlib.contextmanager
+def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
+    """Be the only one, of all processes with these folders, that works on a data set and its downloads."""
+    make_folder(paths.locks)
+    path = _lock_place(paths, source)
+    hold = locks.take(path)
+    while hold is None:
+        waits()
+        hold = locks.take(path, _LOOK_EVERY_S)
+    with hold:
+        yield
+
+
+def _lock_place(paths: Paths, source: DatasetSource) -> Path:
+    # Not beside the data: that folder is the user's, and drives differ in what locks they know.
+    return paths.locks / f"data-{source.id}.lock"
+
+
+def _put_back(paths: Paths) -> None:
+    """Bring back what a killed program had renamed and not yet replaced, unless somebody is at it just now."""
+    for module in DATASETS.values():
+        place = DataFolder(paths.datasets, module)
+        if place.is_cut_off() and paths.locks.is_dir():
+            with contextlib.suppress(AppError):
+                hold = locks.take(_lock_place(paths, module.SOURCE))
+                if hold is not None:
+                    with hold:
+                        place.tidy()
+
+
+@contextlib.contextmanager
+def _telling(source: DatasetSource, place: DataFolder, done: str) -> Iterator[None]:
+    """Turn what the disk says into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        advice = "Choose another folder for data sets, then try again."
+        raise AppError(
+            f"{source.title} cannot be {done} in {one_line(str(place.path), 300)} ({error.strerror}).",
+            f"Free some space, or c{advice[1:]}" if error.errno in _NO_SPACE else advice,
+        ) from error
 
 
 def _names(source: DatasetSource) -> str:
@@ -155,37 +234,61 @@ def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
     names = [file.name for file in source.files]
     found: dict[str, Path] = {}
     for place in places:
+        shown = one_line(str(place), 300)
         try:
             if place.is_dir():
                 found |= {name: place / name for name in names if (place / name).exists()}
                 continue
         except OSError as error:
-            raise UsageError(f"{place} cannot be read ({error.strerror}).") from error
+            raise UsageError(f"{shown} cannot be read ({error.strerror}).") from error
         if len(names) > 1 and place.name not in names:
-            raise UsageError(f"{place} is none of the files of {source.title}.", f"They are: {_names(source)}.")
+            raise UsageError(f"{shown} is none of the files of {source.title}.", f"They are: {_names(source)}.")
         found[place.name if len(names) > 1 else names[0]] = place
     if missing := [name for name in names if name not in found]:
         raise UsageError(
             f"{', '.join(missing)} of {source.title} {'is' if len(missing) == 1 else 'are'} missing in "
-            f"{', '.join(map(str, places))}.",
+            f"{', '.join(one_line(str(place), 300) for place in places)}.",
             "Name all its files, or the folder that holds them.",
         )
     return found
 
 
+def _download(source: DatasetSource, targets: Mapping[str, Path], mirror: str | None, progress: Progress) -> None:
+    """Download those files of a data set that are not there yet."""
+    done_bytes, all_bytes = 0, source.size_bytes or 0
+    for file in source.files:
+        assert file.size_bytes is not None  # of everything that may be fetched
+        target = targets[file.name]
+        if not _is_whole(target, file):  # the last installation may have failed after its downloads
+            before_bytes = done_bytes
+
+            def report(part_bytes: int, _: int, before_bytes: int = before_bytes) -> None:
+                progress(before_bytes + part_bytes, all_bytes)
+
+            download(_address(source, file, mirror), target, file.size_bytes, file.sha256, report)
+        done_bytes += file.size_bytes
+
+
 def _address(source: DatasetSource, file: SourceFile, mirror: str | None) -> str:
     if mirror is None:
         return str(file.url)
-    return mirror if len(source.files) == 1 else f"{mirror.rstrip('/')}/{file.name}"
+    folder, mark, query = mirror.partition("?")
+    return mirror if len(source.files) == 1 else f"{folder.rstrip('/')}/{file.name}{mark}{query}"
 
 
 def _download_place(paths: Paths, source: DatasetSource, file: SourceFile) -> Path:
     return paths.downloads / f"{source.id}-{file.name}"
 
 
-def _delete(files: Iterable[Path]) -> None:
+def _delete(files: Iterable[Path]) -> bool:
+    """Delete downloads, but nothing else that is in their place; returns whether there was one."""
+    found = False
     for path in files:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if stat.S_ISREG(path.lstat().st_mode):
+                path.unlink()
+                found = True
+    return found
 
 
 def _is_whole(path: Path, file: SourceFile) -> bool:
@@ -196,31 +299,13 @@ def _is_whole(path: Path, file: SourceFile) -> bool:
     return True
 
 
-def _install(paths: Paths, module: Dataset, source: DatasetSource, files: Mapping[str, Path]) -> Path:
-    """Unpack beside the final place and rename: the data set is there as a whole or not at all."""
+def _install(paths: Paths, place: DataFolder, source: DatasetSource, files: Mapping[str, Path]) -> None:
     make_folder(paths.datasets)
-    folder = paths.datasets / source.id
-    fresh: Path | None = None
     try:
-        for leftover in paths.datasets.glob(f".{source.id}-*"):  # of an installation that was killed
-            shutil.rmtree(leftover)
-        fresh = Path(tempfile.mkdtemp(prefix=f".{source.id}-", dir=paths.datasets))
-        module.install(files, fresh)
-        note = {"files": [asdict(file) for file in source.files], "installed_at": now_text()}
-        (fresh / _NOTE).write_text(json.dumps(note, indent=2) + "\n", encoding="utf-8")
-        fresh.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        fresh.rename(folder)
+        with _telling(source, place, "installed"):
+            place.tidy()
+            place.check_replaceable()
+            place.install(files)
     except HostileArchiveError as error:
-        what = source.title if len(files) > 1 else files[source.files[0].name]
+        what = source.title if len(files) > 1 else one_line(str(files[source.files[0].name]), 300)
         raise _RefusedError(f"{what} was refused: {error}.") from error
-    except OSError as error:
-        raise AppError(
-            f"{source.title} cannot be installed in {folder} ({error.strerror}).",
-            "Free some space or choose another folder with EPOCHMARK_HOME, then try again.",
-        ) from error
-    finally:
-        if fresh is not None:
-            shutil.rmtree(fresh, ignore_errors=True)
-    return folder
