@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from workloads.datasets import cifar10
+from workloads.datasets import cifar10, nietzsche
 from workloads.datasets.source import DatasetSource
 
 SIZE_BYTES = 1_000
@@ -70,3 +70,11 @@ def adding(name: str, content: bytes = b"x", kind: bytes = tarfile.REGTYPE, link
 def contents(folder: Path) -> dict[str, bytes]:
     """Return the files of a data set's folder; the checksum that is noted with them is compared elsewhere."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "contents.sha256"}
+
+
+def make_nietzsche() -> bytes:
+    """Return a text of as many bytes, characters and symbols as Nietzsche's, which is all that is known of it."""
+    symbols = "".join(map(chr, (*range(33, 59), *range(97, 123)))) + " \n"
+    text = (symbols + "äæéäæéäæ").ljust(nietzsche.CHARACTERS, "a").encode()
+    assert len(text) == nietzsche.FILE_BYTES
+    return text

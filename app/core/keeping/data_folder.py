@@ -13,7 +13,9 @@ import os
 import re
 import secrets
 import stat
+import sys
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,7 +31,7 @@ NOTE = "installed.json"  # of an installation that has been done
 _MARK = "installing.json"  # of one that is being done, in a folder beside the final one
 _LOCK = "installing.lock"
 _NOTE_LIMIT_BYTES = 8 << 20
-_ATTEMPTS = 3
+_PATIENCE_S, _LOOK_EVERY_S = 10.0, 0.02
 # What systems leave in every folder that was looked at; nobody wrote it.
 _LEFT_BY_SYSTEMS = frozenset({".DS_Store", "Thumbs.db"})
 _JUNCTION_TAG = 0xA0000003  # Windows' IO_REPARSE_TAG_MOUNT_POINT
@@ -60,13 +62,13 @@ class DataFolder:
         self._datasets, self._module = datasets, module
         self._beside = re.compile(rf"\.{re.escape(module.SOURCE.id)}-[a-z0-9_]{{8}}\.(new|old)", re.ASCII)
 
-    def find(self) -> Found:
-        """Look what is there; raises OSError if that cannot be done."""
-        return self._find(self.path)
-
     def check_replaceable(self) -> None:
         """Raise UsageError if something is in the way that is not ours; OSError if it cannot be looked at."""
-        found = self.find()
+        with _undisturbed(self._datasets):
+            self._check_replaceable()
+
+    def _check_replaceable(self) -> None:
+        found = self._find(self.path)
         if found.problem:
             raise UsageError(
                 f"{one_line(str(self.path), 300)} is not Epochmark's: {found.problem}.",
@@ -107,8 +109,8 @@ class DataFolder:
             fresh.chmod(0o755)
             if hold is not None and os.name == "nt":
                 hold.release()  # there, no folder can be renamed in which a file is open
-            self._put_in_place(fresh)
-            (self.path / _LOCK).unlink(missing_ok=True)
+            with _undisturbed(self._datasets):
+                self._put_in_place(fresh)
         finally:
             if hold is not None:
                 hold.release()
@@ -116,9 +118,10 @@ class DataFolder:
 
     def remove(self) -> Found:
         """Delete what is ours; returns what was there. After an OSError the rest is still known as ours."""
-        found = self.find()
-        if found.own is not None:
-            _delete(self.path, found.own)
+        with _undisturbed(self._datasets):
+            found = self._find(self.path)
+            if found.own is not None:
+                _delete(self.path, found.own)
         return found
 
     def is_cut_off(self) -> bool:
@@ -127,8 +130,10 @@ class DataFolder:
 
     def tidy(self) -> None:
         """Put back what was cut off while it was replaced, and delete what killed installations left."""
-        for path in self._besides():
-            with contextlib.suppress(OSError):  # it lies there as before; what comes next tells what is wrong
+        besides = self._besides()
+        # What cannot be done leaves all as it is, and what comes next tells what is wrong.
+        with contextlib.suppress(OSError), _undisturbed(self._datasets) if besides else contextlib.nullcontext():
+            for path in besides:
                 is_old = path.suffix == ".old" and self._find(path).own is not None
                 if is_old and self._is_free() and self._module.is_installed(path):
                     self._rename(path)
@@ -143,7 +148,7 @@ class DataFolder:
             return []
 
     def _is_free(self) -> bool:
-        return self.find() == Found(None)
+        return self._find(self.path) == Found(None)
 
     def _find(self, folder: Path, *, is_ours: bool = False) -> Found:
         """Look what is in a folder, which may be known as ours without a note."""
@@ -211,25 +216,21 @@ class DataFolder:
 
     def _put_in_place(self, fresh: Path) -> None:
         """Rename the old one aside and the new one in: whenever that is cut off, one of them is there."""
-        for attempt in range(_ATTEMPTS):
-            self.check_replaceable()  # again: unpacking may have taken minutes
-            aside: Path | None = None
-            try:
-                if self.find().own is not None:
-                    aside = self.path.with_name(f".{self.path.name}-{secrets.token_hex(4)}.old")
-                    self.path.rename(aside)
-                self._rename(fresh)
-            except OSError as error:
-                if aside is not None and self._is_free():
-                    with contextlib.suppress(OSError):
-                        self._rename(aside)
-                # One with another home, which shares only this folder, may do the same at the same time.
-                if attempt == _ATTEMPTS - 1 or error.errno not in _OVERTAKEN:
-                    raise
-            else:
-                if aside is not None:
-                    self._discard(aside, is_ours=False)
-                return
+        self._check_replaceable()  # again: unpacking may have taken minutes
+        aside: Path | None = None
+        try:
+            if self._find(self.path).own is not None:
+                aside = self.path.with_name(f".{self.path.name}-{secrets.token_hex(4)}.old")
+                self.path.rename(aside)
+            self._rename(fresh)
+        except OSError:
+            if aside is not None:
+                with contextlib.suppress(OSError):
+                    self._rename(aside)
+            raise
+        (self.path / _LOCK).unlink(missing_ok=True)
+        if aside is not None:
+            self._discard(aside, is_ours=False)
 
     def _rename(self, folder: Path) -> None:
         """Give a folder the final name, which only an empty folder may have."""
@@ -286,6 +287,33 @@ def _remove_empty(folder: Path) -> None:
     except OSError as error:
         if error.errno not in _OVERTAKEN:
             raise
+
+
+@contextlib.contextmanager
+def _undisturbed(datasets: Path) -> Iterator[None]:
+    """Keep processes with another home, which share only the folder of data sets, from renaming in it meanwhile.
+
+    The folder itself is locked, which leaves no file in it. Where that cannot be done, all goes on without.
+    """
+    if sys.platform == "win32" or not datasets.is_dir():
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(datasets, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    try:
+        for _ in range(round(_PATIENCE_S / _LOOK_EVERY_S)):  # a stranger may have locked it for ever
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_LOOK_EVERY_S)
+            except OSError:
+                break
+            else:
+                break
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _claim(fresh: Path) -> locks.Hold | None:
