@@ -1,6 +1,6 @@
 """The diagnosis as text to copy into a question, and as plain types; nothing in it names the user or a folder."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +11,7 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.logs import LogDiagnosis, LogFinding, telling_lines
 from app.core.doctor.rules import Diagnosis
 from app.core.doctor.scrubbing import scrub
+from app.core.keeping.export import private_texts
 
 _LINES_AT_MOST = 20
 _STEP_CHARS = 300
@@ -59,7 +60,7 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
     }
     facts = asdict(diagnosis.facts) | {"packages": dict(diagnosis.facts.packages)}
     facts["nvml"]["text"] = scrub(diagnosis.facts.nvml.text)
-    scrubbed: dict[str, Any] = _scrubbed(plain)
+    scrubbed: dict[str, Any] = _scrubbed(plain, private_texts())
     return scrubbed | {"facts": facts}
 
 
@@ -75,7 +76,7 @@ def log_as_dict(log: LogDiagnosis) -> dict[str, Any]:
         "lines": log.lines,
         "cut": log.cut,
     }
-    scrubbed: dict[str, Any] = _scrubbed(plain)
+    scrubbed: dict[str, Any] = _scrubbed(plain, private_texts())
     return scrubbed
 
 
@@ -142,11 +143,13 @@ def _fields(value: Any) -> dict[str, Any]:
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
-def _scrubbed(value: Any) -> Any:
+def _scrubbed(value: Any, private: Mapping[str, str]) -> Any:
     if isinstance(value, str):
-        return scrub(value)
+        return scrub(value, private)
     if isinstance(value, dict):
-        return {name: inner if name in _OF_THE_TABLE else _scrubbed(inner) for name, inner in value.items()}
+        return {
+            name: inner if name in _OF_THE_TABLE else _scrubbed(inner, private) for name, inner in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [_scrubbed(inner) for inner in value]
+        return [_scrubbed(inner, private) for inner in value]
     return value

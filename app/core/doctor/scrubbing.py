@@ -1,11 +1,7 @@
 """Takes out of a text what names its owner: paths, names, serial numbers, addresses."""
 
-import contextlib
-import os
-import platform
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 from app.core.keeping.export import hide, private_texts
 
@@ -66,16 +62,7 @@ def scrub(text: str, private: Mapping[str, str] | None = None) -> str:
         text: Any text, also another computer's log.
         private: Texts to replace first, by default this user's folders and names.
     """
-    text = hide(text, private_texts() | _names() if private is None else private) or ""
+    text = hide(text, private_texts() if private is None else private) or ""
     for pattern, stand_in in _COMPILED:
         text = pattern.sub(stand_in, text)
     return text
-
-
-def _names() -> dict[str, str]:
-    """Return this computer's and this user's names, where they are long enough to be no other word."""
-    named = {platform.node(): "<host>", platform.node().split(".")[0]: "<host>"}
-    named |= dict.fromkeys((os.environ.get(name, "") for name in ("USER", "USERNAME", "LOGNAME")), "<user>")
-    with contextlib.suppress(RuntimeError):  # a user without an entry and without HOME
-        named[Path.home().name] = "<user>"
-    return {name: stand_in for name, stand_in in named.items() if len(name) >= 4 and name != "localhost"}

@@ -24,6 +24,7 @@ from app.core.keeping.database import Database
 from app.core.keeping.reading import read_spec
 from app.core.model import EpochColumns, Run, RunSummary
 from app.core.paths import default_paths
+from app.core.private_names import Pattern, private_names
 from app.core.settings import load_settings
 from workloads import CATALOGUE
 from workloads.workload import folders_of
@@ -164,7 +165,7 @@ def private_texts() -> dict[str, str]:
         if folder.name:  # HOME=/ in some containers
             texts |= dict.fromkeys((str(folder), str(folder.resolve()), repr(str(folder))[1:-1]), stand_in)
     # The longest first: a folder may lie in another.
-    return {text: texts[text] for text in sorted(texts, key=len, reverse=True)} | names
+    return {text: texts[text] for text in sorted(texts, key=len, reverse=True)} | names | private_names()
 
 
 def chosen_folders(spec: Mapping[str, Any]) -> list[str]:
@@ -217,7 +218,8 @@ def hide(text: str | None, private: Mapping[str, str]) -> str | None:
     """Return the text with private parts replaced where they are whole names."""
     if text is not None:
         for secret, stand_in in private.items():
-            text = re.sub(re.escape(secret) + r"(?!\w)", stand_in.replace("\\", r"\\"), text)
+            expression = secret if isinstance(secret, Pattern) else re.escape(secret) + r"(?!\w)"
+            text = re.sub(expression, stand_in.replace("\\", r"\\"), text)
     return text
 
 
