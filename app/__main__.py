@@ -1,5 +1,7 @@
 """Decides what to start, worker, command line or window, before importing any of them."""
 
+import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +21,10 @@ def main() -> int:
         from workloads.trial import start as start_trial
 
         start_trial(arguments[1:])
+    _open_standard_files()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        # While modules are imported Ctrl-C ends the process without a traceback; then each part says what it does.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     if arguments:
         from app.cli import main as run_command
 
@@ -28,19 +34,44 @@ def main() -> int:
     if not has_display():
         return _run_without_window()
     if problem := find_problem():
-        print(f"epochmark: {problem} `run cifar10_keras_cnn` runs in the terminal meanwhile.", file=sys.stderr)
+        from app.cli.text import complain
+
+        complain(f"epochmark: {problem} `run cifar10_keras_cnn` runs in the terminal meanwhile.")
         return 2
     from app.gui.application import run_window
 
     return run_window()
 
 
+def _open_standard_files() -> None:
+    """Fill the places of closed standard files, or the next file of ours would get the number of one.
+
+    Writing to a closed output still fails: it becomes a device that is open for reading only.
+    """
+    if os.name != "posix":
+        return
+    files = ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY))
+    for number, name, flags in files:
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, flags)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            os.set_inheritable(number, True)
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            stream = open(number, mode, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - for good
+            setattr(sys, name, stream)
+
+
 def _run_without_window() -> int:
     """Do in the terminal what the window's big button does at first."""
     from app.cli import main as run_command
 
-    print("There is no display for the window. The standard benchmark runs here in the terminal.", flush=True)
-    return run_command(["run", "cifar10_keras_cnn", "--preset", "quick"])
+    notice = "There is no display for the window. The standard benchmark runs here in the terminal."
+    return run_command(["run", "cifar10_keras_cnn", "--preset", "quick"], notice=notice)
 
 
 def _draw_share(card: "ShareCard", path: Path, dark: bool) -> None:

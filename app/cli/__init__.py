@@ -1,72 +1,112 @@
 """The command line: every verb of Epochmark in a terminal. Knows no Qt and no engine."""
 
-import contextlib
 import logging
-import os
+import signal
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from pathlib import Path
+from typing import TextIO, TypeAlias
 
 from app.cli import results
 from app.cli.arguments import make_parser
-from app.cli.views import is_broken_pipe
+from app.cli.interrupts import EXIT_INTERRUPTED, Ending, TerminatedError, die_by
+from app.cli.text import complain, forget, in_line, is_broken_pipe, say
 from app.core.errors import AppError
 from app.core.keeping.share import ShareCard
 from app.core.logs import set_up_logging
 from app.core.paths import default_paths, with_datasets_folder
 from app.core.settings import load_settings
 
-EXIT_DONE, EXIT_FAILED, EXIT_USAGE, EXIT_CANCELLED = 0, 1, 2, 130
+EXIT_DONE, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
+EXIT_CANCELLED = EXIT_INTERRUPTED
+DrawShare: TypeAlias = Callable[[ShareCard, Path, bool], None]
 _log = logging.getLogger(__name__)
 
 
 def main(
-    arguments: list[str] | None = None, draw_share: Callable[[ShareCard, Path, bool], None] | None = None
+    arguments: list[str] | None = None,
+    draw_share: DrawShare | None = None,
+    notice: str | None = None,
 ) -> int:
     """Run one command; returns the exit code: 0 done, 1 failed, 2 wrong use or environment, 130 cancelled.
 
     Args:
         arguments: What was typed; by default what this process was started with.
         draw_share: Writes a result's picture to a file, in dark colours or not; what draws lies above this layer.
+        notice: What is said before anything else.
     """
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")  # a terminal without "×" still gets its numbers
-    options = make_parser().parse_args(arguments)
-    options.draw_share = draw_share
-    if (getattr(options, "json", False) or options.verb is results.export) and hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # for programs, whatever the terminal speaks
-    paths = None
+    ending = Ending()
+    code, terminated = EXIT_CANCELLED, False
     try:
-        paths = default_paths()
-        if options.folders:
-            paths.create()
-        set_up_logging(paths.logs)
-        if options.folders:
-            paths = with_datasets_folder(paths, load_settings(paths.settings).datasets_folder)
-        code: int = options.verb(options, paths)
-        sys.stdout.flush()
-    except AppError as error:
-        print(f"epochmark: {error}", file=sys.stderr)
-        return EXIT_USAGE
+        ending.begin()
+        code = _run(arguments, draw_share, notice)
     except KeyboardInterrupt:
-        return EXIT_CANCELLED
+        forget(sys.stdout)  # what nobody waits for any more must not hold up the end
+    except TerminatedError:
+        terminated = True
+    ending.end(code)
+    if terminated:
+        die_by(signal.SIGTERM)
+    return code
+
+
+def _run(arguments: list[str] | None, draw_share: DrawShare | None, notice: str | None) -> int:
+    """Run a command and turn what ends it into an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        _speak(stream, encoding=None)  # a terminal without "×" still gets its numbers
+    try:
+        if notice is not None:
+            say(notice, flush=True)
+        code = _carry_out(arguments, draw_share)
+        sys.stdout.flush()
+    except SystemExit as error:  # argparse has said all
+        return error.code if isinstance(error.code, int) else EXIT_DONE
+    except AppError as error:
+        complain(f"epochmark: {in_line(str(error))}")
+        return EXIT_USAGE
     except Exception as error:  # noqa: BLE001 - see below
         if isinstance(error, OSError) and error.filename is None:  # no file of ours, so standard output
             return _give_up_output(error)
         # The command line's last resort: one sentence for the user, the traceback for the log.
-        where = paths.logs / "epochmark.log" if paths else "the log"
         kind = type(error).__name__
-        _log.exception("Epochmark itself failed (%s); please report this with the end of %s.", kind, where)
+        _log.exception("Epochmark itself failed (%s); please report this with the end of %s.", kind, _log_name())
         return EXIT_FAILED
     return code
 
 
+def _carry_out(arguments: list[str] | None, draw_share: DrawShare | None) -> int:
+    options = make_parser().parse_args(arguments)
+    options.draw_share = draw_share
+    if getattr(options, "json", False) or options.verb is results.export:
+        _speak(sys.stdout, encoding="utf-8")  # for programs, whatever the terminal speaks
+    paths = default_paths()
+    if options.folders:
+        paths.create()
+    set_up_logging(paths.logs)
+    if options.folders:
+        paths = with_datasets_folder(paths, load_settings(paths.settings).datasets_folder)
+    code: int = options.verb(options, paths)
+    return code
+
+
+def _speak(stream: TextIO, *, encoding: str | None) -> None:
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(encoding=encoding, errors="replace")
+
+
+def _log_name() -> str:
+    """Return where the log is, as far as that is known."""
+    try:
+        return str(default_paths().logs / "epochmark.log")
+    except AppError:
+        return "the log"
+
+
 def _give_up_output(error: OSError) -> int:
     """Say that the output is lost, or nothing if its reader (head, less) has seen enough."""
-    with contextlib.suppress(OSError, ValueError):  # Python must not complain about the rest while ending
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    forget(sys.stdout)
     if not is_broken_pipe(error):
         _log.info("The output cannot be written.", exc_info=error)
-        print(f"epochmark: The output cannot be written ({error.strerror or error}).", file=sys.stderr)
+        complain(f"epochmark: The output cannot be written ({error.strerror or error}).")
     return EXIT_FAILED

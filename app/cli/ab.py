@@ -6,8 +6,10 @@ from typing import Any, get_args
 
 from app.cli.groups import carry_out
 from app.cli.specs import make_spec
+from app.cli.values import quoted, read_whole
 from app.core.errors import UsageError
 from app.core.paths import Paths
+from app.core.plain_text import safe_text
 from app.core.running.runner import known_workload
 from app.core.running.sequence import LABEL_LIMIT, PAIRS_LIMIT, Plan
 from app.core.settings import load_settings
@@ -45,10 +47,10 @@ def ab(options: argparse.Namespace, paths: Paths) -> int:
 
 def _label(options: argparse.Namespace, side: str) -> str:
     """Return what a side is called: as the user says, or else what is special about it."""
-    asked = " ".join((getattr(options, f"label_{side}") or "").split())
+    asked = " ".join(safe_text(getattr(options, f"label_{side}") or "").split())
     if len(asked) > LABEL_LIMIT:
         raise UsageError(f"--label-{side} may have {LABEL_LIMIT} characters, not {len(asked)}.")
-    return asked or " ".join(getattr(options, side).split())[:LABEL_LIMIT] or USUAL
+    return asked or " ".join(safe_text(getattr(options, side)).split())[:LABEL_LIMIT] or USUAL
 
 
 def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
@@ -60,7 +62,7 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
     for part in getattr(options, side).split(",") if getattr(options, side).strip() else ():
         name, equals, text = (piece.strip() for piece in part.partition("="))
         if not equals:
-            raise UsageError(f"--{side} takes KEY=VALUE, several separated by commas, not {part.strip()[:60]!r}.")
+            raise UsageError(f"--{side} takes KEY=VALUE, several separated by commas, not {quoted(part.strip())}.")
         setting = _SETTINGS.get(name)
         sets = setting[0] if setting else name
         if sets in seen:
@@ -72,15 +74,15 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
             changed.settings.append(f"{name}={text}")
         else:
             known = ", ".join((*_SETTINGS, *parameters))
-            raise UsageError(f"--{side} has {name[:60]!r}, which is none of: {known}.")
+            raise UsageError(f"--{side} has {quoted(name)}, which is none of: {known}.")
     return changed
 
 
 def _whole(name: str, text: str) -> int:
     try:
-        return int(text)
-    except ValueError:
-        raise UsageError(f"{name} must be a whole number, not {text[:60]!r}.") from None
+        return read_whole(text)
+    except UsageError as error:
+        raise UsageError(f"{name} {error}.") from None
 
 
 def _whole_or_auto(name: str, text: str) -> int | None:
@@ -94,7 +96,7 @@ def _plain(_: str, text: str) -> str:
 def _one_of(*choices: str) -> Callable[[str, str], str]:
     def take(name: str, text: str) -> str:
         if text not in choices:
-            raise UsageError(f"{name} must be one of {', '.join(choices)}, not {text[:60]!r}.")
+            raise UsageError(f"{name} must be one of {', '.join(choices)}, not {quoted(text)}.")
         return text
 
     return take

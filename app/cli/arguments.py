@@ -3,18 +3,27 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import app
 from app.cli import ab, data, doctor, logs, machine, results, run
+from app.cli.text import complain, in_line, say
+from app.cli.values import fraction, output, whole
 
 
 class _Parser(argparse.ArgumentParser):
     """Complains in one sentence, like the rest of the app, and exits with 2."""
 
     def error(self, message: str) -> NoReturn:
-        print(f"epochmark: {message}. See `{self.prog} --help`.", file=sys.stderr)
+        complain(f"epochmark: {in_line(message)}. See `{self.prog} --help`.")
         raise SystemExit(2)
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # argparse itself overlooks that its text cannot be written.
+        if file is sys.stdout:
+            say(message, end="", flush=True)
+        else:
+            complain(message, end="")
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -45,7 +54,7 @@ def _add_run(verbs: Verbs) -> None:
     _add_run_options(parser)
     parser.add_argument(
         "--repeat",
-        type=int,
+        type=whole,
         metavar="N",
         help="run it N times, each in a fresh process, and say how much they differ",
     )
@@ -68,7 +77,7 @@ def _add_ab(verbs: Verbs) -> None:
             help=f'what is special about side {side.upper()}; "" for nothing',
         )
         parser.add_argument(f"--label-{side}", metavar="TEXT", help=f"what side {side.upper()} is called")
-    parser.add_argument("--pairs", type=int, default=6, metavar="N", help="runs of each side (default: 6)")
+    parser.add_argument("--pairs", type=whole, default=6, metavar="N", help="runs of each side (default: 6)")
     parser.add_argument(
         "--by-hand", action="store_true", help="ask before each change of side: for what only you can change"
     )
@@ -83,20 +92,20 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         help="quick estimates an epoch within a minute, sustained trains for ten",
     )
     parser.add_argument(
-        "--duration", type=float, metavar="S", help="seconds that sustained trains at least, or quick at most"
+        "--duration", type=fraction, metavar="S", help="seconds that sustained trains at least, or quick at most"
     )
-    parser.add_argument("--epochs", type=int, metavar="N", help="whole epochs (default: the study's number)")
-    parser.add_argument("--steps", type=int, metavar="N", help="cut each epoch to N steps: a short run")
-    parser.add_argument("--batch", type=int, metavar="N", help="examples per step (default: the study's number)")
+    parser.add_argument("--epochs", type=whole, metavar="N", help="whole epochs (default: the study's number)")
+    parser.add_argument("--steps", type=whole, metavar="N", help="cut each epoch to N steps: a short run")
+    parser.add_argument("--batch", type=whole, metavar="N", help="examples per step (default: the study's number)")
     parser.add_argument("--device", default="auto", metavar="auto|cpu|gpu:N")
     parser.add_argument("--precision", default="float32", choices=("float32", "mixed_float16", "mixed_bfloat16"))
     parser.add_argument("--jit", default="off", choices=("on", "off"), help="compile the step with XLA")
     parser.add_argument(
         "--onednn", default="auto", choices=("on", "off", "auto"), help="oneDNN's kernels on the processor"
     )
-    parser.add_argument("--threads", type=int, metavar="N", help="threads inside one operation")
+    parser.add_argument("--threads", type=whole, metavar="N", help="threads inside one operation")
     parser.add_argument("--data", choices=("auto", "real", "synthetic"))
-    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    parser.add_argument("--seed", type=whole, default=0, metavar="N")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings")
     parser.add_argument("--json", action="store_true", help="print the events, one JSON object a line")
     parser.add_argument("--quiet", action="store_true", help="print only the result")
@@ -159,7 +168,7 @@ def _add_logs(verbs: Verbs) -> None:
     parser.add_argument("--json", action="store_true")
     parser.set_defaults(verb=logs.show)
     parser = actions.add_parser("remove", help="delete an imported log")
-    parser.add_argument("id", type=int, metavar="ID")
+    parser.add_argument("id", type=whole, metavar="ID")
     parser.set_defaults(verb=logs.remove)
 
 
@@ -167,27 +176,29 @@ def _add_results(verbs: Verbs) -> None:
     parent = verbs.add_parser("results", help="list, show, share, delete or export stored runs")
     actions = parent.add_subparsers(metavar="ACTION", required=True)
     parser = actions.add_parser("list", help="show the newest runs")
-    parser.add_argument("--limit", type=int, default=50, metavar="N", help="how many (default: 50)")
+    parser.add_argument("--limit", type=whole, default=50, metavar="N", help="how many (default: 50)")
     parser.add_argument("--json", action="store_true")
     parser.set_defaults(verb=results.list_)
     parser = actions.add_parser("show", help="show one run")
-    parser.add_argument("id", type=int, metavar="ID")
+    parser.add_argument("id", type=whole, metavar="ID")
     parser.add_argument("--json", action="store_true")
     parser.set_defaults(verb=results.show)
     parser = actions.add_parser("group", help="show a group: repetitions, or the two sides of an A/B")
-    parser.add_argument("id", type=int, metavar="ID")
+    parser.add_argument("id", type=whole, metavar="ID")
     parser.add_argument("--json", action="store_true")
     parser.set_defaults(verb=results.group)
     parser = actions.add_parser("share", help="draw a run's result as a picture")
-    parser.add_argument("id", type=int, metavar="ID")
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE.png")
+    parser.add_argument("id", type=whole, metavar="ID")
+    parser.add_argument(
+        "--output", type=output, required=True, metavar="FILE.png", help="what is there is replaced"
+    )
     parser.add_argument("--theme", choices=("light", "dark"), default="dark", help="its colours (default: dark)")
     parser.set_defaults(verb=results.share)
     parser = actions.add_parser("delete", help="delete runs")
-    parser.add_argument("ids", type=int, nargs="+", metavar="ID")
+    parser.add_argument("ids", type=whole, nargs="+", metavar="ID")
     parser.set_defaults(verb=results.delete)
     parser = actions.add_parser("export", help="write runs as CSV or JSON")
-    parser.add_argument("ids", type=int, nargs="*", metavar="ID", help="all runs if none is named")
+    parser.add_argument("ids", type=whole, nargs="*", metavar="ID", help="all runs if none is named")
     parser.add_argument("--format", choices=("csv", "json"), default="csv")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="standard output if not given")
+    parser.add_argument("--output", type=output, metavar="FILE", help="standard output if not given, or -")
     parser.set_defaults(verb=results.export)

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from app.cli.text import complain, in_line, say, say_json
 from app.core.doctor.checks import Check
 from app.core.doctor.examination import examine
 from app.core.doctor.facts import system_name
@@ -13,8 +14,10 @@ from app.core.doctor.logs import MAX_BYTES, LogDiagnosis, LogFinding, decode_log
 from app.core.doctor.report import as_dict, log_as_dict, report_text
 from app.core.doctor.rules import DeviceDiagnosis
 from app.core.paths import Paths
+from app.core.plain_text import one_line
 
 EXIT_HEALTHY, EXIT_FAULT = 0, 1
+LINE_CHARS = 200
 _MARKS = {"ok": "ok     ", "fault": "FAULT  ", "skipped": "-      "}
 
 
@@ -30,14 +33,14 @@ def doctor(options: argparse.Namespace, paths: Paths) -> int:
         on_check=lambda check: _say_check(check, quiet=quiet),
     )
     if options.report:
-        print(report_text(diagnosis, log), end="")
+        say(report_text(diagnosis, log), end="")
     elif options.json:
-        print(json.dumps(as_dict(diagnosis), indent=2))
+        say_json(json.dumps(as_dict(diagnosis), indent=2))
     else:
         for device in diagnosis.devices:
             _say_device(device)
         _say_harmless(diagnosis.harmless, options)
-        print(f"\n{diagnosis.overall}")
+        say(f"\n{diagnosis.overall}")
     return EXIT_FAULT if diagnosis.has_fault else EXIT_HEALTHY
 
 
@@ -49,49 +52,49 @@ def _read(name: str) -> str:
 
 def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
     if options.json:
-        print(json.dumps(log_as_dict(log), indent=2))
+        say_json(json.dumps(log_as_dict(log), indent=2))
         return EXIT_FAULT if log.faults else EXIT_HEALTHY
     system = system_name()
     for finding in log.findings:
         row = finding.signal
         more = f", and {finding.count - 1} more" if finding.count > 1 else ""
-        print(f"{row.severity.upper()}  {row.title}")
-        print(f"    line {finding.line_number}{more}: {finding.line[:200]}")
+        say(f"{row.severity.upper()}  {row.title}")
+        say(f"    line {finding.line_number}{more}: {one_line(finding.line, LINE_CHARS)}")
         _say_advice(row.meaning, row.fix, row.commands.on(system), row.link)
-        print()
+        say()
     for number, line in log.unknown_lines:
-        print(f"UNKNOWN  line {number}: {line[:200]}")
+        say(f"UNKNOWN  line {number}: {one_line(line, LINE_CHARS)}")
     _say_harmless(log.harmless, options)
     if log.cut:
-        print("The log was too long: its first 2 million characters were read, and 2,000 characters of each line.")
-    print(log.summary)
+        say("The log was too long: its first 2 million characters were read, and 2,000 characters of each line.")
+    say(log.summary)
     return EXIT_FAULT if log.faults else EXIT_HEALTHY
 
 
 def _say_step(text: str, *, quiet: bool) -> None:
     # Progress is for who waits in front of it, the result for files and pipes too.
     if not quiet and sys.stderr.isatty():
-        print(f"... {text}", file=sys.stderr, flush=True)
+        complain(f"... {in_line(text)}")
 
 
 def _say_check(check: Check, *, quiet: bool) -> None:
     if not quiet:
-        print(f"{_MARKS[check.state]}{check.title}: {check.text}", flush=True)
+        say(f"{_MARKS[check.state]}{check.title}: {in_line(check.text)}", flush=True)
 
 
 def _say_device(device: DeviceDiagnosis) -> None:
-    print(f"\n{device.id or 'not listed'} · {device.name}: {device.state}")
+    say(f"\n{device.id or 'not listed'} · {one_line(device.name, LINE_CHARS)}: {device.state}")
     _say_advice(device.why, device.fix, device.commands, device.link)
 
 
 def _say_advice(why: str, fix: str, commands: Iterable[str], link: str | None) -> None:
-    print(f"    {why}")
+    say(f"    {why}")
     if fix:
-        print(f"    What to do: {fix}")
+        say(f"    What to do: {fix}")
     for command in commands:
-        print(f"        {command}")
+        say(f"        {command}")
     if link:
-        print(f"    More: {link}")
+        say(f"    More: {link}")
 
 
 def _say_harmless(harmless: tuple[LogFinding, ...], options: argparse.Namespace) -> None:
@@ -100,8 +103,8 @@ def _say_harmless(harmless: tuple[LogFinding, ...], options: argparse.Namespace)
     lines = sum(finding.count for finding in harmless)
     if not options.verbose:
         noun = "line that looks" if lines == 1 else "lines that look"
-        print(f"\n{lines} {noun} bad and {'is' if lines == 1 else 'are'} harmless (--verbose lists them).")
+        say(f"\n{lines} {noun} bad and {'is' if lines == 1 else 'are'} harmless (--verbose lists them).")
         return
-    print("\nHarmless, however bad it looks:")
+    say("\nHarmless, however bad it looks:")
     for finding in harmless:
-        print(f"    {finding.count} × {finding.signal.title}. {finding.signal.meaning}")
+        say(f"    {finding.count} × {finding.signal.title}. {finding.signal.meaning}")

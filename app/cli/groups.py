@@ -10,7 +10,7 @@ from typing import Any
 
 from app.cli.interrupts import Interrupts
 from app.cli.preflight import preflight_lines
-from app.cli.text import table
+from app.cli.text import LiveLine, complain, in_line, say, say_json, table
 from app.cli.views import View
 from app.core.errors import UsageError
 from app.core.judging.pairs import (
@@ -28,6 +28,7 @@ from app.core.machine.hardware import detect_machine
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.model import Machine, RunSummary
 from app.core.paths import Paths
+from app.core.plain_text import one_line
 from app.core.running.progress import Progress
 from app.core.running.runner import Runner
 from app.core.running.sequence import Plan, Step, Watch, run_plan
@@ -49,7 +50,7 @@ def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:
         view.may_cancel_by(sequence.cancel)
         interrupts.wait(sequence)
     if sequence.trouble:
-        print(f"epochmark: {sequence.trouble}", file=sys.stderr)
+        complain(f"epochmark: {in_line(str(sequence.trouble))}")
         return 1
     if view.error:
         raise view.error
@@ -57,9 +58,8 @@ def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:
         with Database(paths.database) as database:
             group = load_group(database, sequence.group_id)
         if options.json:
-            print(
-                json.dumps({"type": "group", "status": sequence.status, **group_as_dict(group)}, allow_nan=False)
-            )
+            told = {"type": "group", "status": sequence.status, **group_as_dict(group)}
+            say_json(json.dumps(told, allow_nan=False))
         else:
             _print_outcome(group)
     return {"completed": 0, "cancelled": 130}.get(sequence.status, 1)
@@ -91,8 +91,7 @@ class JsonPlanView(PlanView):
 
     def show(self, event: events.Event) -> None:
         """Write the event's line."""
-        sys.stdout.write(events.encode(event).decode())
-        sys.stdout.flush()
+        say_json(events.encode(event).decode(), end="", flush=True)
 
 
 class TextPlanView(PlanView):
@@ -103,8 +102,7 @@ class TextPlanView(PlanView):
         self._plan = plan
         self._machine = machine
         self._quiet = quiet
-        self._live = sys.stdout.isatty() and not quiet
-        self._drawn = 0
+        self._live = LiveLine(sys.stdout, wanted=not quiet)
         self._step = plan.steps()[0]
         self._run_id = 0
         self._progress = Progress(self._step.spec)
@@ -127,27 +125,28 @@ class TextPlanView(PlanView):
                 self._line(self._head())
             case events.Warn() if event.message not in self._told:
                 self._told.add(event.message)  # once, not with every run
-                self._line(f"Note: {event.message}", always=True)
+                self._line(f"Note: {in_line(event.message)}", always=True)
             case events.Result():
                 self._result = event
             case events.Error():
                 self._error = event
             case events.End():
                 self._line(self._run_line(event), always=event.status == "failed")
-            case events.Steps() | events.Phase() if self._live:
+            case events.Steps() | events.Phase() if self._live.is_live:
                 self._draw()
 
     def _head(self) -> str:
         workload, spec = CATALOGUE[self._step.spec.workload], self._step.spec
         lines = [f"{workload.title} · batch {spec.batch_size} · {spec.preset}"]
-        lines.append(f"Machine  {machine_line(self._machine)}")
+        lines.append(f"Machine  {in_line(machine_line(self._machine))}")
         if self._plan.kind == "ab":
-            lines += [f"A        {self._plan.label_a}", f"B        {self._plan.label_b}"]
+            labels = [in_line(label) for label in (self._plan.label_a, self._plan.label_b)]
+            lines += [f"A        {labels[0]}", f"B        {labels[1]}"]
         return "\n".join((*lines, *self.preflight, ""))
 
     def _run_line(self, end: events.End) -> str:
         if self._error is not None:
-            told = f"failed: {self._error.message}"
+            told = f"failed: {in_line(self._error.message)}"
         elif self._result is None or self._result.value is None or self._result.metric is None:
             told = "no result" if end.status == "completed" else end.status
         else:
@@ -166,17 +165,12 @@ class TextPlanView(PlanView):
             parts.append(f"step {progress.step}/{progress.steps_per_epoch}")
         if progress.remaining_s is not None:
             parts.append(f"{format_time_left(progress.remaining_s)} left of it")
-        text = " · ".join(parts)[:78]
-        sys.stdout.write("\r" + text.ljust(self._drawn))
-        sys.stdout.flush()
-        self._drawn = len(text)
+        self._live.draw(" · ".join(parts)[:78])
 
     def _line(self, text: str, *, always: bool = False) -> None:
-        if self._drawn:
-            sys.stdout.write("\r" + " " * self._drawn + "\r")
-            self._drawn = 0
+        self._live.erase()
         if always or not self._quiet:
-            print(text, flush=True)
+            say(text, flush=True)
 
 
 class Hands:
@@ -193,15 +187,16 @@ class Hands:
             # Python's own input cannot be left: it would hold up the end of the program.
             self._reader = threading.Thread(target=self._read, daemon=True, name="hands")
             self._reader.start()
-        told = f"Run {step.number} of {step.count} is side {step.side}, {step.label}."
-        print(f"{told} Set it up, then press Enter; q and Enter stops here.", file=sys.stderr, flush=True)
+        label = in_line(step.label)
+        told = f"Run {step.number} of {step.count} is side {step.side}, {label}."
+        complain(f"{told} Set it up, then press Enter; q and Enter stops here.")
         while not self._interrupts.is_pressed:
             try:
                 answer = self._answers.get(timeout=0.1)
             except queue.Empty:
                 continue
             if answer is None:
-                print("Nobody can answer: the input has ended.", file=sys.stderr)
+                complain("Nobody can answer: the input has ended.")
                 return False
             return answer.strip().lower() != "q"
         return False
@@ -256,10 +251,11 @@ def group_as_dict(group: Group) -> dict[str, Any]:
 def print_group(group: Group) -> None:
     """Print a stored group: its runs and its sentence."""
     kind = {"ab": "A/B", "repeat": "repetitions"}.get(group.kind, group.kind)
-    print(f"Group {group.id} · {kind} · {group.workload} · {group.created_at}")
+    kind = one_line(kind, 40)
+    say(f"Group {group.id} · {kind} · {one_line(group.workload, 80)} · {one_line(group.created_at, 40)}")
     if group.kind == "ab":
         for side, label in zip("AB", group.labels, strict=True):
-            print(f"{side}        {label}")
+            say(f"{side}        {in_line(label)}")
     head = ["run", "side", "pair", "result", "spread", "status"]
     rows = [
         [
@@ -275,17 +271,17 @@ def print_group(group: Group) -> None:
     kept = [number for number in range(len(head)) if group.kind == "ab" or number not in (1, 2)]
     lines = [[line[number] for number in kept] for line in (head, *rows)]
     right = [column for column, number in enumerate(kept) if number in (0, 2, 3, 4)]
-    print("\n" + table(lines[0], lines[1:], right=right))
+    say("\n" + table(lines[0], lines[1:], right=right))
     _print_sentence(group)
 
 
 def _print_outcome(group: Group) -> None:
     _print_sentence(group)
-    print(f"\nGroup {group.id} is kept; see `results group {group.id}`.")
+    say(f"\nGroup {group.id} is kept; see `results group {group.id}`.")
 
 
 def _print_sentence(group: Group) -> None:
-    print("\n" + "\n".join((group_sentence(group), *group_remarks(group))))
+    say("\n" + "\n".join((group_sentence(group), *group_remarks(group))))
 
 
 def _pair(group: Group, run: RunSummary) -> int | None:

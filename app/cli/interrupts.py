@@ -1,12 +1,76 @@
-"""What Ctrl-C does while something runs."""
+"""What Ctrl-C and requests to end do: they end a verb, or cancel what is being measured."""
 
+import contextlib
 import os
+import select
 import signal
+import socket
 import sys
+import threading
 import time
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, NoReturn, Protocol
 
 STUCK_S = 3.0
+EXIT_INTERRUPTED = 130
+_LOST_S = 0.01
+_NOTICE = b"\nCancelling; what was measured is kept (Ctrl-C again ends it at once).\n"
+_NUMBERS = (signal.SIGINT, signal.SIGTERM)
+_Handlers = dict[int, Any]
+
+
+class TerminatedError(BaseException):
+    """Somebody asked this process to end (SIGTERM); what is half done is cleared away on the way out."""
+
+
+class Ending:
+    """Ends a verb on the first Ctrl-C or request to end, wherever it hits, without a traceback.
+
+    Those that follow do not interrupt the clearing away, unless it takes too long.
+    """
+
+    def __init__(self) -> None:
+        self._before: _Handlers = {}
+        self._pressed_s: float | None = None
+        self._code: int | None = None
+
+    def begin(self) -> None:
+        """Take the signals over; called inside the `try` that catches what this raises."""
+        self._unraisable, sys.unraisablehook = sys.unraisablehook, self._catch_lost
+        self._before = _handle(self._press)
+
+    def end(self, code: int) -> None:
+        """Give the signals back. A process that ends because of one, with this exit code, ends with no other."""
+        self._code = code  # between two calls no handler runs: from here on none raises anything
+        is_ending = code == EXIT_INTERRUPTED
+        _give_back(
+            {
+                number: signal.SIG_IGN if is_ending and old is signal.SIG_DFL else old
+                for number, old in self._before.items()
+            }
+        )
+        sys.unraisablehook = self._unraisable
+
+    def _press(self, number: int, frame: object) -> None:
+        if self._code is not None:
+            if self._code != EXIT_INTERRUPTED:
+                die_by(number)
+        elif self._pressed_s is None:
+            self._pressed_s = time.monotonic()
+            raise KeyboardInterrupt if number == signal.SIGINT else TerminatedError
+        elif time.monotonic() - self._pressed_s > STUCK_S:
+            die_by(number)
+
+    def _catch_lost(self, lost: "sys.UnraisableHookArgs") -> None:
+        """Send the signal again where Python could not raise the exception, as in a destructor."""
+        if not issubclass(lost.exc_type, KeyboardInterrupt | TerminatedError):
+            self._unraisable(lost)
+            return
+        number = signal.SIGINT if issubclass(lost.exc_type, KeyboardInterrupt) else signal.SIGTERM
+        self._pressed_s = None
+        again = threading.Timer(_LOST_S, signal.raise_signal, (number,))
+        again.daemon = True
+        again.start()
 
 
 class Stoppable(Protocol):
@@ -23,12 +87,18 @@ class Stoppable(Protocol):
 
 
 class Interrupts:
-    """Ctrl-C, or a request to end: the first one cancels the run, the second one ends its worker at once."""
+    """Ctrl-C, or a request to end: the first one cancels the run, the second one ends its worker at once.
+
+    The signals' handlers do nothing: they run between any two instructions, also where the main thread holds a
+    lock. Python itself writes each signal's number to a socket, which a thread of ours reads. So the main thread
+    may be stuck in its output, and is left when the run has not ended in time.
+    """
 
     def __init__(self) -> None:
         self._running: Stoppable | None = None
         self._presses = 0
-        self._killed_s: float | None = None
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
 
     @property
     def is_pressed(self) -> bool:
@@ -36,29 +106,84 @@ class Interrupts:
         return self._presses > 0
 
     def __enter__(self) -> "Interrupts":
-        self._before = {number: signal.signal(number, self._press) for number in (signal.SIGINT, signal.SIGTERM)}
+        self._reading, self._writing = socket.socketpair()
+        self._writing.setblocking(False)
+        threading.Thread(target=self._watch, daemon=True, name="interrupts").start()
+        self._wakeup = signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
+        self._before = _handle(lambda *_: None)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        for number, old in self._before.items():
-            signal.signal(number, old)
+        _give_back(self._before)
+        signal.set_wakeup_fd(self._wakeup)
+        self._ended.set()
+        self._writing.close()
 
     def wait(self, running: Stoppable) -> None:
-        """Wait for the end of the run, or leave it when it is stuck in an output that nobody reads."""
-        self._running = running
-        if self._presses:
-            running.cancel()
-        while not running.wait(0.2):
-            if self._killed_s is not None and time.monotonic() - self._killed_s > STUCK_S:
-                # The next start finds the run interrupted, with its epochs.
-                os._exit(130)
+        """Wait for the end of the run."""
+        with self._lock:
+            self._running = running
+            presses = self._presses
+        self._carry_out(running, presses)
+        while not running.wait(0.2):  # in pieces: Windows tells of signals only between them
+            pass
 
-    def _press(self, number: int, frame: object) -> None:
-        self._presses += 1
-        if self._presses == 1:
-            if self._running is not None:
-                self._running.cancel()
-            print("\nCancelling; what was measured is kept (Ctrl-C again ends it at once).", file=sys.stderr)
-        elif self._running is not None:
-            self._killed_s = time.monotonic()
-            self._running.kill()
+    def _watch(self) -> None:
+        with self._reading:
+            while numbers := self._reading.recv(64):
+                for number in numbers:
+                    if number in _NUMBERS:
+                        self._count()
+
+    def _count(self) -> None:
+        with self._lock:
+            self._presses += 1
+            running, presses = self._running, self._presses
+        if presses == 2:
+            threading.Thread(target=self._leave_if_stuck, daemon=True, name="stuck").start()
+        if running is not None and presses <= 2:
+            self._carry_out(running, presses)
+        if presses == 1:
+            _notify()
+
+    def _carry_out(self, running: Stoppable, presses: int) -> None:
+        if presses == 1:
+            running.cancel()
+        elif presses > 1:
+            running.kill()
+
+    def _leave_if_stuck(self) -> None:
+        if not self._ended.wait(STUCK_S):
+            # The next start finds the run interrupted, with its epochs.
+            os._exit(EXIT_INTERRUPTED)
+
+
+def die_by(number: int) -> NoReturn:
+    """End this process by a signal, as if nobody handled it."""
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)
+    os._exit(128 + number)  # where it is blocked
+
+
+def _handle(handler: Callable[[int, Any], None]) -> _Handlers:
+    """Handle the signals that are not ignored; returns what handled them before."""
+    if threading.current_thread() is not threading.main_thread():
+        return {}
+    kept: _Handlers = {number: signal.getsignal(number) for number in _NUMBERS}
+    # nohup, and shells with what they start in the background, want them ignored.
+    mine = {number: old for number, old in kept.items() if old is not signal.SIG_IGN}
+    for number in mine:
+        signal.signal(number, handler)
+    return mine
+
+
+def _give_back(handlers: _Handlers) -> None:
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def _notify() -> None:
+    """Say what the first one does, unless that would have to wait for a reader."""
+    with contextlib.suppress(OSError, ValueError):
+        if os.name != "posix" or select.select([], [2], [], 0)[1]:
+            os.write(2, _NOTICE)

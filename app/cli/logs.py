@@ -4,11 +4,12 @@ import argparse
 import json
 from dataclasses import asdict
 
-from app.cli.text import table
+from app.cli.text import NAME_WIDTH, say, say_json, table
 from app.core.keeping.database import Database
 from app.core.keeping.study_logs import import_log, list_logs, remove_log
 from app.core.metrics import format_seconds
 from app.core.paths import Paths
+from app.core.plain_text import one_line
 from app.core.running.runner import known_workload
 
 
@@ -19,7 +20,8 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
         log = import_log(database, options.file, workload, options.name)
     epochs = len(log.durations_s)
     value = format_seconds(log.seconds_per_epoch_s)
-    print(f"Log {log.id}: {log.name}, {value} s per epoch ({epochs} epochs). `compare {workload.id}` shows it.")
+    name = one_line(log.name, NAME_WIDTH)
+    say(f"Log {log.id}: {name}, {value} s per epoch ({epochs} epochs). `compare {workload.id}` shows it.")
     return 0
 
 
@@ -28,10 +30,10 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
     with Database(paths.database) as database:
         logs = list_logs(database)
     if options.json:
-        print(json.dumps([asdict(log) for log in logs], indent=2))
+        say_json(json.dumps([asdict(log) for log in logs], indent=2))
         return 0
     if not logs:
-        print("No logs yet; `logs import FILE --workload ID --name NAME` takes one in.")
+        say("No logs yet; `logs import FILE --workload ID --name NAME` takes one in.")
         return 0
     rows = [
         (
@@ -44,7 +46,7 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
         )
         for log in logs
     ]
-    print(table(("id", "name", "workload", "s/epoch", "epochs", "imported"), rows, right=(0, 3, 4)))
+    say(table(("id", "name", "workload", "s/epoch", "epochs", "imported"), rows, right=(0, 3, 4)))
     return 0
 
 
@@ -52,5 +54,5 @@ def remove(options: argparse.Namespace, paths: Paths) -> int:
     """Delete an imported log."""
     with Database(paths.database) as database:
         remove_log(database, options.id)
-    print(f"Log {options.id} is removed.")
+    say(f"Log {options.id} is removed.")
     return 0

@@ -7,12 +7,12 @@ from dataclasses import asdict
 
 import msgspec
 
-from app.cli.text import bar_chart, table
+from app.cli.text import bar_chart, in_line, say, say_json, table
 from app.core.judging.compare import Bar, bars, chart_metric, find_baseline, left_out, position
 from app.core.judging.reference import comparable_rows
 from app.core.keeping.database import Database
+from app.core.keeping.ending import recover_runs
 from app.core.keeping.history import own_runs
-from app.core.keeping.runs import recover_runs
 from app.core.keeping.study_logs import list_logs
 from app.core.machine.hardware import detect_machine
 from app.core.machine.parts import NOT_KNOWN, Part, machine_parts
@@ -29,7 +29,7 @@ OTHER_RUNS = 5
 def workloads(options: argparse.Namespace, paths: Paths) -> int:
     """List the workloads."""
     if options.json:
-        print(json.dumps([_workload(workload_id) for workload_id in CATALOGUE], indent=2))
+        say_json(json.dumps([_workload(workload_id) for workload_id in CATALOGUE], indent=2))
         return 0
     rows = [
         (
@@ -45,7 +45,7 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
         for workload in CATALOGUE.values()
     ]
     head = ("id", "title", "kind", "study", "epochs", "batch", "parameters", "published")
-    print(table(head, rows, right=(4, 5, 6, 7)))
+    say(table(head, rows, right=(4, 5, 6, 7)))
     return 0
 
 
@@ -56,12 +56,12 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
     if options.json:
         unknown = {part.name: part.reason for part in parts if part.value == NOT_KNOWN}
         now = {"power": asdict(power.state), "sensors": asdict(power.sensors), "unknown": unknown}
-        print(json.dumps(asdict(machine) | now, indent=2))
+        say_json(json.dumps(asdict(machine) | now, indent=2))
         return 0
-    print(table(("part", "value"), [(part.name, part.value) for part in parts]))
+    say(table(("part", "value"), [(part.name, part.value) for part in parts]))
     reasons = reason_lines(parts)
     if reasons:
-        print("\n".join(["\nWhat is not known, and why:", *reasons]))
+        say("\n".join(["\nWhat is not known, and why:", *reasons]))
     return 0
 
 
@@ -87,21 +87,21 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     # The sentence is about published machines; one's own run as baseline is for the bars alone.
     sentence = position(run, baseline.name if baseline and baseline.row else None) if run else None
     if options.json:
-        print(json.dumps(_comparison(workload, run, chart, baseline) | {"sentence": sentence}, indent=2))
+        say_json(json.dumps(_comparison(workload, run, chart, baseline) | {"sentence": sentence}, indent=2))
         return 0
     if not chart:
-        print(f"Nothing is published for {workload}, and you have no result yet: `run {workload}` makes one.")
+        say(f"Nothing is published for {workload}, and you have no result yet: `run {workload}` makes one.")
         return 0
-    against = f", × against {baseline.name}" if baseline else ""
+    against = f", × against {in_line(baseline.name)}" if baseline else ""
     label = headline_kind(chart_metric(workload, run)).label.lower()
-    print(f"{CATALOGUE[workload].title}: {label}, logarithmic bars{against}")
-    print(bar_chart(chart, baseline))
+    say(f"{CATALOGUE[workload].title}: {label}, logarithmic bars{against}")
+    say(bar_chart(chart, baseline))
     for reason in left_out(run) if run else []:
-        print(f"  not drawn: {reason}")
+        say(f"  not drawn: {reason}")
     if run is None:
-        print(f"\nYou have no completed run yet: `run {workload}` adds this computer.")
+        say(f"\nYou have no completed run yet: `run {workload}` adds this computer.")
     elif sentence:
-        print(f"\nRun {run.id}, the latest completed run: {sentence}")
+        say(f"\nRun {run.id}, the latest completed run: {sentence}")
     return 0
 
 

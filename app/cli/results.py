@@ -3,12 +3,12 @@
 import argparse
 import contextlib
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
 from app.cli.groups import group_as_dict, print_group
-from app.cli.text import table
+from app.cli.text import complain, in_line, say, say_json, table
+from app.cli.values import STANDARD_OUTPUT
 from app.core.errors import AppError, UsageError
 from app.core.judging.compare import position, run_name
 from app.core.judging.wording import (
@@ -21,22 +21,17 @@ from app.core.judging.wording import (
     stored_machine,
 )
 from app.core.keeping.database import Database
+from app.core.keeping.ending import recover_runs
 from app.core.keeping.export import csv_lines, json_lines, run_as_dict, table_private_texts, write_lines
 from app.core.keeping.groups import group_places, load_group
-from app.core.keeping.runs import (
-    all_ids,
-    delete_runs,
-    list_runs,
-    load_run,
-    missing_runs,
-    recover_runs,
-    rows_for_export,
-)
+from app.core.keeping.runs import all_ids, delete_runs, list_runs, load_run, missing_runs, rows_for_export
 from app.core.keeping.share import share_card
 from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
 from app.core.model import Run, RunSummary
 from app.core.paths import Paths
 
+# More than these are not read, but scroll away what is.
+EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
 _LEARNING = ("loss", "accuracy", "val loss", "val accuracy")
 
 
@@ -48,10 +43,10 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
         runs = list(list_runs(database, limit=options.limit))
         places = group_places(database, runs)
     if options.json:
-        print(json.dumps([asdict(run) for run in runs], indent=2))
+        say_json(json.dumps([asdict(run) for run in runs], indent=2))
         return 0
     if not runs:
-        print("No runs yet; `run cifar10_keras_cnn` makes the first.")
+        say("No runs yet; `run cifar10_keras_cnn` makes the first.")
         return 0
     rows = [
         (
@@ -85,12 +80,12 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
         "verdict",
         *(["group"] if places else []),
     )
-    print(table(head, rows, right=(0, 3, 4, 5, 6)))
+    say(table(head, rows, right=(0, 3, 4, 5, 6)))
     bases = {run.basis for run in runs}
     if "estimate" in bases:
-        print("~ estimate")
+        say("~ estimate")
     if "first_epoch" in bases:
-        print("* first epoch only: starting up is in it")
+        say("* first epoch only: starting up is in it")
     return 0
 
 
@@ -100,7 +95,7 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
         run = load_run(database, options.id)
         place = group_places(database, [run.summary]).get(options.id)
     if options.json:
-        print(json.dumps(run_as_dict(run, private={}), indent=2, allow_nan=False))
+        say_json(json.dumps(run_as_dict(run, private={}), indent=2, allow_nan=False))
         return 0
     _print_run(run, place)
     return 0
@@ -111,7 +106,7 @@ def group(options: argparse.Namespace, paths: Paths) -> int:
     with _open(paths) as database:
         found = load_group(database, options.id)
     if options.json:
-        print(json.dumps(group_as_dict(found), indent=2, allow_nan=False))
+        say_json(json.dumps(group_as_dict(found), indent=2, allow_nan=False))
     else:
         print_group(found)
     return 0
@@ -124,7 +119,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
     if options.draw_share is None:
         raise AppError("This command line cannot draw pictures.", "Start it with `python3 start.py`.")
     options.draw_share(card, options.output, options.theme == "dark")
-    print(f"The picture of run {options.id} is written to {options.output}.")
+    say(f"The picture of run {options.id} is written to {in_line(str(options.output))}.")
     return 0
 
 
@@ -132,7 +127,7 @@ def delete(options: argparse.Namespace, paths: Paths) -> int:
     """Delete runs."""
     with _open(paths) as database:
         delete_runs(database, options.ids)
-    print(f"Deleted: run {', '.join(map(str, options.ids))}.")
+    say(f"Deleted: run {', '.join(map(str, options.ids))}.")
     return 0
 
 
@@ -148,12 +143,12 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
             lines: Iterable[str] = csv_lines(rows, table_private_texts(database))
         else:
             lines = json_lines(load_run(database, run_id) for run_id in ids)
-        if options.output is None:
+        if options.output in (None, STANDARD_OUTPUT):
             for line in lines:
-                sys.stdout.write(line)
+                say(line, end="")
         else:
             write_lines(options.output, lines)
-            print(f"{len(ids)} runs written to {options.output}.", file=sys.stderr)
+            complain(f"{len(ids)} runs written to {in_line(str(options.output))}.")
     return 0
 
 
@@ -174,45 +169,61 @@ def _open(paths: Paths) -> Iterator[Database]:
 
 def _print_run(run: Run, place: str | None) -> None:
     summary = run.summary
-    print(f"Run {summary.id} · {summary.workload} · {summary.preset} · {summary.status}")
+    say(in_line(f"Run {summary.id} · {summary.workload} · {summary.preset} · {summary.status}"))
+    for clause in run.damage:
+        say(f"Damaged  {in_line(clause)}")
     if place:
-        print(f"Group    {place}; see `results group {summary.group_id}`")
-    print(f"Started  {summary.started_at} · Epochmark {summary.app_version}")
-    print(f"Machine  {machine_line(stored_machine(run.machine))}")
+        say(f"Group    {in_line(place)}; see `results group {summary.group_id}`")
+    say(in_line(f"Started  {summary.started_at} · Epochmark {summary.app_version}"))
+    say(in_line(f"Machine  {machine_line(stored_machine(run.machine))}"))
     device = summary.device_name or summary.device
     engine = engine_line(
         summary.engine, summary.engine_version, device, precision=summary.precision, jit=summary.jit
     )
-    print(f"Engine   {engine}")
-    print(f"Data     {summary.data_source or 'n/a'} · batch {summary.batch_size} · seed {summary.seed}")
+    say(in_line(f"Engine   {engine}"))
+    say(in_line(f"Data     {summary.data_source or 'n/a'} · batch {summary.batch_size} · seed {summary.seed}"))
     if summary.error_message:
-        print(f"Error    {summary.error_code}: {summary.error_message}")
+        say(in_line(f"Error    {summary.error_code}: {summary.error_message}"))
     for warning in run.warnings:
-        print(f"Note     {warning.message}")
+        say(in_line(f"Note     {warning.message}"))
     if run.epochs:
-        rows = [
-            (
-                str(epoch.index + 1),
-                f"{epoch.duration_s:.2f}",
-                f"{epoch.train_s:.2f}",
-                "n/a" if epoch.validation_s is None else f"{epoch.validation_s:.2f}",
-                format_metric("loss", epoch.loss),
-                format_metric("accuracy", epoch.accuracy),
-                format_metric("loss", epoch.val_loss),
-                format_metric("accuracy", epoch.val_accuracy),
-            )
-            for epoch in run.epochs
-        ]
-        head = (round_name(summary), "seconds", "training", "validation", *_LEARNING)
-        # Predictions have neither loss nor accuracy.
-        columns = [number for number in range(8) if number < 3 or any(row[number] != "n/a" for row in rows)]
-        lines = [[line[number] for number in columns] for line in (head, *rows)]
-        print("\n" + table(lines[0], lines[1:], right=range(len(columns))))
-    print(f"\n{headline(summary)}")
+        _print_epochs(run)
+    say(f"\n{headline(summary)}")
     if sentence := position(summary):
-        print(sentence)
+        say(sentence)
     for label, text in metric_lines(run.metrics):
-        print(f"{label}: {text}")
+        say(f"{label}: {text}")
     for told in (run.limit, peak_text(run.peak), energy_text(summary)):
         if told:
-            print(told)
+            say(told)
+
+
+def _print_epochs(run: Run) -> None:
+    """Print the epochs as a table; of very many the first and the last."""
+    epochs, left_out = run.epochs, 0
+    if len(epochs) > EPOCHS_SHOWN:
+        left_out = len(epochs) - 2 * EPOCHS_AT_ENDS
+        epochs = epochs[:EPOCHS_AT_ENDS] + epochs[-EPOCHS_AT_ENDS:]
+    rows = [
+        (
+            str(epoch.index + 1),
+            f"{epoch.duration_s:.2f}",
+            f"{epoch.train_s:.2f}",
+            "n/a" if epoch.validation_s is None else f"{epoch.validation_s:.2f}",
+            format_metric("loss", epoch.loss),
+            format_metric("accuracy", epoch.accuracy),
+            format_metric("loss", epoch.val_loss),
+            format_metric("accuracy", epoch.val_accuracy),
+        )
+        for epoch in epochs
+    ]
+    name = round_name(run.summary)
+    head = (name, "seconds", "training", "validation", *_LEARNING)
+    # Predictions have neither loss nor accuracy.
+    columns = [number for number in range(8) if number < 3 or any(row[number] != "n/a" for row in rows)]
+    lines = [[line[number] for number in columns] for line in (head, *rows)]
+    shown = table(lines[0], lines[1:], right=range(len(columns))).split("\n")
+    if left_out:
+        command = f"`results export {run.summary.id} --format json`"
+        shown.insert(1 + EPOCHS_AT_ENDS, f"… {left_out:,} {name}s are left out; {command} has all.")
+    say("\n" + "\n".join(shown))

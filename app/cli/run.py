@@ -1,13 +1,12 @@
 """The verb `run`: starts a run and shows it while it happens, for people or as a stream of events."""
 
 import argparse
-import sys
 
 from app.cli.groups import carry_out
 from app.cli.interrupts import Interrupts
 from app.cli.preflight import preflight_lines
 from app.cli.specs import make_spec
-from app.cli.text import bar_chart
+from app.cli.text import bar_chart, complain, in_line, say
 from app.cli.views import JsonView, TextView
 from app.core.errors import UsageError
 from app.core.judging.compare import bars, find_baseline, left_out, position
@@ -36,7 +35,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     workload = checked_workload(spec)
     machine = detect_machine(data_folder=paths.datasets)
     runner = Runner(paths, machine)
-    view = JsonView(sys.stdout) if options.json else TextView(workload, spec, machine, quiet=options.quiet)
+    view = JsonView() if options.json else TextView(workload, spec, machine, quiet=options.quiet)
     if isinstance(view, TextView) and not options.quiet:
         view.preflight = preflight_lines(spec, machine)
     with Interrupts() as interrupts:
@@ -44,7 +43,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
         view.may_cancel_by(session.cancel)
         interrupts.wait(session)
     if session.trouble:
-        print(f"epochmark: {session.trouble}", file=sys.stderr)
+        complain(f"epochmark: {in_line(str(session.trouble))}")
         return 1
     if view.error:
         raise view.error
@@ -58,25 +57,27 @@ def _print_result(stored: Run) -> None:
     summary = stored.summary
     if summary.status != "completed":
         ended = "failed" if summary.status == "failed" else f"was {summary.status}"
-        print(f"\nThe run {ended} after {summary.epochs_done} of {summary.epochs} epochs.")
+        say(f"\nThe run {ended} after {summary.epochs_done} of {summary.epochs} epochs.")
     if CATALOGUE[summary.workload].kind == "demo":
-        print(f"Run {summary.id} is kept. The demo does not train: its times say nothing about this computer.")
+        say(f"Run {summary.id} is kept. The demo does not train: its times say nothing about this computer.")
         return
-    print(f"\n{headline(summary)}")
+    say(f"\n{headline(summary)}")
     if CATALOGUE[summary.workload].metric != "seconds_per_epoch_s" and summary.value is not None:
         lines = [line for line in metric_lines(stored.metrics) if not line[0].startswith("Peak")]
-        lines += [(f"Folder {number} is", path) for number, path in enumerate(chosen_folders(stored.spec), 1)]
-        print("\n".join(f"  {label}: {text}" for label, text in lines))
+        lines += [
+            (f"Folder {number} is", in_line(path)) for number, path in enumerate(chosen_folders(stored.spec), 1)
+        ]
+        say("\n".join(f"  {label}: {text}" for label, text in lines))
     for told in (derived_epoch(summary), stored.limit, peak_text(stored.peak), energy_text(summary)):
         if told:
-            print(told)
-    print(verdict_line(judge(stored)))
+            say(told)
+    say(verdict_line(judge(stored)))
     if sentence := position(summary):
         chart = bars(summary.workload, summary)
         baseline = find_baseline(chart, None, summary.workload)
         label = headline_kind(summary.metric).label
-        print(f"{sentence}\n\n{label}, logarithmic bars; published values keep their year")
-        print(bar_chart(chart, baseline))
+        say(f"{sentence}\n\n{label}, logarithmic bars; published values keep their year")
+        say(bar_chart(chart, baseline))
     for reason in left_out(summary) if summary.value else []:
-        print(f"  not drawn: {reason}")
-    print(f"\nRun {summary.id} is kept; see `results show {summary.id}`.")
+        say(f"  not drawn: {reason}")
+    say(f"\nRun {summary.id} is kept; see `results show {summary.id}`.")

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from app.cli.values import quoted
 from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.running.runner import checked_workload, known_workload
@@ -45,7 +46,7 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
 
 def _schema_sentence(spec: RunSpec, message: str) -> str:
     if "device" in message:
-        return f"The device must be auto, cpu or gpu:N (gpu:0 is the first), not {spec.device[:60]!r}."
+        return f"The device must be auto, cpu or gpu:N (gpu:0 is the first), not {quoted(spec.device)}."
     if "duration_s" in message:
         return f"--duration must be at least 1 and at most 86400 seconds, not {spec.duration_s:g}."
     return f"A value is out of range: {message}."
@@ -57,10 +58,10 @@ def _parameters(workload: Workload, settings: list[str]) -> dict[str, Any]:
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
-            raise UsageError(f"--set takes NAME=VALUE, not {setting[:60]!r}.")
+            raise UsageError(f"--set takes NAME=VALUE, not {quoted(setting)}.")
         if name not in declared:
             known = ", ".join(declared) or "none"
-            raise UsageError(f"{workload.id} has no parameter {name[:60]!r}; it has: {known}.")
+            raise UsageError(f"{workload.id} has no parameter {quoted(name)}; it has: {known}.")
         try:
             values[name] = declared[name].parse(text)
         except WorkloadError as error:

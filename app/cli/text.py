@@ -1,19 +1,92 @@
-"""Plain text for terminals: tables and bars."""
+"""Plain text for terminals: all that the command line says goes through here, and is safe to show."""
 
+import contextlib
+import errno
 import math
+import os
+import shutil
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from app.core.judging.compare import Bar, ratio_text
+from app.core.plain_text import one_line, safe_json, safe_text
 
+WINDOWS = os.name == "nt"
 BAR_WIDTH = 36
 NAME_WIDTH = 44
 LINE_WIDTH = 118
+CELL_WIDTH = 200
+MESSAGE_LIMIT = 2_000
+
+
+def say(text: str = "", *, end: str = "\n", flush: bool = False) -> None:
+    """Print to standard output; what came from outside steers no terminal. Raises OSError if it is lost."""
+    _write(sys.stdout, safe_text(text + end), flush=flush)
+
+
+def say_json(document: str, *, end: str = "\n", flush: bool = False) -> None:
+    """Print a JSON document, which keeps its value and steers no terminal; raises OSError if it is lost."""
+    _write(sys.stdout, safe_json(document) + end, flush=flush)
+
+
+def in_line(text: str) -> str:
+    """Return what is one line by nature, a label, a name, a sentence, as one."""
+    return one_line(text, MESSAGE_LIMIT)
+
+
+def complain(text: str, *, end: str = "\n") -> None:
+    """Print to standard error; where that cannot be written, nobody can be told."""
+    try:
+        _write(sys.stderr, safe_text(text + end), flush=True)
+    except (OSError, ValueError):
+        forget(sys.stderr)
+
+
+def forget(stream: TextIO) -> None:
+    """Drop what a stream still holds, so that ending neither waits for its reader nor complains."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def is_broken_pipe(error: OSError) -> bool:
+    """Say whether the reader of the output went away; Windows has another error for it."""
+    return isinstance(error, BrokenPipeError) or (WINDOWS and error.errno == errno.EINVAL)
+
+
+class LiveLine:
+    """A line that is drawn over and over, where a terminal is."""
+
+    def __init__(self, stream: TextIO, *, wanted: bool = True) -> None:
+        self._stream = stream
+        self.is_live = wanted and stream.isatty()
+        self._drawn = 0
+
+    def draw(self, text: str) -> None:
+        """Draw a text in the place of the last one."""
+        # A line that wraps cannot be drawn over.
+        line = one_line(text, max(1, shutil.get_terminal_size().columns - 1))
+        _write(self._stream, "\r" + line.ljust(self._drawn), flush=True)
+        self._drawn = len(line)
+
+    def erase(self) -> None:
+        """Make room for a line that stays."""
+        if self._drawn:
+            _write(self._stream, "\r" + " " * self._drawn + "\r")
+            self._drawn = 0
+
+
+def _write(stream: TextIO, safe: str, *, flush: bool = False) -> None:
+    stream.write(safe)
+    if flush:
+        stream.flush()
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Return rows in columns; `right` are the columns that are set flush right."""
-    lines = [head, *rows]
+    """Return rows in columns, each in its line; `right` are the columns that are set flush right."""
+    lines = [head, *([one_line(cell, CELL_WIDTH) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
 
     def aligned(line: Sequence[str]) -> str:
@@ -31,7 +104,7 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None) -> str:
     if not bars:
         return ""
     low, high = min(bar.value for bar in bars), max(bar.value for bar in bars)
-    names = [bar.name[:NAME_WIDTH] for bar in bars]
+    names = [one_line(bar.name, NAME_WIDTH) for bar in bars]
     name_width = max(map(len, names))
     values = [bar.text for bar in bars]
     value_width = max(map(len, values))
@@ -44,6 +117,7 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None) -> str:
         if baseline is not None and baseline is not bar:
             remarks.insert(0, ratio_text(bar.times_as_fast(baseline)))
         line = f"  {name:<{name_width}}  {drawn:<{BAR_WIDTH}}  {value:>{value_width}}  {' · '.join(remarks)}"
+        line = one_line(line, 2 * LINE_WIDTH)
         lines.append(line if len(line) <= LINE_WIDTH else line[: LINE_WIDTH - 3].rstrip() + "...")
     return "\n".join(line.rstrip() for line in lines)
 

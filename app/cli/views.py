@@ -1,27 +1,18 @@
 """What a terminal shows of a run while it happens: a stream of events, or lines for people."""
 
-import errno
-import os
-import shutil
 import sys
 from collections.abc import Callable
-from typing import TextIO
 
+from app.cli.text import LiveLine, in_line, is_broken_pipe, say, say_json
 from app.core.judging.wording import engine_line, machine_line
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.model import Machine
+from app.core.plain_text import one_line
 from app.core.running.progress import Progress
 from workloads import events
 from workloads.inference import Inference
 from workloads.spec import RunSpec
 from workloads.workload import Workload
-
-WINDOWS = os.name == "nt"
-
-
-def is_broken_pipe(error: OSError) -> bool:
-    """Say whether the reader of the output went away; Windows has another error for it."""
-    return isinstance(error, BrokenPipeError) or (WINDOWS and error.errno == errno.EINVAL)
 
 
 class View:
@@ -62,14 +53,9 @@ class View:
 class JsonView(View):
     """Writes every event as one line of JSON."""
 
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__()
-        self._stream = stream
-
     def show(self, event: events.Event) -> None:
         """Write the event's line."""
-        self._stream.write(events.encode(event).decode())
-        self._stream.flush()
+        say_json(events.encode(event).decode(), end="", flush=True)
 
 
 class TextView(View):
@@ -84,8 +70,7 @@ class TextView(View):
         self._progress = Progress(spec)
         self._has_epochs = workload.kind not in ("limits", "storage")
         self._predicts = isinstance(workload, Inference)
-        self._live = sys.stdout.isatty() and not quiet
-        self._drawn = 0
+        self._live = LiveLine(sys.stdout, wanted=not quiet)
         self._told: set[str] = set()  # codes of the verdict so far
         self.preflight: list[str] = []  # lines that are told with the beginning of the run
         self._estimate: events.Estimate | None = None
@@ -97,15 +82,15 @@ class TextView(View):
             self._estimate = event
         if isinstance(event, events.Warn):
             self._told.add(event.code)
-            self._line(f"Note: {event.message}", always=True)
+            self._line(f"Note: {in_line(event.message)}", always=True)
         if isinstance(event, events.Error):
-            self._line(f"The run failed: {event.message}", always=True)
+            self._line(f"The run failed: {in_line(event.message)}", always=True)
         if isinstance(event, events.End):
-            self._erase()
+            self._live.erase()
         line = self._lasting(event)
         if line:
             self._line(line)
-        elif self._live and isinstance(event, events.Steps | events.Phase):
+        elif self._live.is_live and isinstance(event, events.Steps | events.Phase):
             self._draw()
 
     def _lasting(self, event: events.Event) -> str | None:
@@ -116,19 +101,19 @@ class TextView(View):
                 count = self._workload.parameters_count
                 network = f" · {count:,} parameters" if count else ""
                 title = f"{self._workload.title}{network} · batch {self._spec.batch_size}"
-                line = f"{title} · {self._spec.preset}\nMachine  {machine_line(self._machine)}"
+                line = f"{title} · {self._spec.preset}\nMachine  {in_line(machine_line(self._machine))}"
                 line = "\n".join([line, *self.preflight])
             case events.Environment():
                 device = event.device_name or event.device
                 engine = engine_line(
                     event.engine, event.engine_version, device, precision=event.precision, jit=event.jit
                 )
-                line = f"Engine   {engine}"
+                line = f"Engine   {in_line(engine)}"
             case events.Dataset():
                 source = "real data" if event.source == "real" else "synthetic twin (same shapes and counts)"
                 source = "input of the workload's own" if event.name == "generated" else source
                 counts = f"{event.samples:,} examples, {event.validation_samples:,} to validate"
-                line = f"Data     {event.name} · {source} · {counts}"
+                line = f"Data     {one_line(event.name, 100)} · {source} · {counts}"
             case events.Phase(name="measure") if self._spec.preset != "quick" and self._has_epochs:
                 learning = "" if self._predicts else "      loss  accuracy  val loss  val accuracy"
                 line = f"\n   {'round' if self._workload.steps else 'epoch'}   seconds{learning}"
@@ -198,18 +183,10 @@ class TextView(View):
                 "evaluate": "Evaluating on the test set …",
             }
             text = words.get(progress.phase or "", "")
-        text = text[: shutil.get_terminal_size().columns - 1]  # a line that wraps cannot be drawn over
-        sys.stdout.write("\r" + text.ljust(self._drawn))
-        sys.stdout.flush()
-        self._drawn = len(text)
-
-    def _erase(self) -> None:
-        if self._drawn:
-            sys.stdout.write("\r" + " " * self._drawn + "\r")
-            self._drawn = 0
+        self._live.draw(text)
 
     def _line(self, text: str, *, always: bool = False) -> None:
         if self._quiet and not always:
             return
-        self._erase()
-        print(text, flush=True)
+        self._live.erase()
+        say(text, flush=True)

@@ -6,10 +6,13 @@ import sys
 import threading
 from collections import deque
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
+
+from app.core.plain_text import one_line, safe_text
 
 _FILE_LIMIT_BYTES = 1 << 20
 WORKER_LOG_LIMIT_BYTES = 4 << 20
+SENTENCE_LIMIT = 2_000
 
 
 def set_up_logging(folder: Path) -> None:
@@ -19,14 +22,14 @@ def set_up_logging(folder: Path) -> None:
     for handler in list(root.handlers):
         root.removeHandler(handler)
         handler.close()
-    terminal = logging.StreamHandler(sys.stderr)
+    terminal = _QuietTerminal(sys.stderr)
     terminal.setLevel(logging.WARNING)
     terminal.setFormatter(_Sentence())
     root.addHandler(terminal)
     file = _QuietFile(
         folder / "epochmark.log", maxBytes=_FILE_LIMIT_BYTES, backupCount=1, encoding="utf-8", delay=True
     )
-    file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    file.setFormatter(_Safe("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root.addHandler(file)
 
 
@@ -34,7 +37,19 @@ class _Sentence(logging.Formatter):
     """Leaves the traceback to the file."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return record.getMessage()
+        return one_line(record.getMessage(), SENTENCE_LIMIT)
+
+
+class _Safe(logging.Formatter):
+    """Lets nothing that came from outside steer the terminal in which the file is read."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return safe_text(super().format(record))
+
+
+class _QuietTerminal(logging.StreamHandler[TextIO]):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own signature
+        pass  # a terminal that is gone is no reason for tracebacks
 
 
 class _QuietFile(logging.handlers.RotatingFileHandler):
@@ -76,4 +91,4 @@ class LogCopier(threading.Thread):
         # Python's report of a crash tells the most in its first lines: what happened, and in which function.
         crashes = [index for index, line in enumerate(telling) if line.startswith("Fatal Python error")]
         chosen = telling[crashes[-1] :][:count] if crashes else telling[-count:]
-        return [line[:500] for line in chosen]
+        return [one_line(line, 500) for line in chosen]

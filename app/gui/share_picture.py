@@ -1,6 +1,5 @@
 """A result as a picture to post: 1200 x 630 pixels, the same on every computer, screen and system."""
 
-import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QGuiApplication, QImage,
 from PySide6.QtSvg import QSvgRenderer
 
 from app.core.errors import AppError, UsageError
+from app.core.files import write_whole
 from app.core.judging.compare import Bar, shortlist
 from app.core.keeping.share import ShareCard
 from app.core.metrics import headline_kind
@@ -55,14 +55,10 @@ def save_share_picture(card: ShareCard, tokens: Tokens, path: Path) -> None:
     content = QBuffer()
     content.open(QIODevice.OpenModeFlag.WriteOnly)
     paint_share_picture(card, tokens).save(content, "PNG")  # type: ignore[call-overload]
-    part = path.with_name(path.name + ".part")
     try:
-        part.write_bytes(content.data().data())
-        part.replace(path)
+        write_whole(path, [bytes(content.data().data())])
     except OSError as error:
-        with contextlib.suppress(OSError):
-            part.unlink(missing_ok=True)
-        raise AppError(f"{path} cannot be written ({error.strerror}).", "Choose another file.") from error
+        raise AppError(f"{path} cannot be written ({error.strerror or error}).", "Choose another file.") from error
 
 
 def draw_headless(card: ShareCard, path: Path, dark: bool) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.views import JsonView, is_broken_pipe
+from app.cli.text import is_broken_pipe
+from app.cli.views import JsonView
 from app.core.keeping.database import Database
 from app.core.paths import default_paths
 from tests.conftest import ROOT, CommandLine, command
@@ -52,10 +53,13 @@ def test_a_run_whose_output_is_lost_is_cancelled(epochmark: CommandLine, environ
     assert [run["status"] for run in runs(epochmark)] == ["cancelled"]
 
 
-def test_an_output_that_is_lost_before_the_run_can_be_cancelled_still_cancels_it() -> None:
+def test_an_output_that_is_lost_before_the_run_can_be_cancelled_still_cancels_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cancelled: list[bool] = []
     with Path(os.devnull).open(encoding="utf-8") as unwritable:
-        view = JsonView(unwritable)
+        monkeypatch.setattr(sys, "stdout", unwritable)
+        view = JsonView()
         view(events.End(status="completed"))
     assert view.error is not None
     view.may_cancel_by(lambda: cancelled.append(True))
@@ -65,9 +69,9 @@ def test_an_output_that_is_lost_before_the_run_can_be_cancelled_still_cancels_it
 def test_a_windows_reader_that_goes_away_is_a_broken_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
     invalid = OSError(errno.EINVAL, "Invalid argument")
     assert is_broken_pipe(BrokenPipeError())
-    monkeypatch.setattr("app.cli.views.WINDOWS", False)
+    monkeypatch.setattr("app.cli.text.WINDOWS", False)
     assert not is_broken_pipe(invalid)
-    monkeypatch.setattr("app.cli.views.WINDOWS", True)
+    monkeypatch.setattr("app.cli.text.WINDOWS", True)
     assert is_broken_pipe(invalid)
     assert not is_broken_pipe(OSError(errno.ENOSPC, "No space left on device"))
 
