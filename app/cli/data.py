@@ -5,19 +5,18 @@ import json
 import sys
 from dataclasses import asdict
 
-from app.cli.text import table
+from app.cli.text import LiveLine, complain, in_line, say, say_json, table
 from app.core.keeping.data import InstalledDataset, fetch_dataset, import_dataset, list_datasets, remove_dataset
 from app.core.keeping.data_folder import named
 from app.core.metrics import format_bytes
 from app.core.paths import Paths
-from app.core.plain_text import one_line
 
 
 def show(options: argparse.Namespace, paths: Paths) -> int:
     """List the data sets."""
     datasets = list_datasets(paths)
     if options.json:
-        print(json.dumps([asdict(dataset) for dataset in datasets], indent=2))
+        say_json(json.dumps([asdict(dataset) for dataset in datasets], indent=2))
         return 0
     rows = [
         (
@@ -30,7 +29,7 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
         )
         for dataset in datasets
     ]
-    print(table(("name", "title", "state", "download", "licence", "from"), rows, right=(3,)))
+    say(table(("name", "title", "state", "download", "licence", "from"), rows, right=(3,)))
     return 0
 
 
@@ -45,24 +44,24 @@ def _origin(dataset: InstalledDataset) -> str:
 def fetch(options: argparse.Namespace, paths: Paths) -> int:
     """Download and install a data set."""
     fetch_dataset(paths, options.dataset, options.url, _Percent(), _Waiting(options.dataset))
-    print(f"{options.dataset} is installed.")
+    say(f"{options.dataset} is installed.")
     return 0
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:
     """Install a data set from local files."""
     import_dataset(paths, options.dataset, *options.files, waits=_Waiting(options.dataset))
-    print(f"{options.dataset} is installed.")
+    say(f"{options.dataset} is installed.")
     return 0
 
 
 def remove(options: argparse.Namespace, paths: Paths) -> int:
     """Delete an installed data set."""
     removal = remove_dataset(paths, options.dataset, _Waiting(options.dataset))
-    print(f"{options.dataset} is removed." if removal.found else f"{options.dataset} was not installed.")
+    say(f"{options.dataset} is removed." if removal.found else f"{options.dataset} was not installed.")
     if removal.kept:
-        folder = one_line(str(removal.folder), 300)
-        print(f"{folder} stays with {named(removal.kept)}, which is not Epochmark's.")
+        folder = in_line(str(removal.folder))
+        say(f"{folder} stays with {named(removal.kept)}, which is not Epochmark's.")
     return 0
 
 
@@ -76,25 +75,24 @@ class _Waiting:
     def __call__(self) -> None:
         if not self._told:
             self._told = True
-            print(
-                f"Another Epochmark is at work on {self._dataset_id}; waiting for it (Ctrl-C gives up).",
-                file=sys.stderr,
-                flush=True,
-            )
+            complain(f"Another Epochmark is at work on {self._dataset_id}; waiting for it (Ctrl-C gives up).")
 
 
 class _Percent:
-    """Prints how far a download is: over and over on a terminal, every tenth elsewhere."""
+    """Says how far a download is: over and over on a terminal, every tenth elsewhere."""
 
     def __init__(self) -> None:
+        self._line = LiveLine(sys.stderr)
         self._told = -1
 
     def __call__(self, done_bytes: int, total_bytes: int) -> None:
-        live = sys.stderr.isatty()
         percent = 100 * done_bytes // total_bytes
-        if percent == self._told or (not live and percent % 10):
+        if percent == self._told or (not self._line.is_live and percent % 10):
             return
         self._told = percent
         text = f"{percent:3d} % of {format_bytes(total_bytes)}"
-        end = "\r" if live and done_bytes < total_bytes else "\n"
-        print(text, end=end, file=sys.stderr, flush=True)
+        if self._line.is_live and done_bytes < total_bytes:
+            self._line.draw(text)
+        else:
+            self._line.erase()
+            complain(text)

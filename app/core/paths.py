@@ -13,6 +13,8 @@ from app.core.plain_text import one_line
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 _SHOWN_LIMIT = 300
+_DATABASE_LIMIT_BYTES = 504  # SQLite opens names of 512 bytes, and calls the journal <name>-journal
+_SHORTER = "Set EPOCHMARK_HOME to a folder with a shorter name."
 DOCUMENTATION = RESOURCES.parent / "docs"  # not there where only the app is installed
 
 
@@ -66,6 +68,13 @@ class Paths:
 
     def create(self) -> None:
         """Make the folders; raises UsageError with the folder and the reason if that cannot be done."""
+        size_bytes = len(os.fsencode(os.path.realpath(self.database)))
+        if os.name == "posix" and size_bytes > _DATABASE_LIMIT_BYTES:
+            raise UsageError(
+                f"The name of the folder {one_line(str(self.data), _SHOWN_LIMIT)} is too long: "
+                f"that of the results would have {size_bytes} bytes, and may have {_DATABASE_LIMIT_BYTES}.",
+                _SHORTER,
+            )
         for folder in (self.data, self.config, self.logs, self.downloads, self.locks, self.keras_home):
             make_folder(folder)
 
@@ -158,7 +167,7 @@ def make_folder(folder: Path) -> None:
     except OSError as error:
         advice = "Set EPOCHMARK_HOME to a folder that can be written."
         if error.errno == errno.ENAMETOOLONG:
-            advice = "Set EPOCHMARK_HOME to a folder with a shorter name."
+            advice = _SHORTER
         elif error.errno in {errno.ENOSPC, errno.EDQUOT}:
             advice = "Free some space, or set EPOCHMARK_HOME to another folder."
         raise UsageError(

@@ -103,7 +103,7 @@ def fetch_dataset(
     with _alone(paths, source, waits):
         if place.stamp() != before and module.is_installed(place.path):
             return place.path
-        with _telling(source, place, "installed"):
+        with _telling(source, place):
             place.check_replaceable()  # before many minutes of downloading
         make_folder(paths.downloads)
         files = {file.name: _download_place(paths, source, file) for file in source.files}
@@ -164,7 +164,8 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
     check_datasets_folder(paths)
     place = DataFolder(paths.datasets, module)
     targets = [_download_place(paths, source, file) for file in source.files]
-    with _alone(paths, source, waits), _telling(source, place, "removed"):
+    make_writable = "make the folder writable, then try again."
+    with _alone(paths, source, waits), _telling(source, place, "removed from", make_writable):
         left = _delete([*targets, *(target.with_name(target.name + ".part") for target in targets)])
         place.tidy()
         found = place.remove()
@@ -213,15 +214,19 @@ def _put_back(paths: Paths) -> None:
 
 
 @contextlib.contextmanager
-def _telling(source: DatasetSource, place: DataFolder, done: str) -> Iterator[None]:
+def _telling(
+    source: DatasetSource,
+    place: DataFolder,
+    done: str = "installed in",
+    advice: str = "choose another folder for data sets, then try again.",
+) -> Iterator[None]:
     """Turn what the disk says into a sentence."""
     try:
         yield
     except OSError as error:
-        advice = "Choose another folder for data sets, then try again."
         raise AppError(
-            f"{source.title} cannot be {done} in {one_line(str(place.path), 300)} ({error.strerror}).",
-            f"Free some space, or c{advice[1:]}" if error.errno in _NO_SPACE else advice,
+            f"{source.title} cannot be {done} {one_line(str(place.path), 300)} ({error.strerror}).",
+            f"Free some space, or {advice}" if error.errno in _NO_SPACE else advice.capitalize(),
         ) from error
 
 
@@ -302,7 +307,7 @@ def _is_whole(path: Path, file: SourceFile) -> bool:
 def _install(paths: Paths, place: DataFolder, source: DatasetSource, files: Mapping[str, Path]) -> None:
     make_folder(paths.datasets)
     try:
-        with _telling(source, place, "installed"):
+        with _telling(source, place):
             place.tidy()
             place.check_replaceable()
             place.install(files)
