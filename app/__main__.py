@@ -1,12 +1,18 @@
 """Decides what to start, worker, command line or window, before importing any of them."""
 
+import _signal as signals  # type: ignore[import-not-found] # what `signal` wraps, without its imports
+
+if __name__ == "__main__" and signals.getsignal(signals.SIGINT) is signals.default_int_handler:
+    # While modules are imported Ctrl-C ends the process without a traceback; then each part says what it does.
+    signals.signal(signals.SIGINT, signals.SIG_DFL)
+
 import os
-import signal
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from app.core.keeping.share import ShareCard
 
 
@@ -22,9 +28,8 @@ def main() -> int:
 
         start_trial(arguments[1:])
     _open_standard_files()
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        # While modules are imported Ctrl-C ends the process without a traceback; then each part says what it does.
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signals.getsignal(signals.SIGINT) is signals.default_int_handler:  # started by the script `epochmark`
+        signals.signal(signals.SIGINT, signals.SIG_DFL)
     if arguments:
         from app.cli import main as run_command
 
@@ -74,7 +79,7 @@ def _run_without_window() -> int:
     return run_command(["run", "cifar10_keras_cnn", "--preset", "quick"], notice=notice)
 
 
-def _draw_share(card: "ShareCard", path: Path, dark: bool) -> None:
+def _draw_share(card: "ShareCard", path: "Path", dark: bool) -> None:
     """Draw a result for the command line, which knows no Qt; raises AppError where Qt cannot be loaded."""
     from app.core.errors import AppError
 
