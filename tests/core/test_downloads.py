@@ -246,3 +246,55 @@ def test_a_file_is_checked_by_size_and_by_content(target: Path) -> None:
         check_file(target, len(CONTENT), "0" * 64, "it")
     with pytest.raises(FileNotFoundError):
         check_file(target.with_name("missing"), 5, SHA256, "it")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own there")
+def test_a_part_that_leads_to_a_file_of_the_users_is_not_written_through(server: Server, target: Path) -> None:
+    own = target.with_name("own.txt")
+    own.write_bytes(b"mine")
+    for lead in (part_of(target).symlink_to, part_of(target).hardlink_to, target.symlink_to):
+        lead(own)
+        with pytest.raises(AppError, match=r"file\.tar\.gz(\.part)? is in the way of a download.*Move it away"):
+            fetch(server, target)
+        part_of(target).unlink(missing_ok=True)
+    assert own.read_bytes() == b"mine"
+    assert server.ranges == []
+
+
+@pytest.mark.parametrize(
+    "to", ["ftp://127.0.0.1:1/x?token=hush", "file:///etc/passwd?hush", "data:,hush", "/loop?hush"]
+)
+def test_only_web_servers_are_followed_to(server: Server, target: Path, to: str) -> None:
+    def lead(handler: Handler, start: int) -> None:
+        handler.send_response(302)
+        handler.send_header("Location", to)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    server.answer = lead
+    with pytest.raises(DownloadError, match=rf"^The (server refused|download of) {server.url} ") as failed:
+        fetch(server, target)
+    assert "hush" not in str(failed.value)
+    assert "\n" not in str(failed.value)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_what_a_server_says_is_shown_on_one_line_and_short(server: Server, target: Path) -> None:
+    def refuse(handler: Handler, start: int) -> None:
+        handler.send_response(403, "\x1b]0;owned\x07\x9b" + "x" * 5_000)
+        handler.end_headers()
+
+    server.answer = refuse
+    with pytest.raises(DownloadError, match=r"403 .{100}\)\.") as failed:
+        fetch(server, target)
+    assert str(failed.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://user:hush@[::1/x", "http://user:hush@127.0.0.1:port/x", "http://127.0.0.1:1/a b?hush", "hush@x"],
+)
+def test_what_is_wrong_with_an_address_is_told_without_its_secrets(target: Path, url: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        download(url, target, 10, SHA256)
+    assert "hush" not in str(refused.value)

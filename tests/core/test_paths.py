@@ -131,3 +131,71 @@ def test_a_relative_folder_for_data_sets_is_refused(
 
 def test_the_resources_are_where_the_code_looks_for_them() -> None:
     assert (RESOURCES / "reference" / "reference_hardware.csv").is_file()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where Linux has its folders")
+@pytest.mark.parametrize("changes", [{}, {"HOME": "here"}, {"HOME": "/x", "XDG_CACHE_HOME": "here"}])
+def test_no_folder_named_tilde_is_made_for_who_has_no_home(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, changes: dict[str, str]
+) -> None:
+    import pwd
+
+    def nobody(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in changes.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UsageError, match="which does not say where it begins") as refused:
+        default_paths({}).create()
+    assert "Set HOME" in (refused.value.advice or "")
+    assert "EPOCHMARK_HOME" in (refused.value.advice or "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows the user's folder without HOME")
+def test_a_home_below_an_unknown_home_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pwd
+
+    def nobody(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.setattr(pwd, "getpwuid", nobody)
+    monkeypatch.delenv("HOME", raising=False)
+    with pytest.raises(UsageError, match=r"it is not known where your home is\. Set HOME too\."):
+        default_paths({"EPOCHMARK_HOME": "~/here"})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has its own limits")
+@pytest.mark.parametrize("name", ["x" * 500, "/".join(["x" * 100] * 5), "/".join(["x" * 200] * 30)])
+def test_a_name_that_is_too_long_is_said_to_be(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match=r"(too long:|File name too long)") as refused:
+        default_paths({"EPOCHMARK_HOME": str(tmp_path / name)}).create()
+    assert refused.value.advice == "Set EPOCHMARK_HOME to a folder with a shorter name."
+    assert len(str(refused.value)) < 700
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes and links")
+@pytest.mark.parametrize(("kind", "words"), [("pipe", "a file is"), ("link", "a link that leads nowhere is")])
+def test_what_is_no_folder_is_named_itself(tmp_path: Path, kind: str, words: str) -> None:
+    home = tmp_path / "two\nlines"
+    os.mkfifo(home) if kind == "pipe" else home.symlink_to("nowhere")
+    with pytest.raises(UsageError, match=rf"two lines cannot be used as a folder because {words} in its place"):
+        default_paths({"EPOCHMARK_HOME": str(home)}).create()
+    with pytest.raises(
+        UsageError, match=r"two lines, cannot be used \(it is (no folder|a link that leads nowhere)"
+    ):
+        check_datasets_folder(with_datasets_folder(default_paths({"EPOCHMARK_HOME": str(tmp_path)}), str(home)))
+
+
+def test_a_home_in_a_folder_that_is_gone_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone() -> str:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(os, "getcwd", gone)
+    with pytest.raises(UsageError, match="the current folder is not there"):
+        default_paths({"EPOCHMARK_HOME": "here"})

@@ -2,6 +2,9 @@
 
 import logging
 import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,8 @@ from hypothesis import strategies as st
 
 from app.core.errors import AppError
 from app.core.settings import Settings, load_settings, save_settings
+
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and permissions")
 
 
 @pytest.fixture
@@ -129,3 +134,51 @@ def test_a_save_that_fails_halfway_leaves_the_old_file(file: Path, monkeypatch: 
     monkeypatch.undo()
     assert load_settings(file).theme == "dark"
     assert list(file.parent.iterdir()) == [file]
+
+
+@posix_only
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_neither_waited_for_nor_written_to(
+    file: Path, make: Callable[[Path], object], caplog: pytest.LogCaptureFixture
+) -> None:
+    make(file)
+    assert load_settings(file) == Settings()
+    assert "cannot be read (it is no regular file)" in caplog.text
+    with pytest.raises(AppError, match=r"settings\.json \(it is no regular file\)"):
+        save_settings(file, Settings())
+    assert list(file.parent.iterdir()) == [file]
+
+
+@posix_only
+def test_a_link_stays_one_and_the_permissions_stay(file: Path, tmp_path: Path) -> None:
+    dotfiles = tmp_path / "dotfiles"
+    dotfiles.mkdir()
+    file.symlink_to("dotfiles/epochmark.json")
+    save_settings(file, Settings(theme="dark"))  # makes what the link names
+    (dotfiles / "epochmark.json").chmod(0o600)
+    save_settings(file, Settings(theme="light"))
+    assert file.is_symlink()
+    assert load_settings(file).theme == "light"
+    assert (dotfiles / "epochmark.json").stat().st_mode & 0o777 == 0o600
+    (dotfiles / "epochmark.json").write_text("damaged")
+    assert load_settings(file) == Settings()
+    assert file.is_symlink()
+    assert [path.read_text() for path in dotfiles.glob("epochmark.damaged-*.json")] == ["damaged"]
+    save_settings(file, Settings(theme="dark"))
+    assert load_settings(file).theme == "dark"
+    assert list(tmp_path.glob("*.part")) == list(dotfiles.glob("*.part")) == []
+
+
+def test_many_who_save_at_once_leave_one_whole_file(file: Path) -> None:
+    chosen = [Settings(theme=theme, geometry=theme * 5_000) for theme in ("light", "dark", "system")]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda settings: save_settings(file, settings), chosen * 20))
+    assert load_settings(file) in chosen
+    assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_folder_whose_name_is_no_text_cannot_be_saved_and_is_said(file: Path) -> None:
+    with pytest.raises(AppError, match="the name of the folder for data sets is no UTF-8 text"):
+        save_settings(file, Settings(datasets_folder=os.fsdecode(b"/caf\xe9")))
+    assert not file.exists()

@@ -58,6 +58,10 @@ HOSTILE = {
     "short": (adding(LAST, b"x" * (SIZE_BYTES - 1)), "999 bytes instead of 1000"),
     "long": (adding(LAST, b"x" * (SIZE_BYTES + 1)), "1001 bytes instead of 1000"),
     "twice": (adding(f"{FOLDER}/data_batch_1.bin", b"x" * SIZE_BYTES), "more than once"),
+    "names for terminals": (
+        adding("a\x1b[31m\nb" * 99, b"x" * (2 * SIZE_BYTES + 1)),
+        r"more than CIFAR-10 does \(at 'a\?\[31m\?ba",
+    ),
     "huge extra": (adding("extra", b"x" * (2 * SIZE_BYTES + 1)), "more than CIFAR-10 does"),
     "crowd": (lambda tar: [adding(f"extra{number}")(tar) for number in range(101)] and None, "more than CIFAR-10"),
 }
@@ -66,8 +70,10 @@ HOSTILE = {
 @pytest.mark.parametrize(("change", "reason"), HOSTILE.values(), ids=HOSTILE)
 def test_a_hostile_archive_is_refused(tmp_path: Path, unpacked: Path, change: Change, reason: str) -> None:
     archive = make_archive(tmp_path / "hostile.tar.gz", last=change)
-    with pytest.raises(HostileArchiveError, match=reason):
+    with pytest.raises(HostileArchiveError, match=reason) as refused:
         cifar10.install({FILE: archive}, unpacked)
+    assert str(refused.value).isprintable()
+    assert len(str(refused.value)) < 200
     assert not any(path.is_symlink() or not path.is_file() for path in unpacked.iterdir())
     assert not (unpacked / "test_batch.bin").exists()
 

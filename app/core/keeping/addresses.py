@@ -41,6 +41,6 @@ def shown(url: str) -> str:
     tail = rest[len(authority) :]
     _, at, host = authority.rpartition("@")
     path = re.split(r"[?#]", tail, maxsplit=1)[0]
-    if not at and "@" in tail and ":" in authority:
+    if "@" in tail and (at or ":" in authority):
         host, path = "…", ""  # perhaps a password with a slash in it, which nobody can tell from a path
     return one_line(f"{scheme}{mark}{host}{path}", _LIMIT)
