@@ -156,6 +156,8 @@ def test_neighbours_with_similar_names_stay_whatever_comes_of_an_import(
     (marked / "installing.json").write_text('{"dataset": "nietzsche"}')
     thesis(aside := mine.datasets / ".nietzsche-00000000.old")
     (aside / "installed.json").write_text(OLD_NOTE)
+    (mine.datasets / ".nietzsche-11111111.new").write_text("a file")
+    (mine.datasets / ".nietzsche-22222222.new").mkdir()
     before = snapshot(mine.datasets)
     assert not remove_dataset(mine, "nietzsche").found
     assert snapshot(mine.datasets) == before
@@ -249,6 +251,17 @@ def test_half_a_data_set_of_ours_is_replaced_or_removed(mine: Paths, text: Path)
     (folder).mkdir()
     assert not remove_dataset(mine, "nietzsche").found  # an empty folder is nobody's loss, and not ours
     assert nietzsche.is_installed(import_dataset(mine, "nietzsche", text))
+    assert list(mine.datasets.iterdir()) == [folder]
+
+
+@pytest.mark.parametrize("mark", [None, b"", b'{"data', b'{"dataset": "nietzsche"}'])
+def test_what_was_hardly_begun_is_cleaned_up(mine: Paths, text: Path, mark: bytes | None) -> None:
+    leftover = mine.datasets / ".nietzsche-abcdefgh.new"
+    leftover.mkdir()
+    (leftover / "installing.lock").touch()
+    if mark is not None:
+        (leftover / "installing.json").write_bytes(mark)
+    folder = import_dataset(mine, "nietzsche", text)
     assert list(mine.datasets.iterdir()) == [folder]
 
 

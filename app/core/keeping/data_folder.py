@@ -97,8 +97,9 @@ class DataFolder:
             OSError: It cannot be written.
         """
         source = self._module.SOURCE
-        fresh = Path(tempfile.mkdtemp(prefix=f".{source.id}-", suffix=".new", dir=self._datasets))
-        hold = _claim(fresh)
+        with _undisturbed(self._datasets):  # by who would take it for a leftover
+            fresh = Path(tempfile.mkdtemp(prefix=f".{source.id}-", suffix=".new", dir=self._datasets))
+            hold = _claim(fresh)
         try:
             _write_json(fresh / _MARK, {"dataset": source.id})
             self._module.install(files, fresh)
@@ -130,15 +131,21 @@ class DataFolder:
 
     def tidy(self) -> None:
         """Put back what was cut off while it was replaced, and delete what killed installations left."""
-        besides = self._besides()
-        # What cannot be done leaves all as it is, and what comes next tells what is wrong.
-        with contextlib.suppress(OSError), _undisturbed(self._datasets) if besides else contextlib.nullcontext():
-            for path in besides:
-                is_old = path.suffix == ".old" and self._find(path).own is not None
-                if is_old and self._is_free() and self._module.is_installed(path):
-                    self._rename(path)
-                else:
-                    self._discard(path, is_ours=self._read(path / _MARK) is not None)
+        if not self._besides():
+            return
+        with _undisturbed(self._datasets):
+            for path in self._besides():
+                # What cannot be done leaves all as it is, and what comes next tells what is wrong.
+                with contextlib.suppress(OSError):
+                    self._tidy(path)
+
+    def _tidy(self, path: Path) -> None:
+        if path.suffix == ".new":
+            self._discard(path, is_ours=self._read(path / _MARK) is not None or _is_hardly_begun(path))
+        elif self._find(path).own is not None and self._is_free() and self._module.is_installed(path):
+            self._rename(path)
+        else:
+            self._discard(path, is_ours=False)
 
     def _besides(self) -> list[Path]:
         """Return the folders that installations of this data set may have left."""
@@ -314,6 +321,12 @@ def _undisturbed(datasets: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def _is_hardly_begun(folder: Path) -> bool:
+    """Say whether there is nothing but a lock of ours and half a mark: its process was killed at once."""
+    names = {path.name for path in folder.iterdir()}
+    return _LOCK in names and names <= {_LOCK, _MARK}
 
 
 def _claim(fresh: Path) -> locks.Hold | None:
