@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from app.cli.text import LiveLine, complain, in_line, say, say_json, table
 from app.core.keeping.data import InstalledDataset, fetch_dataset, import_dataset, list_datasets, remove_dataset
-from app.core.keeping.data_folder import named
+from app.core.keeping.own_files import named
 from app.core.metrics import format_bytes
 from app.core.paths import Paths
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
 from app.core.keeping.data import InstalledDataset, Removal, import_dataset, list_datasets, remove_dataset
-from app.core.keeping.data_folder import named
+from app.core.keeping.own_files import named
 from app.core.metrics import format_bytes
 from app.core.plain_text import one_line
 from app.gui.services import Services

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import AppError, UsageError
-from app.core.keeping import data_folder
 from app.core.keeping.data import fetch_dataset, import_dataset, list_datasets, remove_dataset
-from app.core.paths import Paths, default_paths, with_datasets_folder
+from app.core.paths import Paths, with_datasets_folder
 from tests.archives import make_nietzsche
 from tests.core.server import serving
-from workloads.datasets import flowers, nietzsche
+from workloads.datasets import nietzsche
 from workloads.datasets.source import HostileArchiveError
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
@@ -53,6 +52,10 @@ def snapshot(folder: Path) -> dict[str, tuple[str, bytes]]:
 def thesis(place: Path) -> None:
     place.mkdir()
     (place / "thesis.tex").write_text("years")
+
+
+def mark(name: str) -> str:
+    return json.dumps({"dataset": "nietzsche", "folder": name})
 
 
 def a_file(place: Path) -> None:
@@ -148,16 +151,23 @@ def test_what_is_not_ours_is_neither_replaced_nor_removed(
 def test_neighbours_with_similar_names_stay_whatever_comes_of_an_import(
     mine: Paths, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    names = (".nietzsche-backup", ".nietzsche-abcdefgh", ".nietzsche-abcdefgh.new", ".nietzsche-abcdefgh.old")
+    names = (
+        ".nietzsche-backup",
+        ".nietzsche-abcdefgh",
+        ".nietzsche-abcdefgh.epochmark-new",
+        ".nietzsche-abcdefgh.epochmark-old",
+    )
     for name in (*names, ".mnist-12345678.new", "nietzsche.new"):
         thesis(mine.datasets / name)
-    # Marked as ours, but something of the user's lies in it.
-    thesis(marked := mine.datasets / ".nietzsche-00000000.new")
-    (marked / "installing.json").write_text('{"dataset": "nietzsche"}')
-    thesis(aside := mine.datasets / ".nietzsche-00000000.old")
-    (aside / "installed.json").write_text(OLD_NOTE)
-    (mine.datasets / ".nietzsche-11111111.new").write_text("a file")
-    (mine.datasets / ".nietzsche-22222222.new").mkdir()
+    for ending in (".epochmark-new", ".epochmark-old"):
+        thesis(
+            marked := mine.datasets / f".nietzsche-00000000{ending}"
+        )  # ours, with something of the user's in it
+        (marked / "installing.json").write_text(mark(marked.name))
+        noted(OLD_NOTE)(copy := mine.datasets / f".nietzsche-20261122{ending}")  # a copy that the user made
+        (copy / "installing.json").write_text(mark(f".nietzsche-abcdefgh{ending}"))
+    (mine.datasets / ".nietzsche-11111111.epochmark-new").write_text("a file")
+    (mine.datasets / ".nietzsche-22222222.new").mkdir()  # not our kind of name
     before = snapshot(mine.datasets)
     assert not remove_dataset(mine, "nietzsche").found
     assert snapshot(mine.datasets) == before
@@ -254,13 +264,14 @@ def test_half_a_data_set_of_ours_is_replaced_or_removed(mine: Paths, text: Path)
     assert list(mine.datasets.iterdir()) == [folder]
 
 
-@pytest.mark.parametrize("mark", [None, b"", b'{"data', b'{"dataset": "nietzsche"}'])
-def test_what_was_hardly_begun_is_cleaned_up(mine: Paths, text: Path, mark: bytes | None) -> None:
-    leftover = mine.datasets / ".nietzsche-abcdefgh.new"
+@pytest.mark.parametrize("size", [None, 0, 5, 1_000])
+def test_what_was_hardly_begun_is_cleaned_up(mine: Paths, text: Path, size: int | None) -> None:
+    leftover = mine.datasets / ".nietzsche-abcdefgh.epochmark-new"
     leftover.mkdir()
+    (mine.datasets / ".nietzsche-abcdefgh.epochmark-old").mkdir()
     (leftover / "installing.lock").touch()
-    if mark is not None:
-        (leftover / "installing.json").write_bytes(mark)
+    if size is not None:
+        (leftover / "installing.json").write_text(mark(leftover.name)[:size])
     folder = import_dataset(mine, "nietzsche", text)
     assert list(mine.datasets.iterdir()) == [folder]
 
@@ -327,7 +338,7 @@ def test_the_old_data_set_is_put_back_when_the_new_one_cannot_be_renamed(
     rename = Path.rename
 
     def fail(path: Path, target: Path) -> Path:
-        if path.suffix == ".new":
+        if path.suffix == ".epochmark-new":
             raise OSError(5, "Input/output error")
         return rename(path, target)
 
@@ -337,72 +348,3 @@ def test_the_old_data_set_is_put_back_when_the_new_one_cannot_be_renamed(
     assert snapshot(mine.datasets) == {"nietzsche": ("d", b"")} | {
         f"nietzsche/{name}": found for name, found in before.items()
     }
-
-
-def test_photos_of_the_users_own_are_told_from_those_that_were_installed(mine: Paths) -> None:
-    folder = mine.datasets / "flowers"
-    own, records = ["daisy/1_a.jpg", "roses/2_b.jpg"], "tfrecords-128/photos-00.tfrec"
-    names = [*own, records, ".tfrecords-32-abcdefgh/photos-03.tfrec", "LICENSE.txt", "contents.sha256"]
-    theirs = ["daisy/my-daisy.jpg", "lilies/1_a.jpg", "tfrecords-128/notes.txt", "tulips/more/1_a.jpg"]
-    for name in (*names, *theirs):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(b"x")
-    note = {"dataset": "flowers", "files": [], "contents": own, "installed_at": "2026-11-20T10:00:00Z"}
-    (folder / "installed.json").write_text(json.dumps(note))
-    removal = remove_dataset(mine, "flowers")
-    assert removal.kept == ("daisy/my-daisy.jpg", "lilies/", "tfrecords-128/notes.txt", "tulips/more/")
-    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == set(theirs)
-
-
-def test_photos_of_an_earlier_version_are_known_by_their_own_list(
-    mine: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(flowers, "TRAIN_COUNT", 1)
-    monkeypatch.setattr(flowers, "TEST_COUNT", 1)
-    folder = mine.datasets / "flowers"
-    for name in ("daisy/1_a.jpg", "roses/2_b.jpg", "roses/mine.jpg"):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(b"x")
-    (folder / "photos.txt").write_text("daisy/1_a.jpg\nroses/2_b.jpg\n")
-    (folder / "installed.json").write_text(OLD_NOTE)
-    assert remove_dataset(mine, "flowers").kept == ("roses/mine.jpg",)
-    assert [path for path in folder.rglob("*") if path.is_file()] == [folder / "roses" / "mine.jpg"]
-
-
-@posix_only
-def test_downloads_are_removed_but_nothing_else_in_their_place(paths: Paths, tmp_path: Path) -> None:
-    own = tmp_path / "own.txt"
-    own.write_text("mine")
-    target = paths.downloads / "nietzsche-nietzsche.txt"
-    target.symlink_to(own)
-    target.with_name(target.name + ".part").mkdir()
-    assert not remove_dataset(paths, "nietzsche").found
-    with pytest.raises(AppError, match=r"nietzsche\.txt is in the way of a download: it is a link, a folder or"):
-        fetch_dataset(paths, "nietzsche", "http://127.0.0.1:1/")
-    target.unlink()
-    with pytest.raises(AppError, match=r"\.part is in the way of a download"):
-        fetch_dataset(paths, "nietzsche", "http://127.0.0.1:1/")
-    part = target.with_name(target.name + ".part")
-    part.rmdir()
-    for lead in (part.symlink_to, part.hardlink_to):
-        lead(own)
-        with pytest.raises(AppError, match="in the way of a download"):
-            fetch_dataset(paths, "nietzsche", "http://127.0.0.1:1/")
-        part.unlink()
-    assert own.read_text() == "mine"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-@pytest.mark.parametrize("name", [b"caf\xff\xe9", b"a b'c\"d", b"two\nlines", "ü…×".encode(), b"-rf"])
-def test_a_folder_may_have_any_name(tmp_path: Path, text: Path, name: bytes) -> None:
-    paths = default_paths({"EPOCHMARK_HOME": str(tmp_path / os.fsdecode(name))})
-    paths.create()
-    folder = import_dataset(paths, "nietzsche", text)
-    assert list_datasets(paths)[4].installed
-    (folder / os.fsdecode(name)).write_text("mine")
-    removal = remove_dataset(paths, "nietzsche")
-    assert removal.kept == (os.fsdecode(name),)
-    assert data_folder.named(removal.kept).isprintable()
-    with pytest.raises(UsageError) as refused:
-        import_dataset(paths, "nietzsche", text)
-    assert str(refused.value).isprintable()

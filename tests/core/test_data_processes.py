@@ -61,7 +61,7 @@ def test_what_a_killed_installation_left_is_cleaned_up(mine: Paths, text: Path, 
     killed = child("stop", mine.data.parent)
     wait_for_unpacking(killed)
     (leftover,) = mine.datasets.iterdir()
-    assert leftover.name.endswith(".new")
+    assert leftover.name.endswith(".epochmark-new")
     killed.kill()
     killed.wait()
     folder = import_dataset(mine, "nietzsche", text, waits=pytest.fail)  # nobody holds the lock any more
