@@ -68,7 +68,7 @@ class Ending:
             return
         number = signal.SIGINT if issubclass(lost.exc_type, KeyboardInterrupt) else signal.SIGTERM
         self._pressed_s = None
-        again = threading.Timer(_LOST_S, signal.raise_signal, (number,))
+        again = threading.Timer(_LOST_S, _send_to_main_thread, (number,))
         again.daemon = True
         again.start()
 
@@ -163,6 +163,14 @@ def die_by(number: int) -> NoReturn:
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)
     os._exit(128 + number)  # where it is blocked
+
+
+def _send_to_main_thread(number: int) -> None:
+    main_thread = threading.main_thread().ident
+    if sys.platform != "win32" and main_thread is not None:
+        signal.pthread_kill(main_thread, number)  # so that what it waits in is interrupted
+    else:
+        signal.raise_signal(number)
 
 
 def _handle(handler: Callable[[int, Any], None]) -> _Handlers:
