@@ -7,13 +7,14 @@ from pathlib import Path
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from app.core.errors import AppError
+from app.core.errors import AppError, UsageError
 from app.core.judging.wording import result_text
 from app.core.keeping.database import Database
 from app.core.keeping.export import csv_lines, json_lines, table_private_texts, write_lines
 from app.core.keeping.runs import all_ids, load_run, rows_for_export
 from app.core.keeping.share import share_card
 from app.core.model import Run
+from app.core.plain_text import safe_text
 from app.gui.services import Services
 from app.gui.share_picture import paint_share_picture, save_share_picture
 
@@ -42,7 +43,11 @@ class ResultActions:
         def done(_: None) -> None:
             self._services.tell(f"The picture is saved as {target.name}.", "", "", None)
 
-        self._services.tasks.start(lambda: save_share_picture(card, tokens, target), done, self._services.complain)
+        def write() -> None:
+            _check_is_file(target)
+            save_share_picture(card, tokens, target)
+
+        self._services.tasks.start(write, done, self._services.complain)
 
     def copy_picture(self, run: Run) -> None:
         """Put the share picture on the clipboard."""
@@ -56,7 +61,7 @@ class ResultActions:
 
     def copy_text(self, run: Run) -> None:
         """Put the result on the clipboard as text."""
-        QGuiApplication.clipboard().setText(result_text(run))
+        QGuiApplication.clipboard().setText(safe_text(result_text(run)))
         self._services.tell("The result is on the clipboard as text.", "", "", None)
 
     def export(self, ids: Sequence[int], path: Path | None = None) -> None:
@@ -69,6 +74,7 @@ class ResultActions:
         target, database_path = path, self._services.paths.database
 
         def write() -> int:
+            _check_is_file(target)
             with Database(database_path) as database:
                 count = len(ids) or len(all_ids(database))
                 write_lines(target, _lines(database, ids, as_json=target.suffix.lower() == ".json"))
@@ -100,6 +106,12 @@ class ResultActions:
             buttons.No,
         )
         return answer == buttons.Yes
+
+
+def _check_is_file(path: Path) -> None:
+    """Refuse devices and pipes, for whose readers the window would wait; raises UsageError."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise UsageError(f"{path.name} is no file but a device or a pipe.", "Choose another file.")
 
 
 def _endings(kinds: str) -> list[str]:

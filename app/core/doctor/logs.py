@@ -16,8 +16,8 @@ MAX_LINE_CHARS = 2_000
 WHERE_TO_ASK = "https://github.com/tensorflow/tensorflow/issues"
 _ORDER: dict[Severity, int] = {"fault": 0, "caution": 1, "harmless": 2}
 _UNKNOWN_LINES = 5
-# Colours and cursor movements of terminals.
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+# Colours and cursor movements of terminals, and what sets their titles and more.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|[\]PX^_][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\))")
 # What looks like trouble: TensorFlow's own letters E and F, what Python raises, what systems print.
 _TROUBLE = re.compile(
     r"^[EF]\d{4} |: [EF] [\w/.]{1,120}:\d|\w(?-i:Error|Exception)\b"

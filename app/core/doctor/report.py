@@ -12,6 +12,7 @@ from app.core.doctor.logs import LogDiagnosis, LogFinding, telling_lines
 from app.core.doctor.rules import Diagnosis
 from app.core.doctor.scrubbing import scrub
 from app.core.keeping.export import private_texts
+from app.core.plain_text import safe_text
 
 _LINES_AT_MOST = 20
 _STEP_CHARS = 300
@@ -39,7 +40,7 @@ def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
         parts.append(log.summary)
     # What is known of the surroundings are versions, yes and no; a version would pass for an address.
     head, body = "\n".join(_head(diagnosis.facts)), scrub("\n".join(parts)).rstrip()
-    return f"{head}\n{body}\n"
+    return safe_text(f"{head}\n{body}\n")
 
 
 def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
