@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.judging.energy import energy_text, epoch_energies
+from app.core.judging.facts import damage_sentence
 from app.core.judging.readings import reading_rows
 from app.core.keeping.history import COMMENT_LIMIT
 from app.core.metrics import METRICS, format_metric
@@ -29,6 +30,7 @@ _HEADINGS = (
     *("Epoch", "Seconds", "Training s", "Validation s", "Loss", "Accuracy", "Val. loss", "Val. accuracy"),
     *("CPU energy", "GPU energy"),
 )
+EPOCHS_SHOWN = 1_000
 _ENERGIES = {"cpu": 8, "gpu": 9}
 _READING_HEADINGS = ("Reading", "Lowest", "Median", "Highest")
 
@@ -161,6 +163,12 @@ class RunDetail(QWidget):
 
     def _fill_table(self, run: Run) -> None:
         energies = epoch_energies(run)
+        # Qt makes an object of each cell: a hundred thousand epochs would take seconds and a gigabyte.
+        left_out = max(0, len(run.epochs) - EPOCHS_SHOWN)
+        if left_out:
+            half = EPOCHS_SHOWN // 2
+            run = replace(run, epochs=(*run.epochs[:half], *run.epochs[-half:]))
+            energies = [*energies[:half], *energies[-half:]]
         self.table.setRowCount(len(run.epochs))
         for number, epoch in enumerate(run.epochs):
             seconds = (epoch.duration_s, epoch.train_s, epoch.validation_s)
@@ -180,4 +188,8 @@ class RunDetail(QWidget):
             for key, value in run.metrics.items()
         ]
         sentences = [text for text in (run.limit, energy_text(run.summary)) if text]
+        if left_out:
+            sentences.insert(0, f"{left_out:,} epochs in the middle are not shown; an export has them all.")
+        if run.damage:
+            sentences.insert(0, damage_sentence(run.damage))
         self.numbers.setText("\n".join([" · ".join(told), *sentences]))

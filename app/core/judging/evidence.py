@@ -1,9 +1,10 @@
 """A stored run as the rules of its verdict look at it: the looks and the steps that its number rests on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from app.core.judging.timed import Timed, timed
 from app.core.model import Run
 from workloads import CATALOGUE
 
@@ -63,8 +64,8 @@ class Evidence:
 
     run: Run
     looks: Looks
-    steps_s: tuple[float, ...]
-    typical_s: tuple[float, ...]
+    steps_s: Sequence[float]
+    typical_s: Sequence[float]
     measured_s: float | None
 
 
@@ -86,15 +87,14 @@ class Rule:
 
 def evidence_of(run: Run) -> Evidence:
     """Gather what the rules look at."""
-    blocks = [block for block in run.steps if block.phase == "measure"]
-    steps_s = [(block.epoch, step_s) for block in blocks for step_s in block.durations_s]
+    steps = timed(run.steps)
     epochs_s = [epoch.duration_s for epoch in run.epochs]
     return Evidence(
         run=run,
         looks=_looks(run),
-        steps_s=tuple(step_s for _, step_s in steps_s),
-        typical_s=_typical(run, steps_s),
-        measured_s=sum(epochs_s) or sum(step_s for _, step_s in steps_s) or None,
+        steps_s=steps.durations_s,
+        typical_s=_typical(run, steps),
+        measured_s=sum(epochs_s) or sum(steps.durations_s) or None,
     )
 
 
@@ -142,12 +142,11 @@ def _looks(run: Run) -> Looks:
     )
 
 
-def _typical(run: Run, steps_s: list[tuple[int, float]]) -> tuple[float, ...]:
+def _typical(run: Run, steps: Timed) -> Sequence[float]:
     workload = CATALOGUE.get(run.summary.workload)
     if run.summary.metric == "words_per_s" or (workload is not None and workload.kind not in _EVEN_KINDS):
         return ()
     if run.summary.preset == "quick":
-        return tuple(step_s for _, step_s in steps_s[run.summary.warmup_steps or 1 :])
+        return steps.durations_s[run.summary.warmup_steps or 1 :]
     # The first epoch warms up, as long as there is another; else its first step, which traces and compiles.
-    later = tuple(step_s for epoch, step_s in steps_s if epoch > 0)
-    return later or tuple(step_s for _, step_s in steps_s[1:])
+    return steps.later_s or steps.durations_s[1:]

@@ -20,6 +20,8 @@ BUSY_TIMEOUT_S = 5.0
 # Up to this size a file is looked through when a process opens it first: that takes some milliseconds.
 LOOKED_THROUGH_BYTES = 8 << 20
 _MEND_PATIENCE_S = 60.0
+# SQLite quotes what is damaged, and Python takes that for UTF-8.
+_MISQUOTED = "malformed schema"
 _log = logging.getLogger(__name__)
 
 
@@ -83,6 +85,9 @@ class Database:
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
         """Read the same state throughout a block, whatever others write meanwhile; raises DatabaseError."""
+        if self.connection.in_transaction:  # of a larger block
+            yield
+            return
         with self.complaints():
             self.connection.execute("BEGIN")
             try:
@@ -94,7 +99,10 @@ class Database:
     def complaints(self) -> Iterator[None]:
         """Turn SQLite's errors inside the block into DatabaseError with a sentence."""
         try:
-            yield
+            try:
+                yield
+            except UnicodeDecodeError as error:
+                raise _DamagedError(_MISQUOTED) from error
         except sqlite3.DatabaseError as error:
             if _is_damage(error):
                 with contextlib.suppress(OSError):  # then the next opening looks through all of it
@@ -107,6 +115,8 @@ class Database:
         while True:
             try:
                 return self._open()
+            except UnicodeDecodeError as error:
+                raise _DamagedError(_MISQUOTED) from error
             except sqlite3.OperationalError as error:
                 if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline_s:
                     raise

@@ -58,6 +58,8 @@ def recover_runs(database: Database) -> list[int]:
     for run_id, owner, pid, started_s in rows:
         if is_owned(database.path, owner, pid, started_s):
             continue
+        if not _is_running(database, run_id):
+            continue  # its owner has ended it, and let go of it, in this moment
         try:
             end_run(database, run_id, "interrupted", None)
         except AppError as error:
@@ -65,6 +67,12 @@ def recover_runs(database: Database) -> list[int]:
         else:
             ended.append(run_id)
     return ended
+
+
+def _is_running(database: Database, run_id: int) -> bool:
+    with database.complaints():
+        sql = "SELECT 1 FROM runs WHERE id = ? AND status = 'running'"
+        return database.connection.execute(sql, (run_id,)).fetchone() is not None
 
 
 def store_verdict(database: Database, run_id: int) -> None:

@@ -1,6 +1,7 @@
 """Stored rows as records. What cannot be read is left out and said; it hides no other row, and no other run."""
 
 import dataclasses
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
@@ -15,6 +16,7 @@ DAMAGED_CODE = "damaged_record"
 _NAMES = tuple(field.name for field in dataclasses.fields(RunSummary))
 # What stands in a list where the record has something that no run can have.
 _STAND_INS = {"epochs": 1, "steps_per_epoch": 1, "batch_size": 1, "jit": False, "metric": "seconds_per_epoch_s"}
+_INFINITE = (math.inf, -math.inf)
 _BOOLEANS = ("jit", "virtual_machine")
 _Record = TypeVar("_Record")
 
@@ -152,8 +154,10 @@ def _read(rows: Iterable[Mapping[str, Any]], read: Any, label: str, damage: list
     count = lost = 0
     for row in rows:
         count += 1
+        # What is no number is not available: SQLite can hold infinity, and JSON cannot.
+        finite = {name: None if value in _INFINITE else value for name, value in row.items()}
         try:
-            yield read(row)
+            yield read(finite)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
             lost += 1
     if lost:

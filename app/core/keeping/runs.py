@@ -78,7 +78,7 @@ def all_ids(database: Database) -> list[int]:
 def load_run(database: Database, run_id: int) -> Run:
     """Return a run with everything kept that can be read; raises UsageError if there is no such run."""
     sql, values = _select([run_id])
-    with database.complaints():
+    with database.snapshot():
         found = database.connection.execute(sql, values).fetchone()
         if found is None:
             raise missing_runs([run_id])

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -20,11 +21,13 @@ _KEYS = {
 _SECOND_KEYS = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq"}
 # Where the largest number cannot be read.
 _LARGEST = 1_000_000
-# Of a file in which nothing can be read, so that giving up does not take for ever.
-_ATTEMPTS = 20_000
+# In a row, each on another range, before a table is given up.
+_FAILURES = 500
 # Bytes that the headers of all of our files have alike: magic, page size, versions, fractions · schema format ·
 # encoding (https://www.sqlite.org/fileformat2.html, section 1.3).
 _HEADER = ((0, 24), (44, 48), (56, 60))
+# Python decodes what SQLite says of damage strictly, and that may quote the damage.
+_DAMAGE = (sqlite3.DatabaseError, UnicodeError)
 _log = logging.getLogger(__name__)
 
 
@@ -46,18 +49,25 @@ def salvage(damaged: Path, fresh: Path) -> int:
                 shutil.copyfile(source, copy.with_name(copy.name + suffix))
         version = _mend_header(copy)
         with contextlib.closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
+            # Each range is written by itself, because a commit would touch the damaged file too. A crash leaves
+            # nothing but this new file, and the next start begins anew.
+            connection.execute("PRAGMA journal_mode = MEMORY")
+            connection.execute("PRAGMA synchronous = OFF")
             _make_schema(connection, version)
-            with contextlib.suppress(sqlite3.DatabaseError):
+            with contextlib.suppress(*_DAMAGE):
                 _mend_schema(copy, version)
+            # It also opens files that are shorter than their header says, or whose schema has a fault left.
+            connection.execute("PRAGMA writable_schema = ON")
             try:
                 connection.execute("ATTACH ? AS old", (str(copy),))
-            except (sqlite3.DatabaseError, UnicodeEncodeError) as error:
+            except _DAMAGE as error:
                 _log.info("Nothing of %s can be read (%s).", damaged, error)
                 return 0
             _copy_tables(connection)
             count: int = connection.execute("SELECT count(*) FROM runs").fetchone()[0]
-            connection.execute("DETACH old")
-            return count
+        with fresh.open("r+b") as file:
+            os.fsync(file.fileno())
+        return count
 
 
 def differs(connection: sqlite3.Connection, version: int) -> bool:
@@ -137,14 +147,10 @@ def _copy_tables(connection: sqlite3.Connection) -> None:
         columns = [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
         if not columns:  # of a later format
             continue
-        connection.execute("BEGIN")
-        with contextlib.suppress(sqlite3.DatabaseError):  # a table that is gone altogether
+        with contextlib.suppress(*_DAMAGE):  # a table that is gone altogether
             _Copier(connection, table, columns, key).copy()
-        connection.execute("COMMIT")
-    connection.execute("BEGIN")
     for table in ("epochs", "step_blocks", "metrics", "warnings", "samples"):
         connection.execute(f"DELETE FROM main.{table} WHERE run_id NOT IN (SELECT id FROM main.runs)")  # noqa: S608
-    connection.execute("COMMIT")
 
 
 class _Copier:
@@ -155,7 +161,7 @@ class _Copier:
         self._table, self._key = table, key
         self._names = ", ".join(columns)
         self._marks = ", ".join("?" * len(columns))
-        self._attempts = 0
+        self._failures = 0
 
     def copy(self) -> None:
         """Copy all rows that can be read."""
@@ -163,14 +169,13 @@ class _Copier:
             low, high = self._connection.execute(
                 f"SELECT min({self._key}), max({self._key}) FROM old.{self._table}"  # noqa: S608 - own names
             ).fetchone()
-        except sqlite3.DatabaseError:
+        except _DAMAGE:
             low, high = 1, _LARGEST
         if isinstance(low, int) and isinstance(high, int):
             self._copy_range(low, high)
 
     def _copy_range(self, low: int, high: int) -> None:
-        self._attempts += 1
-        if self._attempts > _ATTEMPTS:
+        if self._failures > _FAILURES:
             return
         sql = (
             f"INSERT OR IGNORE INTO main.{self._table} ({self._names}) SELECT {self._names}"  # noqa: S608
@@ -178,7 +183,9 @@ class _Copier:
         )
         try:
             self._connection.execute(sql, (low, high))
-        except sqlite3.DatabaseError:
+            self._failures = 0
+        except _DAMAGE:
+            self._failures += 1
             if low < high:
                 middle = (low + high) // 2
                 self._copy_range(low, middle)
@@ -190,7 +197,7 @@ class _Copier:
         """Copy the rows of one run from both of their ends, up to where they cannot be read."""
         sql = f"INSERT OR IGNORE INTO main.{self._table} ({self._names}) VALUES ({self._marks})"  # noqa: S608
         for direction in ("ASC", "DESC"):
-            with contextlib.suppress(sqlite3.DatabaseError):
+            with contextlib.suppress(*_DAMAGE):
                 for row in self._rows(run_id, direction):
                     self._connection.execute(sql, row)
 

@@ -1,7 +1,9 @@
 """What is known of a run while it goes on: the estimate so far, when it is good enough, and the verdict so far."""
 
+import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import msgspec
 
@@ -18,6 +20,10 @@ ESTIMATE_INTERVAL_S = 1.0
 VERDICT_INTERVAL_S = 10.0
 # One estimate that is narrow enough may be so by chance.
 ENOUGH_ESTIMATES = 2
+# As long as telling took, so many times it is not told again.
+_PAUSES = 20
+_News = TypeVar("_News")
+_log = logging.getLogger(__name__)
 
 
 class Watch:
@@ -35,7 +41,8 @@ class Watch:
         self._is_measuring = False
         self._counted = 0
         self._narrow = 0
-        self._estimated_s = self._judged_s = time.monotonic()
+        self._begun_s = 0.0
+        self._wait()
         self._verdict: events.Judged | None = None
         self.is_enough = False
 
@@ -48,19 +55,36 @@ class Watch:
                 self._epochs += 1
             case events.Phase():
                 self._is_measuring = event.name == "measure"
-                self._estimated_s = self._judged_s = time.monotonic()
+                self._wait()
+
+    def _wait(self) -> None:
+        now_s = time.monotonic()
+        self._estimate_at_s, self._judge_at_s = now_s + ESTIMATE_INTERVAL_S, now_s + VERDICT_INTERVAL_S
 
     def news(self) -> Iterator[events.Event]:
         """Yield what there is to tell, in its intervals."""
-        now_s = time.monotonic()
-        if self._is_measuring and now_s - self._estimated_s >= ESTIMATE_INTERVAL_S:
-            self._estimated_s = now_s
-            if (estimate := self._estimate()) is not None:
+        if self._is_measuring and time.monotonic() >= self._estimate_at_s:
+            if (estimate := self._unless_it_fails(self._estimate)) is not None:
                 yield estimate
-        if self._is_measuring and now_s - self._judged_s >= VERDICT_INTERVAL_S:
-            self._judged_s = now_s
-            if (verdict := self._judge()) is not None:
+            self._estimate_at_s = self._next_s(ESTIMATE_INTERVAL_S)
+        if self._is_measuring and time.monotonic() >= self._judge_at_s:
+            if (verdict := self._unless_it_fails(self._judge)) is not None:
                 yield verdict
+            self._judge_at_s = self._next_s(VERDICT_INTERVAL_S)
+
+    def _unless_it_fails(self, tell: Callable[[], _News | None]) -> _News | None:
+        """Return what there is to tell; a fault of ours must not cost the run."""
+        self._begun_s = time.monotonic()
+        try:
+            return tell()
+        except Exception:  # noqa: BLE001 - see above
+            _log.info("What run %s comes to so far cannot be told.", self._run.id, exc_info=True)
+            return None
+
+    def _next_s(self, interval_s: float) -> float:
+        """Return when to tell again: a run of millions of steps must not wait for what is told of it."""
+        now_s = time.monotonic()
+        return now_s + max(interval_s, _PAUSES * (now_s - self._begun_s))
 
     def _estimate(self) -> events.Estimate | None:
         """Return what the steps come to so far; None where epochs tell it, or nothing new came."""
