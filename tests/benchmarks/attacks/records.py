@@ -1,0 +1,133 @@
+"""Databases with one broken cell, and with damaged bytes: whatever was not hit must stay in reach."""
+
+import random
+import shutil
+import sqlite3
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from app.core.errors import AppError
+from app.core.keeping import database as module
+from app.core.keeping.database import Database
+from app.core.model import Machine
+from tests import broken
+
+MACHINE = Machine(
+    cpu_name="Test CPU",
+    physical_cores=4,
+    logical_cores=8,
+    memory_bytes=16_000_000_000,
+    os_name="Test OS 1",
+    architecture="x86_64",
+    python_version="3.11.7",
+    virtual_machine=False,
+)
+PAGE_BYTES = 4_096
+# Runs whose rows may share a page.
+_RUNS_A_PAGE = 5
+_ROUNDS = 6
+
+
+@cache
+def _made(folder: Path, rounds: int) -> tuple[bytes, dict[int, dict[str, Any]]]:
+    path = folder / f"made-{rounds}" / "runs.sqlite3"
+    with Database(path) as database:
+        for _ in range(rounds):
+            broken.make_results(database, MACHINE)
+        before = broken.view(database)
+        database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path.read_bytes(), before
+
+
+def break_cell(folder: Path, chance: random.Random, number: int) -> list[str]:
+    """Break one cell of one run; all other runs must be what they were."""
+    content, before = _made(folder.parent, 1)
+    path = folder / "runs.sqlite3"
+    path.write_bytes(content)
+    with Database(path) as database:
+        cells = broken.cells(database)
+        table, column = cells[number % len(cells)]
+        value = chance.choice(broken.NASTY)
+        if not broken.break_cell(database, table, column, value):
+            return []
+        try:
+            found = broken.faults(database, MACHINE, before, is_plan=table == "groups")
+        except Exception as error:  # noqa: BLE001 - that is what is looked for
+            found = [f"{type(error).__name__}: {error}"]
+    shutil.rmtree(folder)
+    return [f"{table}.{column} = {str(value)[:40]!r}: {text}" for text in found]
+
+
+def damage_file(folder: Path, chance: random.Random, number: int) -> list[str]:
+    """Damage the file itself; nothing may fail for good, and a single bit costs one run at most."""
+    content, before = _made(folder.parent, _ROUNDS)
+    path = folder / "runs.sqlite3"
+    kind, damaged = _damaged(content, chance)
+    path.write_bytes(damaged)
+    module._looked_through.clear()  # as each process does for itself
+    told: dict[int, dict[str, Any]] = {}
+    found = ["it cannot be read at the third time"]
+    for _ in range(3):
+        try:
+            with Database(path) as database:
+                told = broken.view(database)
+                broken.look_around(database, MACHINE)
+            found = []
+            break
+        except AppError:  # said in a sentence; the next start mends
+            continue
+        except Exception as error:  # noqa: BLE001 - that is what is looked for
+            found = [f"{type(error).__name__}: {error}"]
+            break
+    lost = len(before.keys() - told.keys())
+    changed = sum(told[run_id]["json"] != before[run_id]["json"] for run_id in told if run_id in before)
+    if not found and kind == "bit" and (lost > 1 or lost + changed > _RUNS_A_PAGE + 3):
+        found = [f"one bit cost {lost} runs and changed {changed}"]
+    shutil.rmtree(folder)
+    return [f"{kind}: {text}" for text in found]
+
+
+def _damaged(content: bytes, chance: random.Random) -> tuple[str, bytes]:
+    damaged = bytearray(content)
+    # Where the schema is, a third of the time.
+    at = chance.randrange(4 * PAGE_BYTES if chance.random() < 1 / 3 else len(content))
+    kind = chance.choice(("bit", "bit", "bit", "byte", "block", "page", "cut"))
+    page = at // PAGE_BYTES * PAGE_BYTES
+    if kind == "bit":
+        damaged[at] ^= 1 << chance.randrange(8)
+    elif kind == "byte":
+        damaged[at] = chance.randrange(256)
+    elif kind == "block":
+        damaged[at : at + 64] = chance.randbytes(min(64, len(damaged) - at))
+    elif kind == "page":
+        damaged[page : page + PAGE_BYTES] = chance.choice((bytes(PAGE_BYTES), chance.randbytes(PAGE_BYTES)))
+    else:
+        del damaged[at:]
+    return kind, bytes(damaged)
+
+
+def damage_schema(folder: Path, chance: random.Random, number: int) -> list[str]:
+    """Flip one bit inside the schema's texts; no run may be lost."""
+    content, before = _made(folder.parent, 1)
+    path = folder / "runs.sqlite3"
+    path.write_bytes(content)
+    with sqlite3.connect(path) as connection:
+        texts = [row[0] for row in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")]
+    connection.close()
+    text = chance.choice(texts).encode()
+    at = chance.randrange(len(text))
+    damaged = bytearray(text)
+    damaged[at] ^= 1 << chance.randrange(8)
+    path.write_bytes(content.replace(text, bytes(damaged)))
+    module._looked_through.clear()  # as each process does for itself
+    try:
+        with Database(path) as database:
+            told = broken.view(database)
+            broken.look_around(database, MACHINE)
+    except Exception as error:  # noqa: BLE001 - that is what is looked for
+        return [f"{text[max(0, at - 20) : at + 20]!r}: {type(error).__name__}: {error}"]
+    finally:
+        shutil.rmtree(folder)
+    lost = len(before.keys() - told.keys())
+    return [f"{text[max(0, at - 20) : at + 20]!r}: {lost} runs are lost"] if lost else []

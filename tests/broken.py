@@ -1,0 +1,234 @@
+"""Stored runs with one broken cell, and what must hold then: every other run is listed, shown and exported."""
+
+import csv
+import io
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from typing import Any
+
+from app.core.errors import AppError
+from app.core.judging.compare import bars
+from app.core.judging.series import series_of
+from app.core.judging.verdict import judge
+from app.core.judging.wording import result_text
+from app.core.keeping.database import Database
+from app.core.keeping.ending import recover_runs
+from app.core.keeping.export import csv_lines, json_lines, table_private_texts
+from app.core.keeping.groups import begin_group, group_places, list_groups
+from app.core.keeping.history import SORT_KEYS, Query, expected_duration_s, find_ids, own_runs
+from app.core.keeping.recording import RunWriter, begin_run
+from app.core.keeping.runs import all_ids, delete_runs, list_runs, load_run, load_runs, rows_for_export
+from app.core.keeping.share import share_card
+from app.core.keeping.study_logs import list_logs
+from app.core.model import Machine
+from workloads import CATALOGUE, events
+
+WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
+SPEC = WORKLOAD.default_spec(epochs=3)
+BROKEN = 2
+TABLES = (
+    *("runs", "epochs", "step_blocks", "samples", "metrics", "warnings"),
+    *("machines", "machine_parts", "groups", "logs"),
+)
+# Where nothing is broken: keys, and a mark that hides a run on purpose.
+_LEFT_ALONE = {"run_id", "id", "deleted_at", "idx", "seq", "key"}
+NASTY: tuple[object, ...] = (
+    *(-1, 0, 1, 2**31, 2**63 - 1, -(2**63)),
+    *(0.0, -1.5, 1e-320, 1e308, float("inf"), float("-inf")),
+    *(
+        "",
+        "text",
+        "=1+1",
+        "\x1b]52;c;eA==\x07",
+        "\u202eabc",
+        "x" * 100_000,
+        "NaN",
+        "1e999",
+        "null",
+        "[]",
+        "{}",
+        "[1,",
+    ),
+    *(
+        '{"a": NaN}',
+        "[1e308, 1e308]",
+        "[0, 0, 0]",
+        '["a"]',
+        "[-1]",
+        '{"gpus": [1], "parameters": []}',
+        "[" * 5_000,
+    ),
+    *(b"", b"\xff\xfe\x00", b"{}"),
+)
+
+
+def make_results(database: Database, machine: Machine) -> list[int]:
+    """Store five runs: three alike, of which the second and the third are a group, and two of other kinds."""
+    group_id = begin_group(database, "repeat", {"kind": "repeat", "specs": [asdict_spec()], "times": 2})
+    other = replace(machine, cpu_name="Other CPU")
+    ids = [
+        _store(database, machine, None),
+        _store(database, other, (group_id, None)),
+        _store(database, machine, (group_id, None)),
+        _store(database, machine, None, workload="demo"),
+        _store(database, machine, None, workload="matmul"),
+    ]
+    with database.transaction() as connection:
+        names = "imported_at, workload, name, durations_s, seconds_per_epoch_s"
+        sql = f"INSERT INTO logs ({names}) VALUES (?, ?, ?, ?, ?)"
+        for name in ("One", "Two"):
+            connection.execute(sql, ("2026-01-01T00:00:00Z", WORKLOAD.id, name, "[4.0, 3.0, 3.0]", 3.0))
+    return ids
+
+
+def asdict_spec() -> dict[str, Any]:
+    return {"workload": WORKLOAD.id, "parameters": {}}
+
+
+def _store(database: Database, machine: Machine, group: tuple[int, str | None] | None, workload: str = "") -> int:
+    chosen = CATALOGUE[workload] if workload else WORKLOAD
+    spec = chosen.default_spec() if workload else SPEC
+    run_id = begin_run(database, spec, chosen, machine, group=group)
+    writer = RunWriter(database, run_id)
+    for event in _events(machine, run_id):
+        writer.add(event)
+    writer.finish("completed", None)
+    return run_id
+
+
+def _events(machine: Machine, seed: int) -> Iterator[events.Event]:
+    chance, now_s, seq = random.Random(seed), 1.0, 0
+    yield events.Environment(
+        engine="tensorflow", engine_version="2.21.0", device="cpu", precision="float32", jit=False
+    )
+    yield events.Dataset(name="cifar10", source="synthetic", samples=50_000)
+    yield events.Model(parameters_count=1_337_002, flops_per_example=77)
+    yield events.Warn(seq=1, code="silent_worker", message="It said nothing for a while.")
+    for epoch in range(3):
+        for first in range(0, 20, 5):
+            seq += 1
+            durations_s = tuple(chance.gauss(0.04, 0.0004) for _ in range(5))
+            now_s += sum(durations_s)
+            yield events.Steps(
+                seq=seq,
+                t_s=now_s,
+                phase="measure",
+                epoch=epoch,
+                first_index=first,
+                durations_s=durations_s,
+                loss=2.0,
+            )
+            telemetry = {"cpu_pct": 90.0, "power_plan": "performance", "gpus": [{"index": 0, "power_w": 60.0}]}
+            yield events.Sample(t_s=now_s, telemetry=telemetry)
+        yield events.Epoch(index=epoch, t_s=now_s, duration_s=1.0, train_s=0.8, validation_s=0.2, loss=1.5)
+    yield events.Metric(key="updates_done", value=60.0)
+    yield events.Metric(key="updates_asked", value=60.0)
+    yield events.Metric(key="flop_per_s", value=1e12)
+
+
+def cells(database: Database) -> list[tuple[str, str]]:
+    """Return every column of every table that is broken in turn."""
+    return [
+        (table, row["name"])
+        for table in TABLES
+        for row in database.connection.execute(f"PRAGMA table_info({table})")
+        if row["name"] not in _LEFT_ALONE
+    ]
+
+
+def break_cell(database: Database, table: str, column: str, value: object) -> bool:
+    """Write a value into what belongs to one run; False if the table's own rules refuse it."""
+    where = {
+        "runs": f"id = {BROKEN}",
+        "machines": f"id = (SELECT machine_id FROM runs WHERE id = {BROKEN})",
+        "machine_parts": f"id = (SELECT machine_parts_id FROM runs WHERE id = {BROKEN})",
+        "groups": "id = 1",
+        "logs": "id = 1",
+    }.get(table, f"run_id = {BROKEN}")
+    connection = database.connection
+    connection.execute("PRAGMA foreign_keys = OFF")
+    if isinstance(value, bytes) and value == b"\xff\xfe\x00":
+        sql = f"UPDATE {table} SET {column} = CAST(? AS TEXT) WHERE {where}"  # a text that is no UTF-8
+    else:
+        sql = f"UPDATE {table} SET {column} = ? WHERE {where}"
+    try:
+        connection.execute(sql, (value,))
+    except Exception:  # noqa: BLE001 - NOT NULL, UNIQUE: it cannot be broken so
+        return False
+    finally:
+        connection.execute("PRAGMA foreign_keys = ON")
+    return True
+
+
+def view(database: Database) -> dict[int, dict[str, Any]]:
+    """Return what is told of each run, as the terminal, the window and the exports have it."""
+    recover_runs(database)
+    told: dict[int, dict[str, Any]] = {}
+    summaries = {run.id: run for run in list_runs(database)}
+    places = group_places(database, summaries.values())
+    exported = {
+        run["id"]: run
+        for run in json.loads("".join(json_lines(load_runs(database, all_ids(database)), {})))["runs"]
+    }
+    text = "".join(csv_lines(rows_for_export(database), table_private_texts(database)))
+    rows = {int(row["id"]): row for row in csv.DictReader(io.StringIO(text))}
+    for run_id, summary in summaries.items():
+        run = load_run(database, run_id)
+        series_of(run)
+        told[run_id] = {
+            "summary": asdict(summary),
+            "verdict": judge(run).level,
+            "text": result_text(run),
+            "json": exported[run_id],
+            "csv": rows[run_id],
+            "place": places.get(run_id),
+        }
+        try:
+            told[run_id]["card"] = share_card(run)
+        except AppError as error:
+            told[run_id]["card"] = str(error)
+    return told
+
+
+def look_around(database: Database, machine: Machine) -> None:
+    """Do all else that reads what is stored."""
+    for key in SORT_KEYS:
+        find_ids(database, Query(sort=key))
+    for word in ("cifar", "2026-", "valid", "test", "3"):
+        find_ids(database, Query(text=word))
+    for group in list_groups(database):
+        assert group.labels
+        assert group.planned
+    list_logs(database)
+    expected_duration_s(database, SPEC, machine)
+    runs = own_runs(database, WORKLOAD.id, 10)
+    bars(WORKLOAD.id, runs[0] if runs else None, runs, list_logs(database))
+
+
+def faults(
+    database: Database, machine: Machine, before: dict[int, dict[str, Any]], *, is_plan: bool = False
+) -> list[str]:
+    """Return what does not hold with one run broken; empty if all does.
+
+    Args:
+        database: With the broken cell.
+        machine: Of this computer.
+        before: What was told of the runs before.
+        is_plan: Whether the plan of a group is broken: then nobody knows how many runs it was to have.
+    """
+    after = view(database)
+    look_around(database, machine)
+    found = []
+    if sorted(after) != sorted(before):
+        found.append(f"runs {sorted(after)} instead of {sorted(before)}")
+    for run_id, told in after.items():
+        if run_id == BROKEN or run_id not in before:
+            continue
+        parts = [part for part in told if part != "place" or not is_plan]
+        found += [f"{part} of run {run_id} changed" for part in parts if told[part] != before[run_id][part]]
+    delete_runs(database, [BROKEN])
+    if BROKEN in {run.id for run in list_runs(database)}:
+        found.append("the broken run cannot be deleted")
+    return found
