@@ -24,7 +24,15 @@ from app.core.keeping.database import Database
 from app.core.keeping.ending import recover_runs
 from app.core.keeping.export import csv_lines, json_lines, run_as_dict, table_private_texts, write_lines
 from app.core.keeping.groups import group_places, load_group
-from app.core.keeping.runs import all_ids, delete_runs, list_runs, load_run, missing_runs, rows_for_export
+from app.core.keeping.runs import (
+    all_ids,
+    delete_runs,
+    list_runs,
+    load_run,
+    load_runs,
+    missing_runs,
+    rows_for_export,
+)
 from app.core.keeping.share import share_card
 from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
 from app.core.model import Run, RunSummary
@@ -142,7 +150,7 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
             rows = rows_for_export(database, options.ids)
             lines: Iterable[str] = csv_lines(rows, table_private_texts(database))
         else:
-            lines = json_lines(load_run(database, run_id) for run_id in ids)
+            lines = json_lines(load_runs(database, ids))
         if options.output in (None, STANDARD_OUTPUT):
             for line in lines:
                 say(line, end="")

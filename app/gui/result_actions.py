@@ -11,7 +11,7 @@ from app.core.errors import AppError, UsageError
 from app.core.judging.wording import result_text
 from app.core.keeping.database import Database
 from app.core.keeping.export import csv_lines, json_lines, table_private_texts, write_lines
-from app.core.keeping.runs import all_ids, load_run, rows_for_export
+from app.core.keeping.runs import all_ids, load_runs, rows_for_export
 from app.core.keeping.share import share_card
 from app.core.model import Run
 from app.core.plain_text import safe_text
@@ -122,4 +122,4 @@ def _endings(kinds: str) -> list[str]:
 def _lines(database: Database, ids: Sequence[int], *, as_json: bool) -> Iterable[str]:
     if not as_json:
         return csv_lines(rows_for_export(database, ids), table_private_texts(database))
-    return json_lines(load_run(database, run_id) for run_id in sorted(ids) or all_ids(database))
+    return json_lines(load_runs(database, sorted(ids) or all_ids(database)))
