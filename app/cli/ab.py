@@ -47,10 +47,11 @@ def ab(options: argparse.Namespace, paths: Paths) -> int:
 
 def _label(options: argparse.Namespace, side: str) -> str:
     """Return what a side is called: as the user says, or else what is special about it."""
-    asked = " ".join(safe_text(getattr(options, f"label_{side}") or "").split())
+    asked = " ".join((getattr(options, f"label_{side}") or "").split())
     if len(asked) > LABEL_LIMIT:
         raise UsageError(f"--label-{side} may have {LABEL_LIMIT} characters, not {len(asked)}.")
-    return asked or " ".join(safe_text(getattr(options, side)).split())[:LABEL_LIMIT] or USUAL
+    label = asked or " ".join(getattr(options, side).split()) or USUAL
+    return safe_text(label)[:LABEL_LIMIT]  # also because the database takes no halves of characters
 
 
 def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:

@@ -281,7 +281,7 @@ def _print_outcome(group: Group) -> None:
 
 
 def _print_sentence(group: Group) -> None:
-    say("\n" + "\n".join((group_sentence(group), *group_remarks(group))))
+    say("\n" + "\n".join(map(in_line, (group_sentence(group), *group_remarks(group)))))
 
 
 def _pair(group: Group, run: RunSummary) -> int | None:

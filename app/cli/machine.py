@@ -61,7 +61,7 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
     say(table(("part", "value"), [(part.name, part.value) for part in parts]))
     reasons = reason_lines(parts)
     if reasons:
-        say("\n".join(["\nWhat is not known, and why:", *reasons]))
+        say("\n".join(["\nWhat is not known, and why:", *map(in_line, reasons)]))
     return 0
 
 
@@ -97,11 +97,11 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     say(f"{CATALOGUE[workload].title}: {label}, logarithmic bars{against}")
     say(bar_chart(chart, baseline))
     for reason in left_out(run) if run else []:
-        say(f"  not drawn: {reason}")
+        say(in_line(f"  not drawn: {reason}"))
     if run is None:
         say(f"\nYou have no completed run yet: `run {workload}` adds this computer.")
     elif sentence:
-        say(f"\nRun {run.id}, the latest completed run: {sentence}")
+        say(f"\nRun {run.id}, the latest completed run: {in_line(sentence)}")
     return 0
 
 

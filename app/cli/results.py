@@ -198,12 +198,12 @@ def _print_run(run: Run, place: str | None) -> None:
         _print_epochs(run)
     say(f"\n{headline(summary)}")
     if sentence := position(summary):
-        say(sentence)
+        say(in_line(sentence))
     for label, text in metric_lines(run.metrics):
-        say(f"{label}: {text}")
+        say(in_line(f"{label}: {text}"))
     for told in (run.limit, peak_text(run.peak), energy_text(summary)):
         if told:
-            say(told)
+            say(in_line(told))
 
 
 def _print_epochs(run: Run) -> None:

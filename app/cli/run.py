@@ -70,14 +70,14 @@ def _print_result(stored: Run) -> None:
         say("\n".join(f"  {label}: {text}" for label, text in lines))
     for told in (derived_epoch(summary), stored.limit, peak_text(stored.peak), energy_text(summary)):
         if told:
-            say(told)
-    say(verdict_line(judge(stored)))
+            say(in_line(told))
+    say(in_line(verdict_line(judge(stored))))
     if sentence := position(summary):
         chart = bars(summary.workload, summary)
         baseline = find_baseline(chart, None, summary.workload)
         label = headline_kind(summary.metric).label
-        say(f"{sentence}\n\n{label}, logarithmic bars; published values keep their year")
+        say(f"{in_line(sentence)}\n\n{label}, logarithmic bars; published values keep their year")
         say(bar_chart(chart, baseline))
     for reason in left_out(summary) if summary.value else []:
-        say(f"  not drawn: {reason}")
+        say(in_line(f"  not drawn: {reason}"))
     say(f"\nRun {summary.id} is kept; see `results show {summary.id}`.")
