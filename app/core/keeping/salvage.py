@@ -54,8 +54,10 @@ def salvage(damaged: Path, fresh: Path) -> int:
             connection.execute("PRAGMA journal_mode = MEMORY")
             connection.execute("PRAGMA synchronous = OFF")
             _make_schema(connection, version)
-            with contextlib.suppress(*_DAMAGE):
+            try:
                 _mend_schema(copy, version)
+            except _DAMAGE:
+                _graft_schema(copy, version)
             # It also opens files that are shorter than their header says, or whose schema has a fault left.
             connection.execute("PRAGMA writable_schema = ON")
             try:
@@ -140,6 +142,39 @@ def _mend_schema(copy: Path, version: int) -> None:
         connection.executemany(
             "UPDATE sqlite_master SET type = ?, name = ?, tbl_name = ?, sql = ? WHERE rowid = ?", rows
         )
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] < len(rows):
+            raise sqlite3.DatabaseError
+
+
+def _graft_schema(copy: Path, version: int) -> None:
+    """Put the schema's pages of a new file in place of those that are lost.
+
+    A file that was made with this format has its tables where a new one has them. One that was made with an
+    older format may not: then they are not found, as before.
+    """
+    copy.with_name(copy.name + "-wal").unlink(missing_ok=True)  # its pages would come over these
+    with tempfile.TemporaryDirectory(prefix="epochmark-") as folder:
+        sample = Path(folder) / "sample.sqlite3"
+        with contextlib.closing(sqlite3.connect(sample, isolation_level=None)) as connection:
+            _make_schema(connection, version)
+        content = sample.read_bytes()
+    size_bytes = int.from_bytes(content[16:18], "big")
+    with copy.open("r+b") as file:
+        file.seek(100)  # behind the header
+        file.write(content[100:size_bytes])
+        for page in _children(content):
+            start = (page - 1) * size_bytes
+            file.seek(start)
+            file.write(content[start : start + size_bytes])
+
+
+def _children(content: bytes) -> list[int]:
+    """Return the pages below a file's first one, if it is an interior page of a table (section 1.6 there)."""
+    if content[100] != 5:
+        return []
+    cells = int.from_bytes(content[103:105], "big")
+    places = [int.from_bytes(content[at : at + 2], "big") for at in range(112, 112 + 2 * cells, 2)]
+    return [int.from_bytes(content[at : at + 4], "big") for at in (*places, 108)]
 
 
 def _copy_tables(connection: sqlite3.Connection) -> None:

@@ -1,0 +1,43 @@
+"""A few of each of the attacks in tests/benchmarks/attacks, with seeds that stay the same."""
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.attacks import inputs, records
+from tests.benchmarks.attacks.report import Attack, carry_out
+
+processes = pytest.importorskip("tests.benchmarks.attacks.processes", reason="POSIX signals")
+crowds = pytest.importorskip("tests.benchmarks.attacks.crowds", reason="POSIX limits")
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Keep what is logged of the damage out of the way."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.mark.parametrize(
+    ("attack", "count"),
+    [
+        (records.break_cell, 250),
+        (records.damage_file, 40),
+        (records.damage_schema, 40),
+        (inputs.log, 300),
+        (inputs.command_line, 12),
+        (processes.kill_worker, 3),
+        (processes.kill_command, 4),
+        (processes.stop_worker, 3),
+        (processes.storm, 5),
+        (crowds.crowd, 1),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_an_attack_finds_nothing(attack: Attack, count: int, tmp_path: Path) -> None:
+    report = carry_out(attack, tmp_path, count, seed=2026)
+    assert report.tried == count
+    assert report.failed == []
