@@ -10,6 +10,7 @@ from app.cli.groups import group_as_dict, print_group
 from app.cli.text import complain, in_line, say, say_json, table
 from app.cli.values import STANDARD_OUTPUT
 from app.core.errors import AppError, UsageError
+from app.core.files import closing
 from app.core.judging.compare import position, run_name
 from app.core.judging.wording import (
     energy_text,
@@ -146,18 +147,23 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
         if missing := sorted(set(options.ids) - set(known)):
             raise missing_runs(missing)
         ids = sorted(set(options.ids)) or known
+        # Closed before the database is, also where the output is lost or Ctrl-C ends it.
         if options.format == "csv":
-            rows = rows_for_export(database, options.ids)
-            lines: Iterable[str] = csv_lines(rows, table_private_texts(database))
+            with closing(rows_for_export(database, options.ids)) as rows:
+                _put(csv_lines(rows, table_private_texts(database)), len(ids), options)
         else:
-            lines = json_lines(load_runs(database, ids))
-        if options.output in (None, STANDARD_OUTPUT):
-            for line in lines:
-                say(line, end="")
-        else:
-            write_lines(options.output, lines)
-            complain(f"{len(ids)} runs written to {in_line(str(options.output))}.")
+            with closing(load_runs(database, ids)) as runs:
+                _put(json_lines(runs), len(ids), options)
     return 0
+
+
+def _put(lines: Iterable[str], count: int, options: argparse.Namespace) -> None:
+    if options.output in (None, STANDARD_OUTPUT):
+        for line in lines:
+            say(line, end="")
+    else:
+        write_lines(options.output, lines)
+        complain(f"{count} runs written to {in_line(str(options.output))}.")
 
 
 def _marked_value(run: RunSummary) -> str:

@@ -7,8 +7,11 @@ import re
 import stat
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
+
+Row = TypeVar("Row")
 
 _WRITE = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NEW = os.O_CREAT | os.O_EXCL
@@ -80,6 +83,16 @@ def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
             raise
         return path
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(folder / name))
+
+
+@contextlib.contextmanager
+def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
+    """Close a generator at the end of a `with`, before what it reads from is closed."""
+    try:
+        yield source
+    finally:
+        if isinstance(source, Generator):
+            source.close()
 
 
 def _own_descriptor(path: Path) -> int | None:

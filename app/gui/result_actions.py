@@ -1,13 +1,14 @@
 """What is done with a stored result wherever it is shown: picture, text, export."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from app.core.errors import AppError, UsageError
+from app.core.files import closing
 from app.core.judging.wording import result_text
 from app.core.keeping.database import Database
 from app.core.keeping.export import csv_lines, json_lines, table_private_texts, write_lines
@@ -77,7 +78,7 @@ class ResultActions:
             _check_is_file(target)
             with Database(database_path) as database:
                 count = len(ids) or len(all_ids(database))
-                write_lines(target, _lines(database, ids, as_json=target.suffix.lower() == ".json"))
+                _write(target, database, ids)
                 return count
 
         def done(count: int) -> None:
@@ -119,7 +120,11 @@ def _endings(kinds: str) -> list[str]:
     return re.findall(r"\*(\.\w+)", kinds)
 
 
-def _lines(database: Database, ids: Sequence[int], *, as_json: bool) -> Iterable[str]:
-    if not as_json:
-        return csv_lines(rows_for_export(database, ids), table_private_texts(database))
-    return json_lines(load_runs(database, sorted(ids) or all_ids(database)))
+def _write(target: Path, database: Database, ids: Sequence[int]) -> None:
+    # What reads is closed before the database is, also where the file cannot be written.
+    if target.suffix.lower() == ".json":
+        with closing(load_runs(database, sorted(ids) or all_ids(database))) as runs:
+            write_lines(target, json_lines(runs))
+    else:
+        with closing(rows_for_export(database, ids)) as rows:
+            write_lines(target, csv_lines(rows, table_private_texts(database)))

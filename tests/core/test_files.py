@@ -14,6 +14,7 @@ import pytest
 
 from app.core.files import write_new, write_whole
 from tests.conftest import ROOT
+from tests.end_to_end.devices import device
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX files")
 OLD, NEW = b"what was there\n" * 3, b"new\n"
@@ -127,22 +128,19 @@ def test_what_can_be_no_file_is_an_error_with_a_reason(
     assert target.read_bytes() == OLD
 
 
-@posix_only
-def test_devices_are_written_to_and_stay() -> None:
-    before = Path(os.devnull).stat()
-    write_whole(Path(os.devnull), [NEW])
-    after = Path(os.devnull).stat()
-    assert stat.S_ISCHR(after.st_mode)
+def test_devices_are_written_to_and_stay(tmp_path: Path) -> None:
+    null = device(tmp_path, "null")
+    before = null.stat()
+    write_whole(null, [NEW])
+    after = null.stat()
     assert (before.st_ino, before.st_rdev, before.st_mode) == (after.st_ino, after.st_rdev, after.st_mode)
 
 
-@posix_only
-def test_a_device_that_is_full_says_so() -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("only Linux has a device that is always full")
+def test_a_device_that_is_full_says_so(tmp_path: Path) -> None:
+    full = device(tmp_path, "full")
     with pytest.raises(OSError, match="No space left"):
-        write_whole(Path("/dev/full"), [NEW])
-    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+        write_whole(full, [NEW])
+    assert full.is_char_device()
 
 
 @posix_only

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import ROOT, CommandLine, command
 from tests.end_to_end.commands import posix_only, sentence_of
+from tests.end_to_end.devices import device
 
 OLD = b"what was there"
 
@@ -62,9 +63,10 @@ def test_devices_pipes_and_standard_output_get_what_a_file_gets(
     ) as process:
         assert pipe.read_text("utf-8") == wanted
         assert process.wait(20) == 0
-    before = Path(os.devnull).stat()
-    assert stored("results", "export", "--format", format_, "--output", os.devnull).returncode == 0
-    after = Path(os.devnull).stat()
+    null = device(tmp_path, "null")
+    before = null.stat()
+    assert stored("results", "export", "--format", format_, "--output", str(null)).returncode == 0
+    after = null.stat()
     assert (after.st_ino, after.st_mode, after.st_rdev) == (before.st_ino, before.st_mode, before.st_rdev)
     assert not Path("-").exists()
 
@@ -94,10 +96,9 @@ def test_what_can_be_no_file_is_said_in_a_sentence_and_nothing_is_lost(
     assert names(place / "folder") == []
 
 
-@posix_only
-def test_a_device_that_is_full_is_said(stored: CommandLine) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("only Linux has a device that is always full")
-    done = stored("results", "export", "--output", "/dev/full")
-    assert sentence_of(done).startswith("epochmark: /dev/full cannot be written (No space left on device).")
+def test_a_device_that_is_full_is_said(stored: CommandLine, tmp_path: Path) -> None:
+    full = device(tmp_path, "full")
+    done = stored("results", "export", "--output", str(full))
+    assert sentence_of(done).startswith(f"epochmark: {full} cannot be written (No space left on device).")
     assert done.returncode == 2
+    assert full.is_char_device()
