@@ -145,7 +145,8 @@ def bar_year(bar: Bar) -> int | None:
     """Return when a number was measured; None if its source does not say."""
     if bar.row is not None:
         return bar.row.year
-    return int(bar.run.started_at[:4]) if bar.run else None
+    year = bar.run.started_at[:4] if bar.run else ""
+    return int(year) if year.isascii() and year.isdigit() else None
 
 
 def _row(bar: Bar, baseline: Bar | None) -> Row:

@@ -34,6 +34,7 @@ _ENDINGS: dict[str, tuple[str, Tone]] = {
     "failed": ("The run failed", "invalid"),
     "interrupted": ("Interrupted; what was measured is kept", "caution"),
     "running": ("Still running", ""),
+    "damaged": ("The record is damaged", "invalid"),
 }
 _FAILURES = {
     "out_of_memory": "The memory did not suffice",

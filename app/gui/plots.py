@@ -204,7 +204,7 @@ class CountAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
         """Return a step of whole numbers that leaves room for its labels."""
         room = max(2.0, size / 32)
-        step = next(step for step in _whole_steps() if (high - low) / step <= room)
+        step = next((step for step in _whole_steps() if (high - low) / step <= room), (high - low) / room)
         return [(float(step), 0.0)]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:

@@ -15,7 +15,7 @@ from app.core.keeping.database import Database
 from app.core.keeping.ending import recover_runs
 from app.core.keeping.groups import Group
 from app.core.keeping.history import Query, find_ids
-from app.core.keeping.runs import list_runs
+from app.core.keeping.runs import list_runs, missing_runs
 from app.core.model import Machine, RunSummary
 from app.core.paths import Paths
 from app.core.running.progress import Progress
@@ -150,7 +150,7 @@ class RunBridge(QObject):
                 session = runner.start(spec, listener)
                 if self.is_cancelled:  # the window may be gone by now
                     session.cancel()
-                return session, next(list_runs(database, ids=[session.run_id]))
+                return session, _stored(database, session.run_id)
 
         self._tasks.start(begin, self._on_begun, self._on_refused)
         self.started.emit()
@@ -171,7 +171,7 @@ class RunBridge(QObject):
 
         def on_begun(step: Step, run_id: int) -> None:
             with Database(paths.database) as database:
-                summary = next(list_runs(database, ids=[run_id]))
+                summary = _stored(database, run_id)
             waiting.append(partial(self._on_step, step, summary))
 
         def ask(step: Step) -> bool:
@@ -319,6 +319,14 @@ class RunBridge(QObject):
                 self.refused.emit(self.trouble)  # of a plan, not even the first run began
             else:
                 self.ended.emit(self.summary.id if self.summary is not None else 0)
+
+
+def _stored(database: Database, run_id: int) -> RunSummary:
+    """Return a run that was begun; raises UsageError if somebody has taken it away already."""
+    summary = next(list_runs(database, ids=[run_id]), None)
+    if summary is None:
+        raise missing_runs([run_id])
+    return summary
 
 
 def _check_alone(database: Database, *, beside: bool) -> None:
