@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.core.judging import outcome
 from app.core.judging.verdict import judge
 from app.core.judging.wording import result_text
 from app.core.keeping import ending
@@ -102,12 +103,11 @@ def test_a_record_that_cannot_be_summarised_is_stored_with_a_code(
     with Database(paths.database) as database:
         broken, sound = begin(database, machine), begin(database, machine)
         database.connection.execute("UPDATE runs SET owner_pid = -1")
-        store_outcome = ending.store_outcome
 
         def fail(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
             if run_id == broken:
                 raise OverflowError
-            store_outcome(database, run_id, status, error)
+            outcome.store_outcome(database, run_id, status, error)
 
         monkeypatch.setattr(ending, "store_outcome", fail)
         assert recover_runs(database) == [broken, sound]
@@ -181,3 +181,15 @@ def test_an_export_goes_on_when_a_run_is_deleted_meanwhile(paths: Paths, machine
         found += [run.summary.id for run in runs]
         assert found == ids, "as it was when it began"
         assert [run.id for run in list_runs(database)] == ids[:1]
+
+
+def test_a_run_whose_file_was_replaced_says_where_it_is(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine)
+        writer = RunWriter(database, run_id)
+        for path in paths.data.glob("runs.sqlite3*"):
+            path.rename(path.with_name(f"aside-{path.name}"))
+        with Database(paths.database):
+            pass
+        with pytest.raises(RunGoneError, match=f"was replaced while run {run_id} went on"):
+            writer.finish("completed", None)

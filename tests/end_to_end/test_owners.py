@@ -87,7 +87,7 @@ def test_a_worker_that_was_stopped_before_its_first_line_does_not_outlive_its_pa
 ) -> None:
     process = start(environment, "run", "demo", "--json", "--epochs", "500")
     parent = psutil.Process(process.pid)
-    while not (children := parent.children()):
+    while not (children := [child for child in parent.children() if "workloads" in child.cmdline()]):
         assert process.poll() is None
     children[0].suspend()  # in the first milliseconds of its interpreter
     process.kill()

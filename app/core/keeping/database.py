@@ -58,6 +58,12 @@ class Database:
                     raise
                 self._mend()
                 self.connection = self._open_patiently()
+        self._file = _identity(path)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another file stands where this one was opened: it was damaged, and another process mended it."""
+        return _identity(self.path) != self._file
 
     def close(self) -> None:
         """Close the file."""
@@ -243,6 +249,14 @@ def _look_through(connection: sqlite3.Connection, path: Path) -> None:
 
 # Files that this process has looked through.
 _looked_through: set[tuple[str, int, int]] = set()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino
 
 
 def _suspicion(path: Path) -> Path:

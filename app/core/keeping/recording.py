@@ -135,7 +135,7 @@ class RunWriter:
         self.flush()
         if self.trouble:
             raise self.trouble
-        if self._is_gone():
+        if self._is_gone() or self._database.is_replaced:
             raise _gone(self._run_id, self._database)
         end_run(self._database, self._run_id, status, error)
 
@@ -204,6 +204,9 @@ class RunWriter:
 
 
 def _gone(run_id: int, database: Database) -> RunGoneError:
+    if database.is_replaced:
+        sentence = f"{database.path} was replaced while run {run_id} went on."
+        return RunGoneError(sentence, "What was measured since is in the file that was set aside beside it.")
     return RunGoneError(
         f"Run {run_id} is not in {database.path} any more.", "Somebody has deleted or replaced it."
     )

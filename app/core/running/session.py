@@ -318,7 +318,7 @@ class Session:
         try:
             self._store_end()
         except DatabaseError as error:
-            self.trouble = AppError(error.message, self._rescue())
+            self.trouble = AppError(error.message, self._rescue() or error.advice)
             self.status = "failed"
             self._tell(events.Error(code="internal", message=str(self.trouble)))
         else:
@@ -356,8 +356,13 @@ class Session:
                 self._kill.wait(1)
 
     def _rescue(self) -> str:
-        """Write what the database refuses to a file of its own, wherever there is room; returns where it is."""
+        """Write what the database refuses to a file of its own, wherever there is room; returns where it is.
+
+        "" where nothing is left to write.
+        """
         unsaved = self._writer.unsaved()
+        if not unsaved:
+            return ""
         for folder in (self._paths.data, Path(tempfile.gettempdir())):
             try:
                 path = write_new(folder, f"run-{self.run_id}.unsaved.jsonl", map(events.encode, unsaved))

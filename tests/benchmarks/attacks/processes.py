@@ -17,7 +17,7 @@ from app.core.keeping.runs import list_runs, load_run
 from app.core.model import RunSummary
 from app.core.paths import default_paths
 from tests.benchmarks.attacks.report import until
-from tests.conftest import command
+from tests.conftest import ROOT, command
 
 DEMO = ("run", "demo", "--json", "--epochs", "400", "--set", "step_s=0.002")
 _ENDED = ("completed", "cancelled", "failed", "interrupted")
@@ -28,7 +28,7 @@ def start(folder: Path, *arguments: str, **options: Any) -> "subprocess.Popen[by
     with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
         return subprocess.Popen(
             command(*arguments),
-            env={**os.environ, "EPOCHMARK_HOME": str(folder / "home")},
+            env={**os.environ, "EPOCHMARK_HOME": str(folder / "home"), "PYTHONPATH": str(ROOT)},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
@@ -91,7 +91,7 @@ def kept(folder: Path) -> list[str]:
 def complaints(folder: Path) -> list[str]:
     """Say whether anything was printed that nobody should see."""
     text = (folder / "err").read_text(errors="replace")
-    words = ("Traceback", "Exception ignored", "itself failed", "Fatal Python error")
+    words = ("Traceback", "Exception ignored", "itself failed", "Fatal Python error", "No module named")
     return [f"{word} was printed: {text[-300:]!r}" for word in words if word in text]
 
 
@@ -125,10 +125,20 @@ def kill_command(folder: Path, chance: random.Random, number: int) -> list[str]:
     return left(found) + kept(folder)
 
 
+def _is_worker(process: psutil.Process) -> bool:
+    try:
+        return "workloads" in process.cmdline()
+    except psutil.Error:
+        return False
+
+
 def stop_worker(folder: Path, chance: random.Random, number: int) -> list[str]:
-    """Stop the worker in its first moments, then kill the command: it must not outlive it."""
+    """Stop the worker in its first moments, then kill the command: it must not outlive it.
+
+    It is stopped once it is a program of its own: for some microseconds before it is a copy of the command.
+    """
     process = start(folder, *DEMO)
-    until(lambda: bool(workers(process)) or process.poll() is not None)
+    until(lambda: any(map(_is_worker, workers(process))) or process.poll() is not None)
     time.sleep(chance.uniform(0, 0.15))
     found = workers(process)
     for worker in found:
