@@ -185,7 +185,7 @@ def _print_run(run: Run, place: str | None) -> None:
     summary = run.summary
     say(in_line(f"Run {summary.id} · {summary.workload} · {summary.preset} · {summary.status}"))
     for clause in run.damage:
-        say(f"Damaged  {in_line(clause)}")
+        say(in_line(f"Damaged  {clause} cannot be read"))
     if place:
         say(f"Group    {in_line(place)}; see `results group {summary.group_id}`")
     say(in_line(f"Started  {summary.started_at} · Epochmark {summary.app_version}"))

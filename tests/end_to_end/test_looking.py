@@ -165,3 +165,15 @@ def test_the_engine_is_written_in_one_way(epochmark: CommandLine) -> None:
     assert line in epochmark("results", "show", "1").stdout
     line = engine_line("tensorflow", "2.21.0", None, precision="float32", jit=True)
     assert line == "TensorFlow 2.21.0 on device n/a · float32 · with XLA"
+
+
+def test_what_of_a_record_cannot_be_read_is_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    epochmark("run", "demo", "--epochs", "2", "--quiet")
+    with Database(default_paths(environment).database) as database, database.transaction() as connection:
+        connection.execute("UPDATE runs SET environment = '{'")
+        connection.execute("UPDATE step_blocks SET durations_s = 'no list'")
+    shown = epochmark("results", "show", "1")
+    assert shown.returncode == 0, shown.stderr
+    damaged = [line for line in shown.stdout.splitlines() if line.startswith("Damaged  ")]
+    assert "Damaged  the engine cannot be read" in damaged
+    assert len(damaged) == 2
