@@ -23,6 +23,8 @@ _SECOND_KEYS = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnin
 _LARGEST = 1_000_000
 # In a row, each on another range, before a table is given up.
 _FAILURES = 500
+# Keys that are looked for at once.
+_RANGE = 256
 # Bytes that the headers of all of our files have alike: magic, page size, versions, fractions · schema format ·
 # encoding (https://www.sqlite.org/fileformat2.html, section 1.3).
 _HEADER = ((0, 24), (44, 48), (56, 60))
@@ -194,6 +196,8 @@ class _Copier:
     def __init__(self, connection: sqlite3.Connection, table: str, columns: Sequence[str], key: str) -> None:
         self._connection = connection
         self._table, self._key = table, key
+        if key == "rowid":  # so that what is copied twice is known
+            columns = [key, *columns]
         self._names = ", ".join(columns)
         self._marks = ", ".join("?" * len(columns))
         self._failures = 0
@@ -207,17 +211,20 @@ class _Copier:
         except _DAMAGE:
             low, high = 1, _LARGEST
         if isinstance(low, int) and isinstance(high, int):
-            self._copy_range(low, high)
+            for start in range(low, high + 1, _RANGE):
+                self._copy_range(start, min(start + _RANGE - 1, high))
 
     def _copy_range(self, low: int, high: int) -> None:
         if self._failures > _FAILURES:
             return
         sql = (
             f"INSERT OR IGNORE INTO main.{self._table} ({self._names}) SELECT {self._names}"  # noqa: S608
-            f" FROM old.{self._table} WHERE {self._key} BETWEEN ? AND ?"
+            f" FROM old.{self._table} WHERE {self._key} BETWEEN ? AND ? ORDER BY {self._key}"
         )
         try:
-            self._connection.execute(sql, (low, high))
+            # From both ends: a key that is damaged, and seems to lie beyond the range, ends the reading of it.
+            self._connection.execute(f"{sql} ASC", (low, high))
+            self._connection.execute(f"{sql} DESC", (low, high))
             self._failures = 0
         except _DAMAGE:
             self._failures += 1
