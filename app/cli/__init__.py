@@ -37,16 +37,16 @@ def main(
         notice: What is said before anything else.
     """
     ending = Ending()
-    code, terminated = EXIT_CANCELLED, False
     try:
         ending.begin()
         code = _run(arguments, draw_share, notice)
+        ending.end(code)  # inside, because a signal may come right before it
     except KeyboardInterrupt:
+        code = EXIT_CANCELLED
         forget(sys.stdout)  # what nobody waits for any more must not hold up the end
+        ending.end(code)
     except TerminatedError:
-        terminated = True
-    ending.end(code)
-    if terminated:
+        ending.end(EXIT_CANCELLED)
         die_by(signal.SIGTERM)
     return code
 
