@@ -51,7 +51,7 @@ def take(path: Path, patience_s: float = 0.0) -> Hold | None:
         return None
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise AppError(f"{path} cannot be locked ({reason}).", "Check the folder's permissions.") from error
+        raise AppError(f"{path} cannot be locked ({reason}).", "Look at what is in its place, and at the folder's permissions.") from error
     return Hold(lock)
 
 

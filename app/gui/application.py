@@ -208,7 +208,8 @@ class SignalCatcher(QObject):
         self._notifier.activated.connect(self._on_signal)
         signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: None)
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and the like want it ignored
+                signal.signal(number, lambda *_: None)
 
     def _on_signal(self) -> None:
         with contextlib.suppress(BlockingIOError):

@@ -101,10 +101,9 @@ def read_spec(text: object, damage: list[str]) -> dict[str, Any]:
 
 def read_machine(text: object, damage: list[str]) -> dict[str, Any]:
     """Return the machine, as it is stored; empty if it cannot be read."""
-    found = read_object(text, _WithGpus, "the machine", damage)
-    if found is None and not damage:
+    if text is None:  # its row is gone
         damage.append("the machine")
-    return found or {}
+    return read_object(text, _WithGpus, "the machine", damage) or {}
 
 
 def read_epochs(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[events.Epoch, ...]:
