@@ -57,8 +57,12 @@ COLUMNS = (
 COMMENT = len(COLUMNS) - 1
 _WIDTHS_PX = (56, 136, 136, 130, 84, 80, 92, 68, 78, 96, 94, 60)
 _RIGHT = {"id", "value", "spread_pct", "epochs_done", "batch_size"}
-_TONES = {"failed": "invalid", "interrupted": "caution", "cancelled": "caution", "running": "accent"}
-_TONES |= {verdict: verdict for verdict in ("valid", "caution", "invalid")}
+_TONES = {
+    **{verdict: verdict for verdict in ("valid", "caution", "invalid")},
+    **dict.fromkeys(("failed", "damaged"), "invalid"),
+    **dict.fromkeys(("interrupted", "cancelled"), "caution"),
+    "running": "accent",
+}
 
 
 class RunsModel(QAbstractTableModel):
