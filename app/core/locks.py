@@ -51,7 +51,8 @@ def take(path: Path, patience_s: float = 0.0) -> Hold | None:
         return None
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise AppError(f"{path} cannot be locked ({reason}).", "Look at what is in its place, and at the folder's permissions.") from error
+        advice = "Look at what is in its place, and at the folder's permissions."
+        raise AppError(f"{path} cannot be locked ({reason}).", advice) from error
     return Hold(lock)
 
 

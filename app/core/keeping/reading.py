@@ -74,11 +74,11 @@ def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSu
 def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return a run's row as it can be exported: itself where all of it can be read, which is quick to tell."""
     try:
-        plain: tuple[Any, ...] = msgspec.convert(row, _row_type())
+        msgspec.convert(row, _row_type())
     except msgspec.ValidationError:
         summary = read_summary(row)
         return tuple(getattr(summary, name) for name in _NAMES)
-    return plain
+    return row
 
 
 def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict[str, Any] | None:
@@ -188,7 +188,7 @@ def _types() -> dict[str, Any]:
 
 
 @cache
-def _row_type() -> Any:
-    # As SQLite has them: it knows no booleans.
-    kinds = [int | None if name in _BOOLEANS else kind for name, kind in _types().items()]
-    return tuple[tuple(kinds)]  # type: ignore[misc] # made while running
+def _row_type() -> type[msgspec.Struct]:
+    # As SQLite has them: it knows no booleans. A class, because msgspec looks anew at any other type each time.
+    kinds = [(name, int | None if name in _BOOLEANS else kind) for name, kind in _types().items()]
+    return msgspec.defstruct("_Row", kinds, array_like=True)
