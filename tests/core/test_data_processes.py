@@ -154,7 +154,14 @@ def test_what_another_one_has_fetched_meanwhile_is_not_fetched_again(mine: Paths
         def never(done_bytes: int, all_bytes: int) -> None:
             raise AssertionError
 
-        others = [pool.submit(fetch_dataset, mine, "nietzsche", server.url, never, go_on.set) for _ in range(3)]
+        waiting: list[None] = []
+
+        def wait() -> None:
+            waiting.append(None)
+            if len(waiting) == 3:  # who comes when all is over fetches it anew
+                go_on.set()
+
+        others = [pool.submit(fetch_dataset, mine, "nietzsche", server.url, never, wait) for _ in range(3)]
         folders = {first.result(), *(other.result() for other in others)}
     assert server.ranges == [None]
     assert folders == set(mine.datasets.iterdir())
