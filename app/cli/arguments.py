@@ -1,6 +1,7 @@
 """The command line's grammar."""
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
@@ -15,6 +16,8 @@ class _Parser(argparse.ArgumentParser):
     """Complains in one sentence, like the rest of the app, and exits with 2."""
 
     def error(self, message: str) -> NoReturn:
+        # "argument ID: must be …" is how argparse joins a sentence of ours to its subject.
+        message = re.sub(r"^argument (\S+): (?=must |is )", r"\1 ", message)
         complain(f"epochmark: {in_line(message)}. See `{self.prog} --help`.")
         raise SystemExit(2)
 

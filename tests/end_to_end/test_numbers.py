@@ -15,7 +15,7 @@ LONG = "9" * 5_000
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["results", "show", "99999999999999999999"], "argument ID: is out of range: '99999999999999999999'"),
+        (["results", "show", "99999999999999999999"], "epochmark: ID is out of range: '99999999999999999999'"),
         (["results", "show", "-9223372036854775808"], "is out of range"),
         (["results", "show", "9223372036854775807"], "There is no run"),
         (["results", "group", LONG], "is out of range: '9999"),
@@ -24,13 +24,13 @@ LONG = "9" * 5_000
         (["results", "list", "--limit", LONG], "is out of range"),
         (["results", "list", "--limit", ""], "must be a whole number, not ''"),
         (["logs", "remove", "1_0"], "must be a whole number, not '1_0'"),
-        (["run", "demo", "--repeat", LONG], "argument --repeat: is out of range"),
+        (["run", "demo", "--repeat", LONG], "epochmark: --repeat is out of range"),
         (["run", "demo", "--repeat", "9223372036854775807"], "--repeat must be at least 2"),
         (["run", "demo", "--preset", "sustained", "--duration", "nan"], "must be a number, not 'nan'"),
         (["run", "demo", "--preset", "sustained", "--duration", "1e400"], "is out of range"),
         (["run", "demo", "--preset", "sustained", "--duration", "1e99"], "--duration must be at least 1"),
         (["ab", "demo", "--a", "seed=99999999999999999999"], "seed in --a is out of range"),
-        (["ab", "demo", "--a", "seed=1", "--pairs", LONG], "argument --pairs: is out of range"),
+        (["ab", "demo", "--a", "seed=1", "--pairs", LONG], "epochmark: --pairs is out of range"),
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else None,
 )
