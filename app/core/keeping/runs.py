@@ -59,11 +59,13 @@ def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tup
         # Both follow their tables' own order, so neither is sorted or held in memory.
         epochs = iter(database.connection.execute(grouped, values))
         group = next(epochs, None)
-        for row in database.connection.execute(sql, values):
+        runs = database.connection.cursor()
+        runs.row_factory = None  # plain tuples: nothing is looked up by name
+        for row in runs.execute(sql, values):
             while group is not None and group[0] < row[0]:  # of a run in the trash
                 group = next(epochs, None)
             yield (
-                *reading.read_row(tuple(row)),
+                *reading.read_row(row),
                 *(group[1:] if group is not None and group[0] == row[0] else without),
             )
 
