@@ -199,3 +199,13 @@ def test_nothing_is_said_of_a_sound_file(paths: Paths, ids: list[int], caplog: p
     with caplog.at_level(logging.INFO):
         assert listed(paths) == ids
     assert caplog.text == ""
+
+
+@pytest.mark.timeout(60)
+def test_a_key_that_became_huge_neither_hides_others_nor_takes_for_ever(paths: Paths, ids: list[int]) -> None:
+    with Database(paths.database) as database:
+        database.connection.execute("PRAGMA foreign_keys = OFF")
+        database.connection.execute("UPDATE runs SET id = ? WHERE id = ?", (2**52, ids[-1]))
+        database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    change(paths.database, b"status TEXT NOT NULL", b"statur TEXT NOT NULL")
+    assert listed(paths) == [*ids[:-1], 2**52]

@@ -25,6 +25,8 @@ _LARGEST = 1_000_000
 _FAILURES = 500
 # Keys that are looked for at once.
 _RANGE = 256
+# So many of them are gone through whether there are rows in them or not.
+_RANGES = 20_000
 # Bytes that the headers of all of our files have alike: magic, page size, versions, fractions · schema format ·
 # encoding (https://www.sqlite.org/fileformat2.html, section 1.3).
 _HEADER = ((0, 24), (44, 48), (56, 60))
@@ -204,15 +206,33 @@ class _Copier:
 
     def copy(self) -> None:
         """Copy all rows that can be read."""
+        low, high = self._limits()
+        leaps = high - low > _RANGES * _RANGE  # a damaged key may be any number
+        while low <= high and self._failures <= _FAILURES:
+            end = min(low + _RANGE - 1, high)
+            self._copy_range(low, end)
+            low = self._after(end) if leaps else end + 1
+
+    def _after(self, end: int) -> int:
+        """Return the next key that there is, or one that is too high."""
+        sql = f"SELECT min({self._key}) FROM old.{self._table} WHERE {self._key} > ?"  # noqa: S608
         try:
-            low, high = self._connection.execute(
-                f"SELECT min({self._key}), max({self._key}) FROM old.{self._table}"  # noqa: S608 - own names
-            ).fetchone()
+            found = self._connection.execute(sql, (end,)).fetchone()[0]
         except _DAMAGE:
-            low, high = 1, _LARGEST
-        if isinstance(low, int) and isinstance(high, int):
-            for start in range(low, high + 1, _RANGE):
-                self._copy_range(start, min(start + _RANGE - 1, high))
+            self._failures += 1
+            return end + 1
+        return found if isinstance(found, int) else 2**63
+
+    def _limits(self) -> tuple[int, int]:
+        """Return the lowest and the highest key; those of runs are known by now, others may be damaged."""
+        source = "main.runs" if self._table in _SECOND_KEYS else f"old.{self._table}"
+        key = "id" if self._table in _SECOND_KEYS else self._key
+        try:
+            row = self._connection.execute(f"SELECT min({key}), max({key}) FROM {source}").fetchone()  # noqa: S608
+        except _DAMAGE:
+            row = (1, _LARGEST)
+        low, high = row
+        return (low, high) if isinstance(low, int) and isinstance(high, int) else (1, 0)
 
     def _copy_range(self, low: int, high: int) -> None:
         if self._failures > _FAILURES:
