@@ -22,6 +22,7 @@ from app.core.logs import set_up_logging
 from app.core.paths import Paths, default_paths
 from app.core.running.session import Limits
 from app.gui.dialogs import FaultDialog, fault_report
+from app.gui.garbage import GarbageCollector
 from app.gui.icons import application_icon
 from app.gui.machine_finder import MachineFinder
 from app.gui.main_window import MainWindow
@@ -79,6 +80,7 @@ def run_window() -> int:
         QMessageBox.critical(None, "Epochmark cannot start", str(error))
         return 2
     set_up_logging(paths.logs)
+    garbage = GarbageCollector(application)
     window, services = open_window(Theme(application), paths)
     catcher = FaultCatcher(window, paths)
     catcher.install()
@@ -88,6 +90,7 @@ def run_window() -> int:
     services.tasks.close()
     services.bridge.finish(END_PATIENCE_S)
     catcher.remove()
+    garbage.close()
     return code
 
 

@@ -24,6 +24,7 @@ from app.core.keeping.runs import load_run
 from app.core.model import RunSummary
 from app.core.paths import default_paths
 from app.gui.application import open_window
+from app.gui.garbage import GarbageCollector
 from app.gui.main_window import RESULTS, MainWindow
 from app.gui.runs_model import COLUMNS
 from app.gui.services import Services
@@ -67,6 +68,7 @@ class Bench:
     def open(self) -> None:
         """Open the window and let it make its charts."""
         assert isinstance(self.application, QApplication)
+        self.garbage = GarbageCollector()
         self.window, self.services = open_window(Theme(self.application, "dark"), self.paths)
         self.wait(lambda: self.window.benchmark.view is not None and self.services.finder.machine is not None)
 

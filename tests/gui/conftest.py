@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.paths import Paths
 from app.gui.application import open_window
+from app.gui.garbage import GarbageCollector
 from app.gui.machine_finder import MachineFinder
 from app.gui.preferences import Preferences
 from app.gui.run_bridge import RunBridge
@@ -27,6 +28,14 @@ class Told:
 
     def tell(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
         self.messages.append((text, tone))
+
+
+@pytest.fixture(scope="package", autouse=True)
+def garbage(qapp: QApplication) -> Iterator[GarbageCollector]:
+    """Collect garbage as the application does: windows of earlier tests must not be deleted by a thread."""
+    collector = GarbageCollector(qapp)
+    yield collector
+    collector.close()
 
 
 @pytest.fixture(scope="session")

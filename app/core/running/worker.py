@@ -16,6 +16,7 @@ from workloads import events
 from workloads.spec import Job, write_job
 
 GIVEN_UP_S = 5.0
+LAST_WORDS_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,8 @@ class Worker:
                     stream.close()
 
     def last_lines(self) -> list[str]:
-        """Return the last telling lines that the worker printed."""
+        """Return the last telling lines that the worker printed; called when it has ended."""
+        self._log.join(LAST_WORDS_S)  # on a busy computer they are read after the end of its events
         return self._log.last_lines()
 
     def _write(self, line: bytes) -> None:
