@@ -19,6 +19,16 @@ settings.load_profile("patient")
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 ROOT = Path(__file__).resolve().parents[1]
+MACHINE = Machine(
+    cpu_name="Test CPU",
+    physical_cores=4,
+    logical_cores=8,
+    memory_bytes=16_000_000_000,
+    os_name="Test OS 1",
+    architecture="x86_64",
+    python_version="3.11.7",
+    virtual_machine=False,
+)
 CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -32,16 +42,7 @@ def paths(tmp_path: Path) -> Paths:
 
 @pytest.fixture
 def machine() -> Machine:
-    return Machine(
-        cpu_name="Test CPU",
-        physical_cores=4,
-        logical_cores=8,
-        memory_bytes=16_000_000_000,
-        os_name="Test OS 1",
-        architecture="x86_64",
-        python_version="3.11.7",
-        virtual_machine=False,
-    )
+    return MACHINE
 
 
 @pytest.fixture

@@ -147,7 +147,7 @@ class RunSummary:
     id: Count
     started_at: Text
     finished_at: Text | None
-    status: Text  # running, completed, cancelled, failed, interrupted
+    status: Text  # running, completed, cancelled, failed, interrupted; or DAMAGED
     workload: Text
     workload_version: Count
     variant: Text  # parameters that make the network another one than usual, "" for none

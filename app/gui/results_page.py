@@ -21,8 +21,9 @@ from app.core.keeping.history import purge_trash, restore_runs, trash_runs
 from app.core.keeping.runs import list_runs, load_run
 from app.core.model import Run
 from app.gui.result_actions import ResultActions
+from app.gui.run_cells import cell_text
 from app.gui.run_detail import RunDetail
-from app.gui.runs_model import COLUMNS, RunsModel, RunsTable, cell_text
+from app.gui.runs_model import COLUMNS, RunsModel, RunsTable
 from app.gui.services import Services
 from app.gui.tokens import GAP_PX
 from app.gui.widgets import Button, Card, column, label, row, title

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -22,17 +21,15 @@ from PySide6.QtGui import QColor, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from app.core.errors import AppError
-from app.core.judging.compare import run_name
 from app.core.keeping.database import Database
 from app.core.keeping.history import Query, find_ids, set_comment
 from app.core.keeping.runs import list_runs
-from app.core.metrics import format_value, headline_kind
 from app.core.model import RunSummary
+from app.gui.run_cells import cell_text, reasons_text
 from app.gui.services import Services
 from app.gui.theme import figures
 from app.gui.tokens import TEXT_PX
 from app.gui.widgets import plain_tip
-from workloads import CATALOGUE
 
 PAGE_ROWS = 100
 PAGES_KEPT = 20
@@ -261,7 +258,7 @@ class RunsModel(QAbstractTableModel):
             return run.comment or ""
         text = cell_text(run, key)
         if role == Qt.ItemDataRole.ToolTipRole:
-            behind = {"status": run.error_message, "verdict": _reasons(run)}.get(key)
+            behind = {"status": run.error_message, "verdict": reasons_text(run)}.get(key)
             return plain_tip(behind or text)
         return text
 
@@ -346,59 +343,6 @@ _ROLES = {
 }
 
 
-def cell_text(run: RunSummary, key: str) -> str:
-    """Return what a column shows of a run."""
-    writer = _WRITERS.get(key)
-    if writer is not None:
-        return writer(run)
-    value = getattr(run, key)
-    return "n/a" if value is None else str(value)
-
-
-def _title(run: RunSummary) -> str:
-    workload = CATALOGUE.get(run.workload)
-    return workload.title if workload else run.workload
-
-
-def _result(run: RunSummary) -> str:
-    marks = {"estimate": "≈ ", "first_epoch": "1st: "}
-    if run.value is None:
-        return "n/a"
-    unit = headline_kind(run.metric).short_unit.replace(" / ", "/")
-    return f"{marks.get(run.basis or '', '')}{format_value(run.metric, run.value)} {unit}"
-
-
-def _epochs(run: RunSummary) -> str:
-    workload = CATALOGUE.get(run.workload)
-    if workload is not None and workload.kind in ("limits", "storage"):
-        return "–"
-    return f"{run.epochs_done} of {run.epochs}" if run.preset == "standard" else run.preset
-
-
-def _reasons(run: RunSummary) -> str:
-    """Return what is behind a verdict, in a few words."""
-    return ", ".join(code.replace("_", " ") for code in (run.reasons or "").split())
-
-
-def local_time(text: str) -> str:
-    """Return a stored moment in the user's time zone, to the minute."""
-    try:
-        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")
-    except ValueError:
-        return text
-
-
 def _alignment(column: int) -> Qt.AlignmentFlag:
     side = Qt.AlignmentFlag.AlignRight if COLUMNS[column][0] in _RIGHT else Qt.AlignmentFlag.AlignLeft
     return side | Qt.AlignmentFlag.AlignVCenter
-
-
-_WRITERS: dict[str, Callable[[RunSummary], str]] = {
-    "started_at": lambda run: local_time(run.started_at),
-    "workload": _title,
-    "value": _result,
-    "spread_pct": lambda run: "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
-    "epochs_done": _epochs,
-    "device": run_name,
-    "comment": lambda run: run.comment or "",
-}

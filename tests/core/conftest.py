@@ -1,8 +1,12 @@
 """What tests of the core share: one stored run, in a row and whole, to be changed with dataclasses.replace."""
 
+from pathlib import Path
+
 import pytest
 
 from app.core.model import Run, RunSummary
+from app.core.paths import Paths, with_datasets_folder
+from tests.archives import make_nietzsche
 from workloads import events
 
 
@@ -88,3 +92,18 @@ def stored_run(summary: RunSummary) -> Run:
         warnings=(),
         samples=(),
     )
+
+
+@pytest.fixture(scope="session")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file that the data set `nietzsche` is installed from."""
+    path = tmp_path_factory.mktemp("official") / "nietzsche.txt"
+    path.write_bytes(make_nietzsche())
+    return path
+
+
+@pytest.fixture
+def mine(paths: Paths, tmp_path: Path) -> Paths:
+    """Folders with a place for data sets that the user chose and uses for other things."""
+    (tmp_path / "mine").mkdir()
+    return with_datasets_folder(paths, str(tmp_path / "mine"))

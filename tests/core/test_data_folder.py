@@ -12,28 +12,13 @@ import pytest
 
 from app.core.errors import AppError, UsageError
 from app.core.keeping.data import fetch_dataset, import_dataset, list_datasets, remove_dataset
-from app.core.paths import Paths, with_datasets_folder
-from tests.archives import make_nietzsche
+from app.core.paths import Paths
 from tests.core.server import serving
 from workloads.datasets import nietzsche
 from workloads.datasets.source import HostileArchiveError
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="links and pipes")
 OLD_NOTE = '{"files": [{"name": "nietzsche.txt"}], "installed_at": "2026-11-20T10:00:00Z"}'
-
-
-@pytest.fixture(scope="session")
-def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("official") / "nietzsche.txt"
-    path.write_bytes(make_nietzsche())
-    return path
-
-
-@pytest.fixture
-def mine(paths: Paths, tmp_path: Path) -> Paths:
-    """Folders with a place for data sets that the user chose and uses for other things."""
-    (tmp_path / "mine").mkdir()
-    return with_datasets_folder(paths, str(tmp_path / "mine"))
 
 
 def snapshot(folder: Path) -> dict[str, tuple[str, bytes]]:

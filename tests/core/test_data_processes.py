@@ -12,25 +12,11 @@ import pytest
 from app.core.keeping.data import fetch_dataset, import_dataset, list_datasets, remove_dataset
 from app.core.keeping.downloads import DownloadError
 from app.core.paths import Paths, default_paths, with_datasets_folder
-from tests.archives import make_nietzsche
 from tests.conftest import ROOT
 from tests.core.server import Handler, Server, broken_after, resumable, serving
 from workloads.datasets import nietzsche
 
 Child = Callable[[str, Path], "subprocess.Popen[str]"]
-
-
-@pytest.fixture(scope="session")
-def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("official") / "nietzsche.txt"
-    path.write_bytes(make_nietzsche())
-    return path
-
-
-@pytest.fixture
-def mine(paths: Paths, tmp_path: Path) -> Paths:
-    (tmp_path / "mine").mkdir()
-    return with_datasets_folder(paths, str(tmp_path / "mine"))
 
 
 @pytest.fixture

@@ -18,6 +18,24 @@ def start(environment: dict[str, str], *arguments: str) -> "subprocess.Popen[str
     )
 
 
+def on_a_terminal(environment: dict[str, str], *arguments: str) -> bytes:
+    """Run a command on a pseudo-terminal, to its good end; returns all that it shows."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(command(*arguments), env=environment, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 65_536):
+            shown += chunk
+    except OSError:
+        pass  # how a pseudo-terminal ends
+    os.close(ours)
+    assert process.wait(20) == 0
+    return shown
+
+
 def read_until(process: "subprocess.Popen[str]", kind: str) -> dict[str, Any]:
     assert process.stdout is not None
     for line in process.stdout:

@@ -13,6 +13,7 @@ from app.core.keeping.database import Database
 from app.core.logs import set_up_logging
 from app.core.paths import default_paths
 from tests.conftest import ROOT, CommandLine
+from tests.end_to_end.commands import on_a_terminal
 
 NASTY = "\x1b]52;c;cm0=\x07 \x9b2J \x1bP1q\x1b\\ \u202egnp\u202c \u200b\u2066 \x7f\x08\u2028 fake\rRun 9\nRun 8"
 
@@ -144,25 +145,5 @@ def test_all_output_of_the_command_line_goes_through_one_place() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal")
 def test_labels_do_not_steer_the_live_line(environment: dict[str, str]) -> None:
-    import pty
-    import subprocess
-
-    from tests.conftest import command
-
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        command(*AB),
-        env=environment,
-        stdout=theirs,
-        stderr=theirs,
-    )
-    os.close(theirs)
-    shown = b""
-    try:
-        while chunk := os.read(ours, 65_536):
-            shown += chunk
-    except OSError:
-        pass  # how a pseudo-terminal ends
-    os.close(ours)
-    assert process.wait(20) == 0
+    shown = on_a_terminal(environment, *AB)
     assert set(steering(shown.decode())) == {"\r"}

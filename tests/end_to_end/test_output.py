@@ -13,7 +13,7 @@ from app.cli.views import JsonView
 from app.core.keeping.database import Database
 from app.core.paths import default_paths
 from tests.conftest import ROOT, CommandLine, command
-from tests.end_to_end.commands import posix_only, runs, sentence_of
+from tests.end_to_end.commands import on_a_terminal, posix_only, runs, sentence_of
 from workloads import events
 
 
@@ -108,21 +108,7 @@ def test_an_export_of_a_crash_names_no_folder(
 
 @posix_only
 def test_a_terminal_sees_a_live_line_and_the_epochs_stay(environment: dict[str, str]) -> None:
-    import pty
-
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        command("run", "demo", "--set", "step_s=0.05"), env=environment, stdout=theirs, stderr=theirs
-    )
-    os.close(theirs)
-    shown = b""
-    try:
-        while chunk := os.read(ours, 65_536):
-            shown += chunk
-    except OSError:
-        pass  # how a pseudo-terminal ends
-    os.close(ours)
-    assert process.wait(20) == 0
+    shown = on_a_terminal(environment, "run", "demo", "--set", "step_s=0.05")
     assert b"epoch 2/3 \xc2\xb7 step 4/10 \xc2\xb7 loss" in shown
     assert b"left" in shown
     # What a terminal keeps of each line is what comes after the last carriage return.

@@ -10,8 +10,8 @@ from app.core.keeping.recording import RunWriter
 from app.core.keeping.runs import list_runs, load_run
 from app.core.keeping.share import share_card
 from app.core.model import Machine
+from app.gui.run_cells import cell_text
 from app.gui.run_view import RunView
-from app.gui.runs_model import cell_text
 from tests.core.storing import begin
 from tests.gui.driving import Driver
 from workloads import events

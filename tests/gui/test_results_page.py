@@ -33,8 +33,7 @@ from workloads import events
 
 def column(page: ResultsPage, key: str) -> list[str]:
     place = [name for name, _ in COLUMNS].index(key)
-    model = page.model
-    return [str(model.index(row, place).data()) for row in range(model.rowCount())]
+    return [str(page.model.index(row, place).data()) for row in range(page.model.rowCount())]
 
 
 def select(page: ResultsPage, *ids: int) -> None:

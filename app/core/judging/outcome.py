@@ -3,10 +3,8 @@
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 import sqlite3
 import statistics
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from app.core.judging.estimator import find_interruptions
 from app.core.judging.stats import (
@@ -84,9 +82,9 @@ def store_outcome(database: Database, run_id: int, status: str, error: events.Er
 def _outcome(connection: sqlite3.Connection, run_id: int) -> tuple[Outcome, dict[str, float | None]]:
     """Return a run's headline, and the columns about what disturbed it."""
     run = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
-    epochs = _rows(connection, "epochs", "idx", run_id)
-    steps = timed(reading.iter_steps(_rows(connection, "step_blocks", "seq", run_id), []))
-    metrics = reading.read_metrics(_rows(connection, "metrics", "key", run_id), [])
+    epochs = reading.stored_rows(connection, "epochs", run_id)
+    steps = timed(reading.iter_steps(reading.stored_rows(connection, "step_blocks", run_id), []))
+    metrics = reading.read_metrics(reading.stored_rows(connection, "metrics", run_id), [])
     per_epoch = run_statistics(
         preset=run["preset"],
         steps=run["steps"],
@@ -115,11 +113,6 @@ def _outcome(connection: sqlite3.Connection, run_id: int) -> tuple[Outcome, dict
         "sustained_pct": sustained_pct(steps) if run["preset"] == "sustained" else None,
     }
     return outcome, disturbed
-
-
-def _rows(connection: sqlite3.Connection, table: str, order: str, run_id: int) -> Iterator[dict[str, Any]]:
-    sql = f"SELECT * FROM {table} WHERE run_id = ? ORDER BY {order}"
-    return map(dict, connection.execute(sql, (run_id,)))
 
 
 def interruptions(preset: str, steps: Timed) -> tuple[Disturbance, ...]:

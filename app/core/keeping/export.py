@@ -93,14 +93,14 @@ def json_lines(runs: Iterable[Run], private: Mapping[str, str] | None = None) ->
 
 def _run_lines(run: Run, private: Mapping[str, str]) -> Iterator[str]:
     """Yield a run's JSON; its steps piece by piece, for there may be millions."""
-    head = json.dumps(run_as_dict(dataclasses.replace(run, steps=()), private), allow_nan=False)
-    before, empty, after = head.partition('"step_records": []')
-    yield before + empty.removesuffix("]")
+    plain = run_as_dict(dataclasses.replace(run, steps=()), private)
+    del plain["step_records"]
+    yield json.dumps(plain, allow_nan=False).removesuffix("}") + ', "step_records": ['
     separator = ""
     for block in run.steps:
         yield separator + json.dumps(_event(block, "seq"), allow_nan=False)
         separator = ", "
-    yield "]" + after
+    yield "]}"
 
 
 def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str, Any]:

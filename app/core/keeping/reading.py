@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
@@ -13,6 +14,8 @@ from app.core.model import DAMAGED, RunSummary
 from workloads import events
 
 DAMAGED_CODE = "damaged_record"
+# What is kept of a run beside its row, and its order.
+TABLES = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq", "samples": "rowid"}
 _NAMES = tuple(field.name for field in dataclasses.fields(RunSummary))
 # What stands in a list where the record has something that no run can have.
 _STAND_INS = {"epochs": 1, "steps_per_epoch": 1, "batch_size": 1, "jit": False, "metric": "seconds_per_epoch_s"}
@@ -36,6 +39,15 @@ class _WithGpus(msgspec.Struct):
     """What must fit in a stored machine, or its telemetry; all else is checked where it is used."""
 
     gpus: list[dict[str, Any]] = []
+
+
+def stored_rows(connection: sqlite3.Connection, table: str, run_id: int) -> Iterator[dict[str, Any]]:
+    """Yield what one of TABLES holds of a run, in its order; without the run's number."""
+    sql = f"SELECT * FROM {table} WHERE run_id = ? ORDER BY {TABLES[table]}"  # noqa: S608 - our own names
+    for row in connection.execute(sql, (run_id,)):
+        values = dict(row)
+        del values["run_id"]
+        yield values
 
 
 def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSummary:

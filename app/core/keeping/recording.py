@@ -5,13 +5,15 @@ import json
 import logging
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import psutil
 
 import app
+from app.core.files import write_new
 from app.core.judging.outcome import now_text
 from app.core.keeping.database import Database, DatabaseError, storable
 from app.core.keeping.ending import end_run
@@ -129,6 +131,23 @@ class RunWriter:
     def unsaved(self) -> list[events.Event]:
         """Return the events that are not in the database."""
         return list({event.seq: event for event, _, _ in self._pending}.values())
+
+    def rescue(self, folders: Iterable[Path]) -> str:
+        """Write what the database refuses to a new file, in the first folder that takes it.
+
+        Returns:
+            Where it is, in a sentence; "" where nothing is left to write.
+        """
+        unsaved = self.unsaved()
+        if not unsaved:
+            return ""
+        for folder in folders:
+            try:
+                path = write_new(folder, f"run-{self._run_id}.unsaved.jsonl", map(events.encode, unsaved))
+            except OSError:
+                continue
+            return f"What could not be stored is in {path}."
+        return "There was no room for it elsewhere either."
 
     def finish(self, status: str, error: events.Error | None) -> None:
         """Store how the run ended and its headline; raises DatabaseError if the disk still refuses."""

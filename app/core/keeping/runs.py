@@ -31,8 +31,6 @@ _EPOCH_FIELDS = {
 }
 # Cells that may name folders in a way that nobody can find in them any more, or the process.
 _UNSAID = ("spec", "owner", "owner_pid", "owner_started_s", "error_traceback")
-# What is kept of a run beside its row, and its order.
-_TABLES = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq", "samples": "rowid"}
 
 
 def list_runs(
@@ -80,11 +78,12 @@ def all_ids(database: Database) -> list[int]:
 def load_run(database: Database, run_id: int) -> Run:
     """Return a run with everything kept that can be read; raises UsageError if there is no such run."""
     sql, values = _select([run_id])
+    connection = database.connection
     with database.snapshot():
-        found = database.connection.execute(sql, values).fetchone()
+        found = connection.execute(sql, values).fetchone()
         if found is None:
             raise missing_runs([run_id])
-        row = database.connection.execute(
+        row = connection.execute(
             "SELECT runs.*, coalesce(parts, machine) AS machine FROM runs"
             " LEFT JOIN machines ON machines.id = machine_id"
             " LEFT JOIN machine_parts ON machine_parts.id = machine_parts_id WHERE runs.id = ?",
@@ -100,11 +99,11 @@ def load_run(database: Database, run_id: int) -> Run:
             environment=reading.read_object(row["environment"], reading.ENVIRONMENT, "the engine", damage),
             dataset=reading.read_object(row["dataset"], reading.DATASET, "the data set", damage),
             model=model,
-            epochs=reading.read_epochs(_rows(database, "epochs", "idx", run_id), damage),
-            steps=tuple(reading.iter_steps(_rows(database, "step_blocks", "seq", run_id), damage)),
-            metrics=reading.read_metrics(_rows(database, "metrics", "key", run_id), damage),
-            warnings=reading.read_warnings(_rows(database, "warnings", "seq", run_id), damage),
-            samples=reading.read_samples(_rows(database, "samples", "rowid", run_id), damage),
+            epochs=reading.read_epochs(reading.stored_rows(connection, "epochs", run_id), damage),
+            steps=tuple(reading.iter_steps(reading.stored_rows(connection, "step_blocks", run_id), damage)),
+            metrics=reading.read_metrics(reading.stored_rows(connection, "metrics", run_id), damage),
+            warnings=reading.read_warnings(reading.stored_rows(connection, "warnings", run_id), damage),
+            samples=reading.read_samples(reading.stored_rows(connection, "samples", run_id), damage),
             peak=peak_share(database, summary, model),
         )
         if damage:
@@ -126,8 +125,8 @@ def load_runs(database: Database, ids: Iterable[int]) -> Iterator[Run]:
 def _raw_rows(database: Database, run_id: int) -> dict[str, list[dict[str, Any]]]:
     row = database.connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
     found = {"runs": [{name: row[name] for name in row.keys() if name not in _UNSAID}]}  # noqa: SIM118 - no dict
-    for table, order in _TABLES.items():
-        found[table] = list(_rows(database, table, order, run_id))
+    for table in reading.TABLES:
+        found[table] = list(reading.stored_rows(database.connection, table, run_id))
     return found
 
 
@@ -202,11 +201,3 @@ def _select(
         values.append(limit)
     joined = "runs LEFT JOIN parts ON parts.id = runs.machine_id"
     return f"{parts} SELECT {', '.join(columns)} FROM {joined} WHERE {' AND '.join(conditions)}{order}", values
-
-
-def _rows(database: Database, table: str, order: str, run_id: int) -> Iterator[dict[str, Any]]:
-    sql = f"SELECT * FROM {table} WHERE run_id = ? ORDER BY {order}"
-    for row in database.connection.execute(sql, (run_id,)):
-        values = dict(row)
-        del values["run_id"]
-        yield values

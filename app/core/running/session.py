@@ -13,7 +13,6 @@ from pathlib import Path
 import msgspec
 
 from app.core.errors import AppError
-from app.core.files import write_new
 from app.core.judging.compare import position
 from app.core.keeping.database import Database, DatabaseError
 from app.core.keeping.ending import NOT_SUMMARISED
@@ -318,7 +317,8 @@ class Session:
         try:
             self._store_end()
         except DatabaseError as error:
-            self.trouble = AppError(error.message, self._rescue() or error.advice)
+            folders = (self._paths.data, Path(tempfile.gettempdir()))
+            self.trouble = AppError(error.message, self._writer.rescue(folders) or error.advice)
             self.status = "failed"
             self._tell(events.Error(code="internal", message=str(self.trouble)))
         else:
@@ -354,22 +354,6 @@ class Session:
                     text = f"{error} Trying for {self._limits.store_s:.0f} s; what was measured is still here."
                     self._tell(events.Warn(code="not_stored", message=text))
                 self._kill.wait(1)
-
-    def _rescue(self) -> str:
-        """Write what the database refuses to a file of its own, wherever there is room; returns where it is.
-
-        "" where nothing is left to write.
-        """
-        unsaved = self._writer.unsaved()
-        if not unsaved:
-            return ""
-        for folder in (self._paths.data, Path(tempfile.gettempdir())):
-            try:
-                path = write_new(folder, f"run-{self.run_id}.unsaved.jsonl", map(events.encode, unsaved))
-            except OSError:
-                continue
-            return f"What could not be stored is in {path}."
-        return "There was no room for it elsewhere either."
 
     def _handle(self, event: events.Event) -> None:
         """Store an event, then tell the listener."""

@@ -10,19 +10,9 @@ from typing import Any
 from app.core.errors import AppError
 from app.core.keeping import database as module
 from app.core.keeping.database import Database
-from app.core.model import Machine
 from tests import broken
+from tests.conftest import MACHINE
 
-MACHINE = Machine(
-    cpu_name="Test CPU",
-    physical_cores=4,
-    logical_cores=8,
-    memory_bytes=16_000_000_000,
-    os_name="Test OS 1",
-    architecture="x86_64",
-    python_version="3.11.7",
-    virtual_machine=False,
-)
 PAGE_BYTES = 4_096
 # Runs whose rows may share a page.
 _RUNS_A_PAGE = 5
