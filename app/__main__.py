@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.core.keeping.share import ShareCard
+    from app.core.report.share import ShareCard
 
 
 def main() -> int:
@@ -34,7 +34,7 @@ def main() -> int:
         from app.cli import main as run_command
 
         return run_command(arguments, _draw_share)
-    from app.gui.display import find_problem, has_display
+    from app.gui.shell.display import find_problem, has_display
 
     if not has_display():
         return _run_without_window()
@@ -43,7 +43,7 @@ def main() -> int:
 
         complain(f"epochmark: {problem} `run cifar10_keras_cnn` runs in the terminal meanwhile.")
         return 2
-    from app.gui.application import run_window
+    from app.gui.shell.application import run_window
 
     return run_window()
 
@@ -84,9 +84,9 @@ def _draw_share(card: "ShareCard", path: "Path", dark: bool) -> None:
     from app.core.errors import AppError
 
     try:
-        from app.gui.share_picture import draw_headless
+        from app.gui.run.share_picture import draw_headless
     except ImportError as error:
-        from app.gui.display import ADVICE
+        from app.gui.shell.display import ADVICE
 
         raise AppError(f"Qt cannot be loaded ({error}).", ADVICE) from error
     draw_headless(card, path, dark)

@@ -8,22 +8,23 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
+from app.core.analysis.compare import bars
+from app.core.analysis.series import series_of
 from app.core.errors import AppError
-from app.core.judging.compare import bars
-from app.core.judging.series import series_of
-from app.core.judging.verdict import judge
-from app.core.judging.wording import result_text
-from app.core.keeping.database import Database
-from app.core.keeping.ending import recover_runs
-from app.core.keeping.export import csv_lines, json_lines, table_private_texts
-from app.core.keeping.groups import begin_group, group_places, list_groups
-from app.core.keeping.history import SORT_KEYS, Query, expected_duration_s, find_ids, own_runs
-from app.core.keeping.recording import RunWriter, begin_run
-from app.core.keeping.runs import all_ids, delete_runs, list_runs, load_run, load_runs, rows_for_export
-from app.core.keeping.share import share_card
-from app.core.keeping.study_logs import list_logs
-from app.core.model import Machine
-from workloads import CATALOGUE, events
+from app.core.records import Machine
+from app.core.report.export import csv_lines, json_lines, table_private_texts
+from app.core.report.share import share_card
+from app.core.report.wording import result_text
+from app.core.storage.database import Database
+from app.core.storage.groups import begin_group, group_places, list_groups
+from app.core.storage.imported_logs import list_logs
+from app.core.storage.outcomes import recover_runs
+from app.core.storage.queries import SORT_KEYS, Query, expected_duration_s, find_ids, own_runs
+from app.core.storage.recording import RunWriter, begin_run
+from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, load_runs, rows_for_export
+from app.core.verdict.rules import judge
+from workloads import CATALOGUE
+from workloads.protocol import events
 
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
 SPEC = WORKLOAD.default_spec(epochs=3)

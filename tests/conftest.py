@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from app.core.model import Machine
 from app.core.paths import Paths, default_paths
+from app.core.records import Machine
 
 # Examples may take long on a machine that freezes for seconds; that says nothing about them.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.keeping.database import Database
-from app.core.keeping.recording import RunWriter, begin_run
-from app.core.model import Machine
-from workloads import CATALOGUE, events
-from workloads.spec import Preset, RunSpec
+from app.core.records import Machine
+from app.core.storage.database import Database
+from app.core.storage.recording import RunWriter, begin_run
+from workloads import CATALOGUE
+from workloads.protocol import events
+from workloads.protocol.spec import Preset, RunSpec
 
 SECONDS: dict[Preset, float] = {"quick": 60.0, "sustained": 600.0}
 FILE = Path(__file__).parent / "data" / "cifar10_standard.jsonl.gz"

@@ -15,22 +15,22 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.errors import AppError
-from app.core.keeping.database import Database
-from app.core.keeping.history import set_comment
-from app.core.keeping.runs import load_run
-from app.core.model import Telemetry
 from app.core.paths import default_paths
-from app.gui.application import open_window
-from app.gui.hardware_page import VIEWS, HardwarePage
-from app.gui.main_window import AB, BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS, MainWindow
-from app.gui.services import Services
-from app.gui.theme import Choice, Theme
-from app.gui.verdict_dialog import VerdictDialog
-from app.gui.workload_chooser import WorkloadChooser
-from tests.core.records import quiet_run
+from app.core.records import Telemetry
+from app.core.storage.database import Database
+from app.core.storage.queries import set_comment
+from app.core.storage.runs import load_run
+from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
+from app.gui.pages.hardware.page import VIEWS, HardwarePage
+from app.gui.run.verdict_dialog import VerdictDialog
+from app.gui.services.bundle import Services
+from app.gui.shell.application import open_window
+from app.gui.shell.main_window import AB, BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS, MainWindow
+from app.gui.style.theme import Choice, Theme
+from tests.core.verdict.records import quiet_run
 from tests.gui.driving import replay
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
-from workloads import events
+from workloads.protocol import events
 
 THEMES: tuple[Choice, ...] = ("dark", "light")
 SIZES = ((1024, 700), (1440, 900))
@@ -224,9 +224,9 @@ def take_verdict(camera: Photographer) -> None:
 
 def take_share_pictures(camera: Photographer, run_id: int) -> None:
     """Draw the share picture in both themes."""
-    from app.core.keeping.share import share_card
-    from app.gui.share_picture import save_share_picture
-    from app.gui.tokens import DARK, LIGHT
+    from app.core.report.share import share_card
+    from app.gui.run.share_picture import save_share_picture
+    from app.gui.style.tokens import DARK, LIGHT
 
     with Database(camera.services.paths.database) as database:
         card = share_card(load_run(database, run_id))

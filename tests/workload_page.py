@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from app.core.judging.reference import comparable_rows
+from app.core.analysis.published import comparable_rows
 from app.core.metrics import format_bytes, headline_kind
 from tests.conftest import ROOT
 from workloads import CATALOGUE
-from workloads.inference import Inference
-from workloads.training import Training
+from workloads.networks.inference import Inference
+from workloads.training.training import Training
 from workloads.workload import Workload
 
 PAGE = ROOT / "docs" / "workloads.md"

@@ -3,7 +3,8 @@
 Nothing here imports an engine: `CATALOGUE` can be read by a window or a command line at once.
 """
 
-from workloads import (
+from workloads.demo import Demo
+from workloads.networks import (
     alexnet,
     cifar10,
     fcn,
@@ -17,11 +18,10 @@ from workloads import (
     resnet,
     sentences,
 )
-from workloads.demo import Demo
-from workloads.inference import Inference
-from workloads.limits import HostToDevice, Matmul, MemoryBandwidth
-from workloads.storage import Storage
-from workloads.training import Training
+from workloads.networks.inference import Inference
+from workloads.system.limits import HostToDevice, Matmul, MemoryBandwidth
+from workloads.system.storage import Storage
+from workloads.training.training import Training
 from workloads.workload import Workload
 
 _TRAINING: tuple[Training, ...] = (

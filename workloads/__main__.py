@@ -13,10 +13,11 @@ import traceback
 from collections.abc import Iterator
 from typing import BinaryIO, NoReturn
 
-from workloads import CATALOGUE, events
-from workloads.device import is_out_of_memory
-from workloads.reporter import Cancelled, Emitter, Reporter
-from workloads.spec import Job, read_job
+from workloads import CATALOGUE
+from workloads.engines.device import is_out_of_memory
+from workloads.protocol import events
+from workloads.protocol.reporter import Cancelled, Emitter, Reporter
+from workloads.protocol.spec import Job, read_job
 from workloads.workload import WorkloadError
 
 CANCEL, ENOUGH = b"cancel", b"enough"

@@ -8,9 +8,9 @@ import subprocess
 import sys
 import time
 
-from workloads import events
-from workloads.reporter import Reporter
-from workloads.spec import Job, RunSpec
+from workloads.protocol import events
+from workloads.protocol.reporter import Reporter
+from workloads.protocol.spec import Job, RunSpec
 from workloads.workload import Parameter, Workload, WorkloadError
 
 QUICK_S, SUSTAINED_S = 2.0, 3.0

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from workloads.reporter import Reporter
-from workloads.spec import Job, ParameterValue, Preset, RunSpec
+from workloads.protocol.reporter import Reporter
+from workloads.protocol.spec import Job, ParameterValue, Preset, RunSpec
 
 Kind = Literal["image", "text", "dense", "limits", "storage", "demo"]
 # What a workload's headline is; app.core.metrics knows how each is written.
@@ -25,7 +25,7 @@ class WorkloadError(Exception):
     """A run cannot go on for a reason that has a code; becomes the `error` event.
 
     Args:
-        code: One of the codes of `workloads.events.ErrorCode`.
+        code: One of the codes of `workloads.protocol.events.ErrorCode`.
         message: One sentence for the user.
     """
 
@@ -318,6 +318,6 @@ class Workload:
 
         Raises:
             WorkloadError: It cannot go on, for a reason that has a code.
-            workloads.reporter.Cancelled: The parent asked to stop.
+            workloads.protocol.reporter.Cancelled: The parent asked to stop.
         """
         raise NotImplementedError

@@ -13,9 +13,9 @@ from app.cli.arguments import make_parser
 from app.cli.interrupts import EXIT_INTERRUPTED, Ending, TerminatedError, die_by
 from app.cli.text import complain, forget, in_line, is_broken_pipe, say
 from app.core.errors import AppError
-from app.core.keeping.share import ShareCard
 from app.core.logs import set_up_logging
 from app.core.paths import default_paths, with_datasets_folder
+from app.core.report.share import ShareCard
 from app.core.settings import load_settings
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE = 0, 1, 2

@@ -10,10 +10,10 @@ from app.cli.values import quoted, read_whole
 from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.plain_text import safe_text
-from app.core.running.runner import known_workload
-from app.core.running.sequence import LABEL_LIMIT, PAIRS_LIMIT, Plan
+from app.core.runs.runner import known_workload
+from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT, Plan
 from app.core.settings import load_settings
-from workloads.spec import DataChoice, Precision
+from workloads.protocol.spec import DataChoice, Precision
 
 USUAL = "as usual"
 

@@ -6,8 +6,14 @@ import sys
 from dataclasses import asdict
 
 from app.cli.text import LiveLine, complain, in_line, say, say_json, table
-from app.core.keeping.data import InstalledDataset, fetch_dataset, import_dataset, list_datasets, remove_dataset
-from app.core.keeping.own_files import named
+from app.core.datasets.install import (
+    InstalledDataset,
+    fetch_dataset,
+    import_dataset,
+    list_datasets,
+    remove_dataset,
+)
+from app.core.datasets.own_files import named
 from app.core.metrics import format_bytes
 from app.core.paths import Paths
 

@@ -12,28 +12,29 @@ from app.cli.interrupts import Interrupts
 from app.cli.preflight import preflight_lines
 from app.cli.text import LiveLine, complain, in_line, say, say_json, table
 from app.cli.views import View
-from app.core.errors import UsageError
-from app.core.judging.pairs import (
+from app.core.analysis.ab import (
     group_remarks,
     group_sentence,
     judge_pairs,
     judge_repeats,
     pairs_of,
 )
-from app.core.judging.student import CONFIDENCE
-from app.core.judging.wording import machine_line
-from app.core.keeping.database import Database
-from app.core.keeping.groups import Group, load_group
-from app.core.machine.hardware import detect_machine
+from app.core.analysis.student_t import CONFIDENCE
+from app.core.errors import UsageError
+from app.core.hardware.machine import detect_machine
 from app.core.metrics import format_time_left, format_value, headline_kind
-from app.core.model import Machine, RunSummary
 from app.core.paths import Paths
 from app.core.plain_text import one_line
-from app.core.running.progress import Progress
-from app.core.running.runner import Runner
-from app.core.running.sequence import Plan, Step, Watch, run_plan
-from workloads import CATALOGUE, events
-from workloads.spec import RunSpec
+from app.core.records import Machine, RunSummary
+from app.core.report.wording import machine_line
+from app.core.runs.progress import Progress
+from app.core.runs.runner import Runner
+from app.core.runs.sequence import Plan, Step, Watch, run_plan
+from app.core.storage.database import Database
+from app.core.storage.groups import Group, load_group
+from workloads import CATALOGUE
+from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
 
 
 def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:

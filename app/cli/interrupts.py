@@ -74,7 +74,7 @@ class Ending:
 
 
 class Stoppable(Protocol):
-    """A run, or several: app.core.running.session.Session, app.core.running.sequence.Sequence."""
+    """A run, or several: app.core.runs.session.Session, app.core.runs.sequence.Sequence."""
 
     def cancel(self) -> None:
         """Ask it to stop."""

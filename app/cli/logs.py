@@ -5,12 +5,12 @@ import json
 from dataclasses import asdict
 
 from app.cli.text import NAME_WIDTH, say, say_json, table
-from app.core.keeping.database import Database
-from app.core.keeping.study_logs import import_log, list_logs, remove_log
 from app.core.metrics import format_seconds
 from app.core.paths import Paths
 from app.core.plain_text import one_line
-from app.core.running.runner import known_workload
+from app.core.runs.runner import known_workload
+from app.core.storage.database import Database
+from app.core.storage.imported_logs import import_log, list_logs, remove_log
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:

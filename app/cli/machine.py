@@ -8,19 +8,19 @@ from dataclasses import asdict
 import msgspec
 
 from app.cli.text import bar_chart, in_line, say, say_json, table
-from app.core.judging.compare import Bar, bars, chart_metric, find_baseline, left_out, position
-from app.core.judging.reference import comparable_rows
-from app.core.keeping.database import Database
-from app.core.keeping.ending import recover_runs
-from app.core.keeping.history import own_runs
-from app.core.keeping.study_logs import list_logs
-from app.core.machine.hardware import detect_machine
-from app.core.machine.parts import NOT_KNOWN, Part, machine_parts
-from app.core.machine.sensors import read_power
+from app.core.analysis.compare import Bar, bars, chart_metric, find_baseline, left_out, position
+from app.core.analysis.published import comparable_rows
+from app.core.hardware.machine import detect_machine
+from app.core.hardware.part_texts import NOT_KNOWN, Part, machine_parts
+from app.core.hardware.telemetry.sensors import read_power
 from app.core.metrics import headline_kind
-from app.core.model import RunSummary
 from app.core.paths import Paths
-from app.core.running.runner import known_workload
+from app.core.records import RunSummary
+from app.core.runs.runner import known_workload
+from app.core.storage.database import Database
+from app.core.storage.imported_logs import list_logs
+from app.core.storage.outcomes import recover_runs
+from app.core.storage.queries import own_runs
 from workloads import CATALOGUE, STANDARD
 
 OTHER_RUNS = 5

@@ -1,10 +1,10 @@
 """What a terminal says before a run about what would disturb it; the run begins all the same."""
 
-from app.core.judging.preflight import preflight
-from app.core.machine.monitor import look
-from app.core.model import Machine
+from app.core.hardware.telemetry.monitor import look
+from app.core.records import Machine
+from app.core.verdict.preflight import preflight
 from workloads import CATALOGUE
-from workloads.spec import RunSpec
+from workloads.protocol.spec import RunSpec
 
 # Long enough to tell what other programs do, and short enough to be waited for.
 PREFLIGHT_S = 0.4

@@ -9,10 +9,15 @@ from dataclasses import asdict
 from app.cli.groups import group_as_dict, print_group
 from app.cli.text import complain, in_line, say, say_json, table
 from app.cli.values import STANDARD_OUTPUT
+from app.core.analysis.compare import position, run_name
 from app.core.errors import AppError, UsageError
 from app.core.files import closing
-from app.core.judging.compare import position, run_name
-from app.core.judging.wording import (
+from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
+from app.core.paths import Paths
+from app.core.records import Run, RunSummary
+from app.core.report.export import csv_lines, json_lines, run_as_dict, table_private_texts, write_lines
+from app.core.report.share import share_card
+from app.core.report.wording import (
     energy_text,
     engine_line,
     headline,
@@ -21,11 +26,10 @@ from app.core.judging.wording import (
     round_name,
     stored_machine,
 )
-from app.core.keeping.database import Database
-from app.core.keeping.ending import recover_runs
-from app.core.keeping.export import csv_lines, json_lines, run_as_dict, table_private_texts, write_lines
-from app.core.keeping.groups import group_places, load_group
-from app.core.keeping.runs import (
+from app.core.storage.database import Database
+from app.core.storage.groups import group_places, load_group
+from app.core.storage.outcomes import recover_runs
+from app.core.storage.runs import (
     all_ids,
     delete_runs,
     list_runs,
@@ -34,10 +38,6 @@ from app.core.keeping.runs import (
     missing_runs,
     rows_for_export,
 )
-from app.core.keeping.share import share_card
-from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
-from app.core.model import Run, RunSummary
-from app.core.paths import Paths
 
 # More than these are not read, but scroll away what is.
 EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20

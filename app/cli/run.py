@@ -8,19 +8,19 @@ from app.cli.preflight import preflight_lines
 from app.cli.specs import make_spec
 from app.cli.text import bar_chart, complain, in_line, say
 from app.cli.views import JsonView, TextView
+from app.core.analysis.compare import bars, find_baseline, left_out, position
 from app.core.errors import UsageError
-from app.core.judging.compare import bars, find_baseline, left_out, position
-from app.core.judging.verdict import judge
-from app.core.judging.wording import derived_epoch, energy_text, headline, peak_text, verdict_line
-from app.core.keeping.database import Database
-from app.core.keeping.export import chosen_folders
-from app.core.keeping.runs import load_run
-from app.core.machine.hardware import detect_machine
+from app.core.hardware.machine import detect_machine
 from app.core.metrics import headline_kind, metric_lines
-from app.core.model import Run
 from app.core.paths import Paths
-from app.core.running.runner import Runner, checked_workload
-from app.core.running.sequence import REPEATS_LIMIT, Plan
+from app.core.records import Run
+from app.core.report.export import chosen_folders
+from app.core.report.wording import derived_epoch, energy_text, headline, peak_text, verdict_line
+from app.core.runs.runner import Runner, checked_workload
+from app.core.runs.sequence import REPEATS_LIMIT, Plan
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from app.core.verdict.rules import judge
 from workloads import CATALOGUE
 
 

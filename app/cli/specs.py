@@ -8,9 +8,9 @@ import msgspec
 from app.cli.values import quoted
 from app.core.errors import UsageError
 from app.core.paths import Paths
-from app.core.running.runner import checked_workload, known_workload
+from app.core.runs.runner import checked_workload, known_workload
 from app.core.settings import load_settings
-from workloads.spec import RunSpec
+from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload, WorkloadError
 
 ON_OFF_AUTO = {"on": True, "off": False, "auto": None}

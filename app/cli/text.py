@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from app.core.judging.compare import Bar, ratio_text
+from app.core.analysis.compare import Bar, ratio_text
 from app.core.plain_text import one_line, safe_json, safe_text
 
 WINDOWS = os.name == "nt"

@@ -4,14 +4,14 @@ import sys
 from collections.abc import Callable
 
 from app.cli.text import LiveLine, in_line, is_broken_pipe, say, say_json
-from app.core.judging.wording import engine_line, machine_line
 from app.core.metrics import format_time_left, format_value, headline_kind
-from app.core.model import Machine
 from app.core.plain_text import one_line
-from app.core.running.progress import Progress
-from workloads import events
-from workloads.inference import Inference
-from workloads.spec import RunSpec
+from app.core.records import Machine
+from app.core.report.wording import engine_line, machine_line
+from app.core.runs.progress import Progress
+from workloads.networks.inference import Inference
+from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
 
 

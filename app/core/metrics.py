@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workloads.storage import CASES
+from workloads.system.storage import CASES
 from workloads.workload import FOLDERS_LIMIT
 
 

@@ -13,7 +13,7 @@ import msgspec
 from app.core.errors import AppError
 from app.core.files import write_whole
 from app.core.plain_text import one_line
-from workloads.regular_file import read_regular
+from workloads.datasets.regular_file import read_regular
 
 _SIZE_LIMIT_BYTES = 1 << 20
 Folder = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z", max_length=4_096)]

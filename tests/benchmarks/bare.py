@@ -1,7 +1,8 @@
 """A workload's network as a plain script would train it: arrays or batches, `fit`, and a clock around each epoch.
 
 Prints each epoch's seconds and its processor seconds as JSON. `harness` compares it with a run under Epochmark.
-Its data goes without autotuning as there (see `workloads.pipelines`): random waits of seconds would hide all else.
+Its data goes without autotuning as there (see `workloads.engines.pipelines`): random waits of seconds would hide
+all else.
 """
 
 import json
@@ -10,8 +11,8 @@ import time
 from typing import Any
 
 from workloads import CATALOGUE
-from workloads.pipelines import leave_untuned
-from workloads.training import Training
+from workloads.engines.pipelines import leave_untuned
+from workloads.training.training import Training
 
 
 def main(workload_id: str, epochs: int, steps: int) -> None:

@@ -11,13 +11,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from app.core.keeping.database import Database
-from app.core.keeping.history import Query, find_ids
-from app.core.keeping.recording import RunWriter, begin_run
-from app.core.model import Machine
 from app.core.paths import default_paths
+from app.core.records import Machine
+from app.core.storage.database import Database
+from app.core.storage.queries import Query, find_ids
+from app.core.storage.recording import RunWriter, begin_run
 from tests.conftest import command
-from workloads import CATALOGUE, events
+from workloads import CATALOGUE
+from workloads.protocol import events
 
 REPEATS = 9
 

@@ -16,10 +16,11 @@ from collections.abc import Callable
 
 import psutil
 
-from app.core.machine.hardware import detect_machine
+from app.core.hardware.machine import detect_machine
 from app.core.paths import default_paths
-from app.core.running.runner import Runner
-from workloads import CATALOGUE, STANDARD, events
+from app.core.runs.runner import Runner
+from workloads import CATALOGUE, STANDARD
+from workloads.protocol import events
 
 Taken = tuple[float, float]  # seconds and processor seconds of the typical epoch
 

@@ -17,13 +17,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.core.judging.verdict import judge
-from app.core.keeping.database import Database
-from app.core.keeping.export import csv_lines, json_lines
-from app.core.keeping.recording import RunWriter, begin_run
-from app.core.keeping.runs import list_runs, load_run, load_runs, rows_for_export
-from app.core.model import Machine
-from workloads import CATALOGUE, events
+from app.core.records import Machine
+from app.core.report.export import csv_lines, json_lines
+from app.core.storage.database import Database
+from app.core.storage.recording import RunWriter, begin_run
+from app.core.storage.runs import list_runs, load_run, load_runs, rows_for_export
+from app.core.verdict.rules import judge
+from workloads import CATALOGUE
+from workloads.protocol import events
 
 WORKLOAD = CATALOGUE["mnist_mlp"]
 BLOCK = 100
@@ -127,8 +128,8 @@ def _window(database: Database, epochs: int, steps: int) -> None:
     from PySide6.QtWidgets import QApplication
 
     application = QApplication([])
-    from app.gui.run_view import RunView
-    from app.gui.theme import Theme
+    from app.gui.run.view import RunView
+    from app.gui.style.theme import Theme
 
     view = RunView(Theme(application, "light"))
     view.resize(1024, 700)

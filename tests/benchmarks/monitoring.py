@@ -15,13 +15,14 @@ import threading
 import time
 from collections.abc import Callable
 
-from app.core.machine.conditions import read_power_state
-from app.core.machine.gpu import GpuReader
-from app.core.machine.hardware import detect_machine
-from app.core.machine.monitor import Monitor, Sampler
+from app.core.hardware.gpu.gpus import GpuReader
+from app.core.hardware.machine import detect_machine
+from app.core.hardware.telemetry.monitor import Monitor, Sampler
+from app.core.hardware.telemetry.slowdowns import read_power_state
 from app.core.paths import default_paths
-from app.core.running.runner import Runner
-from workloads import CATALOGUE, STANDARD, events
+from app.core.runs.runner import Runner
+from workloads import CATALOGUE, STANDARD
+from workloads.protocol import events
 
 TIMES_AS_OFTEN, BLOCK_S = 20, 4.0
 REPEATS = 50

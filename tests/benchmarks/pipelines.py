@@ -35,8 +35,8 @@ def train(epochs: int, way: str) -> None:
     import keras
     import numpy as np
 
-    from workloads.feed import shared
-    from workloads.pipelines import leave_untuned
+    from workloads.engines.pipelines import leave_untuned
+    from workloads.training.feed import shared
 
     if way == "untuned":
         leave_untuned()

@@ -14,7 +14,7 @@ import sys
 from typing import Any
 
 from workloads import CATALOGUE
-from workloads.training import Training
+from workloads.training.training import Training
 
 SEEDS = (0, 1, 2)
 # Large networks take 10 to 20 s a step on two cores, and others learn slowly.

@@ -12,14 +12,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from app.core.keeping.database import Database
-from app.core.keeping.runs import load_run
-from app.core.machine.hardware import detect_machine
-from app.core.model import RunSummary
+from app.core.hardware.machine import detect_machine
 from app.core.paths import Paths, default_paths
-from app.core.running.runner import Runner
-from workloads import CATALOGUE, STANDARD, events
-from workloads.spec import RunSpec
+from app.core.records import RunSummary
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from workloads import CATALOGUE, STANDARD
+from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
 
 
 def main(quicks: int = 10, epochs: int = 10, workload_id: str = STANDARD, record: str | None = None) -> None:

@@ -12,14 +12,15 @@ import tempfile
 import time
 from typing import Any
 
-from app.core.machine.hardware import detect_machine
+from app.core.hardware.machine import detect_machine
 from app.core.paths import Paths, default_paths
-from app.core.running.engines import WorkerCommand, worker_command
-from app.core.running.runner import Runner
+from app.core.runs.runner import Runner
+from app.core.runs.worker_command import WorkerCommand, worker_command
 from tests.conftest import ROOT
-from workloads import CATALOGUE, STANDARD, events
-from workloads.reporter import Reporter
-from workloads.spec import RunSpec
+from workloads import CATALOGUE, STANDARD
+from workloads.protocol import events
+from workloads.protocol.reporter import Reporter
+from workloads.protocol.spec import RunSpec
 
 BLOCK_STEPS = 5
 WARMUP_STEPS = 20
@@ -57,8 +58,8 @@ def _command(spec: RunSpec, paths: Paths) -> WorkerCommand:
 
 def be_worker() -> None:
     """Be a worker whose callback reports every other block of steps."""
-    from workloads import training
     from workloads.__main__ import start
+    from workloads.training import training
 
     usual = vars(training)["stopwatch"]
 

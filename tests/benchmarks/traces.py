@@ -18,10 +18,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from app.core.machine.hardware import detect_machine
+from app.core.hardware.machine import detect_machine
 from app.core.paths import default_paths
-from app.core.running.runner import Runner
-from workloads import CATALOGUE, STANDARD, events
+from app.core.runs.runner import Runner
+from workloads import CATALOGUE, STANDARD
+from workloads.protocol import events
 
 EPOCHS, STEPS = 2, 300
 DUTY_S = 0.5

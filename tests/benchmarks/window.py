@@ -18,21 +18,22 @@ import psutil
 from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from app.core.judging.series import RunSeries
-from app.core.keeping.database import Database
-from app.core.keeping.runs import load_run
-from app.core.model import RunSummary
+from app.core.analysis.series import RunSeries
 from app.core.paths import default_paths
-from app.gui.application import open_window
-from app.gui.garbage import GarbageCollector
-from app.gui.main_window import RESULTS, MainWindow
-from app.gui.runs_model import COLUMNS
-from app.gui.services import Services
-from app.gui.theme import Theme
+from app.core.records import RunSummary
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from app.gui.pages.results.table import COLUMNS
+from app.gui.services.bundle import Services
+from app.gui.services.garbage import GarbageCollector
+from app.gui.shell.application import open_window
+from app.gui.shell.main_window import RESULTS, MainWindow
+from app.gui.style.theme import Theme
 from tests.benchmarks.commands import fill
 from tests.conftest import command
 from tests.recording import recorded_events, store_recording
-from workloads import CATALOGUE, events
+from workloads import CATALOGUE
+from workloads.protocol import events
 
 REPEATS = 9
 STREAM_S = 20.0
@@ -40,7 +41,7 @@ TICK_MS = 5
 # Prints how long after its process was made the window was painted and took events.
 START = """
 import os, sys, time
-import app.gui.application as application
+import app.gui.shell.application as application
 
 def painted(window, services):
     window.repaint()

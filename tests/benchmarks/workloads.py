@@ -9,13 +9,13 @@ import sys
 import tempfile
 
 from app.core.errors import UsageError
-from app.core.keeping.database import Database
-from app.core.keeping.runs import load_run
-from app.core.machine.hardware import detect_machine
+from app.core.hardware.machine import detect_machine
 from app.core.metrics import format_seconds
-from app.core.model import Machine, Run
 from app.core.paths import Paths, default_paths
-from app.core.running.runner import Runner
+from app.core.records import Machine, Run
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
 from workloads import CATALOGUE
 
 ROUNDS, STEPS = 1, 3

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from app.core.model import Run, RunSummary
 from app.core.paths import Paths, with_datasets_folder
+from app.core.records import Run, RunSummary
 from tests.archives import make_nietzsche
-from workloads import events
+from workloads.protocol import events
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from app.core.files import write_new, write_whole
+from tests.cli.devices import device
 from tests.conftest import ROOT
-from tests.end_to_end.devices import device
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="POSIX files")
 OLD, NEW = b"what was there\n" * 3, b"new\n"

@@ -35,12 +35,12 @@ def test_warnings_reach_the_terminal_as_sentences_and_all_reaches_the_file(
     tmp_path: Path, app_log: logging.Logger, capsys: pytest.CaptureFixture[str]
 ) -> None:
     set_up_logging(tmp_path)
-    logging.getLogger("app.core.keeping.runs").info("quiet")
-    logging.getLogger("app.core.keeping.runs").warning("Look here.")
+    logging.getLogger("app.core.storage.runs").info("quiet")
+    logging.getLogger("app.core.storage.runs").warning("Look here.")
     assert capsys.readouterr().err == "Look here.\n"
     text = (tmp_path / "epochmark.log").read_text(encoding="utf-8")
-    assert "INFO app.core.keeping.runs: quiet\n" in text
-    assert "WARNING app.core.keeping.runs: Look here.\n" in text
+    assert "INFO app.core.storage.runs: quiet\n" in text
+    assert "WARNING app.core.storage.runs: Look here.\n" in text
 
 
 def test_a_traceback_is_for_the_file_alone(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.metrics import METRICS, format_bytes, format_metric, format_seconds, format_time_left
-from app.core.model import RunSummary
+from app.core.records import RunSummary
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,15 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.paths import Paths
-from app.gui.application import open_window
-from app.gui.garbage import GarbageCollector
-from app.gui.machine_finder import MachineFinder
-from app.gui.preferences import Preferences
-from app.gui.run_bridge import RunBridge
-from app.gui.services import Services
-from app.gui.tasks import Tasks
-from app.gui.theme import Theme
-from app.gui.widgets import Tone
+from app.gui.services.bundle import Services
+from app.gui.services.garbage import GarbageCollector
+from app.gui.services.machine_finder import MachineFinder
+from app.gui.services.preferences import Preferences
+from app.gui.services.run_bridge import RunBridge
+from app.gui.services.tasks import Tasks
+from app.gui.shell.application import open_window
+from app.gui.style.theme import Theme
+from app.gui.widgets.basics import Tone
 from tests.gui.driving import PATIENCE_MS, SHORT, Driver
 
 

@@ -8,21 +8,21 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from app.core.judging.outcome import estimate_so_far
-from app.core.judging.series import RunSeries
-from app.core.judging.timed import Timed
-from app.core.keeping.database import Database
-from app.core.keeping.runs import list_runs, load_run
-from app.core.model import RunSummary
-from app.core.running.progress import Progress
-from app.core.running.session import Limits
-from app.gui.benchmark_page import BenchmarkPage
-from app.gui.main_window import RESULTS, MainWindow
-from app.gui.results_page import ResultsPage
-from app.gui.services import Services
+from app.core.analysis.headline import estimate_so_far
+from app.core.analysis.series import RunSeries
+from app.core.analysis.timed_steps import Timed
+from app.core.records import RunSummary
+from app.core.runs.progress import Progress
+from app.core.runs.session import Limits
+from app.core.storage.database import Database
+from app.core.storage.runs import list_runs, load_run
+from app.gui.pages.benchmark.page import BenchmarkPage
+from app.gui.pages.results.page import ResultsPage
+from app.gui.services.bundle import Services
+from app.gui.shell.main_window import RESULTS, MainWindow
 from tests.recording import asked, store_recording
-from workloads import events
-from workloads.spec import ParameterValue
+from workloads.protocol import events
+from workloads.protocol.spec import ParameterValue
 
 PATIENCE_MS = 30_000
 # Short, because a deaf worker is waited for; otherwise like the application's.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from workloads.datasets import source, twins
 from workloads.datasets.archives import Limits, tar_members
+from workloads.datasets.jpeg import jpeg_size
 from workloads.datasets.source import (
     DatasetSource,
     HostileArchiveError,
@@ -19,7 +20,6 @@ from workloads.datasets.source import (
     SourceFile,
     StoredFiles,
 )
-from workloads.jpeg import jpeg_size
 
 if TYPE_CHECKING:
     import numpy as np

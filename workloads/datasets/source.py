@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
-from workloads.regular_file import read_regular
+from workloads.datasets.regular_file import read_regular
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from app.core.doctor.nvml import NO_NVML, NvidiaGpu, Nvml, ask_nvml
-from app.core.machine.gpu import list_gpus
-from app.core.model import Gpu
+from app.core.hardware.gpu.gpus import list_gpus
+from app.core.records import Gpu
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from app.core.machine.nvidia import NvmlSource
-from app.core.model import Gpu, GpuReading
+from app.core.hardware.gpu.nvidia import NvmlSource
+from app.core.records import Gpu, GpuReading
 
 NvmlState: TypeAlias = Literal[
     "ok", "library_not_found", "driver_not_loaded", "version_mismatch", "gpu_lost", "blocked", "no_answer", "error"

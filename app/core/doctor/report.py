@@ -11,8 +11,8 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.logs import LogDiagnosis, LogFinding, telling_lines
 from app.core.doctor.rules import Diagnosis
 from app.core.doctor.scrubbing import scrub
-from app.core.keeping.export import private_texts
 from app.core.plain_text import safe_text
+from app.core.report.export import private_texts
 
 _LINES_AT_MOST = 20
 _STEP_CHARS = 300

@@ -14,7 +14,7 @@ from app.core.doctor.nvml import NvidiaGpu
 from app.core.doctor.reasons import OLDEST_OF_NEW_CUDNN, card_reason, processor_reason
 from app.core.doctor.signals import Signal, inside, signal
 from app.core.doctor.trial import Device, Trial
-from app.core.running.worker import explain_exit
+from app.core.runs.worker import explain_exit
 
 State: TypeAlias = Literal["usable", "slow path", "not usable"]
 # Longer than any healthy card takes for a small step; a driver that compiles first takes minutes.

@@ -13,8 +13,8 @@ import msgspec
 
 from app.core.errors import AppError
 from app.core.paths import Paths
-from app.core.running.children import end_child, start_child
-from app.core.running.engines import WorkerCommand, trial_command
+from app.core.runs.children import end_child, start_child
+from app.core.runs.worker_command import WorkerCommand, trial_command
 
 LIST_LIMIT_S = 120.0
 DEVICE_LIMIT_S = 180.0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.core.doctor.logs import diagnose_log
 from app.core.errors import AppError
-from app.core.keeping.study_logs import read_log
+from app.core.storage.imported_logs import read_log
 from tests.benchmarks.attacks.processes import complaints, start
 
 _WORDS = (

@@ -11,11 +11,11 @@ from typing import Any
 
 import psutil
 
-from app.core.keeping.database import Database
-from app.core.keeping.ending import recover_runs
-from app.core.keeping.runs import list_runs, load_run
-from app.core.model import RunSummary
 from app.core.paths import default_paths
+from app.core.records import RunSummary
+from app.core.storage.database import Database
+from app.core.storage.outcomes import recover_runs
+from app.core.storage.runs import list_runs, load_run
 from tests.benchmarks.attacks.report import until
 from tests.conftest import ROOT, command
 

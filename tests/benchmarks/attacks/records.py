@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from app.core.errors import AppError
-from app.core.keeping import database as module
-from app.core.keeping.database import Database
+from app.core.storage import database as module
+from app.core.storage.database import Database
 from tests import broken
 from tests.conftest import MACHINE
 

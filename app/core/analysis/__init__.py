@@ -1,0 +1,1 @@
+"""What raw durations come to, and how results compare: pure functions."""

@@ -1,0 +1,289 @@
+"""What groups of runs come to: which side of an A/B is faster and how surely, and how much repetitions differ."""
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
+
+from app.core.analysis.comparability import run_refusal
+from app.core.analysis.stats import median_interval
+from app.core.analysis.student_t import t_limit
+from app.core.metrics import format_value, headline_kind
+from app.core.records import RunSummary
+from app.core.storage.groups import Group
+from workloads import CATALOGUE
+
+# Below this, the interval is so wide that it says little.
+ENOUGH_PAIRS = 3
+# Beyond it a number of Python's is infinite.
+_LARGEST_LOG = 700.0
+
+
+@dataclass(frozen=True, slots=True)
+class PairResult:
+    """B against A.
+
+    Attributes:
+        ratios: For each pair that counts, how many times as fast as A its B is.
+        ratio: Their geometric mean; None without any pair.
+        low, high: Its 95 % confidence interval; None below two pairs.
+    """
+
+    ratios: tuple[float, ...]
+    ratio: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs count."""
+        return len(self.ratios)
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether there is a difference: the interval leaves 1 out."""
+        return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
+
+    def sentence(self, label_a: str = "A", label_b: str = "B") -> str:
+        """Say it in words; where there is a difference, the faster side comes first."""
+        a, b = _quoted(label_a), _quoted(label_b)
+        if self.ratio is None:
+            return "No pair has two results."
+        if self.low is None or self.high is None:
+            first, second = (b, a) if self.ratio >= 1 else (a, b)
+            times = _times(max(self.ratio, 1 / self.ratio), 2)
+            return f"{first} was {times}× as fast as {second} in the only pair. {_MORE_PAIRS}"
+        if not self.is_shown:
+            digits = _digits(self.low, self.high, apart=False)
+            limits = f"{_times(self.low, digits)} to {_times(self.high, digits)}"
+            told = f"No difference shown: {b} is {limits} times as fast as {a} (95 %); {self.pairs} pairs."
+        else:
+            first, second, ratio, low, high = b, a, self.ratio, self.low, self.high
+            if ratio < 1:
+                first, second, ratio, low, high = a, b, 1 / ratio, 1 / high, 1 / low
+            digits = _digits(low, high, apart=True)
+            limits = f"{_times(low, digits)} to {_times(high, digits)}"
+            told = f"{first} is {_times(ratio, digits)}× as fast as {second}, {limits} (95 %); {self.pairs} pairs."
+        return told if self.pairs >= ENOUGH_PAIRS else f"{told} {_MORE_PAIRS}"
+
+
+_MORE_PAIRS = "More pairs are needed to be sure."
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatResult:
+    """What repetitions come to; None where there are too few.
+
+    Attributes:
+        between_pct: How much the runs differ: sample standard deviation, in percent of the median.
+        within_pct: How much the parts of a typical run differ: median of the runs' own spreads.
+        low, high: Between which two of the runs the median of many more lies, whatever their distribution.
+        confidence_pct: With which probability; below 95 where there are fewer than six runs.
+    """
+
+    count: int
+    median: float | None
+    between_pct: float | None
+    within_pct: float | None
+    low: float | None
+    high: float | None
+    confidence_pct: float | None
+
+    def sentence(self, metric: str) -> str:
+        """Say it in words; `metric` is what the values are, a workloads.workload.HeadlineKey."""
+        if self.median is None:
+            return "No run has a result."
+        value = f"{format_value(metric, self.median)} {headline_kind(metric).unit}"
+        if self.between_pct is None:
+            return f"1 run: {value}. More runs are needed to know how much they differ."
+        within = "" if self.within_pct is None else f", within a run {self.within_pct:.1f} %"
+        return f"{self.count} runs: median {value}, spread between runs {self.between_pct:.1f} %{within}."
+
+    def limits(self, metric: str) -> str:
+        """Say where the median lies, in words; "" where that says nothing."""
+        low, high = format_value(metric, self.low), format_value(metric, self.high)
+        if self.confidence_pct is None or low == high:
+            return ""
+        return f"The median of many runs lies between {low} and {high} ({self.confidence_pct:.0f} %)."
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two neighbours of an A/B; None for a run that was not begun or is deleted."""
+
+    a: RunSummary | None
+    b: RunSummary | None
+
+    @property
+    def counts(self) -> bool:
+        """Whether both were measured to their end."""
+        return _counts(self.a) and _counts(self.b)
+
+
+def compare_pairs(a: Sequence[float | None], b: Sequence[float | None], is_rate: bool) -> PairResult:
+    """Compare the sides of an A/B, pair by pair.
+
+    Args:
+        a: The values of A, a pair each; None where there is none, and then the pair does not count.
+        b: Likewise of B.
+        is_rate: Whether more is faster; else less is.
+    """
+    logs = [
+        math.log(value_b) - math.log(value_a) if is_rate else math.log(value_a) - math.log(value_b)
+        for value_a, value_b in zip(a, b, strict=True)
+        if _is_positive(value_a) and _is_positive(value_b)
+    ]
+    ratios = tuple(_exp(log) for log in logs)
+    if not logs:
+        return PairResult(ratios, None, None, None)
+    mean = statistics.fmean(logs)
+    if len(logs) == 1:
+        return PairResult(ratios, _exp(mean), None, None)
+    margin = t_limit(len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    return PairResult(ratios, _exp(mean), _exp(mean - margin), _exp(mean + margin))
+
+
+def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | None]) -> RepeatResult:
+    """Say how much repetitions differ, and where their median lies.
+
+    The interval is one of order statistics, which assumes no distribution: runs that a computer disturbs are
+    skewed, and few runs do not show how much.
+
+    Args:
+        values: Of the runs that were measured to their end.
+        within_spread_pct: Their own spreads.
+    """
+    known = [spread for spread in within_spread_pct if spread is not None]
+    within_pct = statistics.median(known) if known else None
+    if not values:
+        return RepeatResult(0, None, None, within_pct, None, None, None)
+    count, median = len(values), statistics.median(values)
+    if count == 1:
+        return RepeatResult(1, median, None, within_pct, None, None, None)
+    between_pct = 100 * statistics.stdev(values) / median if median > 0 else None
+    low, high, confidence_pct = median_interval(values)
+    return RepeatResult(count, median, between_pct, within_pct, low, high, confidence_pct)
+
+
+def pairs_of(group: Group) -> list[Pair]:
+    """Return the pairs of an A/B that were begun, in their order: neighbours, whatever was deleted since."""
+    runs = {run.id: run for run in group.runs}
+    pairs = []
+    for start in range(0, len(group.run_ids), 2):
+        sides = {run.side: run for run_id in group.run_ids[start : start + 2] if (run := runs.get(run_id))}
+        pairs.append(Pair(sides.get("A"), sides.get("B")))
+    return pairs
+
+
+def judge_pairs(group: Group) -> PairResult:
+    """Return what a stored A/B comes to."""
+    pairs = [pair for pair in pairs_of(group) if pair.counts]
+    values = [(pair.a.value, pair.b.value) for pair in pairs if pair.a and pair.b]
+    is_rate = bool(group.runs) and headline_kind(group.runs[0].metric).is_rate
+    return compare_pairs([a for a, _ in values], [b for _, b in values], is_rate)
+
+
+def judge_repeats(group: Group) -> RepeatResult:
+    """Return what stored repetitions come to."""
+    runs = [run for run in group.runs if _counts(run)]
+    return between_runs([run.value for run in runs if run.value is not None], [run.spread_pct for run in runs])
+
+
+def group_sentence(group: Group) -> str:
+    """Say what a stored group comes to."""
+    if group.kind == "ab":
+        return judge_pairs(group).sentence(*group.labels)
+    return judge_repeats(group).sentence(_metric(group))
+
+
+def group_remarks(group: Group) -> list[str]:
+    """Say what else is to know about a stored group: limits, unlike sides, runs to leave out or to doubt."""
+    told = _unlike(group) if group.kind == "ab" else judge_repeats(group).limits(_metric(group))
+    remarks = [told] if told else []
+    left_out = _left_out(group)
+    if left_out:
+        remarks.append(f"Not counted: {', '.join(left_out)}.")
+    missing = group.planned - len(group.run_ids)
+    if missing > 0:
+        remarks.append(f"The plan had {group.planned} runs; {missing} of them {_were(missing)} not begun.")
+    invalid = [f"run {run.id}" for run in group.runs if _counts(run) and run.verdict == "invalid"]
+    if group.workload in CATALOGUE and CATALOGUE[group.workload].kind == "demo":
+        remarks.append("The demo does not train: its times say nothing about this computer.")
+    elif invalid:
+        remarks.append(f"Judged invalid: {', '.join(invalid)}; each run says why.")
+    return remarks
+
+
+def _metric(group: Group) -> str:
+    return group.runs[0].metric if group.runs else "seconds_per_epoch_s"
+
+
+def _unlike(group: Group) -> str:
+    """Say why the sides are no two ways to do the same; "" if they are."""
+    sides = {run.side: run for run in group.runs}
+    a, b = sides.get("A"), sides.get("B")
+    if a is None or b is None or (reason := run_refusal(a, b)) is None:
+        return ""
+    if run_refusal(a, dataclasses.replace(b, precision=a.precision)) is None:
+        return f"The sides do not compute with the same precision ({reason})."
+    return f"The sides do not do the same work per epoch ({reason})."
+
+
+def _left_out(group: Group) -> list[str]:
+    """Name the runs that do not count, each with the reason."""
+    runs = {run.id: run for run in group.runs}
+    reasons = []
+    broken = [pair for pair in pairs_of(group) if not pair.counts] if group.kind == "ab" else []
+    alone = {run.id for pair in broken for run in (pair.a, pair.b) if run is not None}
+    for run_id in group.run_ids:
+        run = runs.get(run_id)
+        if run is None:
+            reasons.append(f"run {run_id} (deleted)")
+        elif run.status != "completed":
+            reasons.append(f"run {run_id} ({run.status})")
+        elif not _counts(run):
+            reasons.append(f"run {run_id} (no result)")
+        elif run_id in alone:
+            reasons.append(f"run {run_id} (the other one of its pair is missing)")
+    return reasons
+
+
+def _counts(run: RunSummary | None) -> bool:
+    return run is not None and run.status == "completed" and _is_positive(run.value)
+
+
+def _is_positive(value: float | None) -> TypeGuard[float]:
+    return value is not None and 0 < value < math.inf
+
+
+def _exp(log: float) -> float:
+    return math.exp(max(-_LARGEST_LOG, min(log, _LARGEST_LOG)))
+
+
+def _quoted(label: str) -> str:
+    """Return a label that cannot be taken for words of the sentence."""
+    return f'"{label}"' if " " in label else label
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _times(ratio: float, digits: int) -> str:
+    """Return a ratio for people, with more digits where it is below one tenth and fewer where it is large."""
+    if ratio >= 100:
+        return f"{ratio:,.0f}"
+    if ratio >= 10:
+        return f"{ratio:.1f}"
+    return f"{ratio:.{digits}f}" if ratio >= 0.1 else f"{ratio:.2g}"
+
+
+def _digits(low: float, high: float, *, apart: bool) -> int:
+    """Return how many decimals tell the ends from each other, and, if `apart`, from 1; at least two."""
+    for digits in (2, 3):
+        ends = {f"{value:.{digits}f}" for value in (low, high)}
+        if len(ends) == 2 and not (apart and f"{1:.{digits}f}" in ends):
+            return digits
+    return 4

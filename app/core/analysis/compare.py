@@ -1,0 +1,373 @@
+"""A run beside published machines and other runs; pure functions over summaries and rows."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.core.analysis.comparability import differences, run_refusal
+from app.core.analysis.published import FIRST_SOURCE_IDS, ReferenceRow, comparable_rows, short_name
+from app.core.errors import UsageError
+from app.core.metrics import format_value, headline_kind
+from app.core.records import RunSummary
+from app.core.storage.imported_logs import StudyLog
+from workloads import CATALOGUE
+
+# What "4.8× the …" is said against; other workloads take their slowest row.
+_BASELINES = {"cifar10_keras_cnn": "Intel Core i5-8250U"}
+_PRECISIONS = {"fp32": "float32", "fp16": "float16", "mixed fp16": "mixed_float16"}
+# What a row's metric measures, in the words of app.core.metrics.
+_ROW_METRICS = {
+    "s_per_epoch": "seconds_per_epoch_s",
+    "s_per_minibatch": "seconds_per_batch_s",
+    "images_per_s": "images_per_s",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar: a published machine, a stored run, or an imported log.
+
+    Attributes:
+        value: In the unit that `metric` names, a workloads.workload.HeadlineKey.
+        remarks: What differs from the run that is looked at, in words; empty when nothing is known to differ.
+    """
+
+    name: str
+    kind: Literal["you", "own", "reference", "log"]
+    value: float
+    remarks: tuple[str, ...] = ()
+    row: ReferenceRow | None = None
+    run: RunSummary | None = None
+    log: StudyLog | None = None
+    metric: str = "seconds_per_epoch_s"
+
+    @property
+    def shown(self) -> float:
+        """The value in the unit that it is shown in."""
+        return self.value * headline_kind(self.metric).scale
+
+    @property
+    def text(self) -> str:
+        """The value without its unit."""
+        return format_value(self.metric, self.value)
+
+    def times_as_fast(self, other: "Bar") -> float:
+        """Return how many times as fast this one is as another."""
+        return headline_kind(self.metric).times_as_fast(self.value, other.value)
+
+
+def chart_metric(workload: str, run: RunSummary | None = None) -> str:
+    """Return what the bars of a workload measure."""
+    if run is not None:
+        return run.metric
+    return CATALOGUE[workload].metric if workload in CATALOGUE else "seconds_per_epoch_s"
+
+
+def converted(row: ReferenceRow, metric: str) -> tuple[float, str] | None:
+    """Return a row's value in another metric, with a remark on the conversion; None where it is not exact.
+
+    Seconds of a mini-batch and images per second tell the same, as long as the batch is known. An epoch is images
+    alone only where no validation pass is in it.
+    """
+    own = _ROW_METRICS.get(row.metric)
+    if own == metric:
+        return row.value, ""
+    workload = CATALOGUE.get(row.workload)
+    samples = workload.samples_per_epoch if workload and not workload.validation_samples else None
+    counts = {"seconds_per_batch_s": row.batch_size, "seconds_per_epoch_s": samples}
+    wanted, given = counts.get(metric), counts.get(own or "")
+    remark = f"converted from {headline_kind(own or row.metric).unit}"
+    if own == "images_per_s" and wanted:
+        return wanted / row.value, remark
+    if metric == "images_per_s" and given:
+        return given / row.value, remark
+    if wanted and given:
+        return row.value * wanted / given, remark
+    return None
+
+
+def refusal(run: RunSummary, row: ReferenceRow) -> str | None:
+    """Say why the two must not be drawn together, or return None."""
+    if converted(row, run.metric) is None:
+        unit = headline_kind(_ROW_METRICS.get(row.metric, row.metric)).unit
+        return f"published in {unit}, which cannot be converted exactly"
+    usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else run.batch_size
+    precision = _PRECISIONS.get(row.precision, row.precision or run.precision)
+    for theirs, mine, label in (
+        (row.batch_size or usual, run.batch_size, "batch "),
+        (row_variant(row), run.variant, "network "),
+        (precision, run.precision, ""),
+    ):
+        if theirs != mine:
+            return f"{label}{theirs or 'as usual'}, not {mine or 'as usual'}"
+    return None
+
+
+def row_variant(row: ReferenceRow) -> str:
+    """Return which network a row is of, as workloads.workload.Workload.variant says it; "" for the usual one.
+
+    Study 000's scripts were run again with cuDNN's LSTM, which is the fused one.
+    """
+    return "lstm=fused" if "CuDNNLSTM" in row.notes else ""
+
+
+def bars(
+    workload: str,
+    run: RunSummary | None,
+    others: Iterable[RunSummary] = (),
+    logs: Iterable[StudyLog] = (),
+) -> list[Bar]:
+    """Return everything that may be drawn together, fastest first.
+
+    Args:
+        workload: Whose published rows are taken.
+        run: The run that is "you", or None to see the published rows alone.
+        others: More runs; those that are not like `run`, or have no headline, are left out.
+        logs: Imported logs; they are of the study's own batch and network, in single precision.
+    """
+    metric = chart_metric(workload, run)
+    result = [
+        bar
+        for row in comparable_rows(workload)
+        if run is None or refusal(run, row) is None
+        for bar in _row_bar(row, metric, alone=run is None)
+    ]
+    for other in others:
+        if run is not None and other.id != run.id and run_refusal(run, other) is None:
+            result += _run_bar(other, "own", run)
+    if metric == "seconds_per_epoch_s":
+        result += [_log_bar(log) for log in logs if log.workload == workload and (run is None or _is_usual(run))]
+    if run is not None:
+        result += _run_bar(run, "you")
+    return sorted(result, key=lambda bar: bar.value, reverse=headline_kind(metric).is_rate)
+
+
+def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
+    """Return at most so many bars for places that have no room for all, in their order.
+
+    One published bar stands for each device: an exact one before a close one, float32 before less, TensorFlow
+    before others, newer software before older. Where that is still too many, "you", its neighbours, the best known
+    ones and the nearest stay; without "you", some from the whole range.
+    """
+    if len(bars_) <= limit:
+        return list(bars_)
+    best: dict[str, Bar] = {}
+    for bar in bars_:
+        if bar.row is not None and (bar.name not in best or _standing(bar) > _standing(best[bar.name])):
+            best[bar.name] = bar
+    kept = [bar for bar in bars_ if bar.row is None or best.get(bar.name) is bar]
+    mine = next((number for number, bar in enumerate(kept) if bar.kind == "you"), None)
+    if mine is None:  # nothing to be near to
+        wanted = min(limit, len(kept))
+        return [kept[number * (len(kept) - 1) // max(1, wanted - 1)] for number in range(wanted)]
+
+    def importance(number: int) -> tuple[bool, bool, int]:
+        row, away = kept[number].row, abs(number - mine)
+        return away > 1, row is None or not row.id.startswith(FIRST_SOURCE_IDS), away
+
+    return [kept[number] for number in sorted(sorted(range(len(kept)), key=importance)[:limit])]
+
+
+def _standing(bar: Bar) -> tuple[bool, bool, bool, int]:
+    row = bar.row
+    assert row is not None
+    return row.match == "exact", row.precision == "fp32", "TensorFlow" in row.software, row.year or 0
+
+
+def left_out(run: RunSummary) -> list[str]:
+    """Say of each published machine that cannot be drawn beside the run why not."""
+    reasons = [(row, refusal(run, row)) for row in comparable_rows(run.workload)]
+    return [f"{row.short_name}: {reason}" for row, reason in reasons if reason]
+
+
+def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
+    """Return the bar that the others are compared with; None if there is none at all.
+
+    Raises:
+        UsageError: The name fits no bar, or several.
+    """
+    published = [bar for bar in bars_ if bar.row is not None]
+    if name is None:
+        wanted = _BASELINES.get(workload)
+        default = [bar for bar in published if bar.row and bar.row.device == wanted]
+        single = [bar for bar in published if bar.row and bar.name == short_name(bar.row.device)]
+        return next(iter(default or single[-1:] or published[-1:]), None)
+    key = name.casefold()
+    exact = [bar for bar in bars_ if bar.name.casefold() == key]
+    matches = exact or [bar for bar in bars_ if key in (bar.row.hardware if bar.row else bar.name).casefold()]
+    if len({bar.name for bar in matches}) == 1 and all(bar.row for bar in matches):
+        return max(matches, key=_standing)  # one device, published several times
+    if len(matches) != 1:
+        problem = "fits several of" if matches else "is none of"
+        names = ", ".join(bar.name for bar in matches or bars_) or "nothing to compare with"
+        raise UsageError(f"The baseline {name[:60]!r} {problem}: {names}.")
+    return matches[0]
+
+
+def position(run: RunSummary, baseline: str | None = None) -> str | None:
+    """Say in one sentence where a run stands; None without a headline or anything to compare with."""
+    if run.value is None:
+        return None
+    published = bars(run.workload, run)
+    others = [bar for bar in published if bar.kind == "reference"]
+    if not others:
+        return None
+    you = next(bar for bar in published if bar.kind == "you")
+    at = published.index(you)
+    base = find_baseline(others, baseline, run.workload)
+    assert base is not None
+    faster = [bar.name for bar in published[:at] if bar.value != you.value]
+    slower = [bar.name for bar in published[at:] if bar.value != you.value]
+    level = [bar.name for bar in others if bar.value == you.value]
+    if faster and slower:
+        place = f"between {faster[-1]} and {slower[0]}"
+    elif level:
+        place = f"level with {level[0]}"
+    elif slower:
+        place = f"faster than {_all_of(others)}"
+    else:
+        place = f"slower than {_all_of(others)}"
+    doubt = {"estimate": " (estimate)", "first_epoch": " (first epoch only)"}.get(run.basis or "", "")
+    return f"{ratio_text(you.times_as_fast(base))} the {base.name}, {place}{doubt}"
+
+
+def _all_of(published: Sequence[Bar]) -> str:
+    """Return how many machines bars are of: one may stand there with several software."""
+    count = len({bar.name for bar in published})
+    return f"all {count} published machines" if count > 1 else "the only published machine"
+
+
+def provenance(bar: Bar) -> list[tuple[str, str]]:
+    """Say where a bar's number is from, as labels and texts; what the source does not say is left out."""
+    value = f"{bar.text} {headline_kind(bar.metric).unit}"
+    if bar.log is not None:
+        log = bar.log
+        told = f"log {log.id}, imported {log.imported_at[:10]}, {len(log.durations_s)} epochs"
+        return [("From", told), ("Measured", value), ("To remove it", f"`logs remove {log.id}` in a terminal")]
+    if bar.row is None:
+        run = bar.run
+        started = run.started_at.replace("T", " ").removesuffix("Z") + " UTC" if run else ""
+        parts = [("Run", f"{run.id}, {started}" if run else ""), ("Measured", value)]
+        return [part for part in (*parts, ("Differs in", " · ".join(bar.remarks))) if part[1]]
+    row = bar.row
+    parts = [
+        ("Hardware", row.hardware),
+        ("Published", value if not (exact := converted(row, bar.metric)) or not exact[1] else _as_published(row)),
+        ("Shown", f"{value}, {exact[1]}" if exact and exact[1] else ""),
+        ("Year", str(row.year) if row.year else "not stated"),
+        ("Software", row.software),
+        ("Batch size", str(row.batch_size) if row.batch_size else "not stated"),
+        ("Precision", row.precision),
+        ("Same workload", {"exact": "yes", "close": "nearly; see the notes"}.get(row.match, row.match)),
+        ("Source", " · ".join(text for text in (row.source, row.source_ref) if text)),
+        ("Derived", row.derivation),
+        ("Notes", row.notes),
+    ]
+    return [part for part in parts if part[1]]
+
+
+def software_years(bars_: Iterable[Bar]) -> str:
+    """Return " · 2019 software" for a note on bars, "" where no year is known."""
+    years = sorted({bar.row.year for bar in bars_ if bar.row and bar.row.year})
+    if not years:
+        return ""
+    return f" · {years[0]} software" if years[0] == years[-1] else f" · software of {years[0]} to {years[-1]}"
+
+
+def doubts(bar: Bar) -> tuple[str, ...]:
+    """Return a bar's remarks without year, software and engine, for places that say these elsewhere."""
+    if bar.log is not None:
+        return bar.remarks
+    if bar.row is None:
+        return bar.remarks[1:]
+    usual = {*_row_remarks(bar.row)[:1], _short_software(bar.row.software)}
+    return tuple(remark for remark in bar.remarks if remark not in usual)
+
+
+def ratio_text(ratio: float) -> str:
+    """Return a ratio with two telling digits: "4.8×", "53×", "0.27×"."""
+    for limit, digits in ((9.95, 0), (0.995, 1), (0.0995, 2), (0.00995, 3)):
+        if ratio >= limit:
+            return f"{ratio:.{digits}f}×"
+    return f"{ratio:.4f}×"
+
+
+def run_name(run: RunSummary) -> str:
+    """Return what a run ran on, in short."""
+    device = run.device_name if run.device and run.device.startswith("gpu") else run.cpu_name
+    return short_name(device or run.device or "this computer")
+
+
+def engine_name(engine: str, version: str | None) -> str:
+    """Return an engine as its makers write it, with its version."""
+    return f"{'TensorFlow' if engine == 'tensorflow' else engine} {version or ''}".strip()
+
+
+def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | None = None) -> list[Bar]:
+    """Return a run's bar, none without a headline; beside another run it says only in what the two differ."""
+    if run.value is None:
+        return []
+    name = f"You · {run_name(run)}" if kind == "you" else f"{run_name(run)} (run {run.id})"
+    remarks = [] if beside is not None else [engine_name(run.engine, run.engine_version)]
+    remarks += [run.verdict] if run.verdict in ("caution", "invalid") else []
+    remarks += ["estimate"] if run.basis == "estimate" else []
+    remarks += ["first epoch only"] if run.basis == "first_epoch" else []
+    if beside is not None:
+        remarks += differences(beside, run)
+    else:
+        remarks += ["XLA"] if run.jit else []
+        remarks += [run.variant] if run.variant else []
+        remarks += ["synthetic data"] if run.data_source == "synthetic" else []
+        remarks += [f"{run.threads} threads"] if run.threads else []
+    remarks += [run.status] if run.status != "completed" else []
+    return [Bar(name, kind, run.value, tuple(remarks), run=run, metric=run.metric)]
+
+
+def _is_usual(run: RunSummary) -> bool:
+    """Say whether a run is as its study ran it."""
+    usual = CATALOGUE[run.workload].batch_size if run.workload in CATALOGUE else None
+    return run.batch_size == usual and not run.variant and run.precision == "float32"
+
+
+def _log_bar(log: StudyLog) -> Bar:
+    remarks = ("imported log",) + (("first epoch only",) if len(log.durations_s) == 1 else ())
+    return Bar(log.name, "log", log.seconds_per_epoch_s, remarks, log=log)
+
+
+def _row_bar(row: ReferenceRow, metric: str, *, alone: bool) -> list[Bar]:
+    """Return a row's bar, none if its value cannot be had in the metric; `alone`: not beside a run like it."""
+    value = converted(row, metric)
+    if value is None:
+        return []
+    remarks = _row_remarks(row, value[1])
+    usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else None
+    if alone and row.batch_size not in (None, usual):
+        remarks = (remarks[0], f"batch {row.batch_size}", *remarks[1:])
+    return [Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric)]
+
+
+def _as_published(row: ReferenceRow) -> str:
+    metric = _ROW_METRICS[row.metric]
+    return f"{format_value(metric, row.value)} {headline_kind(metric).unit}"
+
+
+def _row_remarks(row: ReferenceRow, conversion: str = "") -> tuple[str, ...]:
+    remarks = [str(row.year) if row.year else "year not stated"]
+    remarks += ["close, not exact"] if row.match == "close" else []
+    remarks += [row_variant(row)] if row_variant(row) else []
+    remarks += [] if row.batch_size else ["batch not stated"]
+    remarks += ["an anomaly, see notes"] if "anomaly" in row.notes else []
+    remarks += [row.precision] if row.precision not in ("", "fp32") else []
+    remarks += [conversion] if conversion else []
+    remarks.append(_short_software(row.software))  # last, so that a narrow view cuts it and no doubt
+    return tuple(remarks)
+
+
+def _short_software(software: str) -> str:
+    """Return what stands before the first remark in brackets, cut where a part ends if that is still long.
+
+    Whether it was compiled for its processor stays: this makes half of a difference.
+    """
+    short, _, remark = software.partition(" (")
+    short += ", compiled" if remark.startswith("compiled") else ""
+    return short if len(short) <= 40 else short[:40].rpartition(",")[0] or f"{short[:37]}..."

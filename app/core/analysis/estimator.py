@@ -1,0 +1,251 @@
+"""What a typical step takes, from steps as they were timed: warm-up, interruptions, confidence interval.
+
+Pure functions; the method in plain words is in docs/measurement.md. Sources:
+- end of the warm-up (MSER): White, An effective truncation heuristic for bias reduction in simulation output,
+  Simulation 69 (1997) 323;
+- interruptions (modified z-score above 3.5): Iglewicz and Hoaglin, How to detect and handle outliers (1993);
+- batch means: Law, Simulation modeling and analysis, 5th ed. (2015), section 9.5;
+- correction of the autocorrelation for short series: Marriott and Pope, Bias in the estimation of
+  autocorrelations, Biometrika 41 (1954) 390.
+"""
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.core.analysis.student_t import student_t
+
+# Short steps are timed together: interruptions of a tenth of a second still stand out, and jitter of microseconds
+# does not.
+BLOCK_S = 0.1
+MODIFIED_Z = 3.5
+# Jitter of very even steps is no interruption, however many deviations it is away.
+INTERRUPTION_RATIO = 1.5
+PRECISION = 0.02
+# Fewer blocks tell their autocorrelation too badly, and a machine's speed wanders within seconds.
+BLOCKS_AT_LEAST = 60
+MEASURED_S_AT_LEAST = 10.0
+# Blocks below which an interval would be a guess.
+INTERVAL_BLOCKS = 4
+# A warm-up is short and shows; what is less is the machine's own wandering.
+_WARMUP_SHARE = 1 / 3
+_WARMUP_RATIO = 1.05
+_ROUNDS = 5
+_AUTOCORRELATION_LIMIT = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Interruption:
+    """Consecutive steps that took far longer than they usually do.
+
+    Attributes:
+        first: Number of the first of them in the sequence that was looked at.
+        steps: How many.
+        excess_s: How much longer than usual they took together.
+    """
+
+    first: int
+    steps: int
+    excess_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Estimation:
+    """What timed steps come to.
+
+    Attributes:
+        step_s: A typical step: the mean after the warm-up, without interruptions.
+        low_s, high_s: Its 95 % confidence interval; None with too few blocks.
+        warmup_steps: Left out at the beginning.
+        steps: That count.
+        blocks: That they were timed in.
+        parts_s: Means of up to ten consecutive parts of the steps that count.
+        interruptions: After the warm-up.
+        is_enough: Whether measuring longer would not change much: the interval is within ±2 %.
+    """
+
+    step_s: float
+    low_s: float | None
+    high_s: float | None
+    warmup_steps: int
+    steps: int
+    blocks: int
+    parts_s: tuple[float, ...]
+    interruptions: tuple[Interruption, ...]
+    is_enough: bool
+
+    @property
+    def interrupted_s(self) -> float:
+        """How much longer the interruptions made it."""
+        return sum(interruption.excess_s for interruption in self.interruptions)
+
+
+def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Estimation | None:
+    """Estimate the typical step from durations in their order; None without any.
+
+    Args:
+        steps_s: Of steps of one kind: without the first ones of epochs, which also set the input up.
+        has_warmup: Whether the first ones may be slower than the rest.
+    """
+    if not steps_s:
+        return None
+    size = block_size(steps_s)
+    blocks_s = block_means(steps_s, size)
+    warmup = warmup_end(blocks_s) if has_warmup else 0
+    counted_s = blocks_s[warmup:]
+    flags = interrupted(counted_s)
+    kept_s = [block_s for block_s, flag in zip(counted_s, flags, strict=True) if not flag]
+    step_s = statistics.fmean(kept_s)
+    half_s = half_width(kept_s)
+    found = _merged(counted_s, flags, step_s, first=warmup * size, size=size)
+    measured_s = size * sum(kept_s)
+    is_enough = (
+        half_s is not None
+        and half_s <= PRECISION * step_s
+        and len(kept_s) >= BLOCKS_AT_LEAST
+        and measured_s >= MEASURED_S_AT_LEAST
+    )
+    part = max(1, len(kept_s) // 10)
+    return Estimation(
+        step_s=step_s,
+        low_s=None if half_s is None else max(0.0, step_s - half_s),
+        high_s=None if half_s is None else step_s + half_s,
+        warmup_steps=min(warmup * size, len(steps_s) - 1),
+        steps=len(kept_s) * size,
+        blocks=len(kept_s),
+        parts_s=tuple(
+            statistics.fmean(kept_s[start : start + part]) for start in range(0, len(kept_s) - part + 1, part)
+        ),
+        interruptions=found,
+        is_enough=is_enough,
+    )
+
+
+def find_interruptions(steps_s: Sequence[float]) -> tuple[Interruption, ...]:
+    """Find the interruptions among steps of one kind, in their order: no first steps of epochs, no warm-up."""
+    if not steps_s:
+        return ()
+    size = block_size(steps_s)
+    blocks_s = block_means(steps_s, size)
+    flags = interrupted(blocks_s)
+    usual_s = statistics.median(block_s for block_s, flag in zip(blocks_s, flags, strict=True) if not flag)
+    return _merged(blocks_s, flags, usual_s, first=0, size=size)
+
+
+def block_size(steps_s: Sequence[float]) -> int:
+    """Return how many steps are timed together."""
+    typical_s = statistics.median(steps_s)
+    return max(1, min(len(steps_s), math.ceil(BLOCK_S / typical_s))) if typical_s > 0 else len(steps_s)
+
+
+def block_means(steps_s: Sequence[float], size: int) -> list[float]:
+    """Return the mean step of each whole block; the rest at the end is left out."""
+    return [statistics.fmean(steps_s[start : start + size]) for start in range(0, len(steps_s) - size + 1, size)]
+
+
+def warmup_end(blocks_s: Sequence[float]) -> int:
+    """Return how many blocks at the beginning are warm-up, by MSER: the cut after which the mean is surest.
+
+    Interruptions are brought down to the threshold first: they are none of the warm-up's. At most a third is cut,
+    and only what is slower than the rest by a twentieth.
+    """
+    count = len(blocks_s)
+    if count < 2 * INTERVAL_BLOCKS:
+        return min(1, count - 1)  # its first step traces and compiles, whatever the others say
+    later = blocks_s[count // 2 :]
+    middle_s, limit_s = _limits(later)
+    calm_s = [min(block_s, limit_s) for block_s in blocks_s]
+    total = squares = 0.0
+    best, cut = math.inf, 0
+    sums: dict[int, float] = {}
+    for number in range(count - 1, -1, -1):
+        shifted = calm_s[number] - middle_s  # small numbers, so that squares lose no digits
+        total += shifted
+        squares += shifted * shifted
+        left = count - number
+        if number > count * _WARMUP_SHARE:
+            continue
+        error = (squares - total * total / left) / (left * left)
+        sums[number] = total
+        if error <= best:
+            best, cut = error, number
+    if not cut:
+        return 0
+    warmup_s = middle_s + (sums[0] - sums[cut]) / cut
+    rest_s = middle_s + sums[cut] / (count - cut)
+    return cut if warmup_s > _WARMUP_RATIO * rest_s else 0
+
+
+def interrupted(blocks_s: Sequence[float]) -> list[bool]:
+    """Say of each block whether it took far longer than the others.
+
+    The threshold is found again without what was found, until nothing changes: a burst of slow blocks widens it.
+    Neighbours of an interruption that are half as far outside belong to it.
+    """
+    kept = list(blocks_s)
+    middle_s = limit_s = math.inf
+    for _ in range(_ROUNDS):
+        middle_s, limit_s = _limits(kept)
+        left = [block_s for block_s in kept if block_s <= limit_s]
+        if len(left) == len(kept):
+            break
+        kept = left
+    flags = [block_s > limit_s for block_s in blocks_s]
+    beside_s = (middle_s + limit_s) / 2
+    for order in (range(1, len(flags)), range(len(flags) - 2, -1, -1)):
+        for number in order:
+            before = number - 1 if order.step > 0 else number + 1
+            flags[number] = flags[number] or (flags[before] and blocks_s[number] > beside_s)
+    return flags
+
+
+def half_width(values: Sequence[float]) -> float | None:
+    """Return half of the 95 % confidence interval of the mean of a series that may depend on itself.
+
+    The wider of two: as many independent values as the autocorrelation of neighbours leaves, and batch means.
+    None below four values.
+    """
+    count = len(values)
+    if count < INTERVAL_BLOCKS:
+        return None
+    mean = statistics.fmean(values)
+    deviations = [value - mean for value in values]
+    squares = math.fsum(deviation * deviation for deviation in deviations)
+    if squares == 0:
+        return 0.0
+    products = math.fsum(a * b for a, b in zip(deviations[1:], deviations, strict=False))
+    raw = products / squares
+    related = min(max(raw + (1 + 3 * raw) / count, 0.0), _AUTOCORRELATION_LIMIT)
+    independent = max(2.0, count * (1 - related) / (1 + related))
+    half = student_t(independent - 1) * math.sqrt(squares / (count - 1) / independent)
+    batches = 20 if count >= 60 else 10
+    if count >= 2 * batches:
+        size = count // batches
+        means = block_means(values[count - size * batches :], size)
+        half = max(half, student_t(batches - 1) * statistics.stdev(means) / math.sqrt(batches))
+    return half
+
+
+def _limits(blocks_s: Sequence[float]) -> tuple[float, float]:
+    """Return the middle of blocks, and the duration above which one is an interruption."""
+    middle_s = statistics.median(blocks_s)
+    spread_s = statistics.median(abs(block_s - middle_s) for block_s in blocks_s)
+    return middle_s, max(middle_s + MODIFIED_Z * spread_s / 0.6745, INTERRUPTION_RATIO * middle_s)
+
+
+def _merged(
+    blocks_s: Sequence[float], flags: Sequence[bool], usual_s: float, *, first: int, size: int
+) -> tuple[Interruption, ...]:
+    """Make one interruption of blocks that follow each other."""
+    found: list[Interruption] = []
+    for number, (block_s, flag) in enumerate(zip(blocks_s, flags, strict=True)):
+        if not flag:
+            continue
+        place, excess_s = first + number * size, size * (block_s - usual_s)
+        if found and found[-1].first + found[-1].steps == place:
+            last = found.pop()
+            found.append(Interruption(last.first, last.steps + size, last.excess_s + excess_s))
+        else:
+            found.append(Interruption(place, size, excess_s))
+    return tuple(found)

@@ -1,0 +1,213 @@
+"""What the charts of a run show, followed from its events or read back from the store; knows no drawing."""
+
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from app.core.analysis.headline import estimate_so_far, interruptions
+from app.core.analysis.stats import epoch_statistics
+from app.core.analysis.student_t import CONFIDENCE
+from app.core.analysis.timed_steps import Timed, timed
+from app.core.records import Run, RunSummary
+from app.core.verdict.context import number
+from workloads.protocol import events
+
+POINTS_LIMIT = 2_000
+BIN_S = 1.0
+MOMENTS = 60
+
+
+@dataclass(slots=True)
+class Curve:
+    """Points of one line, x ascending. A y that is None is a gap."""
+
+    x: list[float] = field(default_factory=list)
+    y: list[float | None] = field(default_factory=list)
+
+    def add(self, x: float, y: float | None) -> None:
+        """Add a point at the end; when there are too many, every second one goes."""
+        self.x.append(x)
+        self.y.append(y)
+        if len(self.x) > POINTS_LIMIT:
+            del self.x[1::2], self.y[1::2]
+
+    @property
+    def median(self) -> float | None:
+        """The typical value; None where none is available."""
+        values = [value for value in self.y if value is not None]
+        return statistics.median(values) if values else None
+
+    @property
+    def last(self) -> float | None:
+        """The latest value; None before the first, or where it is not available."""
+        return self.y[-1] if self.y else None
+
+
+class RunSeries:
+    """Collects what a run's events come to.
+
+    Attributes:
+        epochs: Whole epochs, in their order.
+        steps_per_s: Throughput over seconds since the worker started; each point covers at least a second.
+        loss: Running training loss over epochs (1.5 is the middle of the second one).
+        telemetry: One curve for each reading of app.core.records.Telemetry that this machine gives, over the same
+            seconds; those of GPUs are named "gpu0_utilization_pct" and so on.
+        current_epoch_s: What the steps of the epoch that is going on took so far; None between epochs.
+        estimate, low, high: What the steps came to so far, and the ends of its interval, over the same seconds.
+        latest_estimate: The last of them; None before the first.
+        verdict: So far; None before the first.
+        interrupted_t_s: When steps took far longer than usual.
+    """
+
+    def __init__(self, steps_per_epoch: int) -> None:
+        self._steps_per_epoch = max(1, steps_per_epoch)
+        self._bin_s = BIN_S
+        self._bin_steps = 0
+        self._bin_duration_s = self._binned_s = 0.0
+        self.epochs: list[events.Epoch] = []
+        self.steps_per_s = Curve()
+        self.loss = Curve()
+        self.telemetry: dict[str, Curve] = {}
+        self.current_epoch_s: float | None = None
+        self.estimate, self.low, self.high = Curve(), Curve(), Curve()
+        self.latest_estimate: events.Estimate | None = None
+        self.verdict: events.Judged | None = None
+        self.interrupted_t_s: tuple[float, ...] = ()
+        self.metrics: dict[str, float | None] = {}
+        self.warnings: list[events.Warn] = []
+        self.error: events.Error | None = None
+
+    def follow(self, event: events.Event) -> None:
+        """Take the next event of the run."""
+        match event:
+            case events.Steps():
+                self._add_steps(event)
+            case events.Epoch():
+                self.epochs.append(event)
+                self.current_epoch_s = None
+            case events.Sample():
+                self._add_sample(event.t_s, event.telemetry)
+            case events.Metric():
+                self.metrics[event.key] = event.value
+            case events.Warn():
+                self.warnings.append(event)
+            case events.Error():
+                self.error = event
+            case events.Estimate():
+                self._add_estimate(event)
+            case events.Judged():
+                self.verdict = event
+                self.interrupted_t_s = event.interrupted_t_s
+
+    def _add_steps(self, event: events.Steps) -> None:
+        if event.phase in ("start", "validate") or not event.durations_s:
+            return  # short epochs, and no training: no throughput
+        self._bin_steps += len(event.durations_s)
+        self._bin_duration_s += sum(event.durations_s)
+        if event.phase == "measure":
+            self.current_epoch_s = (self.current_epoch_s or 0.0) + sum(event.durations_s)
+        if self._bin_duration_s < self._bin_s:
+            return
+        rate = self._bin_steps / self._bin_duration_s
+        if self._bin_duration_s > 2 * self._bin_s:  # one slow step: the rate was low all the while
+            self.steps_per_s.add(max(self._binned_s, event.t_s - self._bin_duration_s), rate)
+        self.steps_per_s.add(event.t_s, rate)
+        self._binned_s = event.t_s
+        if event.phase == "measure" and event.loss is not None:
+            done = event.first_index + len(event.durations_s)
+            self.loss.add(event.epoch + done / self._steps_per_epoch, event.loss)
+        self._bin_steps, self._bin_duration_s = 0, 0.0
+
+    def _add_estimate(self, event: events.Estimate) -> None:
+        self.latest_estimate = event
+        for curve, value in ((self.estimate, event.value), (self.low, event.low), (self.high, event.high)):
+            curve.add(event.t_s, value)
+
+    def _add_sample(self, t_s: float, telemetry: dict[str, Any]) -> None:
+        """Add what is a number of a look at the machine: words and lists make no curve."""
+        readings = {name: value for name, value in telemetry.items() if name != "gpus"}
+        for gpu in telemetry.get("gpus", ()):
+            index = gpu.get("index", 0)
+            readings |= {f"gpu{index}_{name}": value for name, value in gpu.items() if name != "index"}
+        for name, value in readings.items():
+            figure = number(value)
+            if figure is not None or name in self.telemetry:
+                self.telemetry.setdefault(name, Curve()).add(t_s, figure)
+
+
+def series_of(run: Run) -> RunSeries:
+    """Return a stored run's series."""
+    series = RunSeries(run.summary.steps or run.summary.steps_per_epoch)
+    for event in (*run.steps, *run.epochs, *run.samples, *run.warnings):
+        series.follow(event)
+    series.current_epoch_s = None
+    series.metrics = dict(run.metrics)
+    if run.summary.interruptions:
+        steps = timed(run.steps)
+        found = interruptions(run.summary.preset, steps)
+        series.interrupted_t_s = tuple(each.t_s for each in found)
+    if run.summary.basis == "estimate":
+        for event in estimates(run):
+            series.follow(event)
+    return series
+
+
+def estimates(run: Run) -> Iterator[events.Estimate]:
+    """Yield how the estimate of a stored run came to be, at up to 60 moments."""
+    blocks = [block for block in run.steps if block.phase == "measure"]
+    stride = max(1, len(blocks) // MOMENTS)
+    steps = Timed()
+    for count, block in enumerate(blocks, 1):
+        steps.add(block)
+        if count % stride and count < len(blocks):
+            continue
+        if (found := estimate_so_far(run.summary, steps)) is not None:
+            yield msgspec.structs.replace(found, t_s=block.t_s)
+
+
+def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
+    """Return a run's record with the headline that its events come to so far.
+
+    Before the first whole epoch that is an estimate from the steps, without validation.
+    """
+    summary = replace(summary, epochs_done=len(series.epochs))
+    by_epochs = summary.metric == "seconds_per_epoch_s"
+    cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
+    if (reported := series.metrics.get(summary.metric)) is not None:
+        return replace(summary, value=reported)
+    if by_epochs and series.epochs and not cut:
+        result = epoch_statistics([epoch.duration_s for epoch in series.epochs])
+        assert result is not None
+        if result.median_s <= 0:  # the clock was too coarse
+            return summary
+        return replace(
+            summary,
+            value=result.median_s,
+            seconds_per_epoch_s=result.median_s,
+            basis=result.basis,
+            first_epoch_s=result.first_s,
+            minimum_s=result.minimum_s,
+            maximum_s=result.maximum_s,
+            spread_pct=result.spread_pct,
+            value_low=result.low_s,
+            value_high=result.high_s,
+            confidence_pct=result.confidence_pct,
+            value_mean=result.mean_s,
+        )
+    found = series.latest_estimate
+    if found is None or (by_epochs and cut):
+        return summary
+    return replace(
+        summary,
+        value=found.value,
+        seconds_per_epoch_s=found.value if by_epochs else None,
+        basis="estimate",
+        value_low=found.low,
+        value_high=found.high,
+        confidence_pct=None if found.low is None else 100 * CONFIDENCE,
+        warmup_steps=found.warmup_steps,
+        interruptions=found.interruptions,
+    )

@@ -1,0 +1,237 @@
+"""Statistics of raw durations: pure functions, the only place where a headline is computed."""
+
+import bisect
+import itertools
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from app.core.analysis.estimator import Estimation, estimate_steps, half_width
+from app.core.analysis.student_t import CONFIDENCE
+from app.core.analysis.timed_steps import Timed
+
+# The first one traces and compiles; three more are what a network gets whose steps take ten seconds.
+ESTIMATE_STEPS_AT_LEAST = 4
+SUSTAINED_STEPS_AT_LEAST = 30
+Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
+
+
+@dataclass(frozen=True, slots=True)
+class DurationStatistics:
+    """What durations come to, in seconds: of whole epochs, or of steps.
+
+    Attributes:
+        basis: "later_epochs", or "first_epoch" when there is no other: then tracing and warm-up are in it.
+        median_s: The headline: the median of the epochs after the first, or the typical step (scaled to an epoch).
+        first_s: The first epoch, kept apart.
+        spread_pct: Sample standard deviation of the epochs after the first (or of the parts of the steps), in
+            percent of the headline; None below two of them.
+        low_s, high_s: Confidence interval of the headline; None where there is none.
+        confidence_pct: That it has: 95 or a little more, less where there are too few epochs for that.
+        mean_s: The arithmetic mean, interruptions and all; None where it means nothing.
+        warmup_steps: That an estimate left out; None where nothing was estimated.
+    """
+
+    basis: Basis
+    count: int
+    median_s: float
+    minimum_s: float
+    maximum_s: float
+    spread_pct: float | None
+    first_s: float | None
+    low_s: float | None = None
+    high_s: float | None = None
+    confidence_pct: float | None = None
+    mean_s: float | None = None
+    warmup_steps: int | None = None
+
+
+def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
+    """Summarise whole epochs in their order; None when there are none."""
+    if not durations_s:
+        return None
+    counted = durations_s[1:] or durations_s
+    median_s = statistics.median(counted)
+    spread_pct = None
+    if len(counted) > 1 and median_s > 0:
+        spread_pct = 100 * statistics.stdev(counted) / median_s
+    low_s, high_s, confidence_pct = median_interval(counted) if len(durations_s) > 1 else (None, None, None)
+    return DurationStatistics(
+        basis="later_epochs" if len(durations_s) > 1 else "first_epoch",
+        count=len(counted),
+        median_s=median_s,
+        minimum_s=min(counted),
+        maximum_s=max(counted),
+        spread_pct=spread_pct,
+        first_s=durations_s[0],
+        low_s=low_s,
+        high_s=high_s,
+        confidence_pct=confidence_pct,
+        mean_s=statistics.fmean(counted),
+    )
+
+
+def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """Return a confidence interval of the median, whatever the distribution, and its confidence in percent.
+
+    The narrowest pair of order statistics that covers the median with at least 95 %, by the binomial distribution
+    (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2); below six values the extremes,
+    which cover it with less. None for fewer than two.
+    """
+    count = len(values)
+    if count < 2:
+        return None, None, None
+    ordered = sorted(values)
+    # By logarithms: beyond a thousand values the chance of a single rank is no float, nor is their number.
+    chance_log = -count * math.log(2)  # that no value lies on one side of the median
+    outside = math.exp(chance_log)
+    rank = 0
+    while rank + 1 < count // 2:
+        chance_log += math.log((count - rank) / (rank + 1))
+        more = outside + math.exp(chance_log)
+        if 2 * more > 0.05:
+            break
+        outside, rank = more, rank + 1
+    return ordered[rank], ordered[count - 1 - rank], 100 * (1 - 2 * outside)
+
+
+def estimate_epoch(
+    steps: Timed, steps_per_epoch: int, *, validation_batches: int = 0, rest_s: float = 0.0
+) -> DurationStatistics | None:
+    """Scale timed steps to a whole epoch; None without steps.
+
+    An epoch is its steps, what its first one takes longer, the validation pass, and the rest between these parts.
+    Minimum and maximum come from scaling consecutive parts of about a tenth of the steps each in the same way.
+
+    Args:
+        steps: What was timed.
+        steps_per_epoch: What is scaled to.
+        validation_batches: Of a whole validation pass.
+        rest_s: What an epoch takes beside its steps and its validation.
+    """
+    estimation = steps.estimation()
+    if estimation is None:
+        return None
+    fixed_s = steps.start_s(estimation.step_s) + steps.pass_s(validation_batches) + rest_s
+    mean_s = statistics.fmean(steps.usual_s or steps.starts_s)
+    return _of_estimation(estimation, "estimate", mean_s, steps_per_epoch, fixed_s)
+
+
+def step_statistics(
+    steps: Timed, *, is_estimate: bool = False, is_uneven: bool = False
+) -> DurationStatistics | None:
+    """Summarise the steps of a workload whose headline is one step; None when there are none that count.
+
+    Args:
+        steps: What was timed. The first epoch warms up, as long as there is another; else the first step, which
+            traces and compiles, is left out.
+        is_estimate: Whether they are a Quick run's: then the end of the warm-up is found among them.
+        is_uneven: Whether some steps have more to do than others: then all count, by a plain mean.
+    """
+    counted = steps.usual_s or steps.starts_s if is_estimate else steps.later_s or steps.durations_s[1:]
+    estimation = estimate_steps(counted, has_warmup=is_estimate and not is_uneven)
+    if estimation is None:
+        return None
+    basis: Basis = "estimate" if is_estimate else "later_epochs" if steps.later_s else "first_epoch"
+    mean_s = statistics.fmean(counted)
+    result = _of_estimation(estimation, basis, mean_s)
+    if not is_uneven:
+        return result
+    half_s = half_width(counted)
+    low_s, high_s = (None, None) if half_s is None else (mean_s - half_s, mean_s + half_s)
+    minimum_s, maximum_s = min(mean_s, result.minimum_s), max(mean_s, result.maximum_s)
+    return replace(result, median_s=mean_s, low_s=low_s, high_s=high_s, minimum_s=minimum_s, maximum_s=maximum_s)
+
+
+def _of_estimation(
+    estimation: Estimation, basis: Basis, mean_s: float, times: int = 1, fixed_s: float = 0.0
+) -> DurationStatistics:
+    """Scale the typical step, its interval and its parts."""
+    parts = [times * part_s + fixed_s for part_s in estimation.parts_s]
+    result_s = times * estimation.step_s + fixed_s
+    has_interval = estimation.low_s is not None and estimation.high_s is not None
+    return DurationStatistics(
+        basis=basis,
+        count=estimation.steps,
+        median_s=result_s,
+        minimum_s=min(result_s, *parts),
+        maximum_s=max(result_s, *parts),
+        spread_pct=100 * statistics.stdev(parts) / result_s if len(parts) > 1 and result_s > 0 else None,
+        first_s=None,
+        low_s=None if estimation.low_s is None else times * estimation.low_s + fixed_s,
+        high_s=None if estimation.high_s is None else times * estimation.high_s + fixed_s,
+        confidence_pct=100 * CONFIDENCE if has_interval else None,
+        mean_s=times * mean_s + fixed_s,
+        warmup_steps=estimation.warmup_steps if basis == "estimate" else None,
+    )
+
+
+def sustained_pct(steps: Timed) -> float | None:
+    """Return the speed in the last third of the measured time, in percent of that in the first third.
+
+    Warm-up and interruptions are left out. None below 30 steps, where thirds say little.
+    """
+    count = len(steps.usual_s)
+    if count < SUSTAINED_STEPS_AT_LEAST:
+        return None
+    whole_s = math.fsum(steps.usual_s)
+    ends_s = list(itertools.accumulate(steps.usual_s))
+    first_end = max(1, bisect.bisect_left(ends_s, whole_s / 3))
+    last_begin = min(count - 1, bisect.bisect_right(ends_s, 2 * whole_s / 3))
+    first = estimate_steps(steps.usual_s[:first_end])
+    last = estimate_steps(steps.usual_s[last_begin:], has_warmup=False)
+    assert first is not None
+    assert last is not None
+    return 100 * first.step_s / last.step_s if last.step_s > 0 else None
+
+
+def trimmed_mean(values: Sequence[float], share: float = 0.1) -> float:
+    """Return the mean without the lowest and highest `share` of the values (0 to below 0.5)."""
+    cut = int(len(values) * share)
+    return statistics.fmean(sorted(values)[cut : len(values) - cut])
+
+
+def headline_value(metric: str, duration_s: float, examples: int) -> float:
+    """Return a headline from its duration: itself where seconds are the headline, else a rate.
+
+    Args:
+        metric: One of workloads.workload.HeadlineKey.
+        duration_s: Of an epoch or of a step, as the metric needs it.
+        examples: What one step counts for in a rate: its batch, times the words of each example.
+    """
+    return duration_s if metric.startswith("seconds_per_") else examples / duration_s
+
+
+def run_statistics(
+    *,
+    preset: str,
+    steps: int | None,
+    steps_per_epoch: int,
+    epoch_durations_s: Sequence[float],
+    timed_steps: Timed,
+    validation_batches: int = 0,
+    rest_s: float | None,
+) -> DurationStatistics | None:
+    """Return a run's headline from its raw durations; None when it has none.
+
+    Args:
+        preset: "quick" is estimated from steps, "sustained" where it has no two whole epochs; all else has epochs.
+        steps: What each epoch was cut to; a cut epoch is never an epoch's time.
+        steps_per_epoch: Steps of a whole epoch.
+        epoch_durations_s: Whole epochs, in order.
+        timed_steps: All steps.
+        validation_batches: Of a whole validation pass.
+        rest_s: For an estimate, what an epoch takes beside steps and validation; None when it was not reached.
+    """
+    if preset == "sustained" and len(epoch_durations_s) < 2:
+        return estimate_epoch(timed_steps, steps_per_epoch) if timed_steps.usual_s else None
+    if preset == "quick":
+        enough = len(timed_steps.durations_s) >= min(ESTIMATE_STEPS_AT_LEAST, steps_per_epoch)
+        if rest_s is None or not enough:
+            return None
+        return estimate_epoch(timed_steps, steps_per_epoch, validation_batches=validation_batches, rest_s=rest_s)
+    if steps is not None and steps < steps_per_epoch:
+        return None
+    return epoch_statistics(epoch_durations_s)

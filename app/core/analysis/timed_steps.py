@@ -1,0 +1,134 @@
+"""The timed steps of a run, sorted by what they are: what headlines are computed from, live and stored."""
+
+import bisect
+import math
+import statistics
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from app.core.analysis.estimator import Estimation, Interruption, estimate_steps, interrupted
+from workloads.protocol.events import Steps
+
+# Fewer first steps do not tell what is usual among them.
+STARTS_AT_LEAST = 4
+
+
+def _doubles() -> "array[float]":
+    return array("d")
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """Steps that took far longer than usual.
+
+    Attributes:
+        t_s: When they were told, in seconds since the worker started.
+        steps: How many.
+        excess_s: How much longer than usual they took together.
+    """
+
+    t_s: float
+    steps: int
+    excess_s: float
+
+
+@dataclass(slots=True)
+class Timed:
+    """Durations in seconds, in their order; arrays, because a long run has millions.
+
+    Attributes:
+        durations_s: Of every step that was measured.
+        later_s: Of those, the steps of epochs after the first one.
+        starts_s: First steps of epochs after the first one, which also set the epoch's input up.
+        usual_s: All others: the very first one, which traces and compiles, is in neither.
+        first_epoch_steps: How many of the usual ones the first epoch has, if there is another; else 0.
+        validation_s: Batches of each validation pass that was timed batch by batch; the first one warms up.
+    """
+
+    durations_s: "array[float]" = field(default_factory=_doubles)
+    later_s: "array[float]" = field(default_factory=_doubles)
+    starts_s: list[float] = field(default_factory=list)
+    usual_s: "array[float]" = field(default_factory=_doubles)
+    validation_s: list[list[float]] = field(default_factory=list)
+    first_epoch_steps: int = 0
+    _starts_t_s: list[float] = field(default_factory=list)
+    _ends: list[tuple[int, float]] = field(default_factory=list)  # usual steps so far, and when they were told
+
+    def add(self, block: Steps) -> None:
+        """Take the next steps; a block without any tells nothing."""
+        if not block.durations_s:
+            return
+        if block.phase == "validate":
+            self.validation_s.append(list(block.durations_s))
+        elif block.phase == "start" and block.epoch > 0:
+            self.starts_s.extend(block.durations_s)
+            self._starts_t_s.extend([block.t_s] * len(block.durations_s))
+        elif block.phase == "measure":
+            self.durations_s.extend(block.durations_s)
+            if block.epoch > 0:
+                self.later_s.extend(block.durations_s)
+            usual_s = block.durations_s
+            if block.first_index == 0:
+                if block.epoch > 0:
+                    self.starts_s.append(usual_s[0])
+                    self._starts_t_s.append(block.t_s)
+                if block.epoch == 1:
+                    self.first_epoch_steps = len(self.usual_s)
+                usual_s = usual_s[1:]
+            self.usual_s.extend(usual_s)
+            self._ends.append((len(self.usual_s), block.t_s))
+
+    def disturbances(self, among_usual: Iterable[Interruption], warmup: int = 0) -> tuple[Disturbance, ...]:
+        """Return when interruptions were, those of first steps of epochs too.
+
+        Args:
+            among_usual: Those that were found among the usual steps.
+            warmup: How many usual steps were left out before these were numbered.
+        """
+        found = [Disturbance(self._time_s(warmup + each.first), each.steps, each.excess_s) for each in among_usual]
+        if len(self.starts_s) >= STARTS_AT_LEAST:
+            # Each on its own: they are of different epochs.
+            flags, usual_s = interrupted(self.starts_s), statistics.median(self.starts_s)
+            found += [
+                Disturbance(t_s, 1, duration_s - usual_s)
+                for t_s, duration_s, flag in zip(self._starts_t_s, self.starts_s, flags, strict=True)
+                if flag
+            ]
+        return tuple(sorted(found, key=lambda each: each.t_s))
+
+    def _time_s(self, number: int) -> float:
+        """Return when the usual step of that number was told."""
+        place = bisect.bisect_right(self._ends, (number, math.inf))
+        return self._ends[min(place, len(self._ends) - 1)][1]
+
+    def estimation(self) -> Estimation | None:
+        """Return what a typical step takes, warm-up and interruptions left out; None without any."""
+        # Epochs of one step have first steps only.
+        return estimate_steps(self.usual_s or self.starts_s)
+
+    def start_s(self, step_s: float) -> float:
+        """Return how much longer the first step of an epoch takes; 0.0 where that was not seen."""
+        return max(0.0, statistics.median_low(self.starts_s) - step_s) if self.starts_s else 0.0
+
+    def pass_s(self, batches: int) -> float:
+        """Return how long a validation pass of so many batches takes, by those that were timed; 0.0 without any.
+
+        An interruption counts as a typical batch.
+        """
+        warm = self.validation_s[1:] or [batches_s[1:] for batches_s in self.validation_s]
+        later_s = [duration_s for batches_s in warm for duration_s in batches_s[1:]]
+        first_s = [batches_s[0] for batches_s in warm if batches_s]
+        if not first_s or not batches:
+            return 0.0
+        typical = estimate_steps(later_s, has_warmup=False)
+        batch_s = typical.step_s if typical is not None else min(first_s)
+        return min(first_s) + (batches - 1) * batch_s
+
+
+def timed(blocks: Iterable[Steps]) -> Timed:
+    """Return the timed steps of blocks."""
+    result = Timed()
+    for block in blocks:
+        result.add(block)
+    return result

@@ -1,0 +1,1 @@
+"""Data sets as files: fetched, imported, checked, removed."""

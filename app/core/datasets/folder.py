@@ -1,0 +1,230 @@
+"""The folder of one data set: filled, replaced and removed, in a place that may be the user's own.
+
+There may be a `mnist` or a `.mnist-backup` that we never made, and other processes may come, work or be killed at
+any moment. Beside it, new files are unpacked in `.<data set>-????????.epochmark-new`, and what they replace is put
+aside as `.<data set>-????????.epochmark-old`.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import re
+import secrets
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from app.core import locks
+from app.core.analysis.headline import now_text
+from app.core.datasets.own_files import LOCK, MARK, NOTE, Found, delete, find, is_marked, mark_of, named
+from app.core.errors import AppError, UsageError
+from app.core.plain_text import one_line
+from workloads.datasets.source import Dataset
+
+_NEW, _OLD = ".epochmark-new", ".epochmark-old"
+_PATIENCE_S, _LOOK_EVERY_S = 10.0, 0.02
+_log = logging.getLogger(__name__)
+
+
+class DataFolder:
+    """Where a data set is, or will be, in a folder in which others may do what they like meanwhile."""
+
+    def __init__(self, datasets: Path, module: Dataset) -> None:
+        self.path = datasets / module.SOURCE.id
+        self._datasets, self._module = datasets, module
+        self._beside = re.compile(
+            rf"\.{re.escape(module.SOURCE.id)}-[a-z0-9_]{{8}}({re.escape(_NEW)}|{re.escape(_OLD)})", re.ASCII
+        )
+
+    def check_replaceable(self) -> None:
+        """Raise UsageError if something is in the way that is not ours; OSError if it cannot be looked at."""
+        with _undisturbed(self._datasets):
+            self._check_replaceable()
+
+    def _check_replaceable(self) -> None:
+        found = find(self.path, self._module)
+        if found.problem:
+            raise UsageError(
+                f"{one_line(str(self.path), 300)} is not Epochmark's: {found.problem}.",
+                "Move it away or choose another folder for data sets, then try again.",
+            )
+        if found.strangers:
+            raise UsageError(
+                f"{one_line(str(self.path), 300)} holds {named(found.strangers)}, which is not Epochmark's.",
+                "Move that away, then try again: the folder is replaced as a whole.",
+            )
+
+    def stamp(self) -> tuple[int, int] | None:
+        """Return what tells this installation from every other one; None where there is none."""
+        try:
+            status = (self.path / NOTE).lstat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns
+
+    def install(self, files: Mapping[str, Path]) -> None:
+        """Unpack beside the final place and rename: the data set is there as a whole or not at all.
+
+        Raises:
+            HostileArchiveError: By the data set: a file is not what it should be.
+            UsageError: Something is in the way that is not ours.
+            OSError: It cannot be written.
+        """
+        source = self._module.SOURCE
+        with _undisturbed(self._datasets):  # by who would take it for a leftover
+            fresh = Path(tempfile.mkdtemp(prefix=f".{source.id}-", suffix=_NEW, dir=self._datasets))
+            hold = _claim(fresh)
+        try:
+            _write_json(fresh / MARK, mark_of(fresh, self._module))
+            self._module.install(files, fresh)
+            names = sorted(self._module.STORED.contents(fresh))
+            note = {"dataset": source.id, "files": [asdict(file) for file in source.files], "contents": names}
+            _write_json(fresh / NOTE, {**note, "installed_at": now_text()})
+            fresh.chmod(0o755)
+            if hold is not None and os.name == "nt":
+                hold.release()  # there, no folder can be renamed in which a file is open
+            with _undisturbed(self._datasets):
+                self._put_in_place(fresh)
+        finally:
+            if hold is not None:
+                hold.release()
+            self._discard(fresh)
+
+    def remove(self) -> Found:
+        """Delete what is ours; returns what was there. After an OSError the rest is still known as ours."""
+        with _undisturbed(self._datasets):
+            found = find(self.path, self._module)
+            if found.own is not None:
+                delete(self.path, found.own)
+        return found
+
+    def is_cut_off(self) -> bool:
+        """Say whether a data set has to be put back: a program was killed while it replaced it."""
+        return any(path.suffix == _OLD for path in self._besides()) and not os.path.lexists(self.path)
+
+    def tidy(self) -> None:
+        """Put back what was cut off while it was replaced, and delete what killed installations left."""
+        if not self._besides():
+            return
+        with _undisturbed(self._datasets):
+            for path in self._besides():
+                # What cannot be done leaves all as it is, and what comes next tells what is wrong.
+                with contextlib.suppress(OSError):
+                    self._tidy(path)
+
+    def _tidy(self, path: Path) -> None:
+        if _is_hardly_begun(path):
+            self._discard(path)
+        elif is_marked(path, self._module):
+            if path.suffix == _OLD and self._is_free() and self._module.is_installed(path):
+                self._rename(path)
+            else:
+                self._discard(path)
+
+    def _besides(self) -> list[Path]:
+        """Return the folders that installations of this data set may have left."""
+        try:
+            return [path for path in self._datasets.iterdir() if self._beside.fullmatch(path.name)]
+        except OSError:
+            return []
+
+    def _is_free(self) -> bool:
+        return find(self.path, self._module) == Found(None)
+
+    def _discard(self, folder: Path) -> None:
+        """Delete a folder of ours beside the final place, if nobody works in it and nothing else is in it."""
+        try:
+            found = find(folder, self._module, is_ours=True)
+            if found.own is None or _is_in_use(folder):
+                return
+            if found.strangers:
+                _log.warning(
+                    "%s was left by an installation and stays, because %s is in it.",
+                    one_line(str(folder), 300),
+                    named(found.strangers),
+                )
+                return
+            delete(folder, found.own)
+        except OSError as error:
+            _log.info("%s cannot be removed (%s).", one_line(str(folder), 300), error.strerror)
+
+    def _put_in_place(self, fresh: Path) -> None:
+        """Rename the old one aside and the new one in: whenever that is cut off, one of them is there."""
+        self._check_replaceable()  # again: unpacking may have taken minutes
+        aside: Path | None = None
+        try:
+            if find(self.path, self._module).own is not None:
+                name = self.path.with_name(f".{self.path.name}-{secrets.token_hex(4)}{_OLD}")
+                _write_json(self.path / MARK, mark_of(name, self._module))
+                aside = self.path.rename(name)
+            self._rename(fresh)
+        except OSError:
+            if aside is not None:
+                with contextlib.suppress(OSError):
+                    self._rename(aside)
+            raise
+        (self.path / LOCK).unlink(missing_ok=True)
+        if aside is not None:
+            self._discard(aside)
+
+    def _rename(self, folder: Path) -> None:
+        """Give a folder the final name, which only an empty folder may have."""
+        with contextlib.suppress(FileNotFoundError):
+            self.path.rmdir()
+        folder.rename(self.path)
+        (self.path / MARK).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _undisturbed(datasets: Path) -> Iterator[None]:
+    """Keep processes with another home, which share only the folder of data sets, from renaming in it meanwhile.
+
+    The folder itself is locked, which leaves no file in it. Where that cannot be done, all goes on without.
+    """
+    if sys.platform == "win32" or not datasets.is_dir():
+        yield
+        return
+    import fcntl
+
+    descriptor = os.open(datasets, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+    try:
+        for _ in range(round(_PATIENCE_S / _LOOK_EVERY_S)):  # a stranger may have locked it for ever
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_LOOK_EVERY_S)
+            except OSError:
+                break
+            else:
+                break
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _is_hardly_begun(folder: Path) -> bool:
+    """Say whether there is nothing but a lock of ours and half a mark: its process was killed at once."""
+    return {path.name for path in folder.iterdir()} <= {LOCK, MARK}
+
+
+def _claim(fresh: Path) -> locks.Hold | None:
+    """Show others that somebody works here; None where the file system knows no locks: there, nobody tidies up."""
+    try:
+        return locks.take(fresh / LOCK)
+    except AppError:
+        return None
+
+
+def _is_in_use(folder: Path) -> bool:
+    try:
+        return locks.is_held(folder / LOCK)
+    except AppError:
+        return True
+
+
+def _write_json(path: Path, content: object) -> None:
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

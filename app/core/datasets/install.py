@@ -1,0 +1,316 @@
+"""Installed data sets: fetched or imported, checked, unpacked beside the others, listed and removed."""
+
+import contextlib
+import errno
+import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core import locks
+from app.core.datasets.downloads import Progress, WrongFileError, check_file, download
+from app.core.datasets.folder import DataFolder
+from app.core.errors import AppError, UsageError
+from app.core.paths import Paths, check_datasets_folder, make_folder
+from app.core.plain_text import one_line
+from workloads.datasets import DATASETS
+from workloads.datasets.source import Dataset, DatasetSource, HostileArchiveError, SourceFile
+
+Waits = Callable[[], None]  # told again and again while another Epochmark is at work; may raise to give up
+_LOOK_EVERY_S = 0.2
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledDataset:
+    """A data set and its state here."""
+
+    id: str
+    title: str
+    installed: bool
+    fetchable: bool  # or only the user may bring it
+    size_bytes: int | None  # of the official files; None when it is not published
+    files: tuple[SourceFile, ...]
+    citation: str
+    licence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What came of a removal.
+
+    Attributes:
+        found: Whether anything was there: an installation, or what is left of a download.
+        folder: Where the data set was.
+        kept: What is still in there, because Epochmark did not put it there; empty where the folder is gone.
+    """
+
+    found: bool
+    folder: Path
+    kept: tuple[str, ...]
+
+
+class _RefusedError(AppError):
+    """The files are not what they should be."""
+
+
+def list_datasets(paths: Paths) -> list[InstalledDataset]:
+    """Return all known data sets and whether they are installed."""
+    _put_back(paths)
+    return [
+        InstalledDataset(
+            id=dataset_id,
+            title=module.SOURCE.title,
+            installed=module.is_installed(paths.datasets / dataset_id),
+            fetchable=module.SOURCE.fetchable,
+            size_bytes=module.SOURCE.size_bytes,
+            files=module.SOURCE.files,
+            citation=module.SOURCE.citation,
+            licence=module.SOURCE.licence,
+        )
+        for dataset_id, module in DATASETS.items()
+    ]
+
+
+def fetch_dataset(
+    paths: Paths,
+    dataset_id: str,
+    url: str | None = None,
+    progress: Progress = lambda *_: None,
+    waits: Waits = lambda: None,
+) -> Path:
+    """Download a data set, check and install it; returns its folder.
+
+    Args:
+        paths: Where everything is.
+        dataset_id: Which.
+        url: A mirror of its file, or of the folder that holds its files where there are several.
+        progress: Told of all files together.
+        waits: Told while another Epochmark is at work on it; what that has installed is not downloaded again.
+
+    Raises:
+        AppError: It cannot be downloaded, checked or installed; a partial download is kept for the next time.
+    """
+    module, source = _known(dataset_id)
+    if not source.fetchable:
+        raise UsageError(
+            f"{source.title} cannot be fetched: its licence ({source.licence}) lets nobody offer it.",
+            f"Import your own copy: `data import {source.id} FOLDER`, with {_names(source)} in the folder.",
+        )
+    check_datasets_folder(paths)
+    place = DataFolder(paths.datasets, module)
+    before = place.stamp()
+    with _alone(paths, source, waits):
+        if place.stamp() != before and module.is_installed(place.path):
+            return place.path
+        with _telling(source, place):
+            place.check_replaceable()  # before many minutes of downloading
+        make_folder(paths.downloads)
+        files = {file.name: _download_place(paths, source, file) for file in source.files}
+        _download(source, files, url, progress)
+        try:
+            _install(paths, place, source, files)
+        except _RefusedError:
+            _delete(files.values())  # else they would be refused again and again
+            raise
+        _delete(files.values())
+    return place.path
+
+
+def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = lambda: None) -> Path:
+    """Install a data set from its official files here, which stay; returns its folder.
+
+    Args:
+        paths: Where everything is.
+        dataset_id: Which.
+        places: The files, or the folder that holds them. Several files are told apart by their names.
+        waits: Told while another Epochmark is at work on it.
+
+    Raises:
+        AppError: A file is missing, cannot be read, is another one, or cannot be installed.
+    """
+    module, source = _known(dataset_id)
+    check_datasets_folder(paths)
+    place = DataFolder(paths.datasets, module)
+    files = _find(source, places)
+    for file in source.files:
+        path = files[file.name]
+        shown = one_line(str(path), 300)
+        try:
+            # Where only the contents can be known, another packing of them is as good.
+            check_file(path, file.size_bytes if file.sha256 else None, file.sha256, shown)
+        except WrongFileError as error:
+            raise UsageError(error.message, f"Wanted is the official {file.name}.") from error
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{shown} cannot be read ({getattr(error, 'strerror', None) or error}).") from error
+    with _alone(paths, source, waits):
+        _install(paths, place, source, files)
+    return place.path
+
+
+def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -> Removal:
+    """Delete an installed data set and what is left of its download, and nothing else.
+
+    Args:
+        paths: Where everything is.
+        dataset_id: Which.
+        waits: Told while another Epochmark is at work on it.
+
+    Raises:
+        UsageError: What is in its place was not installed by Epochmark; it stays.
+        AppError: It cannot be deleted.
+    """
+    module, source = _known(dataset_id)
+    check_datasets_folder(paths)
+    place = DataFolder(paths.datasets, module)
+    targets = [_download_place(paths, source, file) for file in source.files]
+    make_writable = "make the folder writable, then try again."
+    with _alone(paths, source, waits), _telling(source, place, "removed from", make_writable):
+        left = _delete([*targets, *(target.with_name(target.name + ".part") for target in targets)])
+        place.tidy()
+        found = place.remove()
+    if found.problem:
+        raise UsageError(
+            f"{one_line(str(place.path), 300)} is not Epochmark's and stays: {found.problem}.",
+            "Delete it yourself if nothing in it is needed.",
+        )
+    return Removal(found=left or found.own is not None, folder=place.path, kept=found.strangers)
+
+
+def _known(dataset_id: str) -> tuple[Dataset, DatasetSource]:
+    if dataset_id not in DATASETS:
+        raise UsageError(f"There is no data set {dataset_id[:60]!r}.", f"There are: {', '.join(DATASETS)}.")
+    return DATASETS[dataset_id], DATASETS[dataset_id].SOURCE
+
+
+@contextlib.contextmanager
+def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
+    """Be the only one, of all processes with these folders, that works on a data set and its downloads."""
+    make_folder(paths.locks)
+    path = _lock_place(paths, source)
+    hold = locks.take(path)
+    while hold is None:
+        waits()
+        hold = locks.take(path, _LOOK_EVERY_S)
+    with hold:
+        yield
+
+
+def _lock_place(paths: Paths, source: DatasetSource) -> Path:
+    # Not beside the data: that folder is the user's, and drives differ in what locks they know.
+    return paths.locks / f"data-{source.id}.lock"
+
+
+def _put_back(paths: Paths) -> None:
+    """Bring back what a killed program had renamed and not yet replaced, unless somebody is at it just now."""
+    for module in DATASETS.values():
+        place = DataFolder(paths.datasets, module)
+        if place.is_cut_off() and paths.locks.is_dir():
+            with contextlib.suppress(AppError):
+                hold = locks.take(_lock_place(paths, module.SOURCE))
+                if hold is not None:
+                    with hold:
+                        place.tidy()
+
+
+@contextlib.contextmanager
+def _telling(
+    source: DatasetSource,
+    place: DataFolder,
+    done: str = "installed in",
+    advice: str = "choose another folder for data sets, then try again.",
+) -> Iterator[None]:
+    """Turn what the disk says into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise AppError(
+            f"{source.title} cannot be {done} {one_line(str(place.path), 300)} ({error.strerror}).",
+            f"Free some space, or {advice}" if error.errno in _NO_SPACE else advice.capitalize(),
+        ) from error
+
+
+def _names(source: DatasetSource) -> str:
+    return ", ".join(file.name for file in source.files)
+
+
+def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
+    """Return which of the user's files is which."""
+    names = [file.name for file in source.files]
+    found: dict[str, Path] = {}
+    for place in places:
+        shown = one_line(str(place), 300)
+        try:
+            if place.is_dir():
+                found |= {name: place / name for name in names if (place / name).exists()}
+                continue
+        except OSError as error:
+            raise UsageError(f"{shown} cannot be read ({error.strerror}).") from error
+        if len(names) > 1 and place.name not in names:
+            raise UsageError(f"{shown} is none of the files of {source.title}.", f"They are: {_names(source)}.")
+        found[place.name if len(names) > 1 else names[0]] = place
+    if missing := [name for name in names if name not in found]:
+        raise UsageError(
+            f"{', '.join(missing)} of {source.title} {'is' if len(missing) == 1 else 'are'} missing in "
+            f"{', '.join(one_line(str(place), 300) for place in places)}.",
+            "Name all its files, or the folder that holds them.",
+        )
+    return found
+
+
+def _download(source: DatasetSource, targets: Mapping[str, Path], mirror: str | None, progress: Progress) -> None:
+    """Download those files of a data set that are not there yet."""
+    done_bytes, all_bytes = 0, source.size_bytes or 0
+    for file in source.files:
+        assert file.size_bytes is not None  # of everything that may be fetched
+        target = targets[file.name]
+        if not _is_whole(target, file):  # the last installation may have failed after its downloads
+            before_bytes = done_bytes
+
+            def report(part_bytes: int, _: int, before_bytes: int = before_bytes) -> None:
+                progress(before_bytes + part_bytes, all_bytes)
+
+            download(_address(source, file, mirror), target, file.size_bytes, file.sha256, report)
+        done_bytes += file.size_bytes
+
+
+def _address(source: DatasetSource, file: SourceFile, mirror: str | None) -> str:
+    if mirror is None:
+        return str(file.url)
+    folder, mark, query = mirror.partition("?")
+    return mirror if len(source.files) == 1 else f"{folder.rstrip('/')}/{file.name}{mark}{query}"
+
+
+def _download_place(paths: Paths, source: DatasetSource, file: SourceFile) -> Path:
+    return paths.downloads / f"{source.id}-{file.name}"
+
+
+def _delete(files: Iterable[Path]) -> bool:
+    """Delete downloads, but nothing else that is in their place; returns whether there was one."""
+    found = False
+    for path in files:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if stat.S_ISREG(path.lstat().st_mode):
+                path.unlink()
+                found = True
+    return found
+
+
+def _is_whole(path: Path, file: SourceFile) -> bool:
+    try:
+        check_file(path, file.size_bytes, file.sha256, path.name)
+    except (WrongFileError, OSError):
+        return False
+    return True
+
+
+def _install(paths: Paths, place: DataFolder, source: DatasetSource, files: Mapping[str, Path]) -> None:
+    make_folder(paths.datasets)
+    try:
+        with _telling(source, place):
+            place.tidy()
+            place.check_replaceable()
+            place.install(files)
+    except HostileArchiveError as error:
+        what = source.title if len(files) > 1 else one_line(str(files[source.files[0].name]), 300)
+        raise _RefusedError(f"{what} was refused: {error}.") from error

@@ -1,0 +1,153 @@
+"""Which files in a data set's folder are ours, and deleting those and no others.
+
+A folder is ours when a sound note of an installation lies in it, or, beside the final place, a mark that names it.
+Of what is in there, only what the note or the data set's module names is ours. That is deleted file by file, never
+a folder with something else in it.
+"""
+
+import errno
+import json
+import os
+import stat
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.plain_text import one_line
+from workloads.datasets.regular_file import read_regular
+from workloads.datasets.source import Dataset
+
+NOTE = "installed.json"  # of an installation that has been done
+MARK = "installing.json"  # of one that is being done: in the new folder, and in the old one that it replaces
+LOCK = "installing.lock"  # held by who works in a new folder
+_NOTE_LIMIT_BYTES = 8 << 20
+# What systems leave in every folder that was looked at; nobody wrote it.
+_LEFT_BY_SYSTEMS = frozenset({".DS_Store", "Thumbs.db"})
+_JUNCTION_TAG = 0xA0000003  # Windows' IO_REPARSE_TAG_MOUNT_POINT
+_NOT_EMPTY_OR_GONE = frozenset({errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What lies in a folder that may be a data set's.
+
+    Attributes:
+        own: Names of our files and folders, in an order in which they can be deleted; None where nothing is ours.
+        strangers: Names of what is somebody else's.
+        problem: A clause that says why nothing is ours; None where it is, or where nothing is there.
+    """
+
+    own: tuple[str, ...] | None
+    strangers: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
+    """Look what is in a folder, which may be known as ours without a note; raises OSError if it cannot be read."""
+    try:
+        status = folder.lstat()
+    except FileNotFoundError:
+        return Found(None)
+    if not _is_real_folder(status):
+        return Found(None, problem=f"it is {_kind(status)}")
+    if not any(folder.iterdir()):
+        return Found(() if is_ours else None)
+    noted = _noted(folder, module)
+    if noted is None and not is_ours:
+        some = named([path.name for path in folder.iterdir()])
+        return Found(None, problem=f"it holds {some}, and no sound note of an installation")
+
+    def owns(name: str) -> bool:
+        return name in {NOTE, MARK, LOCK} | _LEFT_BY_SYSTEMS or module.STORED.owns(name, noted)
+
+    own: list[str] = []
+    strangers: list[str] = []
+    for name, is_own in _entries(folder, "", owns):
+        (own if is_own else strangers).append(name)
+    # What marks the folder as ours goes last: what a killed removal leaves must be known again.
+    own.sort(key=lambda name: name in {NOTE, MARK})
+    return Found(tuple(own), tuple(sorted(strangers)))
+
+
+def is_marked(folder: Path, module: Dataset) -> bool:
+    """Say whether a folder beside the final place has a mark that names it: a copy of one is the user's."""
+    content = _read(folder / MARK)
+    return content is not None and content == mark_of(folder, module)
+
+
+def mark_of(folder: Path, module: Dataset) -> dict[str, object]:
+    """Return what the mark of a folder beside the final place says."""
+    return {"dataset": module.SOURCE.id, "folder": folder.name}
+
+
+def _noted(folder: Path, module: Dataset) -> Collection[str] | None:
+    """Return the files that the note of an installation names; None without a sound one of this data set."""
+    content = _read(folder / NOTE)
+    if content is None or content.get("dataset", module.SOURCE.id) != module.SOURCE.id:
+        return None
+    if not isinstance(content.get("files"), list) or not isinstance(content.get("installed_at"), str):
+        return None
+    # Earlier versions noted only where the files came from.
+    names = content.get("contents", module.STORED.contents(folder))
+    return {name for name in names if isinstance(name, str)} if isinstance(names, list | frozenset) else None
+
+
+def _read(path: Path) -> dict[str, object] | None:
+    """Return what a small JSON file of ours says; None if it is none."""
+    if path.is_symlink():
+        return None
+    try:
+        content = json.loads(read_regular(path, _NOTE_LIMIT_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def named(names: Collection[str]) -> str:
+    """Return some names for a sentence."""
+    some = [one_line(name, 60) for name in sorted(names)[:3]]
+    more = len(names) - len(some)
+    return ", ".join(some) + (f" and {more} more" if more else "")
+
+
+def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
+    """Yield name and whether it is ours: what is in a folder before it; a stranger's folder is not looked into."""
+    with os.scandir(folder) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        status = entry.stat(follow_symlinks=False)
+        is_folder = _is_real_folder(status)
+        name = f"{prefix}{entry.name}{'/' if is_folder else ''}"
+        is_own = owns(name) and (is_folder or stat.S_ISREG(status.st_mode))
+        if is_own and is_folder:
+            yield from _entries(Path(entry.path), name, owns)
+        yield name, is_own
+
+
+def _is_real_folder(status: os.stat_result) -> bool:
+    # A junction of Windows looks like a folder and leads elsewhere.
+    return stat.S_ISDIR(status.st_mode) and getattr(status, "st_reparse_tag", 0) != _JUNCTION_TAG
+
+
+def _kind(status: os.stat_result) -> str:
+    is_link = stat.S_ISLNK(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return "a link" if is_link else "a file" if stat.S_ISREG(status.st_mode) else "no folder"
+
+
+def delete(folder: Path, names: Collection[str]) -> None:
+    """Delete files and folders of ours, and the folder; what came meanwhile stays, with the folders around it."""
+    for name in names:
+        path = folder / name
+        if name.endswith("/"):
+            _remove_empty(path)
+        else:
+            path.unlink(missing_ok=True)
+    _remove_empty(folder)
+
+
+def _remove_empty(folder: Path) -> None:
+    try:
+        folder.rmdir()
+    except OSError as error:
+        if error.errno not in _NOT_EMPTY_OR_GONE:
+            raise

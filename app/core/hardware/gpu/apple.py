@@ -1,0 +1,168 @@
+"""GPUs of Macs, as `ioreg` shows them to any user. It reads what the drivers wrote down, and wakes nothing.
+
+Power and clocks of Apple's own GPUs are for administrators only, so they are missing.
+"""
+
+import logging
+import plistlib
+import threading
+import time
+import xml.parsers.expat
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, vendor_of, whole, within
+from app.core.hardware.reading import answer_of
+from app.core.records import Gpu, GpuReading
+
+_logger = logging.getLogger(__name__)
+
+_LIMIT_S = 1.0
+_EVERY_S = 0.9  # so that looks once a second each find new values
+_MAX_BYTES = 2**24
+_MIB_BYTES = 2**20
+# How the drivers' classes begin.
+_CLASSES = {"AGX": "apple", "AMD": "amd", "ATI": "amd", "Intel": "intel", "NV": "nvidia", "GeForce": "nvidia"}
+# What plistlib lets through of broken lists.
+_PLIST_FAILURES = (
+    xml.parsers.expat.ExpatError,
+    ValueError,
+    TypeError,
+    LookupError,
+    OverflowError,
+    AttributeError,
+    RecursionError,
+)
+_BRANDS = {"apple": "Apple", "amd": "AMD", "intel": "Intel", "nvidia": "NVIDIA"}
+
+# Set for good when ioreg hung, so that nobody in this process waits for it twice.
+_HUNG = threading.Event()
+
+
+class AppleGpus:
+    """The GPUs of a Mac, asked again and again from one thread; a place is one's number in ioreg's order."""
+
+    def __init__(self) -> None:
+        self._asked_s = -_EVERY_S
+        self._entries: list[dict[str, Any]] = []
+        self._look()
+        self.vendors = tuple(vendor_from(entry) for entry in self._entries)
+
+    def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
+        """Describe the GPUs in these places."""
+        ours = all(vendor == "apple" for vendor in self.vendors)
+        cards = [] if ours else entries_from(_ioreg("IOPCIDevice"))
+        found = describe(self._entries, cards)
+        return tuple(found[place] for place in places)
+
+    def readings(self, places: Sequence[int], _own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+        """Look at the GPUs in these places; each reading's index is 0."""
+        self._look()
+        if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # one came or went, or no answer
+            return tuple(GpuReading(0) for _ in places)
+        return tuple(reading_from(self._entries[place]) for place in places)
+
+    def close(self) -> None:
+        """Hold nothing: each question starts ioreg anew."""
+
+    def _look(self) -> None:
+        now_s = time.monotonic()
+        if now_s - self._asked_s >= _EVERY_S:
+            self._asked_s = now_s
+            self._entries = entries_from(_ioreg("IOAccelerator"))
+
+
+def entries_from(plist: bytes) -> list[dict[str, Any]]:
+    """Take the registry's entries from what `ioreg -a` prints; empty for anything else."""
+    try:
+        found = plistlib.loads(plist) if plist.strip() else []
+    except _PLIST_FAILURES as error:
+        _logger.info("ioreg gave no usable answer: %s", error)
+        return []
+    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+
+
+def vendor_from(entry: Mapping[str, Any]) -> str:
+    """Tell the vendor by the driver's class."""
+    name = clean_text(entry.get("IOClass")) or clean_text(entry.get("IOObjectClass")) or ""
+    return next((vendor for start, vendor in _CLASSES.items() if name.startswith(start)), "other")
+
+
+def describe(entries: Sequence[Mapping[str, Any]], cards: Sequence[Mapping[str, Any]] = ()) -> tuple[Gpu, ...]:
+    """Describe the GPUs of these accelerators.
+
+    Args:
+        entries: The accelerators.
+        cards: PCI devices, among them the cards of Intel Macs. The first of a vendor is that of its first
+            accelerator.
+    """
+    waiting = [card for card in cards if _data(card.get("class-code"))[2:3] == b"\x03"]
+    found = []
+    for entry in entries:
+        vendor = vendor_from(entry)
+        card = next((card for card in waiting if _card_vendor(card) == vendor), {})
+        waiting = [other for other in waiting if other is not card]
+        found.append(_describe(entry, card, vendor))
+    return tuple(found)
+
+
+def reading_from(entry: Mapping[str, Any]) -> GpuReading:
+    """Take what an accelerator does from its entry; the index is 0."""
+    told = entry.get("PerformanceStatistics")
+    told = told if isinstance(told, dict) else {}
+    used = told.get("vramUsedBytes", told.get("In use system memory"))
+    return GpuReading(
+        0,
+        utilization_pct=within(told.get("Device Utilization %", told.get("GPU Activity(%)")), 0, 100),
+        memory_used_bytes=whole(used, 0, MAX_MEMORY_BYTES),
+        temperature_c=within(told.get("Temperature(C)"), 1, 150),
+        power_w=within(told.get("Total Power(W)"), 0.001, 10_000),
+        clock_mhz=within(told.get("Core Clock(MHz)"), 1, 10_000),
+        memory_clock_mhz=within(told.get("Memory Clock(MHz)"), 1, 100_000),
+        fan_pct=within(told.get("Fan Speed(%)"), 0, 100),
+    )
+
+
+def _describe(entry: Mapping[str, Any], card: Mapping[str, Any], vendor: str) -> Gpu:
+    model = _name(entry.get("model")) or _name(card.get("model"))
+    cores = whole(entry.get("gpu-core-count"), 1, 10_000)
+    name = model or f"{_BRANDS.get(vendor, '')} GPU".strip()
+    own_mib = whole(_number(card.get("VRAM,totalMB")), 1, MAX_MEMORY_BYTES // _MIB_BYTES)
+    own_bytes = whole(_number(card.get("VRAM,totalsize")), 1, MAX_MEMORY_BYTES)
+    shares = True if vendor in ("apple", "intel") else False if own_mib or own_bytes else None
+    return Gpu(
+        name=f"{name} ({cores} cores)" if cores else name,
+        vendor=vendor,
+        memory_bytes=None if shares else own_mib * _MIB_BYTES if own_mib else own_bytes,
+        source="ioreg",
+        architecture=model if vendor == "apple" else None,
+        shares_memory=shares,
+    )
+
+
+def _card_vendor(card: Mapping[str, Any]) -> str:
+    return vendor_of(int.from_bytes(_data(card.get("vendor-id"))[:2], "little"))
+
+
+def _name(value: object) -> str | None:
+    return clean_text(value.rstrip(b"\0") if isinstance(value, bytes) else value)
+
+
+def _data(value: object) -> bytes:
+    return value if isinstance(value, bytes) else b""
+
+
+def _number(value: object) -> object:
+    """Give a number that firmware wrote as bytes."""
+    return int.from_bytes(value, "little") if isinstance(value, bytes) and 0 < len(value) <= 8 else value
+
+
+def _ioreg(kind: str) -> bytes:
+    """Print the entries of a class, without those below them; b"" when that fails or takes too long."""
+    if _HUNG.is_set():
+        return b""
+    told = answer_of(["ioreg", "-a", "-r", "-d", "1", "-w", "0", "-c", kind], _LIMIT_S, _MAX_BYTES)
+    if told is None:
+        _HUNG.set()
+        _logger.warning("ioreg hangs; GPUs are not read any more")
+    return told or b""

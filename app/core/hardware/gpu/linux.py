@@ -1,0 +1,254 @@
+"""Linux' graphics cards of every vendor, as its sysfs folder shows them: what they are.
+
+No card is woken to look at it: while it sleeps, only what the kernel keeps in memory is read. Looking at a link's
+speed, at sensors or at screens would wake it.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.core.hardware.gpu.pci_ids import DeviceNames
+from app.core.hardware.gpu.values import (
+    MAX_MEMORY_BYTES,
+    SCREENS_ONLY,
+    clean_text,
+    read_number,
+    scaled,
+    vendor_of,
+    whole,
+    within,
+)
+from app.core.hardware.reading import read_text, read_word
+from app.core.records import Gpu
+
+_GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6}
+# Drivers of screens without a GPU behind them.
+_SCREEN_DRIVERS = frozenset({"vgem", "vkms", "evdi", "udl", "gud", "simpledrm", "simple-framebuffer"})
+# Chip names of the system's list, without spaces, and what Intel calls the architecture of their GPUs.
+_INTEL_ARCHITECTURES = {
+    ("tigerlake", "rocketlake", "alderlake", "raptorlake", "dg1"): "Xe-LP",
+    ("meteorlake", "arrowlake"): "Xe-LPG",
+    ("dg2", "alchemist"): "Xe-HPG",
+    ("lunarlake", "battlemage"): "Xe2",
+    ("pantherlake",): "Xe3",
+}
+_INTEL_INTEGRATED = "0000:00:02.0"  # there it is in every computer
+
+# What was read from cards that were awake, for the time when they sleep.
+_told: dict[Path, Gpu] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A graphics card's folder, and what its kernel knows of it by heart."""
+
+    folder: Path
+    vendor_id: int  # 0 for those that are no PCI devices
+    device_id: int
+    driver: str | None  # the kernel's module
+    drm: Path | None  # the folder of its screens
+    render: str | None  # "renderD128"
+
+    @property
+    def vendor(self) -> str:
+        """Name the vendor as app.core.records.Gpu does."""
+        return vendor_of(self.vendor_id)
+
+    def asleep(self) -> bool:
+        """Say whether the card is turned off until somebody wants something of it."""
+        return read_word(self.folder / "power/runtime_status") in ("suspended", "suspending")
+
+
+def find_cards(root: Path) -> tuple[Card, ...]:
+    """Find all graphics cards that can compute, in the order of their PCI addresses; then those of other buses."""
+    found = [_pci_card(folder) for folder in sorted(root.glob("sys/bus/pci/devices/*"))]
+    cards = [path for path in sorted(root.glob("sys/class/drm/card*")) if re.fullmatch(r"card\d+", path.name)]
+    found += [_other_card(card / "device") for card in cards if not (card / "device/vendor").is_file()]
+    return tuple(card for card in found if card is not None)
+
+
+def describe_cards(root: Path, cards: tuple[Card, ...]) -> tuple[Gpu, ...]:
+    """Describe cards in their order.
+
+    Of one that sleeps, the link, power limit and displays are known only if this process has seen it awake.
+    """
+    names = DeviceNames(root)
+    found = []
+    for card in cards:
+        gpu = _known_asleep(root, card, names)
+        if not card.asleep():
+            gpu = _told[card.folder] = _known_awake(card, gpu)
+        found.append(_told.get(card.folder, gpu))
+    return tuple(found)
+
+
+def generation_from(text: str) -> int | None:
+    """Tell PCI Express' generation by the speed that sysfs gives: "16.0 GT/s PCIe" is the fourth."""
+    speed = re.match(r"(\d+(\.\d+)?) GT/s", text)
+    return _GENERATIONS.get(speed[1].removesuffix(".0")) if speed else None
+
+
+def gfx_name(version: int) -> str | None:
+    """Name AMD's architecture by the kernel's number: 100306 is gfx1036, 90010 is gfx90a."""
+    major, minor, step = version // 10_000, version // 100 % 100, version % 100
+    return f"gfx{major}{minor:x}{step:x}" if 6 <= major <= 99 and minor < 16 and step < 16 else None
+
+
+def intel_architecture(chip: str) -> str | None:
+    """Name Intel's architecture by the chip's name in the system's list, where that is sure."""
+    plain = chip.lower().replace(" ", "")
+    names = _INTEL_ARCHITECTURES.items()
+    return next((name for chips, name in names if plain.startswith(chips)), None)
+
+
+def properties_from(text: str) -> dict[str, int]:
+    """Take the numbers from the text of a topology node's properties."""
+    pairs = (line.split() for line in text.splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and re.fullmatch(r"[0-9]{1,20}", pair[1])}
+
+
+def shares_memory(card: Card) -> bool | None:
+    """Say whether a card's memory is the computer's. AMD's must be awake for it."""
+    if not card.vendor_id:
+        return True
+    if card.vendor == "intel":
+        return card.folder.name == _INTEL_INTEGRATED
+    if card.vendor == "amd":
+        try:
+            with (card.folder / "gpu_metrics").open("rb") as file:
+                header = file.read(4)
+        except OSError:
+            return None
+        # Two bytes of length, then the table's format: 1 for cards, 2 or 3 for parts of processors.
+        return None if len(header) < 4 or not 1 <= header[2] <= 3 else header[2] != 1
+    return None
+
+
+def _pci_card(folder: Path) -> Card | None:
+    kind = read_word(folder / "class")
+    if not kind.startswith(("0x03", "0x12")):  # displays, and accelerators without one
+        return None
+    numbers = [read_word(folder / name) for name in ("vendor", "device")]
+    if not all(re.fullmatch(r"0x[0-9a-f]{4}", number) for number in numbers):
+        return None
+    vendor_id, device_id = (int(number, 16) for number in numbers)
+    driver = _driver(folder)
+    if vendor_id in SCREENS_ONLY or (kind.startswith("0x12") and driver not in ("amdgpu", "nvidia")):
+        return None
+    return Card(folder, vendor_id, device_id, driver, *_drm(folder))
+
+
+def _other_card(folder: Path) -> Card | None:
+    """Take a part of a chip that is on no bus, if it can do more than show a picture."""
+    driver = _driver(folder)
+    drm, render = _drm(folder)
+    if driver is None or driver in _SCREEN_DRIVERS or render is None:
+        return None
+    return Card(folder, 0, 0, driver, drm, render)
+
+
+def _driver(folder: Path) -> str | None:
+    try:
+        return (folder / "driver").readlink().name
+    except OSError:
+        return None
+
+
+def _drm(folder: Path) -> tuple[Path | None, str | None]:
+    try:
+        names = sorted(entry.name for entry in (folder / "drm").iterdir())
+    except OSError:
+        return None, None
+    card = next((folder / "drm" / name for name in names if re.fullmatch(r"card\d+", name)), None)
+    return card, next((name for name in names if name.startswith("renderD")), None)
+
+
+def _known_asleep(root: Path, card: Card, names: DeviceNames) -> Gpu:
+    revision = re.fullmatch(r"0x([0-9a-f]{2})", read_word(card.folder / "revision"))
+    architecture = None
+    if card.vendor == "intel":
+        architecture = intel_architecture(names.chip(card.vendor_id, card.device_id))
+    elif card.vendor == "amd":
+        architecture = _gfx(root, card)
+    return Gpu(
+        name=names.name(card.vendor_id, card.device_id, int(revision[1], 16) if revision else None)
+        if card.vendor_id
+        else f"GPU ({card.driver})",
+        vendor=card.vendor,
+        # The amdgpu driver remembers it.
+        memory_bytes=whole(read_number(card.folder / "mem_info_vram_total"), 1, MAX_MEMORY_BYTES),
+        driver=_driver_text(root, card),
+        source="sysfs",
+        architecture=architecture,
+        shares_memory=None if card.vendor == "amd" else shares_memory(card),
+    )
+
+
+def _known_awake(card: Card, gpu: Gpu) -> Gpu:
+    shares = shares_memory(card)
+    memory_bytes = gpu.memory_bytes
+    borrowed_bytes = whole(read_number(card.folder / "mem_info_gtt_total"), 1, MAX_MEMORY_BYTES)
+    if shares and memory_bytes and borrowed_bytes:
+        memory_bytes += borrowed_bytes
+    generation, lanes = (None, None) if shares else link_of(card.folder)
+    # The limit of a GPU in a processor is the whole processor's.
+    names = () if shares else ("cap", "max")
+    limits = (path for name in names for path in sorted(card.folder.glob(f"hwmon/hwmon*/power1_{name}")))
+    limits_w = [scaled(read_number(path), 1e6) for path in limits]
+    return replace(
+        gpu,
+        name=clean_text(read_word(card.folder / "product_name")) or gpu.name,
+        memory_bytes=memory_bytes,
+        power_limit_w=next((found for limit_w in limits_w if (found := within(limit_w, 1, 10_000))), None),
+        pcie_generation=generation,
+        pcie_lanes=lanes,
+        shares_memory=shares,
+        drives_display=_drives_display(card),
+    )
+
+
+def link_of(folder: Path) -> tuple[int | None, int | None]:
+    """Tell the fastest PCI Express link that card and slot agree on: generation and lanes."""
+    try:
+        chain = [folder.resolve(), *folder.resolve().parents]
+    except OSError:
+        return None, None
+    ports = [port for port in chain if (port / "max_link_speed").is_file()]
+    vendors = [read_word(port / "vendor") for port in ports]
+    # AMD's and Intel's cards bring a switch with two ports; what the GPU behind it says of its link is made up.
+    ends = ports[2:4] if len(ports) > 3 and len(set(vendors[:3])) == 1 else ports[:2]
+    generations = [generation_from(read_word(port / "max_link_speed")) for port in ends]
+    lanes = [whole(read_number(port / "max_link_width"), 1, 32) for port in ends]
+    return _agreed(generations), _agreed(lanes)
+
+
+def _agreed(ends: list[int | None]) -> int | None:
+    known = [end for end in ends if end is not None]
+    return min(known) if len(known) == 2 else None
+
+
+def _drives_display(card: Card) -> bool | None:
+    if card.drm is None or not card.vendor_id:  # of chips, another part shows the picture
+        return None
+    return any(read_word(path) == "connected" for path in card.drm.glob(f"{card.drm.name}-*/status"))
+
+
+def _gfx(root: Path, card: Card) -> str | None:
+    # Not by the card's ip_discovery: the compiler's names differ from the numbers there.
+    for node in sorted(root.glob("sys/class/kfd/kfd/topology/nodes/*/properties")):
+        properties = properties_from(read_text(node))
+        if card.render is not None and f"renderD{properties.get('drm_render_minor')}" == card.render:
+            return gfx_name(properties.get("gfx_target_version", 0))
+    return None
+
+
+def _driver_text(root: Path, card: Card) -> str | None:
+    """Name the driver: those that come with the kernel have its version, "amdgpu (Linux 6.8.0)"."""
+    if card.driver is None or card.driver == "nvidia":  # its own driver, which did not answer
+        return None
+    own = re.match(r"\d+(\.\d+)*", read_word(root / "sys/module" / card.driver / "version"))
+    kernel = re.match(r"\d+(\.\d+)*", read_word(root / "proc/sys/kernel/osrelease"))
+    if own and "." in own[0]:
+        return f"{card.driver} {own[0]}"
+    return f"{card.driver} (Linux {kernel[0]})" if kernel else card.driver

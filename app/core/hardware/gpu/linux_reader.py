@@ -1,0 +1,292 @@
+"""What Linux' graphics cards do, by their drivers' files in sysfs. Sleeping cards are left alone.
+
+Where no such file tells how busy a GPU is (Intel's), it is what the run's own processes had of it, by the files of
+/proc/PID/fdinfo: https://docs.kernel.org/gpu/drm-usage-stats.html
+"""
+
+import re
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.core.hardware.gpu.linux import Card, describe_cards, find_cards, shares_memory
+from app.core.hardware.gpu.values import (
+    MAX_MEMORY_BYTES,
+    EnergyMeter,
+    read_number,
+    scaled,
+    whole,
+    within,
+)
+from app.core.hardware.reading import read_text, read_word
+from app.core.records import Gpu, GpuReading
+
+# Looking for the files that a process opened costs far more than reading those that are a GPU's.
+CLIENTS_EVERY_S = 5.0
+_CLIENTS_LIMIT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What one opened GPU was used for since it was opened: by engine, in nanoseconds or in clock cycles."""
+
+    busy_ns: Mapping[str, int] = field(default_factory=dict)
+    cycles: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # used ones, and all that passed
+    engines: Mapping[str, int] = field(default_factory=dict)  # how many there are; those with one are not named
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Where a card's values stand; None: nowhere."""
+
+    busy_pct: Path | None
+    memory_busy_pct: Path | None
+    memory: tuple[Path, ...]
+    temperature_mc: Path | None
+    power_uw: Path | None
+    clock_hz: Path | None
+    clock_mhz: Path | None
+    clock_steps: Path | None
+    memory_clock_hz: Path | None
+    fan: Path | None
+    fan_full: float | None
+    energy_uj: Path | None
+
+
+class LinuxGpus:
+    """All graphics cards that sysfs shows, NVIDIA's among them; a place is one's number in their order.
+
+    Args:
+        root: Where Linux's proc and sys folders are found.
+    """
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self.cards = find_cards(root)
+        self.vendors = tuple(card.vendor for card in self.cards)
+        self._readers = tuple(CardReader(card) for card in self.cards)
+        self._own = OwnClients(root / "proc")
+
+    def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
+        """Describe the cards in these places."""
+        return describe_cards(self._root, tuple(self.cards[place] for place in places))
+
+    def readings(self, places: Sequence[int], own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+        """Look at the cards in these places; each reading's index is 0."""
+        self._own.look_for(own_pids or ())
+        own = None if own_pids is None else self._own
+        return tuple(self._readers[place].read(own) for place in places)
+
+    def close(self) -> None:
+        """Hold nothing: each file is opened anew."""
+
+
+class CardReader:
+    """Look at one card again and again. Its files are found once, at the first look that finds it awake."""
+
+    def __init__(self, card: Card) -> None:
+        self._card = card
+        self._files: _Files | None = None
+        self._meter = EnergyMeter()
+
+    def read(self, own: "OwnClients | None" = None) -> GpuReading:
+        """Look once; the reading's index is 0. A sleeping card gives None throughout.
+
+        Args:
+            own: What the run's own processes use.
+        """
+        if self._card.asleep():
+            return GpuReading(0)
+        files = self._files = self._files or _find_files(self._card)
+        energy_j = self._meter.add(_energy_j(files.energy_uj), time.monotonic())
+        used = [read_number(path) for path in files.memory]
+        power_w = scaled(read_number(files.power_uw), 1e6)
+        return GpuReading(
+            0,
+            utilization_pct=self._utilization_pct(files, own),
+            memory_used_bytes=whole(sum(part or 0 for part in used), 0, MAX_MEMORY_BYTES)
+            if used and None not in used
+            else None,
+            temperature_c=within(scaled(read_number(files.temperature_mc), 1000), 1, 150),
+            power_w=within(self._meter.power_w if files.power_uw is None else power_w, 0.001, 10_000),
+            clock_mhz=_clock_mhz(files),
+            memory_utilization_pct=within(read_number(files.memory_busy_pct), 0, 100),
+            memory_clock_mhz=within(scaled(read_number(files.memory_clock_hz), 1e6), 1, 100_000),
+            fan_pct=_fan_pct(files),
+            energy_j=energy_j,
+        )
+
+    def _utilization_pct(self, files: _Files, own: "OwnClients | None") -> float | None:
+        if files.busy_pct is not None:
+            return within(read_number(files.busy_pct), 0, 100)
+        if own is None or self._card.render is None:
+            return None
+        names = {self._card.render} | ({self._card.drm.name} if self._card.drm else set())
+        return own.utilization_pct(names)
+
+
+class OwnClients:
+    """What the run's own processes use of each GPU, from one thread. Shares count from the look before.
+
+    Args:
+        proc: Linux's folder of processes.
+    """
+
+    def __init__(self, proc: Path) -> None:
+        self._proc = proc
+        self._listed_s = -CLIENTS_EVERY_S
+        self._files: dict[Path, str] = {}  # of an opened GPU, and the name of its device
+        self._looks: dict[str, tuple[float, dict[str, Client]]] = {}
+        self._pids: frozenset[int] = frozenset()
+
+    def look_for(self, pids: Collection[int]) -> None:
+        """Say whose GPUs the next shares are of."""
+        now_s = time.monotonic()
+        if now_s - self._listed_s >= CLIENTS_EVERY_S or not self._pids.issuperset(pids):
+            self._listed_s, self._pids = now_s, frozenset(pids)
+            self._files = {path: name for pid in pids for path, name in _opened_gpus(self._proc / str(pid))}
+
+    def utilization_pct(self, names: Collection[str]) -> float | None:
+        """Compute the own share of a GPU since the look before; None right after nothing.
+
+        Args:
+            names: Of its devices, "renderD128".
+        """
+        now_s = time.monotonic()
+        texts = [read_text(path) for path, name in self._files.items() if name in names]
+        clients = dict(pair for text in texts if (pair := client_from(text)) is not None)
+        key = min(names)
+        before_s, before = self._looks.get(key, (now_s, {}))
+        self._looks[key] = (now_s, clients)
+        return busiest_pct(before, clients, now_s - before_s)
+
+
+def client_from(text: str) -> tuple[str, Client] | None:
+    """Take an opened GPU's number and use from the text of its fdinfo; None for what is no GPU."""
+    busy_ns: dict[str, int] = {}
+    used: dict[str, int] = {}
+    passed: dict[str, int] = {}
+    engines: dict[str, int] = {}
+    number = None
+    for line in text.splitlines():
+        key, _, rest = line.partition(":")
+        words = rest.split()
+        if key == "drm-client-id" and words:
+            number = words[0]
+        if not key.startswith("drm-") or not words or not re.fullmatch(r"[0-9]{1,20}", words[0]):
+            continue
+        for start, values in (
+            ("drm-engine-capacity-", engines),
+            ("drm-engine-", busy_ns),
+            ("drm-total-cycles-", passed),
+            ("drm-cycles-", used),
+        ):
+            if key.startswith(start):
+                values[key.removeprefix(start)] = int(words[0])
+                break
+    if number is None:
+        return None
+    return number, Client(busy_ns, {name: (used[name], passed[name]) for name in used if name in passed}, engines)
+
+
+def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elapsed_s: float) -> float | None:
+    """Compute the share of time in which the busiest engine worked; None without a client that was seen twice."""
+    shares: dict[str, float] = {}
+    for number, client in after.items():
+        old = before.get(number)
+        if old is None or elapsed_s <= 0:
+            continue
+        for name, busy_ns in client.busy_ns.items():
+            grown_ns = max(0, busy_ns - old.busy_ns.get(name, busy_ns))
+            shares[name] = shares.get(name, 0.0) + grown_ns / 1e9 / elapsed_s / max(1, client.engines.get(name, 1))
+        for name, (used, passed) in client.cycles.items():
+            old_used, old_passed = old.cycles.get(name, (used, passed))
+            if passed > old_passed:
+                share = max(0, used - old_used) / (passed - old_passed) / max(1, client.engines.get(name, 1))
+                shares[name] = shares.get(name, 0.0) + share
+    return min(100.0, 100 * max(shares.values())) if shares else None
+
+
+def starred_mhz(text: str) -> float | None:
+    """Take the clock that holds now from amdgpu's list of steps: "1: 1000Mhz *"."""
+    found = re.search(r"^\s*\S+:\s*(\d{1,6})\s*mhz\s*\*", text, re.MULTILINE | re.IGNORECASE)
+    return within(float(found[1]), 1, 10_000) if found else None
+
+
+def _find_files(card: Card) -> _Files:
+    folder = card.folder
+    hwmon = next(iter(sorted(folder.glob("hwmon/hwmon*"))), None)
+    shares = shares_memory(card)
+    memory = [folder / "mem_info_vram_used"] + ([folder / "mem_info_gtt_used"] if shares else [])
+    fan = _existing(hwmon, "fan1_input")
+    fan_full = within(read_number(_existing(hwmon, "fan1_max")), 1, 100_000)
+    if fan is None or fan_full is None:
+        fan, fan_full = _existing(hwmon, "pwm1"), within(read_number(_existing(hwmon, "pwm1_max")), 1, 255)
+    # What a GPU in a processor tells of power is the whole processor's.
+    power_hwmon = None if shares else hwmon
+    return _Files(
+        busy_pct=_existing(folder, "gpu_busy_percent"),
+        memory_busy_pct=_existing(folder, "mem_busy_percent"),
+        memory=tuple(memory) if all(path.is_file() for path in memory) else (),
+        temperature_mc=_sensor(hwmon, "temp", ("edge", "junction", "pkg", "")),
+        power_uw=_existing(power_hwmon, "power1_average", "power1_input"),
+        clock_hz=_sensor(hwmon, "freq", ("sclk",)),
+        clock_mhz=_existing(card.drm, "gt_act_freq_mhz") or _existing(folder, "tile0/gt0/freq0/act_freq"),
+        clock_steps=_existing(folder, "pp_dpm_sclk"),
+        memory_clock_hz=_sensor(hwmon, "freq", ("mclk",)),
+        fan=fan,
+        fan_full=fan_full,
+        energy_uj=_sensor(power_hwmon, "energy", ("card", "", "pkg")),
+    )
+
+
+def _existing(folder: Path | None, *names: str) -> Path | None:
+    paths = () if folder is None else tuple(folder / name for name in names)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _sensor(hwmon: Path | None, kind: str, labels: tuple[str, ...]) -> Path | None:
+    """Find a sensor by its label, the best first; "" is one without."""
+    paths = [] if hwmon is None else sorted(hwmon.glob(f"{kind}[1-9]_input"))
+    found = {
+        read_word(path.with_name(path.name.replace("_input", "_label"))).lower(): path for path in reversed(paths)
+    }
+    return next((found[label] for label in labels if label in found), None)
+
+
+def _clock_mhz(files: _Files) -> float | None:
+    by_sensor = within(scaled(read_number(files.clock_hz), 1e6), 1, 10_000)
+    if by_sensor is not None:
+        return by_sensor
+    if files.clock_mhz is not None:
+        return within(read_number(files.clock_mhz), 1, 10_000)  # 0: between two pieces of work
+    return None if files.clock_steps is None else starred_mhz(read_text(files.clock_steps))
+
+
+def _fan_pct(files: _Files) -> float | None:
+    speed = read_number(files.fan)
+    if speed is None or speed < 0 or not files.fan_full:
+        return None
+    return min(100.0, 100 * speed / files.fan_full)
+
+
+def _energy_j(path: Path | None) -> float | None:
+    return within(scaled(read_number(path), 1e6), 0, 1e15)
+
+
+def _opened_gpus(process: Path) -> list[tuple[Path, str]]:
+    """List what a process opened of /dev/dri, as files of its fdinfo with the devices' names."""
+    found: list[tuple[Path, str]] = []
+    try:
+        opened = list((process / "fd").iterdir())
+    except OSError:  # the process is gone, or not ours
+        return []
+    for path in opened:
+        try:
+            folder, _, name = str(path.readlink()).rpartition("/")
+        except OSError:  # closed meanwhile
+            continue
+        if folder == "/dev/dri" and len(found) < _CLIENTS_LIMIT:
+            found.append((process / "fdinfo" / path.name, name))
+    return found

@@ -1,0 +1,341 @@
+"""NVIDIA's GPUs: NVML first, nvidia-smi where it is missing.
+
+A value that the driver does not give is None: drivers refuse single values on many cards, answer with all ones for
+"not available", and lose whole GPUs.
+"""
+
+import ctypes
+import logging
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import TypeVar
+
+import psutil
+
+from app.core.hardware.gpu.linux import Card
+from app.core.hardware.gpu.nvidia_smi import GputilSource, open_gputil
+from app.core.hardware.gpu.pci_ids import DeviceNames
+from app.core.hardware.gpu.values import (
+    MAX_MEMORY_BYTES,
+    EnergyMeter,
+    clean_text,
+    scaled,
+    whole,
+    within,
+)
+from app.core.hardware.reading import read_text
+from app.core.hardware.waiting import in_background
+from app.core.records import Gpu, GpuReading
+
+_Value = TypeVar("_Value")
+
+_logger = logging.getLogger(__name__)
+
+_START_LIMIT_S = 2.5
+_LIST_LIMIT_S = 3.0  # of starting and listing together
+_LIST_SHARE_S = 0.5  # of that at least for listing, however long the start took
+# How a library fails that is no NVML, or a broken one, beside NVML's own errors.
+_BROKEN = (OSError, AttributeError, ValueError, TypeError, LookupError)
+# Bits of NVML's clocks event reasons, from nvml.h, by what they mean to people. Idling, clocks that the user chose
+# and waiting for another GPU hold no GPU back that has work to do.
+_THROTTLE_REASONS = {
+    "power cap": 0x4,
+    "hardware slowdown": 0x8,
+    "thermal": 0x20 | 0x40,
+    "power brake": 0x80,
+}
+_MAX_REASONS = 2**32
+_MAX_ENERGY_MJ = 2**62
+
+# Set for good when NVML hung: it would hang again, so nobody in this process waits for it twice.
+_HUNG = threading.Event()
+# What NVML said in this process, by the folder below which the system was looked at.
+_told: dict[Path, tuple[Gpu, ...]] = {}
+
+
+class NvidiaGpus:
+    """NVIDIA's GPUs, in NVML's order, asked from one thread. Nothing is loaded before the first question.
+
+    Args:
+        root: Where Linux's proc folder is found.
+        cards: NVIDIA's cards in Linux's order; empty elsewhere. While all of them sleep, nothing is started.
+    """
+
+    def __init__(self, root: Path = Path("/"), cards: tuple[Card, ...] = ()) -> None:
+        self._root = root
+        self._cards = cards
+        self._driven = tuple(card for card in cards if card.driver == "nvidia")
+        self._opened = False
+        self._source: NvmlSource | GputilSource | None = None
+        self._meters: dict[int, EnergyMeter] = {}
+
+    def gpus(self) -> tuple[Gpu, ...]:
+        """List the GPUs that NVIDIA's driver gives; wakes those that sleep, unless all do."""
+        if self._all_asleep():
+            return _told.get(self._root) or tuple(_sleeping_gpu(self._root, card) for card in self._driven)
+        started_s = time.monotonic()
+        self._open()
+        if not isinstance(self._source, NvmlSource):
+            return () if self._source is None else self._source.gpus()
+        left_s = max(_LIST_SHARE_S, _LIST_LIMIT_S - (time.monotonic() - started_s))
+        try:
+            found = in_background(self._source.gpus, "nvml").result(left_s)
+        except TimeoutError:
+            _give_up()
+            self._source = None  # not closed: that would hang, too
+            return ()
+        if found:
+            _told[self._root] = found
+        return found
+
+    def readings(self, own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+        """Look at each GPU once. Sleeping and lost GPUs give None throughout."""
+        if self._all_asleep():  # even starting NVML would wake them
+            return tuple(GpuReading(index) for index in range(len(self._driven)))
+        self._open()
+        if self._source is None:
+            return ()
+        return self._source.readings(tuple(card.asleep() for card in self._driven), own_pids)
+
+    def close(self) -> None:
+        """Let go of the driver. A later question opens it again."""
+        if self._source is not None:
+            self._source.close()
+        self._opened, self._source = False, None
+
+    def _all_asleep(self) -> bool:
+        return bool(self._cards) and all(card.asleep() for card in self._cards)
+
+    def _open(self) -> None:
+        if not self._opened:
+            self._opened = True
+            self._source = _open_source(self._meters)
+
+
+class NvmlSource:
+    """An initialised pynvml, with a handle for each GPU (None: the driver does not give it out).
+
+    Args:
+        nvml: The module.
+        meters: What each GPU's energy counter grew by, kept while the driver is let go of and opened again.
+    """
+
+    def __init__(self, nvml: ModuleType, meters: dict[int, EnergyMeter]) -> None:
+        self._nvml = nvml
+        self._meters = meters
+        count = self._ask(nvml.nvmlDeviceGetCount) or 0
+        self._handles = tuple(self._ask(nvml.nvmlDeviceGetHandleByIndex, index) for index in range(count))
+
+    def gpus(self) -> tuple[Gpu, ...]:
+        """List the GPUs."""
+        driver = self._ask(self._nvml.nvmlSystemGetDriverVersion)
+        return tuple(self._gpu(handle, clean_text(driver)) for handle in self._handles)
+
+    def readings(
+        self, asleep: tuple[bool, ...] = (), own_pids: Collection[int] | None = None
+    ) -> tuple[GpuReading, ...]:
+        """Look at each GPU that does not sleep."""
+        # NVML counts in the order of PCI addresses, as we do; with another number of GPUs it hides some.
+        known = asleep if len(asleep) == len(self._handles) else (False,) * len(self._handles)
+        return tuple(
+            GpuReading(index) if known[index] or handle is None else self._reading(index, handle, own_pids)
+            for index, handle in enumerate(self._handles)
+        )
+
+    def close(self) -> None:
+        """Let go of the driver."""
+        self._ask(self._nvml.nvmlShutdown)
+
+    def _gpu(self, handle: object, driver: str | None) -> Gpu:
+        if handle is None:
+            return Gpu(name="NVIDIA GPU", vendor="nvidia", driver=driver)
+        nvml, ask = self._nvml, self._ask
+        memory = ask(nvml.nvmlDeviceGetMemoryInfo, handle)
+        memory_bytes = whole(memory and memory.total, 1, MAX_MEMORY_BYTES)
+        capability = ask(nvml.nvmlDeviceGetCudaComputeCapability, handle)
+        limit_mw = ask(nvml.nvmlDeviceGetEnforcedPowerLimit, handle)
+        return Gpu(
+            name=clean_text(ask(nvml.nvmlDeviceGetName, handle)) or "NVIDIA GPU",
+            vendor="nvidia",
+            memory_bytes=memory_bytes,
+            driver=driver,
+            compute_capability=f"{capability[0]}.{capability[1]}" if capability else None,
+            architecture=self._architecture(handle),
+            power_limit_w=within(limit_mw and limit_mw / 1000, 0.001, 10_000),
+            # What card and slot agree on at most: the link as it is slows down while the card idles.
+            pcie_generation=whole(ask(nvml.nvmlDeviceGetMaxPcieLinkGeneration, handle), 1, 9),
+            pcie_lanes=whole(ask(nvml.nvmlDeviceGetMaxPcieLinkWidth, handle), 1, 32),
+            shares_memory=None if memory_bytes is None else False,  # those that share the computer's tell no size
+            drives_display=self._drives_display(handle),
+        )
+
+    def _architecture(self, handle: object) -> str | None:
+        number = self._ask(self._nvml.nvmlDeviceGetArchitecture, handle)
+        start = "NVML_DEVICE_ARCH_"
+        names = {
+            value: name.removeprefix(start)
+            for name, value in vars(self._nvml).items()
+            if name.startswith(start) and not name.endswith("_UNKNOWN")
+        }
+        return names[number].capitalize() if number in names else None
+
+    def _drives_display(self, handle: object) -> bool | None:
+        calls = (self._nvml.nvmlDeviceGetDisplayActive, self._nvml.nvmlDeviceGetDisplayMode)
+        told = [state for call in calls if (state := self._ask(call, handle)) in (0, 1)]
+        return any(told) if told else None
+
+    def _reading(self, index: int, handle: object, own_pids: Collection[int] | None) -> GpuReading:
+        nvml, ask = self._nvml, self._ask
+        use = ask(nvml.nvmlDeviceGetUtilizationRates, handle)
+        memory = ask(nvml.nvmlDeviceGetMemoryInfo, handle)
+        power_mw = ask(nvml.nvmlDeviceGetPowerUsage, handle)
+        fan_pct = ask(nvml.nvmlDeviceGetFanSpeed, handle)
+        return GpuReading(
+            index=index,
+            utilization_pct=within(use and use.gpu, 0, 100),
+            memory_used_bytes=whole(memory and memory.used, 0, MAX_MEMORY_BYTES),
+            temperature_c=within(ask(nvml.nvmlDeviceGetTemperature, handle, nvml.NVML_TEMPERATURE_GPU), 1, 150),
+            power_w=within(power_mw and power_mw / 1000, 0.001, 10_000),
+            clock_mhz=within(ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_SM), 1, 10_000),
+            throttle_reasons=self._throttle_reasons(handle),
+            other_memory_bytes=None if own_pids is None else self._other_memory_bytes(handle, own_pids),
+            memory_utilization_pct=within(use and use.memory, 0, 100),
+            memory_clock_mhz=within(ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM), 1, 100_000),
+            # In percent of the fan's design speed, which some go beyond.
+            fan_pct=within(None if fan_pct is None or fan_pct > 200 else min(fan_pct, 100), 0, 100),
+            energy_j=self._energy_j(index, handle),
+        )
+
+    def _energy_j(self, index: int, handle: object) -> float | None:
+        energy_mj = self._ask(self._nvml.nvmlDeviceGetTotalEnergyConsumption, handle)
+        counter_j = scaled(within(energy_mj, 0, _MAX_ENERGY_MJ), 1000)
+        return self._meters.setdefault(index, EnergyMeter()).add(counter_j, time.monotonic())
+
+    def _throttle_reasons(self, handle: object) -> tuple[str, ...] | None:
+        bits = self._ask(self._nvml.nvmlDeviceGetCurrentClocksEventReasons, handle)
+        if bits is None:  # drivers before 535 know it by its old name only
+            bits = self._ask(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons, handle)
+        return throttle_words(bits)
+
+    def _other_memory_bytes(self, handle: object, own_pids: Collection[int]) -> int | None:
+        computing = self._ask(self._nvml.nvmlDeviceGetComputeRunningProcesses, handle)
+        drawing = self._ask(self._nvml.nvmlDeviceGetGraphicsRunningProcesses, handle)
+        if computing is None and drawing is None:
+            return None
+        held = [(process.pid, process.usedGpuMemory) for process in (*(computing or ()), *(drawing or ()))]
+        return other_memory_bytes(held, own_pids)
+
+    def _ask(self, call: Callable[..., _Value], *args: object) -> _Value | None:
+        """Call NVML; None for each of its errors (not supported, GPU lost …) and for text that is none."""
+        try:
+            return call(*args)
+        except (self._nvml.NVMLError, UnicodeDecodeError):
+            return None
+
+
+def throttle_words(bits: int | None) -> tuple[str, ...] | None:
+    """Say what NVML's clocks event reasons mean; None for unknown, empty where nothing holds the clock down."""
+    if bits is None or not 0 <= bits < _MAX_REASONS:
+        return None
+    return tuple(word for word, mask in _THROTTLE_REASONS.items() if bits & mask)
+
+
+def other_memory_bytes(
+    held: Iterable[tuple[int, int | None]],
+    own_pids: Collection[int],
+    is_here: Callable[[int], bool] = psutil.pid_exists,
+) -> int | None:
+    """Sum up what other processes hold of a GPU's memory; None where that cannot be told.
+
+    Args:
+        held: Processes and their memory; one that computes and draws comes twice.
+        own_pids: The run's own processes.
+        is_here: Tells processes of this system; a container may be told numbers that mean others in it.
+    """
+    others: dict[int, int] = {}
+    for pid, size_bytes in held:
+        if pid in own_pids:
+            continue
+        known = whole(size_bytes, 0, MAX_MEMORY_BYTES)
+        if known is None or not is_here(pid):
+            return None
+        others[pid] = max(known, others.get(pid, 0))
+    return sum(others.values())
+
+
+def driver_version_from(text: str) -> str | None:
+    """Take the driver's version from the text of /proc/driver/nvidia/version."""
+    found = re.search(r"^NVRM version:.*?Module\b.*?\s(\d+(\.\d+)+)\s", text + "\n", re.MULTILINE)
+    return clean_text(found[1]) if found else None
+
+
+def model_from(text: str) -> str | None:
+    """Take the name, and no UUID, from the text of /proc/driver/nvidia/gpus/*/information."""
+    found = re.search(r"^Model:[ \t]*(.*)$", text, re.MULTILINE)
+    name = clean_text(found[1]) if found else None
+    return None if name is None or name.lower() == "unknown" else name
+
+
+def _sleeping_gpu(root: Path, card: Card) -> Gpu:
+    """Describe a sleeping GPU by what its driver tells without waking it."""
+    folder = root / "proc/driver/nvidia"
+    name = model_from(read_text(folder / "gpus" / card.folder.name / "information"))
+    driver = driver_version_from(read_text(folder / "version"))
+    name = name or DeviceNames(root).name(card.vendor_id, card.device_id)
+    return Gpu(name=name, vendor="nvidia", driver=driver, source="procfs")
+
+
+def _open_source(meters: dict[int, EnergyMeter]) -> NvmlSource | GputilSource | None:
+    if not _may_have_nvml():
+        return open_gputil()
+    try:
+        import pynvml
+    except ImportError:
+        return open_gputil()
+    try:
+        return _start(pynvml, meters)
+    except pynvml.NVMLError_LibraryNotFound:
+        return open_gputil()
+    except pynvml.NVMLError as error:  # the driver is there and broken: nvidia-smi would only say the same
+        _logger.info("NVML does not start: %s", error)
+        return None
+    except _BROKEN as error:
+        _logger.warning("NVML does not start: %r", error)
+        return None
+
+
+def _start(nvml: ModuleType, meters: dict[int, EnergyMeter]) -> NvmlSource | None:
+    """Start NVML in a thread of its own, because a broken driver may hang; None when it takes too long."""
+    if _HUNG.is_set():
+        return None
+
+    def start() -> NvmlSource:
+        nvml.nvmlInit()
+        return NvmlSource(nvml, meters)
+
+    try:
+        return in_background(start, "nvml").result(_START_LIMIT_S)
+    except TimeoutError:
+        _give_up()
+        return None
+
+
+def _give_up() -> None:
+    _HUNG.set()
+    _logger.warning("NVML hangs; NVIDIA's GPUs are not read")
+
+
+def _may_have_nvml() -> bool:
+    """Say whether to try NVML: its import costs 10 MB, and most computers lack the library."""
+    if not sys.platform.startswith("linux") or "pynvml" in sys.modules:
+        return True
+    try:
+        ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return False
+    return True

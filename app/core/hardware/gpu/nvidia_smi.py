@@ -1,0 +1,127 @@
+"""NVIDIA's GPUs through nvidia-smi, as GPUtil asks it: where NVML cannot be loaded.
+
+It starts a program for each look, and gives less: no power, no clocks.
+"""
+
+import logging
+import shutil
+import threading
+import warnings
+from types import ModuleType
+from typing import Any
+
+import psutil
+
+from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, whole, within
+from app.core.records import Gpu, GpuReading
+
+_logger = logging.getLogger(__name__)
+
+_MIB_BYTES = 2**20
+_LIMIT_S = 2.5
+_KILL_LIMIT_S = 0.3
+# Set for good when nvidia-smi hung: it would hang again, so nobody in this process waits for it twice.
+_HUNG = threading.Event()
+
+
+class GputilSource:
+    """Ask nvidia-smi anew each time, through GPUtil."""
+
+    def __init__(self, gputil: ModuleType) -> None:
+        self._gputil = gputil
+
+    def gpus(self) -> tuple[Gpu, ...]:
+        """List the GPUs."""
+        return tuple(
+            Gpu(
+                name=clean_text(gpu.name) or "NVIDIA GPU",
+                vendor="nvidia",
+                memory_bytes=whole(gpu.memoryTotal * _MIB_BYTES, 1, MAX_MEMORY_BYTES),
+                driver=clean_text(gpu.driver),
+                source="gputil",
+            )
+            for gpu in _ask(self._gputil)
+        )
+
+    def readings(self, asleep: tuple[bool, ...], _own_pids: object = None) -> tuple[GpuReading, ...]:
+        """Look at each GPU; none of them while one sleeps, since nvidia-smi would wake it."""
+        if any(asleep):
+            return tuple(GpuReading(index) for index in range(len(asleep)))
+        return tuple(
+            GpuReading(
+                index=index,
+                utilization_pct=within(gpu.load * 100, 0, 100),
+                memory_used_bytes=whole(gpu.memoryUsed * _MIB_BYTES, 0, MAX_MEMORY_BYTES),
+                temperature_c=within(gpu.temperature, 1, 150),
+            )
+            for index, gpu in enumerate(_ask(self._gputil))
+        )
+
+    def close(self) -> None:
+        """Hold nothing: each question starts nvidia-smi anew."""
+
+
+def open_gputil() -> GputilSource | None:
+    """Load GPUtil; None where it or nvidia-smi is missing."""
+    if shutil.which("nvidia-smi") is None:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # distutils is deprecated
+            import GPUtil
+    except ImportError:
+        return None
+    return GputilSource(GPUtil)
+
+
+def _ask(gputil: ModuleType) -> list[Any]:
+    """Ask nvidia-smi in a thread of its own, because it may hang; empty when it fails or takes too long."""
+    if _HUNG.is_set():
+        return []
+    answer: list[Any] = []
+
+    def ask() -> None:
+        try:
+            answer.extend(gputil.getGPUs())
+        except (ValueError, ZeroDivisionError, LookupError, OSError) as error:  # what it makes of odd output
+            _logger.info("nvidia-smi gave no usable answer: %s", error)
+
+    others = {process.pid for process in _children()}
+    thread = threading.Thread(target=ask, name="gputil", daemon=True)
+    thread.start()
+    thread.join(_LIMIT_S)
+    if not thread.is_alive():
+        return answer
+    _HUNG.set()
+    _logger.warning("nvidia-smi hangs; GPUs are not read any more")
+    _kill_trees([process for process in _children() if process.pid not in others])
+    thread.join(_KILL_LIMIT_S)  # so that the killed process is reaped, if it dies at all
+    return []
+
+
+def _children() -> list[Any]:
+    found = []
+    try:
+        children = psutil.Process().children()
+    except (psutil.Error, OSError):
+        return []
+    for child in children:
+        try:
+            if child.name().lower().startswith("nvidia-smi"):
+                found.append(child)
+        except (psutil.Error, OSError):
+            continue  # ended meanwhile
+    return found
+
+
+def _kill_trees(processes: list[Any]) -> None:
+    for process in processes:
+        try:
+            tree = [*process.children(recursive=True), process]
+        except (psutil.Error, OSError):
+            tree = [process]
+        for member in tree:
+            try:
+                member.kill()
+            except (psutil.Error, OSError):
+                continue  # ended meanwhile

@@ -1,0 +1,79 @@
+"""Names of PCI devices, from the lists that Linux systems bring along."""
+
+from pathlib import Path
+
+from app.core.hardware.gpu.values import clean_text
+
+_PCI_IDS = ("usr/share/hwdata/pci.ids", "usr/share/misc/pci.ids")
+_AMDGPU_IDS = "usr/share/libdrm/amdgpu.ids"
+_MAX_BYTES = 2**24
+_BRANDS = {0x10DE: "NVIDIA", 0x1002: "AMD", 0x8086: "Intel"}
+
+
+class DeviceNames:
+    """Name devices. The lists are read once, when the first name is asked for."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._texts: dict[str, bytes] = {}
+
+    def name(self, vendor_id: int, device_id: int, revision: int | None = None) -> str:
+        """Name a GPU as people know it, "AMD Radeon RX 6800 XT", or by its numbers, "AMD GPU (1002:73bf)"."""
+        brand = _BRANDS.get(vendor_id, "")
+        if vendor_id == 0x1002 and revision is not None:
+            known = amdgpu_name(self._text(_AMDGPU_IDS), device_id, revision)
+            if known:
+                return known
+        vendor, device = next(
+            (found for path in _PCI_IDS if (found := pci_names(self._text(path), vendor_id, device_id))[1]),
+            (None, None),
+        )
+        if not device:
+            return f"{brand} GPU ({vendor_id:04x}:{device_id:04x})".strip()
+        sold_as = bracketed(device)
+        brand = brand or bracketed(vendor or "")
+        return sold_as if sold_as.lower().startswith(brand.lower()) else f"{brand} {sold_as}"
+
+    def chip(self, vendor_id: int, device_id: int) -> str:
+        """Give the list's whole entry, in which the chip's own name stands, "DG2 [Arc A770]"; "" for none."""
+        found = (pci_names(self._text(path), vendor_id, device_id)[1] for path in _PCI_IDS)
+        return next((device for device in found if device), "")
+
+    def _text(self, path: str) -> bytes:
+        if path not in self._texts:
+            try:
+                with (self._root / path).open("rb") as file:
+                    self._texts[path] = file.read(_MAX_BYTES)
+            except OSError:
+                self._texts[path] = b""
+        return self._texts[path]
+
+
+def pci_names(ids: bytes, vendor_id: int, device_id: int) -> tuple[str | None, str | None]:
+    """Find vendor and device in the text of a pci.ids file; None for what it does not hold."""
+    start = (b"\n" + ids).find(f"\n{vendor_id:04x}  ".encode())
+    if start < 0:
+        return None, None
+    end = ids.find(b"\n", start)
+    vendor = clean_text(ids[start + 6 : end if end >= 0 else None])
+    wanted = f"\t{device_id:04x}  ".encode()
+    while end >= 0:
+        start = end + 1
+        if ids[start : start + 1] not in (b"\t", b"#", b"\n", b"\r"):
+            break  # the next vendor
+        end = ids.find(b"\n", start)
+        if ids.startswith(wanted, start):
+            return vendor, clean_text(ids[start + len(wanted) : end if end >= 0 else None])
+    return vendor, None
+
+
+def amdgpu_name(ids: bytes, device_id: int, revision: int) -> str | None:
+    """Find a name in the text of libdrm's list: lines of device, revision and name."""
+    start = (b"\n" + ids).find(f"\n{device_id:04X},\t{revision:02X},\t".encode())
+    return None if start < 0 else clean_text(ids[start + 10 :].split(b"\n", 1)[0])
+
+
+def bracketed(name: str) -> str:
+    """Give what stands in a name's last brackets, which is what it is sold as; else the whole name."""
+    head, opening, tail = name.rpartition("[")
+    return tail.partition("]")[0].strip() or head.strip() if opening else name

@@ -1,0 +1,200 @@
+"""Windows' graphics cards of every vendor: what they are by the registry and DXGI, what they do by its counters.
+
+Needs no rights. Neither wakes a card: DXGI lists what is there, and the counters are the kernel's own.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from app.core.hardware import registry
+from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, SCREENS_ONLY, clean_text, vendor_of, whole, within
+from app.core.hardware.gpu.windows_dxgi import Adapter, list_adapters
+from app.core.hardware.gpu.windows_pdh import Counters, open_counters
+from app.core.hardware.reading import tidy_name
+from app.core.records import Gpu, GpuReading
+
+_CLASS_KEY = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}"
+_VALUES = ("DriverDesc", "MatchingDeviceId", "DriverVersion", "HardwareInformation.qwMemorySize")
+_ENGINES = r"\GPU Engine(*)\Utilization Percentage"
+_OWN_MEMORY = r"\GPU Adapter Memory(*)\Dedicated Usage"
+_SHARED_MEMORY = r"\GPU Adapter Memory(*)\Shared Usage"
+_DEVICE_ID = re.compile(r"pci\\ven_([0-9a-f]{4})&dev_([0-9a-f]{4})", re.IGNORECASE)
+_INSTANCE = re.compile(
+    r"(?:pid_[0-9]+_)?luid_0x([0-9a-f]{1,8})_0x([0-9a-f]{1,8})(?:_phys_([0-9]+))?(?:_eng_([0-9]+))?(?![0-9])",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A driver's entry in the registry."""
+
+    name: str
+    vendor_id: int
+    device_id: int
+    driver: str | None
+    memory_bytes: int | None
+
+
+class WindowsGpus:
+    """All graphics cards that Windows has a driver for; a place is one's number in the registry's order."""
+
+    def __init__(self) -> None:
+        self._adapters = list_adapters()
+        entries = tuple(entry for values in _read_entries() if (entry := entry_from(values)) is not None)
+        self._cards = pair(entries, self._adapters)
+        self.vendors = tuple(vendor_of(entry.vendor_id) for entry, _ in self._cards)
+        self._counters: Counters | None = None
+        self._opened = False
+
+    def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
+        """Describe the cards in these places."""
+        return tuple(describe(*self._cards[place]) for place in places)
+
+    def readings(self, places: Sequence[int], _own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+        """Look at the cards in these places; each reading's index is 0. The first look knows no shares of time."""
+        is_first = not self._opened
+        if places and is_first:
+            self._opened = True
+            self._counters = open_counters((_ENGINES, _OWN_MEMORY, _SHARED_MEMORY))
+        values = self._counters.read() if places and self._counters is not None else {}
+        # The counters were opened microseconds ago: shares of so little time say nothing.
+        busy_pct = {} if is_first else busiest_pct(values.get(_ENGINES, ()))
+        own, shared = (sums(values.get(path, ())) for path in (_OWN_MEMORY, _SHARED_MEMORY))
+        return tuple(self._reading(place, busy_pct, own, shared) for place in places)
+
+    def close(self) -> None:
+        """Let go of the counters."""
+        if self._counters is not None:
+            self._counters.close()
+        self._opened, self._counters = False, None
+
+    def _reading(
+        self, place: int, busy_pct: Mapping[int, float], own: Mapping[int, float], shared: Mapping[int, float]
+    ) -> GpuReading:
+        entry, adapter = self._cards[place]
+        if adapter is None:
+            return GpuReading(0)
+        used = own.get(adapter.luid)
+        if used is not None and shares_memory(vendor_of(entry.vendor_id), entry.name):
+            used += shared.get(adapter.luid, 0.0)
+        return GpuReading(
+            0,
+            utilization_pct=busy_pct.get(adapter.luid),
+            memory_used_bytes=whole(used, 0, MAX_MEMORY_BYTES),
+        )
+
+
+def entry_from(values: Mapping[str, object]) -> Entry | None:
+    """Take a graphics card from its driver's values; None for displays that are none: remote, virtual, by USB."""
+    name = tidy_name(clean_text(values.get("DriverDesc")))
+    ids = _DEVICE_ID.match(str(values.get("MatchingDeviceId", "")))
+    if name is None or ids is None:
+        return None
+    vendor_id, device_id = (int(number, 16) for number in ids.groups())
+    if vendor_id in SCREENS_ONLY:
+        return None
+    size = values.get("HardwareInformation.qwMemorySize")
+    size = int.from_bytes(size[:8], "little") if isinstance(size, bytes) else size
+    version = clean_text(values.get("DriverVersion"))
+    return Entry(
+        name=name,
+        vendor_id=vendor_id,
+        device_id=device_id,
+        driver=nvidia_version(version) if vendor_of(vendor_id) == "nvidia" and version else version,
+        memory_bytes=whole(size, 1, MAX_MEMORY_BYTES),
+    )
+
+
+def nvidia_version(version: str) -> str:
+    """Give NVIDIA's own number of a driver: 32.0.15.8165 is 581.65."""
+    parts = version.split(".")
+    digits = "".join(parts[-2:])[-5:]
+    plain = len(parts) == 4 and len(digits) == 5 and digits.isascii() and digits.isdigit()
+    return f"{int(digits[:3])}.{digits[3:]}" if plain else version
+
+
+def pair(entries: Iterable[Entry], adapters: Sequence[Adapter] | None) -> tuple[tuple[Entry, Adapter | None], ...]:
+    """Give each driver's entry its adapter, alike ones in their order.
+
+    The registry keeps the entries of cards that were taken out, so that those without an adapter are left out; but
+    where DXGI does not answer (None), all stay.
+    """
+    if adapters is None:
+        return tuple((entry, None) for entry in entries)
+    taken: Counter[tuple[int, int]] = Counter()
+    found = []
+    for entry in entries:
+        ids = (entry.vendor_id, entry.device_id)
+        alike = [adapter for adapter in adapters if (adapter.vendor_id, adapter.device_id) == ids]
+        if taken[ids] < len(alike):
+            found.append((entry, alike[taken[ids]]))
+            taken[ids] += 1
+    return tuple(found)
+
+
+def describe(entry: Entry, adapter: Adapter | None) -> Gpu:
+    """Describe a card."""
+    vendor = vendor_of(entry.vendor_id)
+    shares = shares_memory(vendor, entry.name)
+    memory_bytes = entry.memory_bytes or (adapter.own_memory_bytes if adapter else None)
+    if shares:
+        memory_bytes = adapter.shared_memory_bytes if adapter else None
+    return Gpu(
+        name=entry.name,
+        vendor=vendor,
+        memory_bytes=memory_bytes,
+        driver=entry.driver,
+        source="registry",
+        shares_memory=shares,
+        drives_display=adapter.drives_display if adapter else None,
+    )
+
+
+def shares_memory(vendor: str, name: str) -> bool | None:
+    """Say by its name whether a GPU's memory is the computer's; None where the name does not tell."""
+    if vendor == "intel" and re.search(r"\bArc (Pro )?[AB]\d", name):
+        return False
+    if vendor == "intel" and re.search(r"\b(UHD|HD|Iris)\b|\bGraphics$", name):
+        return True
+    if vendor == "amd" and re.search(r"\bRadeon (RX [3-9]\d{2,3}|PRO W|VII)", name, re.IGNORECASE):
+        return False
+    if vendor == "amd" and re.search(r"\bGraphics$", name):
+        return True
+    return False if vendor == "nvidia" else None
+
+
+def busiest_pct(values: Iterable[tuple[str, float]]) -> dict[int, float]:
+    """Compute how busy each adapter's busiest engine is, as the task manager does, from all processes' shares."""
+    engines: defaultdict[tuple[int, str, str], float] = defaultdict(float)
+    for instance, value in values:
+        found = _INSTANCE.match(instance)
+        share_pct = within(value, 0, 1e6)
+        if found is not None and found[4] is not None and share_pct is not None:
+            engines[_luid(found), found[3] or "0", found[4]] += share_pct
+    busiest: dict[int, float] = {}
+    for (luid, _, _), share_pct in engines.items():
+        busiest[luid] = max(busiest.get(luid, 0.0), min(100.0, share_pct))
+    return busiest
+
+
+def sums(values: Iterable[tuple[str, float]]) -> dict[int, float]:
+    """Sum up the values of each adapter's parts."""
+    found: defaultdict[int, float] = defaultdict(float)
+    for instance, value in values:
+        match = _INSTANCE.match(instance)
+        known = within(value, 0, MAX_MEMORY_BYTES)
+        if match is not None and known is not None:
+            found[_luid(match)] += known
+    return dict(found)
+
+
+def _luid(match: re.Match[str]) -> int:
+    return int(match[1], 16) << 32 | int(match[2], 16)
+
+
+def _read_entries() -> list[dict[str, object]]:
+    keys = [name for name in registry.list_subkeys(_CLASS_KEY) if re.fullmatch(r"\d{4}", name)]
+    return [{name: registry.read_value(rf"{_CLASS_KEY}\{key}", name) for name in _VALUES} for key in keys]

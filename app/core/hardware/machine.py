@@ -1,0 +1,308 @@
+"""What this computer is: its parts together, and of them the names, the system, virtual machine or not.
+
+Everything is read where the system keeps it (libraries for it take more than a second). Host and user names,
+serial numbers and addresses are never read. Parsers are pure functions of text, so any system can test them.
+"""
+
+import logging
+import os
+import platform
+import re
+import sys
+from concurrent.futures import Future
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+
+from app.core.hardware import registry
+from app.core.hardware.gpu.gpus import list_gpus
+from app.core.hardware.parts.cpu import read_cpu
+from app.core.hardware.parts.disks import Storage, read_storage
+from app.core.hardware.parts.identity import read_machine_id
+from app.core.hardware.parts.memory_speed import read_memory_speed
+from app.core.hardware.reading import output_of, read_text, tidy_name
+from app.core.hardware.waiting import in_background
+from app.core.records import Machine
+
+_Value = TypeVar("_Value")
+
+_logger = logging.getLogger(__name__)
+
+_GPUS_LIMIT_S = 3.5  # NVIDIA's have a limit of their own, and the others shall be told even then
+_STORAGE_LIMIT_S = 1.0  # a dead server does not answer at all
+# CPU implementer and part from Linux, arch/arm64/include/asm/cputype.h: cores of servers that say no more.
+_ARM_PARTS = {
+    ("0x41", "0xd0c"): "Arm Neoverse N1",
+    ("0x41", "0xd40"): "Arm Neoverse V1",
+    ("0x41", "0xd49"): "Arm Neoverse N2",
+    ("0x41", "0xd4f"): "Arm Neoverse V2",
+    ("0x41", "0xd8e"): "Arm Neoverse N3",
+    ("0x41", "0xd84"): "Arm Neoverse V3",
+    ("0x41", "0xd03"): "Arm Cortex-A53",
+    ("0x41", "0xd08"): "Arm Cortex-A72",
+    ("0x41", "0xd0b"): "Arm Cortex-A76",
+    ("0xc0", "0xac3"): "Ampere-1",
+    ("0xc0", "0xac4"): "Ampere-1a",
+}
+
+# What firmware calls itself (vendor, then product, lower case), first match wins.
+_FIRMWARE_KINDS = (
+    ("google compute engine", "Google Compute Engine"),
+    ("amazon ec2", "Amazon EC2"),
+    ("vmware", "VMware"),
+    ("virtualbox", "VirtualBox"),
+    ("microsoft corporation virtual machine", "Hyper-V"),
+    ("parallels", "Parallels"),
+    ("apple virtualization", "Apple Virtualization"),
+    ("bhyve", "bhyve"),
+    ("xen", "Xen"),
+    ("hvm domu", "Xen"),
+    ("qemu", "kvm"),
+    ("kvm", "kvm"),
+    ("bochs", "kvm"),
+    ("openstack", "kvm"),
+)
+
+_CONTAINER_KINDS = (
+    (r"kubepods", "kubernetes"),
+    (r"/docker[-/]", "docker"),
+    (r"libpod", "podman"),
+    (r"/lxc[./]", "lxc"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFacts:
+    """What each operating system tells in its own way. None means unknown."""
+
+    os_name: str
+    cpu_name: str | None = None
+    virtual_machine: bool | None = None
+    virtualization: str | None = None
+    kernel: str | None = None
+
+
+def detect_machine(root: Path = Path("/"), *, data_folder: Path | None = None) -> Machine:
+    """Describe this computer without anything that names its owner; what cannot be told is None.
+
+    Takes some ten milliseconds; up to 5 s where a driver or a server hangs.
+
+    Args:
+        root: Where Linux's proc, sys and etc folders are found.
+        data_folder: Where the data sets are; the disks behind it are described.
+    """
+    # At once: drivers and, on macOS, the system's programs take most of the time, and that by waiting.
+    gpus = in_background(lambda: list_gpus(root), "gpus")
+    storage = None if data_folder is None else in_background(lambda: read_storage(data_folder, root), "storage")
+    number = in_background(lambda: read_machine_id(root), "machine id")
+    facts, cpu = _read_system(root), read_cpu(root)
+    found = Storage() if storage is None else _within(storage, _STORAGE_LIMIT_S, Storage(), "What tells of disks")
+    return Machine(
+        cpu_name=facts.cpu_name,
+        physical_cores=_cores(logical=False),
+        logical_cores=_cores(logical=True),
+        memory_bytes=_memory_bytes(),
+        os_name=facts.os_name,
+        architecture=_architecture(),
+        python_version=platform.python_version(),
+        virtual_machine=facts.virtual_machine,
+        virtualization=facts.virtualization,
+        gpus=_within(gpus, _GPUS_LIMIT_S, (), "A graphics driver"),
+        **asdict(cpu),
+        memory_speed_mts=read_memory_speed(root),
+        disks=found.disks,
+        file_system=found.file_system,
+        kernel=facts.kernel,
+        machine_id=_within(number, _STORAGE_LIMIT_S, None, "What tells the machine's number"),
+    )
+
+
+def cpuinfo_fields(text: str) -> dict[str, str]:
+    """Take the first value of each field in the text of /proc/cpuinfo."""
+    fields: dict[str, str] = {}
+    for line in text.splitlines():
+        key, colon, value = line.partition(":")
+        if colon and key.strip():
+            fields.setdefault(key.strip(), value.strip())
+    return fields
+
+
+def cpu_name_from(cpuinfo: str, board: str | None = None) -> str | None:
+    """Name the processor from /proc/cpuinfo; ARM chips often only by the board (/proc/device-tree/model)."""
+    fields = cpuinfo_fields(cpuinfo)
+    name = tidy_name(fields.get("model name"))
+    if name and not name.startswith(("ARMv", "AArch64")):
+        return name
+    part = _ARM_PARTS.get((fields.get("CPU implementer", ""), fields.get("CPU part", "")))
+    candidates = (
+        tidy_name(board),
+        tidy_name(fields.get("Model")),
+        tidy_name(fields.get("Hardware")),
+        part,
+        name,
+    )
+    return next((candidate for candidate in candidates if candidate), None)
+
+
+def linux_name(os_release: str, kernel_release: str) -> str:
+    """Name a Linux system: kernel version and distribution, "Linux 6.1.0 (Debian GNU/Linux 12)"."""
+    version = _version(kernel_release)
+    words = f"Linux {version}" if version else "Linux"
+    pretty = re.search(r"^PRETTY_NAME=(.*)$", os_release, re.MULTILINE)
+    # The code name in brackets says nothing that the version does not.
+    distribution = tidy_name(re.sub(r"\s*\([^()]*\)$", "", pretty[1].strip(" \t\r\"'"))) if pretty else None
+    return f"{words} ({distribution})" if distribution else words
+
+
+def windows_name(build: int, *, server: bool) -> str:
+    """Name a Windows system by its build number (Windows 11 still calls itself 10.0)."""
+    if server:
+        return f"Windows Server (build {build})"
+    if build >= 22_000:
+        return "Windows 11"
+    return "Windows 10" if build >= 10_240 else f"Windows (build {build})"
+
+
+def firmware_kind(vendor_and_product: str) -> str | None:
+    """Tell the hypervisor by the names in the firmware; None when they name none."""
+    names = " ".join(vendor_and_product.lower().split())
+    if names.startswith("amazon ec2") and names.endswith("metal"):
+        return None
+    return next((kind for needle, kind in _FIRMWARE_KINDS if re.search(rf"\b{needle}\b", names)), None)
+
+
+def container_kind(cgroup: str) -> str | None:
+    """Tell the container by the text of /proc/1/cgroup; None when it shows none."""
+    return next((kind for pattern, kind in _CONTAINER_KINDS if re.search(pattern, cgroup)), None)
+
+
+def judge_linux(
+    cpuinfo: str, firmware: str, kernel_release: str, board: str = ""
+) -> tuple[bool | None, str | None]:
+    """Tell whether a Linux system runs in a virtual machine, and in which. None means that it does not show.
+
+    Args:
+        cpuinfo: Text of /proc/cpuinfo.
+        firmware: Vendor and product of /sys/class/dmi/id, and /sys/hypervisor/type.
+        kernel_release: Full release text of the kernel.
+        board: Text of /proc/device-tree/model.
+    """
+    flags = cpuinfo_fields(cpuinfo).get("flags")
+    flagged = None if flags is None else "hypervisor" in flags.split()
+    release = kernel_release.lower()
+    if "microsoft" in release:  # WSL 1 is no virtual machine, WSL 2 is one
+        return "standard" in release or "wsl2" in release or flagged, "wsl"
+    kind = firmware_kind(firmware)
+    if flagged is not None:  # x86: the processor itself says it
+        return flagged, kind if flagged else None
+    if kind:
+        return True, kind
+    return (False if tidy_name(board) else None), None
+
+
+def read_linux(root: Path) -> SystemFacts:
+    """Read what Linux tells about the machine from the proc, sys and etc folders below `root`."""
+    cpuinfo = read_text(root / "proc/cpuinfo")
+    release = read_text(root / "proc/sys/kernel/osrelease")
+    board = read_text(root / "proc/device-tree/model")
+    dmi = root / "sys/class/dmi/id"
+    sources = (dmi / "sys_vendor", dmi / "product_name", root / "sys/hypervisor/type")
+    virtual, kind = judge_linux(cpuinfo, " ".join(read_text(path).strip() for path in sources), release, board)
+    container = _read_container(root)
+    return SystemFacts(
+        os_name=linux_name(read_text(root / "etc/os-release"), release),
+        cpu_name=cpu_name_from(cpuinfo, board),
+        virtual_machine=virtual,
+        virtualization=" in ".join(part for part in (container, kind) if part) or None,
+        kernel=_version(release),
+    )
+
+
+def read_macos() -> SystemFacts:
+    """Read what macOS tells about the machine."""
+    names = ("machdep.cpu.brand_string", "kern.hv_vmm_present")
+    fields = cpuinfo_fields(output_of(["sysctl", *names]).decode("utf-8", errors="replace"))
+    virtual = {"0": False, "1": True}.get(fields.get("kern.hv_vmm_present", ""))
+    version = platform.mac_ver()[0]
+    return SystemFacts(
+        os_name=f"macOS {version}" if version else "macOS",
+        cpu_name=tidy_name(fields.get("machdep.cpu.brand_string")),
+        virtual_machine=virtual,
+        kernel=_version(platform.release()),
+    )
+
+
+def read_windows() -> SystemFacts:
+    """Read what Windows tells about the machine: its version and two keys of the registry."""
+    if sys.platform != "win32":
+        return SystemFacts(os_name="Windows")
+    system, bios = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", r"HARDWARE\DESCRIPTION\System\BIOS"
+    version = sys.getwindowsversion()
+    firmware = (
+        f"{registry.read_text(bios, 'SystemManufacturer')} {registry.read_text(bios, 'SystemProductName')}".strip()
+    )
+    kind = firmware_kind(firmware)
+    return SystemFacts(
+        os_name=windows_name(version.build, server=version.product_type != 1),
+        cpu_name=tidy_name(registry.read_text(system, "ProcessorNameString")),
+        # Firmware that names a real maker is the only sign of a real machine that needs no driver.
+        virtual_machine=bool(kind) if firmware else None,
+        virtualization=kind,
+        kernel=f"{version.major}.{version.minor}.{version.build}",
+    )
+
+
+def _within(asked: Future[_Value], limit_s: float, otherwise: _Value, who: str) -> _Value:
+    try:
+        return asked.result(limit_s)
+    except TimeoutError:
+        _logger.warning("%s hangs; it is left behind", who)
+        return otherwise
+
+
+def _read_system(root: Path) -> SystemFacts:
+    if sys.platform == "win32":
+        return read_windows()
+    if sys.platform == "darwin":
+        return read_macos()
+    return read_linux(root)
+
+
+def _version(release: str) -> str | None:
+    """Return a kernel's numbers only: the rest is free text, in which its builder may have put anything."""
+    version = re.match(r"\d+(\.\d+)*", release)
+    return version[0] if version else None
+
+
+def _read_container(root: Path) -> str | None:
+    for mark, kind in ((".dockerenv", "docker"), ("run/.containerenv", "podman")):
+        try:
+            if (root / mark).exists():
+                return kind
+        except OSError:  # a folder that we may not look into tells nothing
+            continue
+    return container_kind(read_text(root / "proc/1/cgroup"))
+
+
+def _architecture() -> str:
+    # platform.machine() asks WMI on Windows since Python 3.12, which takes long.
+    names = (os.environ.get("PROCESSOR_ARCHITEW6432"), os.environ.get("PROCESSOR_ARCHITECTURE"))
+    told = next((name for name in names if name), "") if sys.platform == "win32" else platform.machine()
+    return {"amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64"}.get(told.lower(), told.lower()) or "unknown"
+
+
+def _cores(*, logical: bool) -> int | None:
+    try:
+        count: int | None = psutil.cpu_count(logical=logical)
+    except (psutil.Error, OSError, ValueError):
+        return None
+    return count or None
+
+
+def _memory_bytes() -> int | None:
+    try:
+        return int(psutil.virtual_memory().total) or None
+    except (psutil.Error, OSError, ValueError):
+        return None

@@ -1,0 +1,1 @@
+"""The parts of a computer but its graphics cards: processor, memory, disks, and a number for all."""

@@ -1,0 +1,267 @@
+"""The processor: kinds of cores, clocks, caches and the instruction sets that matter to neural networks.
+
+Parsers are pure functions of text, bytes or a root folder, so that any system can test them.
+"""
+
+import ctypes
+import struct
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.hardware.reading import count_of, numbers_in, output_of, read_count, read_text, read_word
+
+# What Linux calls them in /proc/cpuinfo, by what people call them.
+_LINUX_FLAGS = {
+    "AVX2": ("avx2",),
+    "AVX-512": ("avx512f",),
+    "VNNI": ("avx512_vnni", "avx_vnni"),
+    "BF16": ("avx512_bf16", "bf16", "amx_bf16"),
+    "AMX": ("amx_tile",),
+    "NEON": ("asimd",),
+    "I8MM": ("i8mm",),
+    "SVE": ("sve",),
+}
+# sysctl's names on macOS.
+_MACOS_FLAGS = {
+    "AVX2": ("hw.optional.avx2_0",),
+    "AVX-512": ("hw.optional.avx512f",),
+    "BF16": ("hw.optional.arm.FEAT_BF16",),
+    "NEON": ("hw.optional.neon", "hw.optional.AdvSIMD"),
+    "I8MM": ("hw.optional.arm.FEAT_I8MM",),
+}
+# Numbers of IsProcessorFeaturePresent, from winnt.h; it has none for the others.
+_WINDOWS_FLAGS = {"AVX2": 40, "AVX-512": 41, "NEON": 19}
+_MACOS_NAMES = (
+    *("hw.perflevel0.physicalcpu", "hw.perflevel1.physicalcpu", "hw.cpufrequency", "hw.cpufrequency_max"),
+    *("hw.physicalcpu", "hw.packages", "hw.l1dcachesize", "hw.l2cachesize", "hw.l3cachesize"),
+    *("hw.perflevel0.l1dcachesize", "hw.perflevel1.l1dcachesize"),
+    *(
+        "hw.perflevel0.l2cachesize",
+        "hw.perflevel1.l2cachesize",
+        "hw.perflevel0.cpusperl2",
+        "hw.perflevel1.cpusperl2",
+    ),
+)
+_PROCESSOR_CORE, _CACHE, _ALL = 0, 2, 0xFFFF  # of LOGICAL_PROCESSOR_RELATIONSHIP, from winnt.h
+_UNIFIED, _DATA = 0, 2  # of PROCESSOR_CACHE_TYPE
+_MAX_MHZ = 20_000.0
+_BOOST_FACTOR = (
+    1.05  # acpi-cpufreq's highest clock is a boost only beyond that, else the base clock in round numbers
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """What a processor is; the fields of app.core.records.Machine."""
+
+    performance_cores: int | None = None
+    efficiency_cores: int | None = None
+    cpu_base_mhz: float | None = None
+    cpu_boost_mhz: float | None = None
+    l1_data_bytes: int | None = None
+    l2_bytes: int | None = None
+    l3_bytes: int | None = None
+    instruction_sets: tuple[str, ...] | None = None
+
+
+def read_cpu(root: Path = Path("/")) -> Cpu:
+    """Describe the processor of this computer."""
+    if sys.platform == "win32":
+        return windows_cpu(_windows_topology(), _windows_flags(), _windows_base_mhz())
+    if sys.platform == "darwin":
+        names = (*_MACOS_NAMES, *(name for names in _MACOS_FLAGS.values() for name in names))
+        return macos_cpu(output_of(["sysctl", *names]).decode("utf-8", errors="replace"))
+    return linux_cpu(root)
+
+
+def linux_cpu(root: Path) -> Cpu:
+    """Describe a processor as Linux does below its proc and sys folders."""
+    folders = sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*"))
+    performance, efficiency = _linux_kinds(root, folders)
+    base_mhz, boost_mhz = _linux_clocks_mhz(folders)
+    sizes = _linux_caches(folders)
+    return Cpu(
+        performance_cores=performance,
+        efficiency_cores=efficiency,
+        cpu_base_mhz=_clock_mhz(base_mhz),
+        cpu_boost_mhz=_clock_mhz(boost_mhz),
+        l1_data_bytes=sizes.get((1, "Data")),
+        l2_bytes=sizes.get((2, "Unified")),
+        l3_bytes=sizes.get((3, "Unified")),
+        instruction_sets=linux_instruction_sets(read_text(root / "proc/cpuinfo")),
+    )
+
+
+def linux_instruction_sets(cpuinfo: str) -> tuple[str, ...] | None:
+    """Return those that the first processor of /proc/cpuinfo has; None where it does not list any flags."""
+    for line in cpuinfo.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() in ("flags", "Features") and value.strip():
+            has = set(value.split())
+            return tuple(name for name, flags in _LINUX_FLAGS.items() if has.intersection(flags))
+    return None
+
+
+def cache_bytes(text: str) -> int | None:
+    """Return a cache's size as Linux writes it: "48K", "32M"; None for anything else."""
+    factor = {"K": 2**10, "M": 2**20, "G": 2**30}.get(text[-1:])
+    count = count_of(text[:-1] if factor else text)
+    return None if not count else count * (factor or 1)
+
+
+def macos_cpu(sysctl: str) -> Cpu:
+    """Describe a processor by the text that sysctl prints of it."""
+    values = dict(line.partition(": ")[::2] for line in sysctl.splitlines())
+    counts = {name: count for name, text in values.items() if (count := count_of(text.strip())) is not None}
+    performance, efficiency = counts.get("hw.perflevel0.physicalcpu"), counts.get("hw.perflevel1.physicalcpu")
+    told = [name for name, keys in _MACOS_FLAGS.items() if any(counts.get(key) == 1 for key in keys)]
+    known = any(key in counts for keys in _MACOS_FLAGS.values() for key in keys)
+    base_hz, boost_hz = counts.get("hw.cpufrequency"), counts.get("hw.cpufrequency_max")
+    return Cpu(
+        performance_cores=performance if efficiency else None,
+        efficiency_cores=efficiency,
+        cpu_base_mhz=_clock_mhz(base_hz / 1e6 if base_hz else None),
+        cpu_boost_mhz=_clock_mhz(boost_hz / 1e6 if boost_hz and boost_hz != base_hz else None),
+        l1_data_bytes=_macos_cache(counts, "l1dcachesize"),
+        l2_bytes=_macos_cache(counts, "l2cachesize"),
+        l3_bytes=_times(counts.get("hw.l3cachesize"), counts.get("hw.packages", 1)),
+        instruction_sets=tuple(told) if known else None,
+    )
+
+
+def windows_cpu(topology: bytes, flags: Mapping[str, bool] | None, base_mhz: float | None) -> Cpu:
+    """Describe a processor by what GetLogicalProcessorInformationEx gives, features and the registry's clock."""
+    classes: list[int] = []
+    sizes: dict[int, int] = {}
+    at = 0
+    while at + 8 <= len(topology):
+        kind, size = struct.unpack_from("<II", topology, at)
+        if size < 8 or at + size > len(topology):
+            break
+        if kind == _PROCESSOR_CORE and size >= 10:
+            classes.append(topology[at + 9])
+        elif kind == _CACHE and size >= 20:
+            level, _, _, cache_size, cache_kind = struct.unpack_from("<BBHII", topology, at + 8)
+            if cache_kind in (_UNIFIED, _DATA):
+                sizes[level] = sizes.get(level, 0) + cache_size
+        at += size
+    mixed = len(set(classes)) > 1
+    performance = classes.count(max(classes)) if mixed else None
+    return Cpu(
+        performance_cores=performance,
+        efficiency_cores=len(classes) - performance if performance is not None else None,
+        cpu_base_mhz=_clock_mhz(base_mhz),
+        l1_data_bytes=sizes.get(1) or None,
+        l2_bytes=sizes.get(2) or None,
+        l3_bytes=sizes.get(3) or None,
+        # Missing ones are not told, so that only what is there can be listed.
+        instruction_sets=None if flags is None else tuple(name for name, there in flags.items() if there),
+    )
+
+
+def _linux_clocks_mhz(folders: list[Path]) -> tuple[float | None, float | None]:
+    """Return base and boost clock; acpi-cpufreq calls the base clock the highest where it knows of no boost."""
+    base_khz = _highest(folders, "cpufreq/base_frequency")
+    nominal_mhz = _highest(folders, "acpi_cppc/nominal_freq")
+    highest_khz = _highest(folders, "cpufreq/cpuinfo_max_freq")
+    base_mhz = base_khz / 1000 if base_khz else nominal_mhz
+    highest_mhz = highest_khz / 1000 if highest_khz else None
+    is_acpi = any(read_word(folder / "cpufreq/scaling_driver") == "acpi-cpufreq" for folder in folders[:1])
+    if not is_acpi or highest_mhz is None or (base_mhz and highest_mhz > _BOOST_FACTOR * base_mhz):
+        return base_mhz, highest_mhz
+    return base_mhz or highest_mhz, None
+
+
+def _linux_kinds(root: Path, folders: list[Path]) -> tuple[int | None, int | None]:
+    """Count performance and efficiency cores: Intel names them, ARM gives capacities; None where all are alike."""
+    named = [numbers_in(read_text(root / f"sys/devices/cpu_{kind}/cpus")) for kind in ("core", "atom")]
+    if not all(named):
+        capacities = {folder: read_count(folder / "cpu_capacity") for folder in folders}
+        known = {capacity for capacity in capacities.values() if capacity}
+        if len(known) < 2:
+            return None, None
+        fast = {folder for folder, capacity in capacities.items() if capacity and capacity > min(known)}
+        named = [frozenset(map(_number, fast)), frozenset(map(_number, set(folders) - fast))]
+    cores = [
+        len({_core(folder) for folder in folders if _number(folder) in numbers and folder.is_dir()})
+        for numbers in named
+    ]
+    return (cores[0], cores[1]) if all(cores) else (None, None)
+
+
+def _number(folder: Path) -> int:
+    return int(folder.name.removeprefix("cpu"))
+
+
+def _core(folder: Path) -> tuple[str, str]:
+    """Return what only the threads of one physical core share."""
+    core = read_word(folder / "topology/core_id")
+    return read_word(folder / "topology/physical_package_id"), core or folder.name
+
+
+def _linux_caches(folders: list[Path]) -> dict[tuple[int, str], int]:
+    """Add up the caches of each level and type; those that processors share are counted once."""
+    found: dict[tuple[int, str, str], int] = {}
+    for folder in folders:
+        for cache in sorted(folder.glob("cache/index[0-9]*")):
+            level, kind = read_count(cache / "level"), read_word(cache / "type")
+            size = cache_bytes(read_word(cache / "size"))
+            if level is not None and size is not None:
+                shared = read_word(cache / "shared_cpu_list") or folder.name
+                found[level, kind, shared] = size
+    sizes: dict[tuple[int, str], int] = {}
+    for (level, kind, _), size in found.items():
+        sizes[level, kind] = sizes.get((level, kind), 0) + size
+    return sizes
+
+
+def _highest(folders: list[Path], name: str) -> int | None:
+    return max((count for folder in folders if (count := read_count(folder / name))), default=None)
+
+
+def _clock_mhz(value_mhz: float | None) -> float | None:
+    return float(value_mhz) if value_mhz and 1 <= value_mhz <= _MAX_MHZ else None
+
+
+def _macos_cache(counts: Mapping[str, int], name: str) -> int | None:
+    """Add up the caches of both kinds of cores; older systems tell one size for each core (L1, L2)."""
+    total = 0
+    for level in ("perflevel0", "perflevel1"):
+        size, cores = counts.get(f"hw.{level}.{name}"), counts.get(f"hw.{level}.physicalcpu")
+        if size and cores:
+            sharing = counts.get(f"hw.{level}.cpusperl2", 1) if name == "l2cachesize" else 1
+            total += size * max(1, cores // max(1, sharing))
+    return total or _times(counts.get(f"hw.{name}"), counts.get("hw.physicalcpu"))
+
+
+def _times(size_bytes: int | None, count: int | None) -> int | None:
+    return size_bytes * count if size_bytes and count else None
+
+
+def _windows_topology() -> bytes:
+    if sys.platform != "win32":
+        return b""
+    ask = ctypes.windll.kernel32.GetLogicalProcessorInformationEx
+    size = ctypes.c_ulong(0)
+    ask(_ALL, None, ctypes.byref(size))
+    if not 0 < size.value < 2**24:
+        return b""
+    buffer = ctypes.create_string_buffer(size.value)
+    return buffer.raw if ask(_ALL, buffer, ctypes.byref(size)) else b""
+
+
+def _windows_flags() -> dict[str, bool] | None:
+    if sys.platform != "win32":
+        return None
+    ask = ctypes.windll.kernel32.IsProcessorFeaturePresent
+    return {name: bool(ask(number)) for name, number in _WINDOWS_FLAGS.items()}
+
+
+def _windows_base_mhz() -> float | None:
+    """Return the clock in the registry, which is the base clock as Windows found it when it started."""
+    from app.core.hardware.registry import read_value
+
+    value = read_value(r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", "~MHz")
+    return float(value) if isinstance(value, int) else None

@@ -1,0 +1,102 @@
+"""The speed of the memory modules, from the firmware's table (SMBIOS) where the system lets everybody read it."""
+
+import ctypes
+import re
+import struct
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from app.core.hardware.reading import count_of, read_text
+
+# From the DMTF's specification of SMBIOS 3: structures of type 17 are memory modules.
+_MODULE, _END = 17, 127
+_SIZE_AT, _SPEED_AT, _CONFIGURED_AT, _EXTENDED_AT = 0x0C, 0x15, 0x20, 0x54
+_IS_EXTENDED = 0xFFFF
+_MAX_MTS = 100_000
+
+
+def read_memory_speed(root: Path = Path("/")) -> int | None:
+    """Return million transfers a second, of the slowest module; None where it is not told."""
+    if sys.platform == "win32":
+        return speed_from_table(_windows_table())
+    if sys.platform == "darwin":
+        return None
+    # systemd-udevd reads the table as root, and leaves what it says where everybody may look.
+    told = speed_from_udev(read_text(root / "run/udev/data/+dmi:id"))
+    if told is not None:
+        return told
+    modules = (entry.joinpath("raw") for entry in sorted(root.glob("sys/firmware/dmi/entries/17-*")))
+    return _slowest(speed for path in modules if (speed := _module_speed(_read_bytes(path))) is not None)
+
+
+def speed_from_udev(text: str) -> int | None:
+    """Return the speed in what udev keeps of the table: lines like "E:MEMORY_DEVICE_0_SPEED_MTS=3200"."""
+    told: dict[str, dict[str, str]] = {}
+    for number, name, value in re.findall(r"^E:MEMORY_DEVICE_(\d+)_(\w+)=(.*)$", text, re.MULTILINE | re.ASCII):
+        told.setdefault(number, {})[name] = value.strip()
+    filled = [module for module in told.values() if module.get("PRESENT") != "0"]  # empty slots have a speed, too
+    texts = (module.get("CONFIGURED_SPEED_MTS") or module.get("SPEED_MTS", "") for module in filled)
+    return _slowest(speed for text in texts if (speed := count_of(text)) is not None)
+
+
+def speed_from_table(table: bytes) -> int | None:
+    """Return the speed in a whole table of structures, as Windows gives it, behind its head of eight bytes."""
+    return _slowest(
+        speed for structure in _structures(table[8:]) if (speed := _module_speed(structure)) is not None
+    )
+
+
+def _structures(table: bytes) -> Iterator[bytes]:
+    """Yield the structures without their texts, which end with two zero bytes."""
+    at = 0
+    while at + 4 <= len(table):
+        kind, length = table[at], table[at + 1]
+        if length < 4 or kind == _END:
+            return
+        yield table[at : at + length]
+        texts_end = table.find(b"\0\0", at + length)
+        if texts_end < 0:
+            return
+        at = texts_end + 2
+
+
+def _module_speed(structure: bytes) -> int | None:
+    """Return the speed that a module runs at, else what it is rated for; None for empty slots and other parts."""
+    if len(structure) < _SPEED_AT + 2 or structure[0] != _MODULE or not _word(structure, _SIZE_AT):
+        return None
+    for at, extended_at in ((_CONFIGURED_AT, _EXTENDED_AT + 4), (_SPEED_AT, _EXTENDED_AT)):
+        speed = _word(structure, at)
+        if speed == _IS_EXTENDED and len(structure) >= extended_at + 4:
+            speed = struct.unpack_from("<I", structure, extended_at)[0] & 0x7FFFFFFF
+        if speed:
+            return speed
+    return None
+
+
+def _word(structure: bytes, at: int) -> int:
+    return int(struct.unpack_from("<H", structure, at)[0]) if len(structure) >= at + 2 else 0
+
+
+def _slowest(speeds: Iterator[int]) -> int | None:
+    return min((speed for speed in speeds if 0 < speed < _MAX_MTS), default=None)
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(1_024)
+    except OSError:
+        return b""
+
+
+def _windows_table() -> bytes:
+    if sys.platform != "win32":
+        return b""
+    ask = ctypes.windll.kernel32.GetSystemFirmwareTable
+    provider = int.from_bytes(b"RSMB", "big")
+    size = ask(provider, 0, None, 0)
+    if not 0 < size < 2**24:
+        return b""
+    buffer = ctypes.create_string_buffer(size)
+    return buffer.raw if ask(provider, 0, buffer, size) == size else b""

@@ -1,0 +1,1 @@
+"""What the computer does while something runs."""

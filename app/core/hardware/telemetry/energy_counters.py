@@ -1,0 +1,77 @@
+"""Energy that the processors used, by their own counters (RAPL), where Linux lets everybody read them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.hardware.reading import read_count, read_word
+
+# Linux, Documentation/power/powercap: one zone for each package, in microjoules; zones inside are parts of it.
+# The best first: many Intel laptops show the same packages a second time, by another way (mmio).
+_ZONES = ("sys/class/powercap/intel-rapl:*", "sys/class/powercap/intel-rapl-mmio:*")
+_MAX_JUMP_W = 10_000.0
+UDEV_RULE = 'SUBSYSTEM=="powercap", ACTION=="add", KERNEL=="intel-rapl*:*", RUN+="/bin/chmod a+r /sys%p/energy_uj"'
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A processor package and its counter, which begins anew after `range_uj`."""
+
+    path: Path
+    range_uj: int
+
+
+class PackageEnergy:
+    """Add up what the packages' counters grew by, from one thread.
+
+    Args:
+        root: Where Linux's sys folder is found.
+    """
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._zones = find_zones(root)
+        self._counts_uj: tuple[int, ...] | None = None
+        self._total_j = 0.0
+
+    def read_j(self, elapsed_s: float) -> float | None:
+        """Return the energy of all packages since the first look; None while a counter cannot be read.
+
+        Args:
+            elapsed_s: Since the look before; growth that no processor could need in it is left out.
+        """
+        before, self._counts_uj = self._counts_uj, read_counts(self._zones)
+        if self._counts_uj is None:
+            return None
+        if before is not None:
+            grown_j = sum(
+                grown_uj(old, new, zone.range_uj) / 1e6
+                for old, new, zone in zip(before, self._counts_uj, self._zones, strict=True)
+            )
+            if grown_j <= _MAX_JUMP_W * max(elapsed_s, 0.1):
+                self._total_j += grown_j
+        return self._total_j
+
+
+def find_zones(root: Path) -> tuple[Zone, ...]:
+    """Find the packages that have a counter, readable or not; each once."""
+    found: dict[str, Zone] = {}
+    for pattern in _ZONES:
+        for folder in sorted(root.glob(pattern)):
+            name = read_word(folder / "name")
+            is_whole = folder.name.count(":") == 1  # "intel-rapl:0:0" is a part of "intel-rapl:0"
+            if is_whole and name.startswith("package-") and name not in found and (folder / "energy_uj").exists():
+                found[name] = Zone(folder / "energy_uj", read_count(folder / "max_energy_range_uj") or 0)
+    return tuple(found.values())
+
+
+def read_counts(zones: tuple[Zone, ...]) -> tuple[int, ...] | None:
+    """Read all counters in microjoules; None without any, or where one cannot be read."""
+    counts = [read_count(zone.path) for zone in zones]
+    known = tuple(count for count in counts if count is not None)
+    return known if zones and len(known) == len(zones) else None
+
+
+def grown_uj(before_uj: int, after_uj: int, range_uj: int) -> int:
+    """Compute what a counter grew by that begins anew at its range; 0 where that cannot be told."""
+    if after_uj >= before_uj:
+        return after_uj - before_uj
+    return max(0, range_uj - before_uj) + after_uj if range_uj >= before_uj else 0

@@ -1,0 +1,322 @@
+"""Telemetry while something runs: one look at the machine, and a thread that looks once per interval.
+
+Runs in the app's process, never in the worker that is being measured.
+"""
+
+import logging
+import math
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+import psutil
+
+from app.core.hardware.gpu.gpus import GpuReader
+from app.core.hardware.telemetry.energy_counters import PackageEnergy
+from app.core.hardware.telemetry.processes import OwnProcesses
+from app.core.hardware.telemetry.sensors import CpuTemperature
+from app.core.hardware.telemetry.slowdowns import ConditionsReader, rate_per_s
+from app.core.hardware.waiting import in_background
+from app.core.records import Telemetry
+
+_logger = logging.getLogger(__name__)
+
+_Value = TypeVar("_Value")
+_STOP_LIMIT_S = 3.0
+
+# psutil reads files and calls that differ with every kernel; these are the ways in which it fails.
+_PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError)
+
+# Of the processor's sensor chips: the labels of their whole-package readings.
+
+
+class Sampler:
+    """Look at the machine, from one thread. Shares of CPU time and changes count from the look before.
+
+    Args:
+        gpus: What reads the GPUs; without it they are left out and stay asleep.
+        worker_pid: The process whose load, with that of all it started and of this process, is the run's own;
+            None: nothing is said about other load.
+        root: Where Linux's proc and sys folders are found.
+    """
+
+    def __init__(
+        self, gpus: GpuReader | None = None, worker_pid: int | None = None, root: Path = Path("/")
+    ) -> None:
+        self._gpus = gpus
+        self._own = OwnProcesses(worker_pid, root / "proc")
+        self._conditions = ConditionsReader(root)
+        self._energy = PackageEnergy(root)
+        self._temperature = CpuTemperature(root)
+        self._disks = DiskCounters(root)
+        self._cpu_times_s: dict[str, float] = {}
+        self.prime()
+
+    def prime(self) -> None:
+        """Let the next sample's shares of CPU time and changes count from now."""
+        self._conditions.prime()
+        self._own.spent_s()
+        self._cpu_times_s = _cpu_times_s()
+        self._core_times_s = _core_times_s()
+        self._looked_s = time.monotonic()
+        self._energy_j = self._energy.read_j(0.0)
+        self._disk_bytes = self._disks.read_bytes()
+
+    def sample(self) -> Telemetry:
+        """Look once. What this machine does not tell is None; so are CPU shares right after another look."""
+        before, own_s, self._cpu_times_s = self._cpu_times_s, self._own.spent_s(), _cpu_times_s()
+        cores_before, self._core_times_s = self._core_times_s, _core_times_s()
+        looked_s, self._looked_s = self._looked_s, time.monotonic()
+        elapsed_s = self._looked_s - looked_s
+        energy_before_j, self._energy_j = self._energy_j, self._energy.read_j(elapsed_s)
+        disk_before, self._disk_bytes = self._disk_bytes, self._disks.read_bytes()
+        busy_pct, steal_pct = cpu_shares_pct(before, self._cpu_times_s)
+        conditions = self._conditions.read()
+        return Telemetry(
+            cpu_pct=busy_pct,
+            cpu_clock_mhz=_attempt(_cpu_clock_mhz),
+            cpu_temperature_c=self._temperature.read_c(),
+            memory_used_bytes=_attempt(lambda: int(psutil.virtual_memory().used)),
+            swap_used_bytes=_attempt(lambda: int(psutil.swap_memory().used)),
+            steal_pct=steal_pct,
+            other_cpu_pct=other_share_pct(before, self._cpu_times_s, own_s),
+            swap_bytes_per_s=conditions.swap_bytes_per_s,
+            throttle_count=conditions.throttle_count,
+            on_battery=conditions.on_battery,
+            power_plan=conditions.power_plan,
+            clock_step_s=conditions.clock_step_s,
+            suspended_s=conditions.suspended_s,
+            gpus=() if self._gpus is None else self._gpus.read(self._own.pids),
+            core_pct=core_shares_pct(cores_before, self._core_times_s),
+            cpu_power_w=_power_w(energy_before_j, self._energy_j, elapsed_s),
+            cpu_energy_j=self._energy_j,
+            disk_read_bytes_per_s=rate_per_s(disk_before[0], self._disk_bytes[0], elapsed_s),
+            disk_write_bytes_per_s=rate_per_s(disk_before[1], self._disk_bytes[1], elapsed_s),
+        )
+
+    def close(self) -> None:
+        """Let go of the GPU driver; a later sample opens it again."""
+        if self._gpus is not None:
+            self._gpus.close()
+
+
+class DiskCounters:
+    """Count what the disks read and write. Linux counts it again for each layer above: RAID, volumes, encryption.
+
+    Args:
+        root: Where Linux's sys folder is found.
+    """
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._blocks = root / "sys/block"
+        self._names: frozenset[str] = frozenset()
+        self._disks: frozenset[str] = frozenset()
+
+    def read_bytes(self) -> tuple[int | None, int | None]:
+        """Return what all disks have read and written since the start."""
+        counts = _attempt(lambda: psutil.disk_io_counters(perdisk=True, nowrap=False)) or {}
+        if self._names != counts.keys():  # to ask for each of them costs more than to read all counters
+            self._names = frozenset(counts)
+            self._disks = frozenset(filter(self._is_disk, counts))
+        disks = [count for name, count in counts.items() if name in self._disks]
+        if not disks:
+            return None, None
+        return sum(int(count.read_bytes) for count in disks), sum(int(count.write_bytes) for count in disks)
+
+    def _is_disk(self, name: str) -> bool:
+        """Say whether it is a whole disk with hardware behind it; parts, too, are listed."""
+        if not sys.platform.startswith("linux"):
+            return True
+        try:
+            folder = (self._blocks / name.replace("/", "!")).resolve(strict=True)
+        except OSError:
+            return False
+        # Of a disk that can be reached by two ways (NVMe), the ways are counted, and not what joins them.
+        return (folder / "device").exists() and "/devices/virtual/" not in folder.as_posix()
+
+
+class Monitor:
+    """Calls `on_sample(monotonic_s, telemetry)` once per interval from a thread of its own, until stopped.
+
+    Args:
+        on_sample: Called in the monitor's thread. What it raises is logged, and sampling goes on.
+        interval_s: Time between samples; the first comes after one interval.
+        sampler: What looks, or what makes it in the monitor's thread; by default one that reads GPUs too. It is
+            closed when the thread ends.
+    """
+
+    def __init__(
+        self,
+        on_sample: Callable[[float, Telemetry], None],
+        interval_s: float = 1.0,
+        sampler: Sampler | Callable[[], Sampler] = lambda: Sampler(GpuReader()),
+    ) -> None:
+        self._on_sample = on_sample
+        self._interval_s = interval_s
+        self._sampler = sampler
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Start sampling. Does nothing while the monitor runs."""
+        if self._thread is not None:
+            return
+        self._stopping = threading.Event()  # a thread that hung keeps its own, so that it still ends
+        self._thread = threading.Thread(target=self._run, args=(self._stopping,), name="monitor", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop sampling; returns within 3 s even if a driver hangs. No later sample is passed on."""
+        thread, self._thread = self._thread, None
+        self._stopping.set()
+        if thread is None or thread is threading.current_thread():
+            return
+        thread.join(_STOP_LIMIT_S)
+        if thread.is_alive():
+            _logger.warning("Telemetry hangs; its thread is left behind")
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _run(self, stopping: threading.Event) -> None:
+        sampler = self._sampler if isinstance(self._sampler, Sampler) else self._sampler()
+        sampler.prime()
+        started_s, tick, last_failure = time.monotonic(), 0, ""
+        while True:
+            tick = next_tick(tick, time.monotonic() - started_s, self._interval_s)
+            if stopping.wait(max(0.0, started_s + tick * self._interval_s - time.monotonic())):
+                break
+            try:
+                self._sample_once(sampler, stopping)
+                last_failure = ""
+            except Exception as error:  # sampling must outlive whatever one look or its receiver does
+                if repr(error) != last_failure:  # once, not every second for hours
+                    _logger.exception("A telemetry sample failed")
+                last_failure = repr(error)
+        sampler.close()
+
+    def _sample_once(self, sampler: Sampler, stopping: threading.Event) -> None:
+        sampled_s = time.monotonic()
+        telemetry = sampler.sample()
+        if not stopping.is_set():
+            self._on_sample(sampled_s, telemetry)
+
+
+def look(
+    duration_s: float = 1.0, count: int = 2, *, with_gpus: bool = True, stop: threading.Event | None = None
+) -> tuple[Telemetry, ...]:
+    """Look so many times within this duration, as before a run: all but this process is other load.
+
+    Returns 3 s later at the latest, then without the looks that a driver which hangs holds up.
+
+    Args:
+        duration_s: How long that takes.
+        count: How often.
+        with_gpus: Whether to look at GPUs too, which starts their driver, and so wakes those that sleep.
+        stop: Once it is set, no more looks are taken.
+    """
+    pause = stop or threading.Event()
+    telemetry: list[Telemetry] = []
+
+    def take() -> None:
+        sampler = Sampler(GpuReader() if with_gpus else None, os.getpid())
+        try:
+            while len(telemetry) < count and not pause.wait(duration_s / count):
+                telemetry.append(sampler.sample())
+        finally:
+            sampler.close()
+
+    try:
+        in_background(take, "look").result(duration_s + _STOP_LIMIT_S)
+    except TimeoutError:
+        _logger.warning("Looking at the machine hangs; its thread is left behind")
+    return tuple(telemetry)
+
+
+def next_tick(tick: int, elapsed_s: float, interval_s: float) -> int:
+    """Return the number of the next sample on the grid of intervals, without those that a slow one missed."""
+    return max(tick + 1, math.ceil(elapsed_s / interval_s))
+
+
+def cpu_shares_pct(
+    before_s: Mapping[str, float], after_s: Mapping[str, float]
+) -> tuple[float | None, float | None]:
+    """Compute the busy and stolen shares of CPU time (0 to 100) between two looks at psutil's CPU times.
+
+    Stolen time counts as busy, as in psutil. None where no time has passed or the system does not count it.
+    """
+    total_s, busy_s, steal_s = _spent_s(before_s, after_s)
+    if total_s <= 0:
+        return None, None
+    steal_pct = None if steal_s is None else min(100.0, 100 * steal_s / total_s)
+    return min(100.0, max(0.0, 100 * busy_s / total_s)), steal_pct
+
+
+def core_shares_pct(
+    before_s: Sequence[Mapping[str, float]], after_s: Sequence[Mapping[str, float]]
+) -> tuple[float, ...] | None:
+    """Compute each logical processor's busy share (0 to 100); None where they are not the same ones."""
+    shares = [cpu_shares_pct(*both)[0] for both in zip(before_s, after_s, strict=False)]
+    known = tuple(round(share, 1) for share in shares if share is not None)
+    return known if known and len(known) == len(before_s) == len(after_s) else None
+
+
+def other_share_pct(
+    before_s: Mapping[str, float], after_s: Mapping[str, float], own_s: float | None
+) -> float | None:
+    """Compute the share of CPU time (0 to 100) that others than the run's own processes used; stolen is not used.
+
+    None where no time has passed, the system does not count it, or the own time is not known.
+    """
+    total_s, busy_s, steal_s = _spent_s(before_s, after_s)
+    if total_s <= 0 or own_s is None:
+        return None
+    return min(100.0, max(0.0, 100 * (busy_s - (steal_s or 0.0) - own_s) / total_s))
+
+
+def _spent_s(before_s: Mapping[str, float], after_s: Mapping[str, float]) -> tuple[float, float, float | None]:
+    """Return all processors' time between two looks, what of it was busy, and stolen; 0 in all if not counted."""
+    spent_s = {name: max(0.0, after_s[name] - before_s[name]) for name in after_s if name in before_s}
+    if "idle" not in spent_s:
+        return 0.0, 0.0, None
+    # Linux counts the time of guests in user and nice already.
+    total_s = sum(share_s for name, share_s in spent_s.items() if name not in {"guest", "guest_nice"})
+    return total_s, total_s - spent_s["idle"] - spent_s.get("iowait", 0.0), spent_s.get("steal")
+
+
+def _cpu_times_s() -> dict[str, float]:
+    # Not psutil.cpu_percent: it remembers per thread, and its first answer in a new thread is a false 0.
+    return _attempt(lambda: dict(psutil.cpu_times()._asdict())) or {}
+
+
+def _core_times_s() -> list[dict[str, float]]:
+    return _attempt(lambda: [dict(times._asdict()) for times in psutil.cpu_times(percpu=True)]) or []
+
+
+def _power_w(before_j: float | None, after_j: float | None, elapsed_s: float) -> float | None:
+    if before_j is None or after_j is None or elapsed_s <= 0 or after_j <= before_j:
+        return None  # a processor that runs uses some
+    return (after_j - before_j) / elapsed_s
+
+
+def _cpu_clock_mhz() -> float | None:
+    current_mhz = float(psutil.cpu_freq().current)  # AttributeError where psutil knows none
+    return current_mhz if current_mhz > 0 else None
+
+
+def _attempt(read: Callable[[], _Value | None]) -> _Value | None:
+    try:
+        return read()
+    except _PSUTIL_FAILURES:
+        return None

@@ -1,0 +1,91 @@
+"""What the computer runs on, and whether power and temperature of its processor can be read."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.core.hardware.reading import read_count, read_word
+from app.core.hardware.telemetry.energy_counters import find_zones, read_counts
+from app.core.hardware.telemetry.slowdowns import read_power_state
+from app.core.records import PowerState
+
+# Sensor chips inside processors, best first.
+_PACKAGE_LABELS = ("Package id", "Tdie", "Tctl")  # of whole packages
+CPU_CHIPS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "soc_thermal", "x86_pkg_temp")
+
+
+@dataclass(frozen=True, slots=True)
+class Sensors:
+    """Which of the processor's sensors this program can read."""
+
+    power: bool = False
+    power_forbidden: bool = False  # only the administrator may read it, as is usual since Linux 5.10
+    temperature: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What the computer runs on at a moment, and which sensors of the processor can be read."""
+
+    state: PowerState = field(default_factory=PowerState)
+    sensors: Sensors = field(default_factory=Sensors)
+
+
+def read_power(root: Path = Path("/")) -> Power:
+    """Look what the computer runs on, and for the sensors."""
+    return Power(read_power_state(root), find_sensors(root))
+
+
+def find_sensors(root: Path = Path("/")) -> Sensors:
+    """Look for the sensors. Those of graphics cards are left alone: reading them would wake the cards."""
+    zones = find_zones(root)
+    readable = read_counts(zones) is not None
+    return Sensors(readable, bool(zones) and not readable, CpuTemperature(root).read_c() is not None)
+
+
+class CpuTemperature:
+    """Read the processor's temperature on Linux, from one thread; elsewhere systems do not tell it.
+
+    Not psutil.sensors_temperatures: it reads all chips, and of a graphics card that sleeps that wakes the card.
+
+    Args:
+        root: Where Linux's sys folder is found.
+    """
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._inputs = _temperature_inputs(root)
+
+    def read_c(self) -> float | None:
+        """Return degrees Celsius; None where no sensor of the processor gives any."""
+        chips: dict[str, list[tuple[str, float]]] = {}
+        for chip, label, path in self._inputs:
+            if (count := read_count(path)) is not None:
+                chips.setdefault(chip, []).append((label, count / 1000))
+        return pick_cpu_temperature_c(chips)
+
+
+def pick_cpu_temperature_c(chips: Mapping[str, Iterable[tuple[str, float]]]) -> float | None:
+    """Pick from each chip's labels and degrees: the hottest package, else the hottest core."""
+    for chip in CPU_CHIPS:
+        true = [(label, celsius) for label, celsius in chips.get(chip, ()) if 0 < celsius < 150]
+        for wanted in (*_PACKAGE_LABELS, ""):
+            found = [float(celsius) for label, celsius in true if label.startswith(wanted)]
+            if found:
+                return max(found)
+    return None
+
+
+def _temperature_inputs(root: Path) -> tuple[tuple[str, str, Path], ...]:
+    """Find the processor's sensors: chip, label and file of each; thermal zones where no chip is."""
+    found = []
+    for name in sorted(root.glob("sys/class/hwmon/hwmon*/name")):
+        if (chip := read_word(name)) in CPU_CHIPS:
+            inputs = (*name.parent.glob("temp*_input"), *name.parent.glob("device/temp*_input"))
+            found += [
+                (chip, read_word(path.with_name(path.name.replace("_input", "_label"))), path)
+                for path in sorted(inputs)
+            ]
+    if not found:
+        zones = sorted(root.glob("sys/class/thermal/thermal_zone*/type"))
+        found = [(chip, "", zone.with_name("temp")) for zone in zones if (chip := read_word(zone)) in CPU_CHIPS]
+    return tuple(found)

@@ -1,0 +1,309 @@
+"""What makes a computer slower than it is: power saving, throttling, swapping, sleep; and clocks that are set.
+
+Read unprivileged, and without starting a program but for macOS' power plan. Parsers are pure functions of text or
+of a root folder, so any system can test them. None means that the system does not tell.
+"""
+
+import os
+import re
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from app.core.hardware import registry
+from app.core.hardware.reading import output_of, read_text
+from app.core.records import PowerState
+
+PLAN_EVERY_S = 10.0  # it is in files of all processors, and nobody changes it by the second
+# Two clocks are read one after the other; a look that was held up for less than this in between is no clock step.
+CLOCK_STEP_S = 0.5
+_READ_TOGETHER_S = 0.1
+
+_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError)
+# These two take any clock under the governor that they call powersave; elsewhere it is the lowest clock there is.
+_DRIVERS_OF_THEIR_OWN = ("intel_pstate", "amd-pstate-epp")
+_SAVING_PROFILES = ("low-power", "cool", "quiet")
+_POWER_SAVER, _BEST_EFFICIENCY, _LOW_POWER = "power saver", "best power efficiency", "low power mode"
+# Microsoft's GUIDs of the plans that Windows brings, and of the power modes that lie over "balanced".
+_WINDOWS_PLANS = {
+    "381b4222-f694-41f0-9685-ff5bb260df2e": "balanced",
+    "a1841308-3541-4fab-bc81-f71556f20b4a": _POWER_SAVER,
+    "8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c": "high performance",
+    "e9a42b02-d5df-448d-aa00-03f14749eb61": "ultimate performance",
+}
+_WINDOWS_MODES = {
+    "961cc777-2547-4f9d-8174-7d86181b8a7a": _BEST_EFFICIENCY,
+    "ded574b5-45a0-4f42-8737-46345c09c238": "best performance",
+}
+# Settings of `pmset -g`: older systems have one for each mode, newer ones a number.
+_MACOS_MODES = {
+    ("lowpowermode", "1"): _LOW_POWER,
+    ("highpowermode", "1"): "high power mode",
+    ("powermode", "1"): _LOW_POWER,
+    ("powermode", "2"): "high power mode",
+}
+_WINDOWS_KEY = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes"
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """One look, and what changed since the one before; the fields of app.core.records.Telemetry."""
+
+    swap_bytes_per_s: float | None
+    throttle_count: int | None
+    on_battery: bool | None
+    power_plan: str | None
+    clock_step_s: float | None
+    suspended_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """One moment by three clocks: the one that people set, one that nobody sets, one that goes on in sleep."""
+
+    wall_s: float
+    steady_s: float
+    sleepless_s: float | None
+
+
+class ConditionsReader:
+    """Look again and again, from one thread; changes count from the look before.
+
+    Args:
+        root: Where Linux's proc and sys folders are found.
+    """
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._root = root
+        self._throttle_files = throttle_files(root)
+        self._plan: str | None = None
+        self._planned_s = -PLAN_EVERY_S
+        self.prime()
+
+    def prime(self) -> None:
+        """Let the next look's changes count from now."""
+        self._clocks = read_clocks()
+        self._swapped_bytes = self._swapped()
+        self._throttles = throttle_counts(self._throttle_files)
+
+    def read(self) -> Conditions:
+        """Look once."""
+        clocks, self._clocks = self._clocks, read_clocks()
+        swapped_bytes, self._swapped_bytes = self._swapped_bytes, self._swapped()
+        throttles, self._throttles = self._throttles, throttle_counts(self._throttle_files)
+        clock_step_s, suspended_s = clock_changes(clocks, self._clocks)
+        elapsed_s = self._clocks.steady_s - clocks.steady_s
+        on_battery = read_on_battery(self._root)
+        return Conditions(
+            swap_bytes_per_s=rate_per_s(swapped_bytes, self._swapped_bytes, elapsed_s),
+            throttle_count=count_increase(throttles, self._throttles),
+            on_battery=on_battery,
+            power_plan=self._power_plan(on_battery),
+            clock_step_s=clock_step_s,
+            suspended_s=suspended_s,
+        )
+
+    def _power_plan(self, on_battery: bool | None) -> str | None:
+        if self._clocks.steady_s - self._planned_s >= PLAN_EVERY_S:
+            self._planned_s = self._clocks.steady_s
+            self._plan = read_power_plan(self._root, on_battery)
+        return self._plan
+
+    def _swapped(self) -> int | None:
+        if sys.platform.startswith("linux"):
+            return swapped_bytes_from(read_text(self._root / "proc/vmstat"), os.sysconf("SC_PAGE_SIZE"))
+        if sys.platform == "win32":  # psutil's counters are constant there
+            return None
+        try:
+            return int(psutil.swap_memory().sout)  # what it calls swapped in counts all files there
+        except _FAILURES:
+            return None
+
+
+def read_clocks() -> Clocks:
+    """Read the clocks at one moment: again if something came in between, which would look like a clock step."""
+    for _ in range(3):
+        steady_s = time.monotonic()
+        clocks = Clocks(time.time(), steady_s, _sleepless_s())
+        if time.monotonic() - steady_s < _READ_TOGETHER_S:
+            break
+    return clocks
+
+
+def clock_changes(before: Clocks, after: Clocks) -> tuple[float, float | None]:
+    """Compute how far the wall clock was set between two looks, and how long the computer slept.
+
+    Where no clock tells of sleep, a wall clock that went on in it looks like one that was set.
+    """
+    steady_s = after.steady_s - before.steady_s
+    slept_s = None
+    if before.sleepless_s is not None and after.sleepless_s is not None:
+        slept_s = after.sleepless_s - before.sleepless_s - steady_s
+        slept_s = slept_s if slept_s > CLOCK_STEP_S else 0.0
+    set_s = after.wall_s - before.wall_s - steady_s - (slept_s or 0.0)
+    return set_s if abs(set_s) > CLOCK_STEP_S else 0.0, slept_s
+
+
+def rate_per_s(before: int | None, after: int | None, elapsed_s: float) -> float | None:
+    """Compute what a counter grew by in a second; None where it is unknown or began anew."""
+    if before is None or after is None or after < before or elapsed_s <= 0:
+        return None
+    return (after - before) / elapsed_s
+
+
+def swapped_bytes_from(vmstat: str, page_bytes: int) -> int | None:
+    """Take from /proc/vmstat's text what was read from and written to swap since the start."""
+    pages = dict(line.split() for line in vmstat.splitlines() if len(line.split()) == 2)
+    try:
+        return page_bytes * (int(pages["pswpin"]) + int(pages["pswpout"]))
+    except (KeyError, ValueError):
+        return None
+
+
+def throttle_files(root: Path) -> tuple[Path, ...]:
+    """Find Linux's throttle counters (Intel only), one for each core and each package."""
+    found: dict[tuple[str, str], Path] = {}
+    for cpu in sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*")):
+        package = read_text(cpu / "topology/physical_package_id").strip() or cpu.name
+        core = read_text(cpu / "topology/core_id").strip() or cpu.name
+        for key, name in (((package, ""), "package"), ((package, core), "core")):
+            path = cpu / f"thermal_throttle/{name}_throttle_count"
+            if key not in found and path.is_file():
+                found[key] = path
+    return tuple(found.values())
+
+
+def throttle_counts(files: tuple[Path, ...]) -> dict[Path, int]:
+    """Read the counters; those that cannot be read are left out."""
+    texts = {path: read_text(path).strip() for path in files}
+    return {
+        path: int(text) for path, text in texts.items() if text.isascii() and text.isdigit() and len(text) < 20
+    }
+
+
+def count_increase(before: Mapping[Path, int], after: Mapping[Path, int]) -> int | None:
+    """Sum up what counters grew by; None without any that was read twice."""
+    grown = [max(0, count - before[path]) for path, count in after.items() if path in before]
+    return sum(grown) if grown else None
+
+
+def read_on_battery(root: Path = Path("/")) -> bool | None:
+    """Tell whether the computer runs on its battery; None where there is none, or no word of it."""
+    if sys.platform.startswith("linux"):
+        return battery_from(root)
+    try:
+        battery = psutil.sensors_battery()
+    except _FAILURES:
+        return None
+    return None if battery is None or battery.power_plugged is None else not battery.power_plugged
+
+
+def battery_from(root: Path) -> bool | None:
+    """Tell from Linux's power supplies whether the computer runs on its battery.
+
+    Batteries of mice and keyboards, and supplies that keep a whole desk running, do not count.
+    """
+    chargers, states = [], []
+    for supply in sorted(root.glob("sys/class/power_supply/*")):
+        kind, scope = (read_text(supply / name).strip() for name in ("type", "scope"))
+        if scope == "Device":
+            continue
+        if kind in ("Mains", "USB", "Wireless"):
+            chargers.append(read_text(supply / "online").strip())
+        elif kind == "Battery":
+            states.append(read_text(supply / "status").strip())
+    if not states:
+        return None
+    if any(state not in ("", "0") for state in chargers):
+        return False
+    if "Discharging" in states:
+        return True
+    if any(state in ("Charging", "Full", "Not charging") for state in states):
+        return False
+    return True if "0" in chargers else None
+
+
+def read_power_state(root: Path = Path("/")) -> PowerState:
+    """Look what the computer runs on right now."""
+    on_battery = read_on_battery(root)
+    charge_pct = None
+    try:
+        battery = psutil.sensors_battery()
+        charge_pct = None if battery is None else float(battery.percent)
+    except _FAILURES:
+        pass
+    known = on_battery is not None and charge_pct is not None and 0 <= charge_pct <= 100
+    return PowerState(on_battery, charge_pct if known else None, read_power_plan(root, on_battery))
+
+
+def read_power_plan(root: Path = Path("/"), on_battery: bool | None = None) -> str | None:
+    """Name the power plan; None where the system has none, or tells none."""
+    if sys.platform == "win32":
+        mode = f"ActiveOverlay{'Dc' if on_battery else 'Ac'}PowerScheme"
+        return windows_plan(
+            registry.read_text(_WINDOWS_KEY, "ActivePowerScheme"), registry.read_text(_WINDOWS_KEY, mode)
+        )
+    if sys.platform == "darwin":
+        return macos_plan(output_of(["pmset", "-g"]).decode("utf-8", errors="replace"))
+    return linux_plan(root) if sys.platform.startswith("linux") else None
+
+
+def macos_plan(settings: str) -> str | None:
+    """Name the mode in what `pmset -g` prints; None for a Mac without modes."""
+    told = re.findall(r"^\s*((?:low|high)?powermode)\s+(\d+)", settings, re.MULTILINE | re.ASCII)
+    return next((mode for pair in told if (mode := _MACOS_MODES.get(pair))), "automatic" if told else None)
+
+
+def linux_plan(root: Path) -> str | None:
+    """Name Linux's plan: "powersave (intel_pstate), preference balance_power, profile balanced"."""
+    policies = sorted(root.glob("sys/devices/system/cpu/cpufreq/policy*"))
+    governor, driver, preference = (
+        "/".join(sorted({_word(policy / name) for policy in policies} - {""}))
+        for name in ("scaling_governor", "scaling_driver", "energy_performance_preference")
+    )
+    profile = _word(root / "sys/firmware/acpi/platform_profile")
+    parts = (
+        f"{governor} ({driver or 'unknown'})" if governor else "",
+        f"preference {preference}" if preference else "",
+        f"profile {profile}" if profile else "",
+    )
+    return ", ".join(part for part in parts if part) or None
+
+
+def windows_plan(scheme: str, mode: str = "") -> str | None:
+    """Name Windows' plan by its GUID, and the power mode where it changes the plan."""
+    known = _WINDOWS_PLANS.get(scheme.strip().strip("{}").lower(), "a plan of its own" if scheme.strip() else "")
+    parts = (known, _WINDOWS_MODES.get(mode.strip().strip("{}").lower(), ""))
+    return ", ".join(part for part in parts if part) or None
+
+
+def saves_power(plan: str) -> bool:
+    """Say whether a plan, as it is named here, keeps the processor from its speed."""
+    for part in plan.split(", "):
+        first, _, rest = part.partition(" ")
+        if part in (_POWER_SAVER, _BEST_EFFICIENCY, _LOW_POWER):
+            return True
+        if first == "profile" and rest in _SAVING_PROFILES:
+            return True
+        if first == "preference" and "power" in rest.split("/"):
+            return True
+        if "powersave" in first.split("/") and rest.strip("()") not in _DRIVERS_OF_THEIR_OWN:
+            return True
+    return False
+
+
+def _sleepless_s() -> float | None:
+    """Read a clock that differs from time.monotonic by what the computer slept; None where there is none."""
+    if sys.platform.startswith("linux"):
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+    return None
+
+
+def _word(path: Path) -> str:
+    """Read a setting of one word; "" for anything else."""
+    text = read_text(path).strip()
+    return text if len(text) <= 40 and text.replace("-", "").replace("_", "").isalnum() else ""

@@ -1,1 +1,0 @@
-"""What durations come to, and how they compare."""

@@ -1,1 +1,0 @@
-"""What is kept, and what leaves: the database, data sets, exports."""

@@ -1,1 +1,0 @@
-"""What the machine is, and what it does right now."""

@@ -1,0 +1,259 @@
+"""The plain records that cross boundaries between hardware, monitor, runner, database and views."""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import msgspec
+
+from workloads.protocol.events import Count, Epoch, Sample, Steps, Text, Warn
+
+# The status of a run whose row cannot be read as a whole; it is never stored.
+DAMAGED = "damaged"
+# What a stored record may hold: checked where it is read, because nothing else says what is in a file.
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+Amount = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One graphics processor as its driver describes it. None means that the driver does not say."""
+
+    name: str
+    vendor: str  # nvidia, amd, intel, apple, other
+    memory_bytes: int | None = None  # its own, or of the computer's what it may use, see `shares_memory`
+    driver: str | None = None
+    compute_capability: str | None = None  # of NVIDIA's: "8.9"
+    source: str = "nvml"  # what said so: nvml, gputil, sysfs, procfs, registry, ioreg
+    architecture: str | None = None  # "Ada", "gfx1030", "Xe-LP", "Apple M2"
+    power_limit_w: float | None = None
+    pcie_generation: int | None = None  # the highest that card and slot agree on
+    pcie_lanes: int | None = None
+    shares_memory: bool | None = None  # whether its memory is the computer's
+    drives_display: bool | None = None  # whether a display is attached to it
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """One disk, without its serial number. None means unknown."""
+
+    kind: str | None = None  # "NVMe SSD", "SSD", "hard disk", "virtual disk", "network"
+    name: str | None = None  # the maker's name for the model
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What this computer is, without anything that names its owner. None means unknown.
+
+    What a computer runs on at a moment is not here, see PowerState. Of the rest some may change from run to run
+    (limits, displays, the folder's disks): app.core.storage.runs tells machines apart by what stays.
+    """
+
+    cpu_name: str | None
+    physical_cores: int | None
+    logical_cores: int | None
+    memory_bytes: int | None
+    os_name: str  # "Linux 6.1 (Debian GNU/Linux 12)", "Windows 11", "macOS 15.1"
+    architecture: str  # "x86_64", "arm64"
+    python_version: str
+    virtual_machine: bool | None  # None: could not be told
+    virtualization: str | None = None  # "kvm", "VMware", "wsl", "docker" …, or None
+    gpus: tuple[Gpu, ...] = ()  # NVIDIA's first, as TensorFlow numbers them
+    performance_cores: int | None = None  # of the physical ones; None where all are alike, or unknown
+    efficiency_cores: int | None = None
+    cpu_base_mhz: float | None = None
+    cpu_boost_mhz: float | None = None
+    l1_data_bytes: int | None = None  # caches: of all cores together
+    l2_bytes: int | None = None
+    l3_bytes: int | None = None
+    instruction_sets: tuple[str, ...] | None = None  # of those that matter here: see app.core.hardware.parts.cpu
+    memory_speed_mts: int | None = None  # million transfers a second: 3200 for DDR4-3200
+    disks: tuple[Disk, ...] = ()  # behind the folder of the data sets
+    file_system: str | None = None  # there: "ext4", "NTFS"
+    kernel: str | None = None  # its version: "6.1.0", "10.0.26100"
+    machine_id: str | None = None  # the same after each start, and tells nothing else: a keyed hash
+
+    @property
+    def cuda_gpus(self) -> tuple[Gpu, ...]:
+        """The GPUs that TensorFlow may use, in its order: NVIDIA's with their driver, but on Linux only."""
+        if self.os_name.startswith(("Windows", "macOS")):
+            return ()
+        return tuple(gpu for gpu in self.gpus if gpu.vendor == "nvidia" and gpu.source != "sysfs")
+
+
+@dataclass(frozen=True, slots=True)
+class PowerState:
+    """What a computer runs on at a moment. None means that the system does not tell, or has no such thing."""
+
+    on_battery: bool | None = None  # None where there is no battery
+    battery_pct: float | None = None
+    plan: str | None = None  # see Telemetry.power_plan
+
+
+@dataclass(frozen=True, slots=True)
+class GpuReading:
+    """One look at one GPU. None means that the driver does not give the value, never zero."""
+
+    index: int  # in Machine.gpus
+    utilization_pct: float | None = None
+    memory_used_bytes: int | None = None
+    temperature_c: float | None = None
+    power_w: float | None = None
+    clock_mhz: float | None = None
+    throttle_reasons: tuple[str, ...] | None = None  # why the clock is held down: "thermal" …; () for none
+    other_memory_bytes: int | None = None  # of the GPU's memory, what other processes hold
+    memory_utilization_pct: float | None = None  # share of time in which its memory was read or written
+    memory_clock_mhz: float | None = None
+    fan_pct: float | None = None
+    energy_j: float | None = None  # by the card's own counter, since the reader's first look at it
+
+
+@dataclass(frozen=True, slots=True)
+class Telemetry:
+    """One look at the machine. None means not available here, never zero."""
+
+    cpu_pct: float | None = None  # all cores together, 0 to 100
+    cpu_clock_mhz: float | None = None
+    cpu_temperature_c: float | None = None
+    memory_used_bytes: int | None = None
+    swap_used_bytes: int | None = None
+    steal_pct: float | None = None  # CPU time that the host took from this virtual machine
+    other_cpu_pct: float | None = None  # of all cores, what neither the worker nor Epochmark used, 0 to 100
+    swap_bytes_per_s: float | None = None  # read from and written to swap
+    throttle_count: int | None = None  # times that the processor held its clock down since the look before
+    on_battery: bool | None = None
+    power_plan: str | None = None  # as the system calls it: "performance", "powersave", "balanced" …
+    clock_step_s: float | None = None  # how far the wall clock was set since the look before; 0.0 if it was not
+    suspended_s: float | None = None  # how long the computer slept since the look before
+    gpus: tuple[GpuReading, ...] = ()
+    core_pct: tuple[float, ...] | None = None  # each logical processor, 0 to 100, in the system's order
+    cpu_power_w: float | None = None  # of all processor packages, since the look before
+    cpu_energy_j: float | None = None  # the same by their counters, since the first look
+    disk_read_bytes_per_s: float | None = None  # all disks
+    disk_write_bytes_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """One stored run in one row: what lists show and what CSV files hold, column by column.
+
+    None means not known, not reached or not asked for. Times are in seconds, `started_at` and `finished_at`
+    ISO 8601 in UTC. `minimum_s` and `maximum_s` are of an epoch, or of a step where steps make the headline. The
+    epochs' values stand in one cell each, separated by spaces, in their order.
+    """
+
+    id: Count
+    started_at: Text
+    finished_at: Text | None
+    status: Text  # running, completed, cancelled, failed, interrupted; or DAMAGED
+    workload: Text
+    workload_version: Count
+    variant: Text  # parameters that make the network another one than usual, "" for none
+    preset: Text
+    metric: Text  # what `value` is: a workloads.workload.HeadlineKey
+    value: Amount | None  # the headline
+    seconds_per_epoch_s: Amount | None
+    basis: Text | None  # later_epochs, first_epoch, estimate, repetitions
+    first_epoch_s: Seconds | None
+    minimum_s: Seconds | None
+    maximum_s: Seconds | None
+    spread_pct: Finite | None
+    step_median_s: Amount | None
+    epochs: Positive
+    epochs_done: Count
+    steps: Positive | None
+    steps_per_epoch: Positive
+    samples_per_epoch: Count
+    batch_size: Positive
+    precision: Text
+    jit: bool
+    threads: Positive | None
+    seed: Count
+    data_source: Text | None
+    engine: Text
+    engine_version: Text | None
+    device: Text | None
+    device_name: Text | None
+    cpu_name: Text | None
+    physical_cores: Count | None
+    logical_cores: Count | None
+    memory_bytes: Count | None
+    os_name: Text | None
+    virtual_machine: bool | None
+    app_version: Text
+    error_code: Text | None
+    error_message: Text | None
+    comment: Text | None  # the user's own name or remark for the run
+    verdict: Text | None = None  # valid, caution, invalid; None while it runs and for runs of versions without it
+    reasons: Text | None = None  # codes of app.core.verdict.rules behind it, worst first, separated by spaces
+    value_low: Finite | None = None  # confidence interval of `value`, in its unit
+    value_high: Finite | None = None
+    confidence_pct: Finite | None = None  # that the interval has; below 95 where there are too few epochs for more
+    value_mean: Finite | None = None  # what plain averaging says, interruptions and all
+    warmup_steps: Count | None = None  # that an estimate left out
+    interruptions: Count | None = None  # steps that took far longer than their neighbours
+    interruptions_s: Finite | None = None  # how much longer, together
+    sustained_pct: Finite | None = None  # of a Sustained run: speed of its last third, in percent of the first
+    group_id: Count | None = None  # of runs that were made as one: repetitions, or both sides of an A/B
+    side: Text | None = None  # "A" or "B"
+    cpu_energy_j: Finite | None = None  # of the processors, from the first look at them to the last
+    cpu_energy_per_epoch_j: Finite | None = None  # of a typical epoch
+    gpu_energy_j: Finite | None = None  # of the GPU that the run used
+    gpu_energy_per_epoch_j: Finite | None = None
+    gpu_energy_basis: Text | None = None  # counter: the card's own; power: its power each second, integrated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochColumns:
+    """The epochs of a run as CSV cells, beside the columns of RunSummary."""
+
+    epoch_durations_s: str | None
+    epoch_train_s: str | None
+    epoch_validation_s: str | None
+    epoch_loss: str | None
+    epoch_accuracy: str | None
+    epoch_val_loss: str | None
+    epoch_val_accuracy: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PeakShare:
+    """What a run reached.
+
+    Attributes:
+        reached_flop_per_s: Matrix products and convolutions of the network, over the typical step.
+        peak_flop_per_s: The fastest matrix product of the same machine, device and precision; None if that was not
+            measured there.
+    """
+
+    reached_flop_per_s: float
+    peak_flop_per_s: float | None
+
+    @property
+    def share_pct(self) -> float | None:
+        """The share in percent; None without a measured peak."""
+        return 100 * self.reached_flop_per_s / self.peak_flop_per_s if self.peak_flop_per_s else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """A stored run with everything that was kept of it."""
+
+    summary: RunSummary
+    spec: dict[str, Any]
+    machine: dict[str, Any]
+    environment: dict[str, Any] | None
+    dataset: dict[str, Any] | None
+    model: dict[str, Any] | None
+    epochs: tuple[Epoch, ...]
+    steps: tuple[Steps, ...]
+    metrics: dict[str, float | None]
+    warnings: tuple[Warn, ...]
+    samples: tuple[Sample, ...]
+    peak: PeakShare | None = None  # what it reached of what its machine can do
+    damage: tuple[str, ...] = ()  # what of its record cannot be read, in clauses
+    # Then everything that is stored of it as it is stored, by table; without what may name folders.
+    raw: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    limit: str = ""  # what limited it, in a sentence of app.core.verdict.bottleneck; "" where that is no question

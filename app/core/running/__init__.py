@@ -1,1 +1,0 @@
-"""Runs while they happen: worker processes, sessions, what fits and how long it takes."""

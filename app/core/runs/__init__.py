@@ -1,0 +1,1 @@
+"""Runs while they happen: worker processes, sessions, plans, progress, estimates."""

@@ -1,0 +1,69 @@
+"""Child processes in groups of their own, which can always be ended with all that they started."""
+
+import contextlib
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import psutil
+
+from app.core.runs.worker_command import WorkerCommand
+
+EXIT_ORPHANED = 3
+
+
+def start_child(command: WorkerCommand) -> "subprocess.Popen[bytes]":
+    """Start a process whose input, output and errors are pipes; raises OSError."""
+    return subprocess.Popen(
+        command.arguments,
+        env=command.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **_own_group(),
+        **_mortal(),
+    )
+
+
+def end_child(process: "subprocess.Popen[bytes]", *, force: bool) -> None:
+    """End a process and all its children: terminate them, or kill them when forced. Does not wait."""
+    children: list[psutil.Process] = []
+    if process.poll() is None:  # its number may be another's by now
+        with contextlib.suppress(psutil.Error):
+            children = psutil.Process(process.pid).children(recursive=True)
+    if hasattr(os, "killpg"):
+        # It leads its own session, so the group has its number even after it is gone.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL if force else signal.SIGTERM)
+    else:
+        process.kill()
+    for child in children:
+        with contextlib.suppress(psutil.Error):
+            child.kill() if force else child.terminate()
+
+
+def _mortal() -> dict[str, Any]:
+    """Have Linux end the child with the thread that starts it, also one that was stopped before its first line.
+
+    Only between fork and exec is early enough. The function calls into the C library alone, which was loaded
+    before: nothing that another thread could hold at that moment is waited for.
+    """
+    if not sys.platform.startswith("linux"):
+        return {}
+    library, parent = ctypes.CDLL(None), os.getpid()
+
+    def die_with_parent() -> None:
+        library.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, from linux/prctl.h
+        if os.getppid() != parent:  # it was gone by then
+            os._exit(EXIT_ORPHANED)
+
+    return {"preexec_fn": die_with_parent}
+
+
+def _own_group() -> dict[str, Any]:
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+    return {"start_new_session": True}

@@ -1,0 +1,118 @@
+"""What is known of a run while it goes on: the estimate so far, when it is good enough, and the verdict so far."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from app.core.analysis.headline import estimate_so_far, interruptions
+from app.core.analysis.timed_steps import Timed
+from app.core.records import RunSummary
+from app.core.storage.database import Database, DatabaseError
+from app.core.storage.runs import load_run
+from app.core.verdict.rules import judge
+from workloads.protocol import events
+
+ESTIMATE_INTERVAL_S = 1.0
+# Judging reads the whole record, which must not disturb what is measured.
+VERDICT_INTERVAL_S = 10.0
+# One estimate that is narrow enough may be so by chance.
+ENOUGH_ESTIMATES = 2
+# As long as telling took, so many times it is not told again.
+_PAUSES = 20
+_News = TypeVar("_News")
+_log = logging.getLogger(__name__)
+
+
+class Watch:
+    """Follows the events of one run in the session's thread.
+
+    Attributes:
+        is_enough: Whether a Quick run knows its answer.
+    """
+
+    def __init__(self, run: RunSummary, database: Database) -> None:
+        self._run = run
+        self._database = database
+        self._timed = Timed()
+        self._epochs = 0
+        self._is_measuring = False
+        self._counted = 0
+        self._narrow = 0
+        self._begun_s = 0.0
+        self._wait()
+        self._verdict: events.Judged | None = None
+        self.is_enough = False
+
+    def follow(self, event: events.Event) -> None:
+        """Take the next event of the worker."""
+        match event:
+            case events.Steps():
+                self._timed.add(event)
+            case events.Epoch():
+                self._epochs += 1
+            case events.Phase():
+                self._is_measuring = event.name == "measure"
+                self._wait()
+
+    def _wait(self) -> None:
+        now_s = time.monotonic()
+        self._estimate_at_s, self._judge_at_s = now_s + ESTIMATE_INTERVAL_S, now_s + VERDICT_INTERVAL_S
+
+    def news(self) -> Iterator[events.Event]:
+        """Yield what there is to tell, in its intervals."""
+        if self._is_measuring and time.monotonic() >= self._estimate_at_s:
+            if (estimate := self._unless_it_fails(self._estimate)) is not None:
+                yield estimate
+            self._estimate_at_s = self._next_s(ESTIMATE_INTERVAL_S)
+        if self._is_measuring and time.monotonic() >= self._judge_at_s:
+            if (verdict := self._unless_it_fails(self._judge)) is not None:
+                yield verdict
+            self._judge_at_s = self._next_s(VERDICT_INTERVAL_S)
+
+    def _unless_it_fails(self, tell: Callable[[], _News | None]) -> _News | None:
+        """Return what there is to tell; a fault of ours must not cost the run."""
+        self._begun_s = time.monotonic()
+        try:
+            return tell()
+        except Exception:  # noqa: BLE001 - see above
+            _log.info("What run %s comes to so far cannot be told.", self._run.id, exc_info=True)
+            return None
+
+    def _next_s(self, interval_s: float) -> float:
+        """Return when to tell again: a run of millions of steps must not wait for what is told of it."""
+        now_s = time.monotonic()
+        return now_s + max(interval_s, _PAUSES * (now_s - self._begun_s))
+
+    def _estimate(self) -> events.Estimate | None:
+        """Return what the steps come to so far; None where epochs tell it, or nothing new came."""
+        count = len(self._timed.durations_s)
+        by_epochs = self._run.metric == "seconds_per_epoch_s"
+        if count in (0, self._counted) or (by_epochs and (self._epochs or self._run.steps is not None)):
+            return None
+        self._counted = count
+        found = estimate_so_far(self._run, self._timed)
+        if found is None:
+            return None
+        self._narrow = self._narrow + 1 if found.is_enough else 0
+        self.is_enough = self._run.preset == "quick" and self._narrow >= ENOUGH_ESTIMATES
+        return msgspec.structs.replace(found, is_enough=self.is_enough)
+
+    def _judge(self) -> events.Judged | None:
+        """Return the verdict so far, if it is another one than before; None while the database is busy."""
+        try:
+            run = load_run(self._database, self._run.id)
+        except DatabaseError:
+            return None
+        found = interruptions(self._run.preset, self._timed)
+        told = events.Judged(
+            level=(verdict := judge(run, is_over=False)).level,
+            reasons=verdict.reasons,
+            interrupted_t_s=tuple(each.t_s for each in found),
+        )
+        if told == self._verdict:
+            return None
+        self._verdict = told
+        return told

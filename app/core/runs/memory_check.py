@@ -1,0 +1,42 @@
+"""Whether a run fits into the memory, told before it starts."""
+
+from app.core.metrics import format_bytes
+from app.core.records import Machine
+from workloads import CATALOGUE
+from workloads.protocol.spec import RunSpec
+
+# Measured needs are scaled to other batches and other machines; only what is far beyond the memory is certain.
+CERTAIN = 1.2
+# Weights, gradients and two running means of them, four bytes each; nobody trains in less.
+_BYTES_PER_PARAMETER = 16
+
+
+def memory_problem(spec: RunSpec, machine: Machine) -> str | None:
+    """Say why a run is certain to run out of memory, and which batch would fit; None where it is not certain."""
+    workload = CATALOGUE[spec.workload]
+    need_bytes = workload.memory_need_bytes(spec)
+    there_bytes, where = _memory(spec, machine)
+    if need_bytes is None or there_bytes is None:
+        return None
+    base_bytes = workload.memory_base_bytes or 0
+    if where != "this computer":  # the engine and the data stay in the computer's memory
+        base_bytes = min(base_bytes, _BYTES_PER_PARAMETER * (workload.parameters_count or 0))
+        need_bytes = base_bytes + spec.batch_size * workload.memory_per_example_bytes
+    if need_bytes <= CERTAIN * there_bytes:
+        return None
+    fitting = (there_bytes - base_bytes) // max(1, workload.memory_per_example_bytes)
+    advice = f"Choose a batch of at most {fitting}." if fitting >= 1 else "Choose another workload."
+    need, there = format_bytes(need_bytes), format_bytes(there_bytes)
+    return f"A batch of {spec.batch_size} needs about {need}, and {where} has {there}. {advice}"
+
+
+def _memory(spec: RunSpec, machine: Machine) -> tuple[int | None, str]:
+    """Return how much memory the run's device has, and what to call it."""
+    if spec.device == "cpu" or not machine.cuda_gpus:
+        return machine.memory_bytes, "this computer"
+    index = 0 if spec.device == "auto" else int(spec.device.removeprefix("gpu:"))
+    if index >= len(machine.cuda_gpus):
+        return None, ""
+    gpu = machine.cuda_gpus[index]
+    # On a computer where TensorFlow cannot use it, "auto" means the processor.
+    return gpu.memory_bytes if spec.device != "auto" else None, f"the {gpu.name}"

@@ -1,0 +1,86 @@
+"""How far a run is and how long it still takes, followed from its events; for any view."""
+
+from collections import deque
+
+from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
+
+_RECENT_STEPS = 50
+
+
+class Progress:
+    """Follows one run.
+
+    Attributes:
+        phase: Where the run is.
+        epoch: Number of the current epoch, from 0.
+        step: Steps done in the current epoch.
+        steps_per_epoch: Steps of each epoch of this phase; None before training begins.
+        loss: Running mean of the current epoch; None before its first step.
+    """
+
+    def __init__(self, spec: RunSpec) -> None:
+        self._spec = spec
+        self._recent_s: deque[float] = deque(maxlen=_RECENT_STEPS)
+        self._validation_s = 0.0
+        self._begin_s = self._now_s = 0.0
+        self._budget_s: float | None = None
+        self._by_time = False
+        self.phase: events.PhaseName | None = None
+        self.epoch = 0
+        self.epochs = spec.epochs
+        self.step = 0
+        self.steps_per_epoch: int | None = None
+        self.loss: float | None = None
+
+    def follow(self, event: events.Event) -> None:
+        """Take the next event of the run."""
+        match event:
+            case events.Phase():
+                self.phase = event.name
+                self.step = 0
+                self._begin_s, self._now_s, self._budget_s = event.t_s, event.t_s, event.budget_s
+                self._by_time = event.total_steps is None
+                if event.total_steps and event.epochs:
+                    self.epochs = event.epochs
+                    self.steps_per_epoch = event.total_steps // event.epochs
+            case events.Steps() if event.phase in ("start", "validate"):
+                self._now_s = event.t_s
+            case events.Steps():
+                self.epoch = event.epoch
+                self._now_s = event.t_s
+                self.step = event.first_index + len(event.durations_s)
+                self.loss = event.loss
+                # The first step of a run traces and compiles: it says nothing about the rest.
+                first = event.epoch == 0 and event.first_index == 0
+                self._recent_s.extend(event.durations_s[1:] if first else event.durations_s)
+            case events.Epoch():
+                self.epoch, self.step = event.index + 1, 0
+                self._validation_s = event.validation_s or 0.0
+
+    @property
+    def step_s(self) -> float | None:
+        """Mean seconds of the latest steps; None before the second step."""
+        return sum(self._recent_s) / len(self._recent_s) if self._recent_s else None
+
+    @property
+    def fraction(self) -> float | None:
+        """Share of this phase that is done, 0 to 1, of its steps or its time; None before training begins."""
+        if self._budget_s and self._by_time:
+            return min(1.0, (self._now_s - self._begin_s) / self._budget_s)
+        if not self.steps_per_epoch:
+            return None
+        return min(1.0, (self.epoch * self.steps_per_epoch + self.step) / (self.epochs * self.steps_per_epoch))
+
+    @property
+    def remaining_s(self) -> float | None:
+        """Seconds until training ends, by steps and validation so far, or at the latest; None before any."""
+        if self.phase == "measure" and self._budget_s and self._by_time:
+            return max(0.0, self._budget_s - (self._now_s - self._begin_s))
+        if self.phase != "measure" or not self.steps_per_epoch or self.step_s is None:
+            return None
+        steps_left = (self.epochs - self.epoch) * self.steps_per_epoch - self.step
+        left_s = steps_left * self.step_s
+        if self._budget_s is not None:
+            left_s = min(left_s, self._budget_s - (self._now_s - self._begin_s))
+        return max(0.0, left_s + (self.epochs - self.epoch) * self._validation_s)

@@ -1,0 +1,385 @@
+"""One run while it happens: worker and monitor feed one queue; one thread stores what comes and tells of it."""
+
+import logging
+import os
+import queue
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from app.core.analysis.compare import position
+from app.core.errors import AppError
+from app.core.hardware.gpu.gpus import GpuReader
+from app.core.hardware.telemetry.monitor import Monitor, Sampler
+from app.core.paths import Paths
+from app.core.records import Machine, Telemetry
+from app.core.runs.live_verdict import Watch
+from app.core.runs.worker import Damaged, Gone, Message, Worker, explain_exit
+from app.core.runs.worker_command import WorkerCommand
+from app.core.storage.database import Database, DatabaseError
+from app.core.storage.outcomes import NOT_SUMMARISED
+from app.core.storage.owners import Ownership
+from app.core.storage.recording import RunGoneError, RunWriter
+from app.core.storage.runs import list_runs, missing_runs
+from workloads.protocol import events
+from workloads.protocol.spec import Job, RunSpec, spec_as_dict
+
+_log = logging.getLogger(__name__)
+Listener = Callable[[events.Event], None]
+# Enough to never hold a worker up, and small enough that one gone wild cannot fill the memory.
+QUEUE_LIMIT = 2_000
+TICK_S = 0.1
+WRITE_PATIENCE_S = 0.2
+DAMAGED_TOLD = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How patient the runner is, in seconds.
+
+    Attributes:
+        silence_s: Without any event for this long, a warning is given; the first step of a network may be
+            compiled for long, so nothing is ended for it before `start_s`.
+        start_s: Silence after which a worker counts as hung before its first step; NVIDIA states up to 30
+            minutes for compiling kernels for a card that TensorFlow was not built for.
+        hung_s, hung_steps: The same after the first step: whichever is longer, seconds or typical steps.
+        cancel_s: From asking a worker to stop until it is terminated.
+        terminate_s: From terminating a worker until it is killed.
+        exit_s: From a worker's last word until its process, or what it left behind, is killed; and from killing
+            it until it is given up (a process inside a driver that hangs cannot be killed).
+        store_s: How long the end of a run waits for a database that is locked or a disk that is full.
+    """
+
+    silence_s: float = 120.0
+    start_s: float = 2_400.0
+    hung_s: float = 300.0
+    hung_steps: float = 400.0
+    cancel_s: float = 5.0
+    terminate_s: float = 3.0
+    exit_s: float = 5.0
+    store_s: float = 60.0
+
+
+class Session:
+    """One run while it happens. Its state belongs to its thread; `cancel`, `kill` and `wait` are for others."""
+
+    def __init__(
+        self,
+        *,
+        run_id: int,
+        spec: RunSpec,
+        command: WorkerCommand,
+        paths: Paths,
+        machine: Machine,
+        limits: Limits,
+        listener: Listener,
+        ownership: Ownership,
+    ) -> None:
+        self.run_id = run_id
+        self.status: str = "running"
+        self.trouble: AppError | None = None
+        # Not a daemon: a program that ends must not cut the storing of its run short.
+        self._thread = threading.Thread(target=self._main, name=f"run-{run_id}")
+        self._spec = spec
+        self._command = command
+        self._paths = paths
+        self._machine = machine
+        self._limits = limits
+        self._listener = listener
+        self._ownership = ownership
+        self._messages: queue.Queue[Message] = queue.Queue(maxsize=QUEUE_LIMIT)
+        self._worker: Worker | None = None
+        self._cancel = threading.Event()
+        self._kill = threading.Event()
+        self._start_s = time.monotonic()
+        self._seq = 0
+        self._error: events.Error | None = None
+        self._end: events.End | None = None
+        self._cancelled_s: float | None = None
+        self._terminated = False
+        # Counted in empty waits, not by the clock: time in which this process slept or a view was slow is no
+        # silence of the worker's.
+        self._silent_s = 0.0
+        self._silence_told = False
+        self._damaged = 0
+        self._step_s: float | None = None
+        self._store_told = False
+        self._told_enough = False
+
+    def cancel(self) -> None:
+        """Ask the run to stop; it ends within cancel_s + terminate_s, however deaf the worker is."""
+        self._cancel.set()
+
+    def kill(self) -> None:
+        """End the run now, even if its thread is stuck in a listener."""
+        self._cancel.set()
+        self._kill.set()
+        if self._worker is not None:
+            self._worker.end(force=True)
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for the end of the run; returns whether it has ended."""
+        self._thread.join(timeout_s)
+        return not self._thread.is_alive()
+
+    def start(self) -> None:
+        """Begin; called once, by the runner."""
+        self._thread.start()
+
+    def _main(self) -> None:
+        try:
+            # Impatient: while the database is busy, events wait here and the run goes on.
+            with Database(self._paths.database, busy_timeout_s=WRITE_PATIENCE_S) as database:
+                self._writer = RunWriter(database, self.run_id)
+                try:
+                    self._run(database)
+                except AppError:
+                    raise
+                except Exception:  # noqa: BLE001 - see below
+                    # The session's last resort: the run must end, and the log must say why.
+                    self._note_fault()
+                    self._finish(database)
+        except AppError as error:
+            self._give_up(error)
+        except Exception:  # noqa: BLE001 - also where the end itself fails
+            self._give_up(self._note_fault())
+        finally:
+            self._ownership.release()
+
+    def _note_fault(self) -> AppError:
+        """Log the error that is being handled, and have the run end by it."""
+        _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
+        message = "An error of Epochmark itself ended the run; the log says more."
+        self.trouble = AppError(message)
+        self._error = events.Error(code="internal", message=message)
+        return self.trouble
+
+    def _give_up(self, error: AppError) -> None:
+        """End a run that cannot be stored; the next start finds what is."""
+        self.trouble = error
+        self.status = "failed"
+        self._tell(events.Error(code="internal", message=str(error)))
+        self._tell(events.End(status="failed"))
+
+    def _run(self, database: Database) -> None:
+        summary = next(list_runs(database, ids=[self.run_id]), None)
+        if summary is None:
+            raise missing_runs([self.run_id])
+        self._watch = Watch(summary, database)
+        machine = msgspec.to_builtins(self._machine)
+        self._tell(events.Run(run_id=self.run_id, spec=spec_as_dict(self._spec), machine=machine))
+        worker = None
+        try:
+            job = Job(spec=self._spec, datasets_folder=os.fsencode(self._paths.datasets))
+            log = self._paths.logs / f"run-{self.run_id}.log"
+            worker = self._worker = Worker(self._command, job, log, self._messages)
+            with Monitor(self._sample, sampler=Sampler(GpuReader(), worker.pid)):
+                self._listen(worker)
+            code = worker.wait(self._limits.exit_s)
+            self._explain(worker, code)
+        except AppError as error:
+            self._error = events.Error(code="internal", message=str(error))
+        finally:
+            if worker is not None:
+                worker.close()
+        self._finish(database)
+
+    def _listen(self, worker: Worker) -> None:
+        """Handle messages until the worker's stream ends."""
+        while True:
+            try:
+                message = self._messages.get(timeout=TICK_S)
+            except queue.Empty:
+                message = None
+                self._silent_s += TICK_S
+                if self._is_over(worker):
+                    return
+            match message:
+                case Gone():
+                    return
+                case Damaged():
+                    self._count_damaged(message)
+                case events.Event():
+                    self._hear(message)
+            for event in self._watch.news():
+                self._tell(event)
+            if self._watch.is_enough and not self._told_enough:
+                self._told_enough = True
+                worker.enough()
+            self._press(worker)
+
+    def _is_over(self, worker: Worker) -> bool:
+        """Say whether the worker is done although its stream is open: a child of its own may hold it."""
+        done = self._end is not None or self._kill.is_set() or worker.wait(0) is not None
+        return done and self._silent_s > self._limits.exit_s
+
+    def _count_damaged(self, message: Damaged) -> None:
+        """Tell of the first damaged lines; a worker gone wild must not fill the database with them."""
+        self._damaged += 1
+        if self._damaged <= DAMAGED_TOLD:
+            text = f"The worker sent something that is no event ({message.reason}); it was left out."
+            self._handle(events.Warn(code="damaged_event", message=text))
+
+    def _hear(self, event: events.Event) -> None:
+        if not isinstance(event, events.Sample):
+            self._silent_s = 0.0
+            self._silence_told = False
+        match event:
+            case events.Hello():
+                self._start_s = time.monotonic() - event.t_s
+                if event.protocol != events.PROTOCOL:
+                    message = f"The worker speaks protocol {event.protocol}, not {events.PROTOCOL}."
+                    self._error = events.Error(code="internal", message=message)
+                    self._kill.set()
+            case events.Steps():
+                self._step_s = sum(event.durations_s) / max(1, len(event.durations_s))
+            case events.Environment():
+                self._note_unused_gpu(event)
+            case events.Error():
+                self._error = self._error or event
+                return  # stored and told with the end, with nothing after it
+            case events.End():
+                self._end = event
+                return
+        self._handle(event)
+        self._watch.follow(event)
+
+    def _press(self, worker: Worker) -> None:
+        """Keep the promise that every run ends: cancel, then terminate, then kill; notice a hung worker."""
+        now_s = time.monotonic()
+        if self._kill.is_set():
+            worker.end(force=True)
+        elif self._cancel.is_set():
+            if self._cancelled_s is None:
+                self._cancelled_s = now_s
+                worker.cancel()
+            elif now_s - self._cancelled_s > self._limits.cancel_s + self._limits.terminate_s:
+                worker.end(force=True)
+            elif now_s - self._cancelled_s > self._limits.cancel_s and not self._terminated:
+                self._terminated = True
+                worker.end(force=False)
+        elif self._silent_s > self._patience_s():
+            message = f"The worker said nothing for {self._silent_s:.0f} s and was ended."
+            self._error = events.Error(code="hung", message=message)
+            self._kill.set()
+        elif self._silent_s > self._limits.silence_s and not self._silence_told:
+            self._silence_told = True
+            text = f"The worker has said nothing for {self._silent_s:.0f} s; it may be compiling, or hang."
+            self._handle(events.Warn(code="silent_worker", message=text))
+
+    def _patience_s(self) -> float:
+        if self._step_s is None:
+            return self._limits.start_s
+        return max(self._limits.hung_s, self._limits.hung_steps * self._step_s)
+
+    def _explain(self, worker: Worker, code: int | None) -> None:
+        """Say for a worker what it could not say itself."""
+        if self._end is None and self._error is None and not self._cancel.is_set():
+            lines = worker.last_lines()
+            said = f" Its last words: {' / '.join(lines)}" if lines else ""
+            message = f"The worker {explain_exit(code)} before the run was done.{said}"
+            self._error = events.Error(code="crashed", message=message)
+
+    def _note_unused_gpu(self, event: events.Environment) -> None:
+        gpus = [gpu for gpu in self._machine.gpus if gpu.vendor == "nvidia"]  # no other is TensorFlow's
+        if gpus and event.device == "cpu" and self._spec.device == "auto" and event.engine != "none":
+            text = (
+                f"TensorFlow cannot use the {gpus[0].name} of this computer; the run uses the processor. "
+                "The doctor on the Hardware page, or `doctor` in a terminal, says why and what to do."
+            )
+            self._handle(events.Warn(code="gpu_not_used", message=text))
+
+    def _sample(self, now_s: float, telemetry: Telemetry) -> None:
+        """Queue a sample; runs in the monitor's thread."""
+        try:
+            sample = events.Sample(t_s=max(0.0, now_s - self._start_s), telemetry=msgspec.to_builtins(telemetry))
+            self._messages.put_nowait(sample)
+        except queue.Full:
+            pass  # a worker is flooding the queue: its events matter more than a sample
+
+    def _finish(self, database: Database) -> None:
+        if self._error is not None:
+            self.status = "failed"
+        elif self._end is not None:
+            self.status = self._end.status
+        else:
+            self.status = "cancelled"
+        if self._damaged > DAMAGED_TOLD:
+            text = f"{self._damaged} lines from the worker were no events; the first ones are told above."
+            self._handle(events.Warn(code="damaged_event", message=text))
+        if self._error is not None:
+            self._handle(self._error)
+        try:
+            self._store_end()
+        except DatabaseError as error:
+            folders = (self._paths.data, Path(tempfile.gettempdir()))
+            self.trouble = AppError(error.message, self._writer.rescue(folders) or error.advice)
+            self.status = "failed"
+            self._tell(events.Error(code="internal", message=str(self.trouble)))
+        else:
+            summary = next(list_runs(database, ids=[self.run_id]), None)
+            if summary is not None and summary.error_code == NOT_SUMMARISED:
+                self._tell(events.Warn(code=NOT_SUMMARISED, message=summary.error_message or ""))
+            if summary is not None and summary.value is not None:
+                self._tell(
+                    events.Result(
+                        metric=summary.metric,
+                        value=summary.value,
+                        seconds_per_epoch_s=summary.seconds_per_epoch_s,
+                        basis=summary.basis,
+                        spread_pct=summary.spread_pct,
+                        comparison=position(summary),
+                    )
+                )
+        self._tell(events.End(status=_end_status(self.status)))
+
+    def _store_end(self) -> None:
+        """Store how the run ended; waits for a locked database or a full disk, unless the user has no patience."""
+        deadline_s = time.monotonic() + self._limits.store_s
+        while True:
+            try:
+                self._writer.finish(self.status, self._error)
+                return
+            except DatabaseError as error:
+                gone = isinstance(error, RunGoneError)
+                if gone or time.monotonic() > deadline_s or self._kill.is_set():
+                    raise
+                if not self._store_told:
+                    self._store_told = True
+                    text = f"{error} Trying for {self._limits.store_s:.0f} s; what was measured is still here."
+                    self._tell(events.Warn(code="not_stored", message=text))
+                self._kill.wait(1)
+
+    def _handle(self, event: events.Event) -> None:
+        """Store an event, then tell the listener."""
+        stamped = self._stamp(event)
+        self._writer.add(stamped)
+        self._pass_on(stamped)
+
+    def _tell(self, event: events.Event) -> None:
+        self._pass_on(self._stamp(event))
+
+    def _stamp(self, event: events.Event) -> events.Event:
+        """Give the event its number in the joint stream, and a time if it comes without one."""
+        t_s = event.t_s or max(0.0, time.monotonic() - self._start_s)
+        if isinstance(event, events.Run):
+            t_s = 0.0
+        stamped = msgspec.structs.replace(event, seq=self._seq, t_s=t_s)
+        self._seq += 1
+        return stamped
+
+    def _pass_on(self, event: events.Event) -> None:
+        try:
+            self._listener(event)
+        except Exception:  # noqa: BLE001 - see below
+            # A view's fault must not cost the run.
+            _log.exception("The listener of run %s failed on %s.", self.run_id, event.type)
+
+
+def _end_status(status: str) -> events.EndStatus:
+    return "completed" if status == "completed" else "cancelled" if status == "cancelled" else "failed"

@@ -1,0 +1,71 @@
+"""How long a run would take, found out in seconds: the real worker, a few steps, nothing kept."""
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from app.core.analysis.stats import trimmed_mean
+from app.core.errors import AppError
+from app.core.paths import Paths
+from app.core.records import Machine
+from app.core.runs.runner import Runner
+from app.core.runs.session import Session
+from workloads import CATALOGUE
+from workloads.networks.inference import Inference
+from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
+
+PROBE_S = 2.0
+# Validating an example is the forward part of training on it.
+VALIDATION_SHARE = 1 / 3
+
+
+class ProbeError(AppError):
+    """A probe ended without an answer; the message says why."""
+
+
+def probe_duration_s(
+    spec: RunSpec, paths: Paths, machine: Machine, on_start: Callable[[Session], None] = lambda _: None
+) -> float:
+    """Return about how many seconds a run takes, by steps that are timed for two seconds.
+
+    Args:
+        spec: The run as it is to be; its preset does not matter.
+        paths: Where the data sets are; nothing is written there.
+        machine: This computer.
+        on_start: Gets the session, to cancel it.
+
+    Raises:
+        UsageError: The spec cannot be run.
+        ProbeError: The worker failed or was cancelled.
+    """
+    workload = CATALOGUE[spec.workload]
+    if workload.fixed_duration_s is not None:
+        return workload.fixed_duration_s
+    steps_s: list[float] = []
+    errors: list[str] = []
+
+    def listen(event: events.Event) -> None:
+        if isinstance(event, events.Steps) and event.phase == "measure":
+            steps_s.extend(event.durations_s)
+        if isinstance(event, events.Error):
+            errors.append(event.message)
+
+    quick = msgspec.structs.replace(spec, preset="quick", epochs=1, steps=None, measure_s=PROBE_S)
+    with tempfile.TemporaryDirectory(prefix="epochmark-probe-", ignore_cleanup_errors=True) as folder:
+        home = Path(folder)
+        aside = Paths(home / "data", home / "config", home / "cache", datasets_folder=paths.datasets)
+        aside.create()
+        session = Runner(aside, machine).start(quick, listen)
+        on_start(session)
+        session.wait()
+    if not steps_s or session.status != "completed":
+        raise ProbeError(errors[0] if errors else "The measurement was stopped.")
+    typical_s = trimmed_mean(steps_s[1:] or steps_s)
+    steps = spec.steps or workload.steps_per_epoch(spec)
+    if isinstance(workload, Inference):
+        return spec.epochs * steps * typical_s + workload.latency_s(typical_s / spec.batch_size)
+    validation_s = VALIDATION_SHARE * typical_s * workload.validation_samples / spec.batch_size
+    return spec.epochs * (steps * typical_s + validation_s)

@@ -1,0 +1,138 @@
+"""One worker process seen from the parent: its events come out of a queue, and it can always be ended."""
+
+import contextlib
+import queue
+import subprocess
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from app.core.errors import AppError
+from app.core.logs import LogCopier
+from app.core.runs.children import end_child, start_child
+from app.core.runs.worker_command import WorkerCommand
+from workloads.protocol import events
+from workloads.protocol.spec import Job, write_job
+
+GIVEN_UP_S = 5.0
+LAST_WORDS_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A line from the worker that is no event."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The worker closed its stream: nothing more will come."""
+
+
+Message: TypeAlias = events.Event | Damaged | Gone
+
+
+class Worker:
+    """A started worker. Events arrive in `messages`, which others may feed too; `Gone` is the last of ours.
+
+    Raises:
+        AppError: It cannot be started.
+    """
+
+    def __init__(self, command: WorkerCommand, job: Job, log: Path, messages: "queue.Queue[Message]") -> None:
+        self._messages = messages
+        try:
+            self._process = start_child(command)
+        except OSError as error:
+            raise AppError(f"The worker process cannot be started ({error.strerror}).") from error
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._log = LogCopier(self._process.stderr, log)  # type: ignore[arg-type] # a binary pipe
+        self._log.start()
+        self._reader = threading.Thread(target=self._read, daemon=True, name="worker-events")
+        self._reader.start()
+        self._write(write_job(job))
+
+    @property
+    def pid(self) -> int:
+        """Number of the worker's process; another's once it was waited for."""
+        return self._process.pid
+
+    def cancel(self) -> None:
+        """Ask the worker to stop; it keeps what it measured."""
+        self._write(b"cancel\n")
+
+    def enough(self) -> None:
+        """Tell a worker that measures a Quick run that more would not change its answer."""
+        self._write(b"enough\n")
+
+    def end(self, *, force: bool) -> None:
+        """End the worker and all its children: terminate them, or kill them when forced."""
+        end_child(self._process, force=force)
+
+    def wait(self, timeout_s: float) -> int | None:
+        """Return the exit code, negative for a signal, or None if it still runs after the time."""
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def close(self) -> None:
+        """Leave nothing behind: no process, no open pipe. One that cannot be killed is given up after a while."""
+        self.end(force=True)
+        self.wait(GIVEN_UP_S)
+        self._reader.join(2)
+        self._log.join(2)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            # Not under a thread that is still inside a read: a grandchild may hold the other end.
+            if stream is not None and not self._reader.is_alive() and not self._log.is_alive():
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def last_lines(self) -> list[str]:
+        """Return the last telling lines that the worker printed; called when it has ended."""
+        self._log.join(LAST_WORDS_S)  # on a busy computer they are read after the end of its events
+        return self._log.last_lines()
+
+    def _write(self, line: bytes) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it is gone, which the reader notices
+            self._process.stdin.write(line)
+            self._process.stdin.flush()
+
+    def _read(self) -> None:
+        stream = self._process.stdout
+        assert stream is not None
+        limit = events.LINE_LIMIT_BYTES + 1
+        with contextlib.suppress(OSError, ValueError):
+            for line in iter(lambda: stream.readline(limit), b""):
+                self._messages.put(_parse(line))
+        self._messages.put(Gone())
+
+
+def _parse(line: bytes) -> Message:
+    if not line.endswith(b"\n"):
+        return Damaged("a line without an end")
+    try:
+        event = events.decode(line)
+    except events.DamagedEventError as error:
+        return Damaged(str(error))
+    return event if event is not None else events.Log(message="an event of a type unknown to this version")
+
+
+def explain_exit(code: int | None) -> str:
+    """Say in words how a worker ended that did not say it itself."""
+    if code is None:
+        return "had to be killed"
+    words = {
+        -9: "was killed (SIGKILL), which is what happens when the computer runs out of memory",
+        -11: "crashed (SIGSEGV)",
+        -6: "aborted (SIGABRT)",
+        -4: "used an instruction that this processor does not have (SIGILL)",
+        -15: "was terminated (SIGTERM)",
+        0xC0000005: "crashed (access violation)",
+        0xC0000409: "crashed (fast fail)",
+    }
+    return words.get(code, f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}")

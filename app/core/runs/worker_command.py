@@ -1,0 +1,63 @@
+"""How a worker is started: its command line and its environment, for the engine that the run asks for."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import workloads
+from app.core.paths import Paths
+from workloads.engines.device import engine_variables, run_variables
+from workloads.protocol.spec import RunSpec
+
+# Everything else stays out: KERAS_MAX_EPOCHS, TF_*, PYTHON* and the like silently change what is measured.
+_PASSED_ON = frozenset(
+    """
+    PATH HOME USER USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC
+    PATHEXT NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE TEMP TMP TMPDIR TZ
+    LD_LIBRARY_PATH DYLD_LIBRARY_PATH CUDA_VISIBLE_DEVICES CUDA_HOME CUDA_PATH
+    NVIDIA_VISIBLE_DEVICES NVIDIA_DRIVER_CAPABILITIES
+    """.split()  # noqa: SIM905 - one word each reads better in lines
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCommand:
+    """What to start."""
+
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
+
+
+def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ) -> WorkerCommand:
+    """Return the command for a worker that nothing of the user's surroundings can change."""
+    clean = _clean_environment(paths, environment) | run_variables(spec)
+    return WorkerCommand(_arguments("--worker", "workloads"), clean)
+
+
+def trial_command(
+    trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ
+) -> WorkerCommand:
+    """Return the command for a trial of the doctor: as for a worker, but the engine says all that it sees."""
+    clean = _clean_environment(paths, environment) | engine_variables("tensorflow") | {"TF_CPP_MIN_LOG_LEVEL": "0"}
+    if trial[-1] == "cpu":
+        clean["CUDA_VISIBLE_DEVICES"] = "-1"
+    return WorkerCommand((*_arguments("--trial", "workloads.trial"), *trial), clean)
+
+
+def _clean_environment(paths: Paths, environment: Mapping[str, str]) -> dict[str, str]:
+    clean = {name: value for name, value in environment.items() if name.upper() in _PASSED_ON}
+    return clean | {
+        "PYTHONPATH": str(Path(workloads.__file__).resolve().parents[1]),
+        "PYTHONUTF8": "1",
+        "PYTHONNOUSERSITE": "1",
+        "KERAS_HOME": str(paths.keras_home),
+    }
+
+
+def _arguments(frozen_option: str, module: str) -> tuple[str, ...]:
+    if getattr(sys, "frozen", False):
+        return (sys.executable, frozen_option)
+    # -P keeps the current folder, and whatever lies in it, out of the import path.
+    return (sys.executable, "-P", "-m", module)

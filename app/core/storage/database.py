@@ -1,0 +1,336 @@
+"""The SQLite file: opening, migrating, and turning SQLite's complaints into sentences. Knows no run."""
+
+import contextlib
+import itertools
+import logging
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from app.core.errors import AppError
+from app.core.locks import take
+from app.core.paths import make_folder
+from app.core.storage.salvage import differs, salvage
+from app.core.storage.schema import APPLICATION_ID, MIGRATIONS, statements
+
+BUSY_TIMEOUT_S = 5.0
+# Up to this size a file is looked through when a process opens it first: that takes some milliseconds.
+LOOKED_THROUGH_BYTES = 8 << 20
+_MEND_PATIENCE_S = 60.0
+# SQLite quotes what is damaged, and Python takes that for UTF-8.
+_MISQUOTED = "malformed schema"
+_log = logging.getLogger(__name__)
+
+
+class DatabaseError(AppError):
+    """The database cannot be used right now; what was to be written is still with the caller."""
+
+
+def storable(value: object) -> object:
+    """Return a value that SQLite takes: in texts, what is no Unicode (names of files, say) becomes "?"."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+class Database:
+    """One connection, for one thread.
+
+    Args:
+        path: The file; made if it does not exist. A damaged one is set aside (never deleted), and what can be
+            read of it is brought over into a new one.
+        busy_timeout_s: How long to wait for another Epochmark that is writing.
+
+    Raises:
+        DatabaseError: It is from a newer Epochmark, locked, or on a disk that is full or read-only.
+    """
+
+    def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+        self.path = path
+        self._busy_timeout_s = busy_timeout_s
+        make_folder(path.parent)
+        with self.complaints():
+            try:
+                self.connection = self._open_patiently()
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise
+                self._mend()
+                self.connection = self._open_patiently()
+        self._file = _identity(path)
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether another file stands where this one was opened: it was damaged, and another process mended it."""
+        return _identity(self.path) != self._file
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+    def __enter__(self) -> "Database":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write all of a block or nothing of it; raises DatabaseError."""
+        with self.complaints():
+            self.connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.connection
+                self.connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self.connection.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read the same state throughout a block, whatever others write meanwhile; raises DatabaseError."""
+        if self.connection.in_transaction:  # of a larger block
+            yield
+            return
+        with self.complaints():
+            self.connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self.connection.execute("ROLLBACK")
+
+    @contextlib.contextmanager
+    def complaints(self) -> Iterator[None]:
+        """Turn SQLite's errors inside the block into DatabaseError with a sentence."""
+        try:
+            try:
+                yield
+            except UnicodeDecodeError as error:
+                raise _DamagedError(_MISQUOTED) from error
+        except sqlite3.DatabaseError as error:
+            if _is_damage(error):
+                with contextlib.suppress(OSError):  # then the next opening looks through all of it
+                    _suspicion(self.path).touch()
+            raise DatabaseError(*_sentence(error, self.path)) from error
+
+    def _open_patiently(self) -> sqlite3.Connection:
+        """Open the file; SQLite itself does not wait while another process switches a new file to WAL."""
+        deadline_s = time.monotonic() + self._busy_timeout_s
+        while True:
+            try:
+                return self._open()
+            except UnicodeDecodeError as error:
+                raise _DamagedError(_MISQUOTED) from error
+            except sqlite3.OperationalError as error:
+                if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > deadline_s:
+                    raise
+                time.sleep(0.02)
+
+    def _mend(self) -> None:
+        """Set a damaged file aside and put what can be read of it in its place; raises DatabaseError."""
+        with contextlib.ExitStack() as stack:
+            lock = take(self.path.with_name(self.path.name + ".lock"), _MEND_PATIENCE_S)
+            if lock is None:
+                raise DatabaseError(
+                    f"Another Epochmark is mending the results in {self.path}.", "Try again later."
+                )
+            stack.enter_context(lock)
+            try:
+                self._open_patiently().close()
+            except sqlite3.DatabaseError as error:
+                if not _is_damage(error):
+                    raise
+                self._replace(error)
+            # Else another process has mended it meanwhile.
+
+    def _replace(self, error: sqlite3.Error) -> None:
+        fresh = self.path.with_name(f"{self.path.stem}.mended-{secrets.token_hex(4)}{self.path.suffix}")
+        try:
+            try:
+                count = salvage(self.path, fresh)
+            except (OSError, sqlite3.Error) as fault:
+                _log.info("Nothing of %s can be brought over.", self.path, exc_info=fault)
+                fresh.unlink(missing_ok=True)
+                count = 0
+            aside = self._set_aside()
+            if fresh.exists():
+                fresh.rename(self.path)
+            _suspicion(self.path).unlink(missing_ok=True)
+        except OSError as refusal:
+            with contextlib.suppress(OSError):
+                fresh.unlink(missing_ok=True)
+            sentence = f"The results in {self.path} are damaged and cannot be set aside ({refusal.strerror})."
+            raise DatabaseError(sentence, "Move the file away by hand.") from refusal
+        runs = "1 run" if count == 1 else f"{count:,} runs"
+        _log.warning(
+            "The results in %s are damaged (%s); the file was kept as %s, and a new one begun with %s from it.",
+            self.path,
+            error,
+            aside.name,
+            runs if count else "nothing",
+        )
+
+    def _set_aside(self) -> Path:
+        """Rename the file, never over another one; raises OSError."""
+        aside = _free(self.path, f"{self.path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
+        for suffix in ("", "-wal", "-shm"):
+            source = self.path.with_name(self.path.name + suffix)
+            if source.exists():
+                source.rename(aside.with_name(aside.name + suffix))
+        return aside
+
+    def _open(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=self._busy_timeout_s, isolation_level=None)
+        try:
+            connection.row_factory = sqlite3.Row
+            # One text that is no UTF-8 must not stop the reading of all others.
+            connection.text_factory = lambda text: text.decode("utf-8", "replace")
+            version = _checked_version(connection, self.path)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            if version < len(MIGRATIONS):
+                _migrate(connection, self.path, version)
+            _look_through(connection, self.path)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+class _DamagedError(sqlite3.DatabaseError):
+    """The file is no sound database, although SQLite has not complained."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
+def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
+    """Return the file's format; raises DatabaseError for what is not ours, and sqlite3's for damage."""
+    # In this order: another Epochmark may be making the tables, and signs them in the same transaction.
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    owner = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    newest = len(MIGRATIONS)
+    if not tables:
+        if version:
+            raise _foreign(path, version, owner)
+        return 0
+    if owner == APPLICATION_ID and 1 <= version <= newest and not differs(connection, version):
+        return int(version)
+    if not differs(connection, newest) and _written_format(connection) == newest:
+        raise _DamagedError("its header is not what it should be")
+    if owner != APPLICATION_ID or version > newest:
+        raise _foreign(path, version, owner)
+    raise _DamagedError("its tables are not what they should be")
+
+
+def _written_format(connection: sqlite3.Connection) -> object:
+    row = connection.execute("SELECT max(version) FROM format").fetchone()
+    return row[0]
+
+
+def _look_through(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise sqlite3's error for damage that only some query would show; in a large file once it is suspected."""
+    state = path.stat()
+    known = (str(path), state.st_dev, state.st_ino)
+    suspected = _suspicion(path).exists()
+    if not suspected and (known in _looked_through or state.st_size > LOOKED_THROUGH_BYTES):
+        return
+    told = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if told != "ok":
+        raise _DamagedError(str(told).splitlines()[-1])
+    _looked_through.add(known)
+    if suspected:
+        with contextlib.suppress(OSError):
+            _suspicion(path).unlink(missing_ok=True)
+
+
+# Files that this process has looked through.
+_looked_through: set[tuple[str, int, int]] = set()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        state = path.stat()
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino
+
+
+def _suspicion(path: Path) -> Path:
+    """Return the file that says that damage was met, for the next opening to look for."""
+    return path.with_name(path.name + ".suspect")
+
+
+def _foreign(path: Path, version: int, owner: int) -> DatabaseError:
+    if owner != APPLICATION_ID:
+        return DatabaseError(
+            f"{path} is another program's database.", "Move it away, or set EPOCHMARK_HOME to another folder."
+        )
+    return DatabaseError(
+        f"The results in {path} were written by a newer Epochmark (format {version}, this one knows "
+        f"{len(MIGRATIONS)}).",
+        "Update Epochmark, or set EPOCHMARK_HOME to another folder.",
+    )
+
+
+def _free(path: Path, stem: str) -> Path:
+    """Return a name beside the file that is not taken."""
+    names = (f"{stem}-{number}" if number else stem for number in itertools.count())
+    return next(free for name in names if not os.path.lexists(free := path.with_name(name + path.suffix)))
+
+
+def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
+    if version:
+        backup = _free(path, f"{path.stem}.before-format-{len(MIGRATIONS)}")
+        with contextlib.closing(sqlite3.connect(backup)) as copy:
+            connection.backup(copy)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another Epochmark may have been quicker.
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        for step in MIGRATIONS[version:]:
+            for statement in statements(step):
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def _code(error: sqlite3.Error) -> int:
+    """Return SQLite's primary result code, 0 if the error has none."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _sentence(error: sqlite3.DatabaseError, path: Path) -> tuple[str, str]:
+    code = _code(error)
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return (
+            f"The results in {path} are locked by another program.",
+            "Close the other program, then try again.",
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return (
+            f"The disk is full: the results in {path} cannot be written.",
+            "Free some space, then try again.",
+        )
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR):
+        return (
+            f"The results in {path} cannot be written or read ({error}).",
+            "Check the folder's permissions, or set EPOCHMARK_HOME to a folder that can be written.",
+        )
+    if _is_damage(error):
+        return (
+            f"The results in {path} are damaged ({error}).",
+            "Try again: Epochmark then keeps the file, and brings over what can be read of it.",
+        )
+    return f"The results in {path} cannot be used ({error}).", "Try again, or set EPOCHMARK_HOME elsewhere."

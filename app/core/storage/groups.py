@@ -1,0 +1,160 @@
+"""Groups of runs that were made as one: repetitions of the same run, or the two sides of an A/B."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from app.core.analysis.headline import now_text
+from app.core.errors import UsageError
+from app.core.records import RunSummary
+from app.core.storage.database import Database
+from app.core.storage.reading import read_object
+from app.core.storage.runs import list_runs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A stored group.
+
+    Attributes:
+        kind: "repeat" or "ab"; another version of Epochmark may know more.
+        plan: JSON of app.core.runs.sequence.Plan, as it was asked; empty if it cannot be read.
+        run_ids: Every run that was begun, in this order, also those that were deleted since.
+        runs: Those that are left, in the same order.
+    """
+
+    id: int
+    created_at: str
+    kind: str
+    plan: dict[str, Any]
+    run_ids: tuple[int, ...]
+    runs: tuple[RunSummary, ...]
+
+    @property
+    def planned(self) -> int:
+        """How many runs it was to have."""
+        return _planned(self.kind, self.plan)
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """What the sides are called."""
+        return str(self.plan.get("label_a") or "A"), str(self.plan.get("label_b") or "B")
+
+    @property
+    def workload(self) -> str:
+        """The id of what was run; "" if the plan does not say."""
+        specs = self.plan.get("specs") or [{}]
+        return str(specs[0].get("workload", ""))
+
+
+def begin_group(database: Database, kind: str, plan: dict[str, Any]) -> int:
+    """Store a group that has no runs yet, and return its number."""
+    text = json.dumps(plan | {"run_ids": []})
+    with database.transaction() as connection:
+        sql = "INSERT INTO groups (created_at, kind, plan) VALUES (?, ?, ?)"
+        cursor = connection.execute(sql, (now_text(), kind, text))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def list_groups(database: Database, kind: str | None = None, limit: int | None = None) -> list[Group]:
+    """Return the groups that have runs left, newest first."""
+    sql = (
+        "SELECT id, created_at, kind, plan FROM groups"
+        " WHERE id IN (SELECT group_id FROM runs WHERE group_id IS NOT NULL AND deleted_at IS NULL)"
+        " AND (?1 IS NULL OR kind = ?1) ORDER BY id DESC LIMIT ?2"
+    )
+    with database.complaints():
+        rows = database.connection.execute(sql, (kind, -1 if limit is None else limit)).fetchall()
+    return _with_runs(database, rows)
+
+
+def load_group(database: Database, group_id: int) -> Group:
+    """Return a group with the runs that are left of it; raises UsageError if there is no such group."""
+    with database.complaints():
+        sql = "SELECT id, created_at, kind, plan FROM groups WHERE id = ?"
+        rows = database.connection.execute(sql, (group_id,)).fetchall()
+    if not rows:
+        raise UsageError(f"There is no group {group_id}.", "`results list` says which runs belong to one.")
+    return _with_runs(database, rows)[0]
+
+
+def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, str]:
+    """Say of the runs that belong to a group which place they have there, by their numbers.
+
+    "run 2 of 5 of group 3" of repetitions, "side B of group 4" of an A/B.
+    """
+    grouped = [run for run in runs if run.group_id is not None]
+    plans: dict[int, tuple[str, dict[str, Any]]] = {}
+    with database.complaints():
+        sql = "SELECT id, kind, plan FROM groups WHERE id IN (SELECT value FROM json_each(?))"
+        ids = json.dumps(sorted({run.group_id for run in grouped if run.group_id is not None}))
+        for row in database.connection.execute(sql, (ids,)):
+            plans[row["id"]] = (str(row["kind"]), _read_plan(row["plan"]))
+    places = {}
+    for run in grouped:
+        kind, plan = plans.get(run.group_id or 0, ("", {}))
+        begun = list(plan.get("run_ids", ()))
+        if run.side is not None:
+            places[run.id] = f"side {run.side} of group {run.group_id}"
+        elif run.id in begun:
+            places[run.id] = f"run {begun.index(run.id) + 1} of {_planned(kind, plan)} of group {run.group_id}"
+        else:
+            places[run.id] = f"of group {run.group_id}"
+    return places
+
+
+def _planned(kind: str, plan: dict[str, Any]) -> int:
+    return int(plan.get("times", 1)) * (2 if kind == "ab" else 1)
+
+
+class _PlanShape(msgspec.Struct):
+    """What is looked for in a stored plan; all else may be another version's."""
+
+    specs: list[dict[str, Any]] = []
+    times: int = 1
+    label_a: str = "A"
+    label_b: str = "B"
+    by_hand: bool = False
+    run_ids: list[int] = []
+
+
+def _read_plan(text: object) -> dict[str, Any]:
+    return read_object(text, _PlanShape, "the plan", []) or {}
+
+
+def _members(database: Database, group_ids: Sequence[int]) -> dict[int, list[int]]:
+    """Return the runs of groups whose plan cannot be read, in the order of their numbers."""
+    found: dict[int, list[int]] = {}
+    with database.complaints():
+        sql = "SELECT group_id, id FROM runs WHERE group_id IN (SELECT value FROM json_each(?)) ORDER BY id"
+        for group_id, run_id in database.connection.execute(sql, (json.dumps(list(group_ids)),)):
+            found.setdefault(group_id, []).append(run_id)
+    return found
+
+
+def _with_runs(database: Database, rows: Sequence[Any]) -> list[Group]:
+    plans = [_read_plan(row["plan"]) for row in rows]
+    members = _members(database, [row["id"] for row, plan in zip(rows, plans, strict=True) if not plan])
+    for row, plan in zip(rows, plans, strict=True):
+        plan.setdefault("run_ids", members.get(row["id"], []))
+    ids = [run_id for plan in plans for run_id in plan["run_ids"]]
+    runs = {run.id: run for run in list_runs(database, ids=ids)}
+    groups = []
+    for row, plan in zip(rows, plans, strict=True):
+        run_ids = tuple(plan.pop("run_ids"))
+        left = tuple(runs[run_id] for run_id in run_ids if run_id in runs)
+        groups.append(
+            Group(
+                id=row["id"],
+                created_at=str(row["created_at"]),
+                kind=str(row["kind"]),
+                plan=plan,
+                run_ids=run_ids,
+                runs=left,
+            )
+        )
+    return groups

@@ -1,0 +1,162 @@
+"""Measurements of others, read from the log that study 000 wrote: a CSV row for each epoch.
+
+Its columns are epoch (from 0), elapsed (seconds of this epoch), loss, acc, val_loss and val_acc; all but the first
+two may be missing or empty. Source: github.com/minimaxir/deep-learning-cpu-gpu-benchmark, the scripts' callback.
+"""
+
+import csv
+import json
+import logging
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.core.analysis.headline import now_text
+from app.core.analysis.stats import epoch_statistics
+from app.core.errors import UsageError
+from app.core.records import Amount
+from app.core.storage.database import Database
+from workloads.workload import Workload
+
+SIZE_LIMIT_BYTES = 1_000_000
+EPOCHS_LIMIT = 10_000
+NAME_LIMIT = 80
+# A microsecond, and about three years: outside of them lies no epoch.
+SHORTEST_S, LONGEST_S = 1e-6, 1e8
+NEEDED = ("epoch", "elapsed")
+_log = logging.getLogger(__name__)
+KNOWN = (*NEEDED, "loss", "acc", "val_loss", "val_acc")
+
+
+@dataclass(frozen=True, slots=True)
+class StudyLog:
+    """One imported log: somebody's machine on a workload as its study ran it."""
+
+    id: int
+    imported_at: str  # ISO 8601, UTC
+    workload: str
+    name: str
+    durations_s: tuple[float, ...]
+    seconds_per_epoch_s: Amount
+
+
+def import_log(database: Database, path: Path, workload: Workload, name: str) -> StudyLog:
+    """Read a log and store it; returns it as it is stored.
+
+    Args:
+        database: The results.
+        path: The CSV file.
+        workload: What was trained; the log itself does not say.
+        name: Of the machine, as it is to be called.
+
+    Raises:
+        UsageError: The file is no such log, the name is none, or the workload is not measured in epochs.
+    """
+    if workload.metric != "seconds_per_epoch_s" or workload.kind == "demo":
+        raise UsageError(f"{workload.id} is not measured in seconds per epoch, so a log of epochs says nothing.")
+    name = " ".join(name.split())
+    if not 0 < len(name) <= NAME_LIMIT or not name.isprintable():
+        raise UsageError(f"A machine needs a name of 1 to {NAME_LIMIT} characters.")
+    durations_s = read_log(path)
+    result = epoch_statistics(durations_s)
+    assert result is not None  # a log has epochs
+    values = (now_text(), workload.id, name, json.dumps(durations_s), result.median_s)
+    with database.transaction() as connection:
+        sql = (
+            "INSERT INTO logs (imported_at, workload, name, durations_s, seconds_per_epoch_s)"
+            " VALUES (?, ?, ?, ?, ?)"
+        )
+        number = connection.execute(sql, values).lastrowid
+    return next(log for log in list_logs(database) if log.id == number)
+
+
+def read_log(path: Path) -> tuple[float, ...]:
+    """Return the seconds of each epoch of a log, in order; raises UsageError that says where it is wrong."""
+    try:
+        if not path.is_file():
+            raise UsageError(f"{path} is no file.")
+        if path.stat().st_size > SIZE_LIMIT_BYTES:
+            raise UsageError(f"{path} is larger than a log of epochs can be ({SIZE_LIMIT_BYTES:,} bytes).")
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}).") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is no text in UTF-8 (byte {error.start}).") from error
+    try:
+        return _durations(csv.DictReader(text.splitlines(), strict=True))
+    except csv.Error as error:
+        raise UsageError(f"{path} is no CSV file ({error}).") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is no log of epochs: {error}.") from error
+
+
+def list_logs(database: Database, workload: str | None = None) -> list[StudyLog]:
+    """Return the imported logs, of one workload if it is named, oldest first; without what cannot be read."""
+    sql = "SELECT id, imported_at, workload, name, durations_s, seconds_per_epoch_s FROM logs ORDER BY id"
+    with database.complaints():
+        rows = database.connection.execute(sql).fetchall()
+    logs = [log for row in rows if (log := _stored_log(dict(row))) is not None]
+    return [log for log in logs if workload in (None, log.workload)]
+
+
+def _stored_log(row: dict[str, Any]) -> StudyLog | None:
+    try:
+        durations_s = msgspec.json.decode(row["durations_s"], type=tuple[Amount, ...])
+        return msgspec.convert(row | {"durations_s": durations_s}, StudyLog)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
+        _log.info("The imported log %s cannot be read (%s).", row["id"], error)
+        return None
+
+
+def remove_log(database: Database, log_id: int) -> None:
+    """Delete an imported log; raises UsageError if there is none of that number."""
+    with database.transaction() as connection:
+        if not connection.execute("DELETE FROM logs WHERE id = ?", (log_id,)).rowcount:
+            raise UsageError(f"There is no imported log {log_id}.", "`logs list` shows them.")
+
+
+def _durations(reader: "csv.DictReader[str]") -> tuple[float, ...]:
+    """Return the epochs' seconds; raises ValueError with a clause."""
+    columns = [str(name).strip() for name in reader.fieldnames or ()]
+    if missing := [name for name in NEEDED if name not in columns]:
+        msg = f"its first line does not name {' and '.join(missing)}"
+        raise ValueError(msg)
+    if unknown := [name for name in columns if name not in KNOWN]:
+        msg = f"it has a column {unknown[0][:40]!r}, which such a log does not have"
+        raise ValueError(msg)
+    reader.fieldnames = columns
+    durations_s: list[float] = []
+    first = 0
+    for row in reader:
+        where = f"line {reader.line_num}"
+        if None in row or len(durations_s) >= EPOCHS_LIMIT:
+            msg = f"{where} has too many cells" if None in row else f"it has more than {EPOCHS_LIMIT:,} epochs"
+            raise ValueError(msg)
+        number = _number(row["epoch"], where)
+        first = int(number) if not durations_s and number in (0, 1) else first
+        if number != first + len(durations_s):
+            msg = f"{where} is not epoch {first + len(durations_s)}"
+            raise ValueError(msg)
+        duration_s = _number(row["elapsed"], where)
+        if not SHORTEST_S <= duration_s <= LONGEST_S:
+            msg = f"the epoch of {where} took {duration_s:g} s"
+            raise ValueError(msg)
+        durations_s.append(duration_s)
+    if not durations_s:
+        msg = "it has no epochs"
+        raise ValueError(msg)
+    return tuple(durations_s)
+
+
+def _number(text: str | None, where: str) -> float:
+    try:
+        number = float(text or "")
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        msg = f"{str(text)[:40]!r} in {where} is no number"
+        raise ValueError(msg)
+    return number

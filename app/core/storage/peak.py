@@ -1,0 +1,35 @@
+"""How much of what the machine can do a run reached, by the best late run of `matmul` on the same machine."""
+
+from typing import Any
+
+from app.core.records import PeakShare, RunSummary
+from app.core.storage.database import Database
+
+
+def peak_share(database: Database, run: RunSummary, model: dict[str, Any] | None) -> PeakShare | None:
+    """Return what a stored run reached; None for one without a network, counted operations or steps.
+
+    Args:
+        database: Where its machine's other runs are.
+        run: The run.
+        model: Its network, as it is stored.
+    """
+    flops = (model or {}).get("flops_per_example")
+    if not flops or not run.step_median_s:
+        return None
+    with database.complaints():
+        peak = database.connection.execute(_PEAK, (run.id,)).fetchone()
+    return PeakShare(flops * run.batch_size / run.step_median_s, peak[0] if peak else None)
+
+
+# The number of threads changes the peak, so that a run on fewer is not measured against all. A busy computer only
+# lowers what is measured: the best of some counts, without those that were cut.
+_PEAK = """
+    SELECT max(value) FROM (
+    SELECT peak.value FROM runs AS peak JOIN runs AS run ON run.machine_id = peak.machine_id
+    WHERE run.id = ? AND peak.workload = 'matmul' AND peak.status = 'completed'
+        AND peak.value BETWEEN 1e-300 AND 1e300
+        AND peak.deleted_at IS NULL AND peak.device IS run.device AND peak.device_name IS run.device_name
+        AND peak.precision = run.precision AND peak.threads IS run.threads AND peak.steps >= 20
+    ORDER BY peak.id DESC LIMIT 10)
+"""

@@ -1,0 +1,260 @@
+"""What is done with stored runs: finding, sorting and naming them, the trash, how long the next one will take."""
+
+# ruff: noqa: S608 - SQL is put together from our own column names, never from values
+import json
+import re
+import sqlite3
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+
+from app.core.analysis.headline import now_text
+from app.core.errors import UsageError
+from app.core.records import Machine, RunSummary
+from app.core.storage.database import Database
+from app.core.storage.runs import check_removable, ids_text, list_runs, machine_text, missing_runs
+from workloads import CATALOGUE
+from workloads.networks.inference import Inference
+from workloads.protocol.spec import RunSpec, spec_as_dict
+
+COMMENT_LIMIT = 200
+SORT_KEYS = (
+    "id",
+    "started_at",
+    "workload",
+    "preset",
+    "value",
+    "verdict",
+    "spread_pct",
+    "epochs_done",
+    "batch_size",
+    "device",
+    "data_source",
+    "status",
+    "comment",
+)
+_CHOSEN = "id IN (SELECT value FROM json_each(?))"
+# Named because SQLite would rather read whole rows where that saves it the sorting, which takes longer.
+_LISTED = "runs INDEXED BY runs_listed"
+# What is no JSON would stop the whole query.
+_SOUND = "CASE WHEN json_valid(machine) THEN machine END"
+_CPU_NAMES = f"SELECT id, json_extract({_SOUND}, '$.cpu_name') AS cpu_name FROM machines"
+# Among the newest, the best measured one tells how long the next run takes; what is older may no longer be true.
+_RECENT_RUNS = 20
+# A year, a month, a whole day: shorter numbers would find most runs.
+_DAY = re.compile("[0-9-]{4,10}")
+_VERDICTS = ("valid", "caution", "invalid")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What the table of results shows, and in which order.
+
+    Attributes:
+        text: Words that must all occur, in upper or lower case, somewhere in a run's comment, workload (id or
+            title), processor, device, status, preset, data source, engine, number or day (UTC, as it is stored);
+            or begin its verdict.
+        sort: One of SORT_KEYS. Runs without a value come last in both directions, equal ones by their number.
+    """
+
+    text: str = ""
+    workload: str | None = None
+    status: str | None = None
+    sort: str = "id"
+    descending: bool = True
+
+
+def find_ids(database: Database, query: Query) -> list[int]:
+    """Return the numbers of the runs that fit, in order; raises UsageError for an unknown sort key."""
+    order = _order(query)
+    words = set(query.text.casefold().split())
+    conditions = ["deleted_at IS NULL"]
+    conditions += ["workload = :workload"] if query.workload is not None else []
+    conditions += ["status = :status"] if query.status is not None else []
+    conditions += ["id IN (SELECT value FROM json_each(:ids))"] if words else []
+    # Materialised: a machine has many runs, and its JSON need be read only once.
+    parts = f"WITH parts AS MATERIALIZED ({_CPU_NAMES})"
+    sql = f"{parts} SELECT id FROM {_LISTED} WHERE {' AND '.join(conditions)} ORDER BY {order}"
+    with database.complaints():
+        ids = ids_text(_ids_with(database.connection, words) if words else [])
+        values = {"workload": query.workload, "status": query.status, "ids": ids}
+        return [row[0] for row in database.connection.execute(sql, values)]
+
+
+def set_comment(database: Database, run_id: int, comment: str | None) -> None:
+    """Keep the user's own words for a run; none, or only spaces, take them away.
+
+    Raises:
+        UsageError: The comment is too long or no plain line, or there is no such run.
+    """
+    text = (comment or "").strip()
+    if len(text) > COMMENT_LIMIT:
+        raise UsageError(f"A comment has at most {COMMENT_LIMIT} characters, not {len(text)}.")
+    # Controls, line and paragraph separators, and halves of characters, which no file can hold.
+    if any(unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs") for char in text):
+        raise UsageError("A comment is one line of plain text, without tabs and other control characters.")
+    sql = f"UPDATE runs SET comment = ? WHERE deleted_at IS NULL AND {_CHOSEN}"
+    with database.transaction() as connection:
+        if not connection.execute(sql, (text or None, ids_text([run_id]))).rowcount:
+            raise missing_runs([run_id])
+
+
+def trash_runs(database: Database, ids: Sequence[int]) -> None:
+    """Hide runs, all or none, until they are restored or purged.
+
+    Raises:
+        UsageError: One does not exist or is still running.
+    """
+    with database.transaction() as connection:
+        check_removable(connection, ids)
+        connection.execute(f"UPDATE runs SET deleted_at = ? WHERE {_CHOSEN}", (now_text(), ids_text(ids)))
+
+
+def restore_runs(database: Database, ids: Sequence[int]) -> int:
+    """Bring runs back from the trash; returns how many of them were in it."""
+    sql = f"UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL AND {_CHOSEN}"
+    with database.transaction() as connection:
+        return connection.execute(sql, (ids_text(ids),)).rowcount
+
+
+def purge_trash(database: Database, ids: Sequence[int] | None = None, older_than_s: float = 0.0) -> int:
+    """Delete what is in the trash for good: all of it, or these runs, or what has been there for so long.
+
+    Returns:
+        How many runs were deleted.
+    """
+    sql = "DELETE FROM runs WHERE deleted_at IS NOT NULL"
+    values: list[str] = []
+    if ids is not None:
+        sql += f" AND {_CHOSEN}"
+        values.append(ids_text(ids))
+    if older_than_s > 0:
+        sql += " AND deleted_at <= ?"
+        values.append(now_text(older_than_s))
+    with database.transaction() as connection:
+        return connection.execute(sql, values).rowcount
+
+
+def own_runs(database: Database, workload: str, limit: int) -> list[RunSummary]:
+    """Return the newest completed runs of a workload that have a headline, newest first."""
+    sql = (
+        "SELECT id FROM runs WHERE deleted_at IS NULL AND workload = ? AND status = 'completed'"
+        " AND value IS NOT NULL ORDER BY id DESC LIMIT ?"
+    )
+    with database.complaints():
+        ids = [row[0] for row in database.connection.execute(sql, (workload, limit))]
+    return list(list_runs(database, ids=ids))
+
+
+def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> float | None:
+    """Return how long a run will train on this machine, by the newest completed runs that are like it.
+
+    None for Quick, which has a time limit instead, and when nothing comparable ran here.
+    """
+    if spec.preset == "quick":
+        return None
+    workload = CATALOGUE[spec.workload]
+    if workload.fixed_duration_s is not None:
+        return workload.fixed_duration_s
+    asked = spec_as_dict(spec)
+    values = {
+        "machine": machine_text(machine),
+        "workload": workload.id,
+        "workload_version": workload.version,
+        "batch_size": spec.batch_size,
+        "precision": spec.precision,
+        "jit": spec.jit,
+        "threads": spec.threads,
+        "device": spec.device,
+        "parameters": json.dumps(asked["parameters"]),
+        "recent": _RECENT_RUNS,
+    }
+    with database.complaints():
+        row = database.connection.execute(_COMPARABLE, values).fetchone()
+    if row is None:
+        return None
+    steps_per_epoch = workload.steps_per_epoch(spec)
+    steps = spec.steps or steps_per_epoch
+    epoch_s, step_s = row
+    if epoch_s is not None:
+        return float(epoch_s * spec.epochs * steps / steps_per_epoch)
+    if step_s is None:
+        return None
+    latency_s = workload.latency_s(step_s / spec.batch_size) if isinstance(workload, Inference) else 0.0
+    return float(step_s * spec.epochs * steps + latency_s)
+
+
+# The device and the parameters as they were asked for; what the engine made of them is in other columns.
+_COMPARABLE = """
+    SELECT CASE WHEN seconds_per_epoch_s BETWEEN 0 AND 1e12 THEN seconds_per_epoch_s END,
+        CASE WHEN step_median_s BETWEEN 0 AND 1e12 THEN step_median_s END
+    FROM (
+        SELECT id, basis, seconds_per_epoch_s, step_median_s FROM runs
+        WHERE workload = :workload AND status = 'completed' AND value IS NOT NULL
+            AND deleted_at IS NULL AND machine_id = (SELECT id FROM machines WHERE machine = :machine)
+            AND workload_version = :workload_version AND batch_size = :batch_size AND precision = :precision
+            AND jit = :jit AND threads IS :threads
+            AND CASE WHEN json_valid(spec) THEN json_extract(spec, '$.device') = :device
+                AND json_extract(spec, '$.parameters') = json(:parameters) END
+        ORDER BY id DESC LIMIT :recent
+    )
+    ORDER BY CASE basis WHEN 'later_epochs' THEN 1 WHEN 'estimate' THEN 2 ELSE 3 END, id DESC LIMIT 1
+"""
+
+
+def _order(query: Query) -> str:
+    if query.sort not in SORT_KEYS:
+        raise UsageError(f"Runs cannot be sorted by {query.sort[:60]!r}.", f"They can by {', '.join(SORT_KEYS)}.")
+    key = query.sort
+    if key == "device":
+        key = "coalesce(device_name, (SELECT cpu_name FROM parts WHERE parts.id = machine_id))"
+    direction = "DESC" if query.descending else "ASC"
+    return f"{key} COLLATE NOCASE {direction} NULLS LAST, id {direction}"
+
+
+def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
+    """Return the runs that hold all words; texts that many runs share are looked through once."""
+    cpu_names = dict(connection.execute(_CPU_NAMES).fetchall())
+    sql = f"SELECT id, comment FROM {_LISTED} WHERE comment IS NOT NULL"
+    comments = {row[0]: str(row[1]).casefold() for row in connection.execute(sql)}
+    shared = "workload, preset, status, data_source, engine, device_name, machine_id"
+    sql = f"SELECT json_group_array(id), {shared} FROM {_LISTED} WHERE deleted_at IS NULL GROUP BY {shared}"
+    of_day, judged = cache(partial(_ids_of_day, connection)), cache(partial(_ids_judged, connection))
+    found: list[int] = []
+    for ids, workload, *texts, machine_id in connection.execute(sql):
+        texts += [workload, _title(workload), cpu_names.get(machine_id)]
+        text = "\n".join(str(part) for part in texts if part is not None).casefold()
+        missing = [word for word in words if word not in text]
+        numbers: list[int] = json.loads(ids)
+        for word in missing:
+            # Not for words behind one that is nowhere: there may be thousands.
+            known = of_day(word) | judged(word) if numbers else frozenset()
+            numbers = [
+                run_id
+                for run_id in numbers
+                if run_id in known or word in str(run_id) or word in comments.get(run_id, "")
+            ]
+        found += numbers
+    return found
+
+
+def _ids_of_day(connection: sqlite3.Connection, word: str) -> frozenset[int]:
+    """Return the runs whose day holds a word; none if it is no part of a day."""
+    if not _DAY.fullmatch(word):
+        return frozenset()
+    sql = f"SELECT id FROM {_LISTED} WHERE instr(substr(started_at, 1, 10), ?)"
+    return frozenset(row[0] for row in connection.execute(sql, (word,)))
+
+
+def _ids_judged(connection: sqlite3.Connection, word: str) -> frozenset[int]:
+    """Return the runs whose verdict begins with a word: in its middle, "valid" would find what is invalid."""
+    verdicts = [verdict for verdict in _VERDICTS if verdict.startswith(word)]
+    sql = f"SELECT id FROM {_LISTED} WHERE verdict IN (SELECT value FROM json_each(?))"
+    rows = connection.execute(sql, (json.dumps(verdicts),)) if verdicts else ()
+    return frozenset(row[0] for row in rows)
+
+
+def _title(workload: str) -> str | None:
+    known = CATALOGUE.get(workload)
+    return known.title if known else None

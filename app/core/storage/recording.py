@@ -1,0 +1,247 @@
+"""Runs while they happen: begun, and written as their events arrive."""
+
+# ruff: noqa: S608 - SQL is put together from our own column names, never from values
+import json
+import logging
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+
+import app
+from app.core.analysis.headline import now_text
+from app.core.files import write_new
+from app.core.records import Machine
+from app.core.storage.database import Database, DatabaseError, storable
+from app.core.storage.outcomes import end_run
+from app.core.storage.runs import machine_text
+from workloads.protocol import events
+from workloads.protocol.spec import RunSpec, spec_as_dict
+from workloads.workload import Workload
+
+FLUSH_INTERVAL_S = 1.0
+_log = logging.getLogger(__name__)
+
+
+class RunGoneError(DatabaseError):
+    """The run is not in the database any more: what was to be written has no place there."""
+
+
+def begin_run(
+    database: Database,
+    spec: RunSpec,
+    workload: Workload,
+    machine: Machine,
+    *,
+    group: tuple[int, str | None] | None = None,
+    owner: str | None = None,
+) -> int:
+    """Store a run as running, owned by this process, and return its number.
+
+    Args:
+        database: Where it is stored.
+        spec: What is run.
+        workload: The spec's.
+        machine: What it runs on.
+        group: The group that it is made in and its side there ("A", "B", None), or None.
+        owner: The token of the lock that is held until it is over; None where there is none.
+    """
+    machine_json, parts_json = machine_text(machine), json.dumps(msgspec.to_builtins(machine), sort_keys=True)
+    process = psutil.Process()
+    values = {
+        "started_at": now_text(),
+        "status": "running",
+        "workload": workload.id,
+        "workload_version": workload.version,
+        "preset": spec.preset,
+        "variant": workload.variant(spec),
+        "metric": workload.metric,
+        "batch_size": spec.batch_size,
+        "epochs": spec.epochs,
+        "steps": spec.steps,
+        "steps_per_epoch": workload.steps_per_epoch(spec),
+        "samples_per_epoch": workload.samples_per_epoch,
+        "precision": spec.precision,
+        "jit": spec.jit,
+        "threads": spec.threads,
+        "seed": spec.seed,
+        "engine": spec.engine,
+        "app_version": app.__version__,
+        "owner_pid": process.pid,
+        "owner_started_s": process.create_time(),
+        "owner": owner,
+        "spec": json.dumps(spec_as_dict(spec)),
+    }
+    if group is not None:
+        values["group_id"], values["side"] = group
+    with database.transaction() as connection:
+        connection.execute("INSERT OR IGNORE INTO machines (machine) VALUES (?)", (machine_json,))
+        values["machine_id"] = connection.execute(
+            "SELECT id FROM machines WHERE machine = ?", (machine_json,)
+        ).fetchone()[0]
+        connection.execute("INSERT OR IGNORE INTO machine_parts (parts) VALUES (?)", (parts_json,))
+        found = connection.execute("SELECT id FROM machine_parts WHERE parts = ?", (parts_json,))
+        values["machine_parts_id"] = found.fetchone()[0]
+        cursor = connection.execute(*_insert("runs", values))
+        if group is not None:  # in its order, which the rows no longer tell once some of them are deleted
+            appended = "UPDATE groups SET plan = json_insert(plan, '$.run_ids[#]', ?) WHERE id = ?"
+            connection.execute(appended, (cursor.lastrowid, group[0]))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+class RunWriter:
+    """Writes one run's events. What cannot be written stays here and is tried again with the next flush."""
+
+    def __init__(self, database: Database, run_id: int) -> None:
+        self._database = database
+        self._run_id = run_id
+        self._pending: list[tuple[events.Event, str, Sequence[Any]]] = []
+        self._flushed_s = time.monotonic()
+        self.trouble: DatabaseError | None = None
+
+    def add(self, event: events.Event) -> None:
+        """Take an event; epochs and everything else but steps and samples are committed at once."""
+        self._pending.extend((event, sql, values) for sql, values in self._statements(event))
+        # After a failure nothing is urgent: each attempt may have to wait for the disk.
+        waits = isinstance(event, events.Steps | events.Sample) or self.trouble is not None
+        if not waits or time.monotonic() - self._flushed_s >= FLUSH_INTERVAL_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is pending; a failure is kept in `trouble` and loses nothing."""
+        try:
+            self._write(self._pending)
+        except DatabaseError as error:
+            self.trouble = error
+            if isinstance(error.__cause__, sqlite3.IntegrityError):
+                if self._is_gone():
+                    self.trouble = _gone(self._run_id, self._database)
+                else:
+                    self._write_singly()
+        else:
+            self._pending.clear()
+            self.trouble = None
+        self._flushed_s = time.monotonic()
+
+    def unsaved(self) -> list[events.Event]:
+        """Return the events that are not in the database."""
+        return list({event.seq: event for event, _, _ in self._pending}.values())
+
+    def rescue(self, folders: Iterable[Path]) -> str:
+        """Write what the database refuses to a new file, in the first folder that takes it.
+
+        Returns:
+            Where it is, in a sentence; "" where nothing is left to write.
+        """
+        unsaved = self.unsaved()
+        if not unsaved:
+            return ""
+        for folder in folders:
+            try:
+                path = write_new(folder, f"run-{self._run_id}.unsaved.jsonl", map(events.encode, unsaved))
+            except OSError:
+                continue
+            return f"What could not be stored is in {path}."
+        return "There was no room for it elsewhere either."
+
+    def finish(self, status: str, error: events.Error | None) -> None:
+        """Store how the run ended and its headline; raises DatabaseError if the disk still refuses."""
+        self.flush()
+        if self.trouble:
+            raise self.trouble
+        if self._is_gone() or self._database.is_replaced:
+            raise _gone(self._run_id, self._database)
+        end_run(self._database, self._run_id, status, error)
+
+    def _is_gone(self) -> bool:
+        with self._database.complaints():
+            sql = "SELECT 1 FROM runs WHERE id = ?"
+            return self._database.connection.execute(sql, (self._run_id,)).fetchone() is None
+
+    def _write(self, pending: Sequence[tuple[events.Event, str, Sequence[Any]]]) -> None:
+        if pending:
+            with self._database.transaction() as connection:
+                for _, sql, values in pending:
+                    connection.execute(sql, values)
+
+    def _write_singly(self) -> None:
+        """Leave out what contradicts what is stored (an epoch told twice), so that it cannot hold up the rest."""
+        for statement in list(self._pending):
+            try:
+                self._write([statement])
+            except DatabaseError as error:
+                self.trouble = error
+                if not isinstance(error.__cause__, sqlite3.IntegrityError):
+                    return
+                _log.warning("Run %s: a %s event was left out (%s).", self._run_id, statement[0].type, error)
+            self._pending.remove(statement)
+        self.trouble = None
+
+    def _statements(self, event: events.Event) -> Iterator[tuple[str, Sequence[Any]]]:
+        run_id = self._run_id
+        match event:
+            case events.Epoch():
+                fields = _plain(event, "seq", "type", "index")
+                yield _insert("epochs", {"run_id": run_id, "idx": event.index, **fields}, "OR IGNORE")
+                # Not counted anew: a run may have a hundred thousand.
+                yield "UPDATE runs SET epochs_done = epochs_done + changes() WHERE id = ?", (run_id,)
+            case events.Steps() if event.durations_s:
+                fields = _plain(event, "type", "durations_s")
+                durations = _json(event.durations_s)
+                yield _insert("step_blocks", {"run_id": run_id, "durations_s": durations, **fields})
+            case events.Sample():
+                values = {"run_id": run_id, "t_s": event.t_s, "telemetry": _json(event.telemetry)}
+                yield _insert("samples", values)
+            case events.Metric():
+                yield _insert("metrics", {"run_id": run_id, "key": event.key, "value": event.value}, "OR REPLACE")
+            case events.Warn():
+                yield _insert("warnings", {"run_id": run_id, **_plain(event, "type", "t_s")})
+            case events.Environment():
+                values = _plain(event, "type", "seq", "t_s")
+                yield self._update(
+                    environment=_json(values),
+                    engine=event.engine,
+                    engine_version=event.engine_version,
+                    device=event.device,
+                    device_name=event.device_name,
+                    precision=event.precision,
+                    jit=event.jit,
+                )
+            case events.Dataset():
+                yield self._update(dataset=_json(_plain(event, "type", "seq", "t_s")), data_source=event.source)
+            case events.Model():
+                yield self._update(model=_json(_plain(event, "type", "seq", "t_s")))
+
+    def _update(self, **values: Any) -> tuple[str, Sequence[Any]]:
+        columns = ", ".join(f"{name} = ?" for name in values)
+        return f"UPDATE runs SET {columns} WHERE id = ?", (*map(storable, values.values()), self._run_id)
+
+
+def _gone(run_id: int, database: Database) -> RunGoneError:
+    if database.is_replaced:
+        sentence = f"{database.path} was replaced while run {run_id} went on."
+        return RunGoneError(sentence, "What was measured since is in the file that was set aside beside it.")
+    return RunGoneError(
+        f"Run {run_id} is not in {database.path} any more.", "Somebody has deleted or replaced it."
+    )
+
+
+def _insert(table: str, values: dict[str, Any], how: str = "") -> tuple[str, Sequence[Any]]:
+    names = ", ".join(values)
+    marks = ", ".join("?" * len(values))
+    return f"INSERT {how} INTO {table} ({names}) VALUES ({marks})", tuple(map(storable, values.values()))
+
+
+def _plain(event: events.Event, *without: str) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(event)
+    return {name: value for name, value in plain.items() if name not in without}
+
+
+def _json(value: object) -> str:
+    """Return JSON that can be read back: what is no number becomes null."""
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,203 @@
+"""Stored runs: listed, read, deleted. Each for itself: what is damaged in one hides no other."""
+
+import dataclasses
+import json
+import logging
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from app.core.errors import UsageError
+from app.core.records import EpochColumns, Machine, Run, RunSummary
+from app.core.storage import reading
+from app.core.storage.database import Database
+from app.core.storage.peak import peak_share
+from app.core.verdict.bottleneck import explain
+
+_log = logging.getLogger(__name__)
+_MACHINE_FIELDS = ("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine")
+# What is here may not change: the records of one machine are found by it.
+_MACHINE_STAYS = (
+    *("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "architecture"),
+    *("python_version", "virtual_machine", "virtualization"),
+)
+_GPU_STAYS = ("name", "vendor", "memory_bytes", "driver", "compute_capability", "source")
+_SUMMARY_FIELDS = tuple(field.name for field in dataclasses.fields(RunSummary))
+_EPOCH_FIELDS = {
+    field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
+    for field in dataclasses.fields(EpochColumns)
+}
+# Cells that may name folders in a way that nobody can find in them any more, or the process.
+_UNSAID = ("spec", "owner", "owner_pid", "owner_started_s", "error_traceback")
+
+
+def list_runs(
+    database: Database, *, limit: int | None = None, workload: str | None = None, ids: Sequence[int] | None = None
+) -> Iterator[RunSummary]:
+    """Yield stored runs, newest first, one at a time; those in the trash are not among them."""
+    sql, values = _select(ids, limit=limit, workload=workload)
+    with database.complaints():
+        for row in database.connection.execute(sql, values):
+            yield reading.read_summary(tuple(row))
+
+
+def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield plain rows in the order of RunSummary's and then EpochColumns' fields, oldest first; no ids: all."""
+    sql, values = _select(ids or None, oldest_first=True)
+    # What is no number has no place in a cell of numbers: in SQLite texts compare as larger than any.
+    told = "CASE WHEN {0} BETWEEN -1e300 AND 1e300 THEN {0} ELSE 'n/a' END"
+    columns = ", ".join(f"group_concat({told.format(name)}, ' ')" for name in _EPOCH_FIELDS.values())
+    chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
+    ordered = f"(SELECT * FROM epochs{chosen} ORDER BY run_id, idx)"
+    grouped = f"SELECT run_id, {columns} FROM {ordered} GROUP BY run_id ORDER BY run_id"
+    without = (None,) * len(_EPOCH_FIELDS)
+    with database.complaints():
+        # Both follow their tables' own order, so neither is sorted or held in memory.
+        epochs = iter(database.connection.execute(grouped, values))
+        group = next(epochs, None)
+        runs = database.connection.cursor()
+        runs.row_factory = None  # plain tuples: nothing is looked up by name
+        for row in runs.execute(sql, values):
+            while group is not None and group[0] < row[0]:  # of a run in the trash
+                group = next(epochs, None)
+            yield (
+                *reading.read_row(row),
+                *(group[1:] if group is not None and group[0] == row[0] else without),
+            )
+
+
+def all_ids(database: Database) -> list[int]:
+    """Return the numbers of all stored runs, oldest first."""
+    with database.complaints():
+        sql = "SELECT id FROM runs WHERE deleted_at IS NULL ORDER BY id"
+        return [row[0] for row in database.connection.execute(sql)]
+
+
+def load_run(database: Database, run_id: int) -> Run:
+    """Return a run with everything kept that can be read; raises UsageError if there is no such run."""
+    sql, values = _select([run_id])
+    connection = database.connection
+    with database.snapshot():
+        found = connection.execute(sql, values).fetchone()
+        if found is None:
+            raise missing_runs([run_id])
+        row = connection.execute(
+            "SELECT runs.*, coalesce(parts, machine) AS machine FROM runs"
+            " LEFT JOIN machines ON machines.id = machine_id"
+            " LEFT JOIN machine_parts ON machine_parts.id = machine_parts_id WHERE runs.id = ?",
+            (run_id,),
+        ).fetchone()
+        damage: list[str] = []
+        summary = reading.read_summary(tuple(found), damage)
+        model = reading.read_object(row["model"], reading.MODEL, "the network", damage)
+        run = Run(
+            summary=summary,
+            spec=reading.read_spec(row["spec"], damage),
+            machine=reading.read_machine(row["machine"], damage),
+            environment=reading.read_object(row["environment"], reading.ENVIRONMENT, "the engine", damage),
+            dataset=reading.read_object(row["dataset"], reading.DATASET, "the data set", damage),
+            model=model,
+            epochs=reading.read_epochs(reading.stored_rows(connection, "epochs", run_id), damage),
+            steps=tuple(reading.iter_steps(reading.stored_rows(connection, "step_blocks", run_id), damage)),
+            metrics=reading.read_metrics(reading.stored_rows(connection, "metrics", run_id), damage),
+            warnings=reading.read_warnings(reading.stored_rows(connection, "warnings", run_id), damage),
+            samples=reading.read_samples(reading.stored_rows(connection, "samples", run_id), damage),
+            peak=peak_share(database, summary, model),
+        )
+        if damage:
+            run = dataclasses.replace(run, damage=tuple(damage), raw=_raw_rows(database, run_id))
+    return dataclasses.replace(run, limit=_limit(run))
+
+
+def load_runs(database: Database, ids: Iterable[int]) -> Iterator[Run]:
+    """Yield runs one at a time, as they were when the first was read; one that is deleted by then is left out."""
+    with database.snapshot():
+        for run_id in ids:
+            try:
+                run = load_run(database, run_id)
+            except UsageError:
+                continue
+            yield run
+
+
+def _raw_rows(database: Database, run_id: int) -> dict[str, list[dict[str, Any]]]:
+    row = database.connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
+    found = {"runs": [{name: row[name] for name in row.keys() if name not in _UNSAID}]}  # noqa: SIM118 - no dict
+    for table in reading.TABLES:
+        found[table] = list(reading.stored_rows(database.connection, table, run_id))
+    return found
+
+
+def _limit(run: Run) -> str:
+    try:
+        found = explain(run)
+    except Exception:  # noqa: BLE001 - an explanation is no reason not to show the run
+        _log.info("What limited run %s cannot be told.", run.summary.id, exc_info=True)
+        return ""
+    return found.text if found is not None else ""
+
+
+def delete_runs(database: Database, ids: Sequence[int]) -> None:
+    """Delete runs for good, all or none; raises UsageError if one does not exist or is still running."""
+    with database.transaction() as connection:
+        check_removable(connection, ids)
+        connection.execute("DELETE FROM runs WHERE id IN (SELECT value FROM json_each(?))", (ids_text(ids),))
+
+
+def check_removable(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
+    """Raise UsageError if one of the runs does not exist, is in the trash already or is still running."""
+    sql = "SELECT id, status FROM runs WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
+    status = dict(connection.execute(sql, (ids_text(ids),)).fetchall())
+    if missing := [run_id for run_id in ids if run_id not in status]:
+        raise missing_runs(missing)
+    if running := [run_id for run_id in ids if status[run_id] == "running"]:
+        raise UsageError(f"Run {running[0]} is still running.", "Cancel it first.")
+
+
+def missing_runs(ids: Sequence[int]) -> UsageError:
+    """Return the error that says which runs do not exist."""
+    numbers = ", ".join(map(str, ids[:10])) + (f" and {len(ids) - 10} more" if len(ids) > 10 else "")
+    return UsageError(f"There is no run {numbers}.", "`results list` shows the runs there are.")
+
+
+def ids_text(ids: Sequence[int]) -> str:
+    """Return run numbers as one SQL value for json_each: any number of them, and of any size."""
+    return json.dumps(list(ids))
+
+
+def machine_text(machine: Machine) -> str:
+    """Return what tells machines apart, as it is stored and found again: only what stays from run to run."""
+    plain: dict[str, Any] = msgspec.to_builtins(machine)
+    stays = {name: plain[name] for name in _MACHINE_STAYS}
+    stays["gpus"] = [
+        {name: gpu[name] for name in _GPU_STAYS} for gpu in plain["gpus"] if gpu["source"] in ("nvml", "gputil")
+    ]
+    return json.dumps(stays, sort_keys=True)
+
+
+def _select(
+    ids: Sequence[int] | None, *, limit: int | None = None, workload: str | None = None, oldest_first: bool = False
+) -> tuple[str, list[Any]]:
+    """Return the query for RunSummary's columns and its values."""
+    columns = [f"{'parts' if name in _MACHINE_FIELDS else 'runs'}.{name}" for name in _SUMMARY_FIELDS]
+    # What is no JSON would stop the whole query.
+    sound = "CASE WHEN json_valid(machine) THEN machine END"
+    extracted = ", ".join(f"json_extract({sound}, '$.{name}') AS {name}" for name in _MACHINE_FIELDS)
+    # Materialised: a machine has many runs, and its JSON need be read only once.
+    parts = f"WITH parts AS MATERIALIZED (SELECT id, {extracted} FROM machines)"
+    conditions = ["runs.deleted_at IS NULL"]
+    values: list[Any] = []
+    if workload is not None:
+        conditions.append("runs.workload = ?")
+        values.append(workload)
+    if ids is not None:
+        conditions.append("runs.id IN (SELECT value FROM json_each(?))")
+        values.append(ids_text(ids))
+    order = f" ORDER BY runs.id {'ASC' if oldest_first else 'DESC'}"
+    if limit is not None:
+        order += " LIMIT ?"
+        values.append(limit)
+    joined = "runs LEFT JOIN parts ON parts.id = runs.machine_id"
+    return f"{parts} SELECT {', '.join(columns)} FROM {joined} WHERE {' AND '.join(conditions)}{order}", values

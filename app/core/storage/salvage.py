@@ -1,0 +1,269 @@
+"""Brings what can still be read of a damaged database over into a new one; the damaged file is only read."""
+
+import contextlib
+import logging
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from app.core.storage.schema import APPLICATION_ID, MIGRATIONS, statements
+
+# A table and what its rows are found by: whole ranges of it are copied, and halved where they cannot be read.
+_KEYS = {
+    **dict.fromkeys(("machines", "machine_parts", "groups", "logs", "runs"), "id"),
+    **dict.fromkeys(("epochs", "step_blocks", "metrics", "warnings"), "run_id"),
+    "samples": "rowid",
+}
+_SECOND_KEYS = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq"}
+# Where the largest number cannot be read.
+_LARGEST = 1_000_000
+# In a row, each on another range, before a table is given up.
+_FAILURES = 500
+# Keys that are looked for at once.
+_RANGE = 256
+# So many of them are gone through whether there are rows in them or not.
+_RANGES = 20_000
+# Bytes that the headers of all of our files have alike: magic, page size, versions, fractions · schema format ·
+# encoding (https://www.sqlite.org/fileformat2.html, section 1.3).
+_HEADER = ((0, 24), (44, 48), (56, 60))
+# Python decodes what SQLite says of damage strictly, and that may quote the damage.
+_DAMAGE = (sqlite3.DatabaseError, UnicodeError)
+_log = logging.getLogger(__name__)
+
+
+def salvage(damaged: Path, fresh: Path) -> int:
+    """Make a new database of all rows that can be read; returns how many runs it has.
+
+    Args:
+        damaged: The file, with its write-ahead log beside it; it is not changed.
+        fresh: Where the new one is made.
+
+    Raises:
+        OSError, sqlite3.Error: It cannot be written.
+    """
+    with tempfile.TemporaryDirectory(prefix="epochmark-", dir=fresh.parent, ignore_cleanup_errors=True) as folder:
+        copy = Path(folder) / damaged.name
+        for suffix in ("", "-wal"):
+            source = damaged.with_name(damaged.name + suffix)
+            if source.exists():
+                shutil.copyfile(source, copy.with_name(copy.name + suffix))
+        version = _mend_header(copy)
+        with contextlib.closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
+            # Each range is written by itself, because a commit would touch the damaged file too. A crash leaves
+            # nothing but this new file, and the next start begins anew.
+            connection.execute("PRAGMA journal_mode = MEMORY")
+            connection.execute("PRAGMA synchronous = OFF")
+            _make_schema(connection, version)
+            try:
+                _mend_schema(copy, version)
+            except _DAMAGE:
+                _graft_schema(copy, version)
+            # It also opens files that are shorter than their header says, or whose schema has a fault left.
+            connection.execute("PRAGMA writable_schema = ON")
+            try:
+                connection.execute("ATTACH ? AS old", (str(copy),))
+            except _DAMAGE as error:
+                _log.info("Nothing of %s can be read (%s).", damaged, error)
+                return 0
+            _copy_tables(connection)
+            count: int = connection.execute("SELECT count(*) FROM runs").fetchone()[0]
+        with fresh.open("r+b") as file:
+            os.fsync(file.fileno())
+        return count
+
+
+def differs(connection: sqlite3.Connection, version: int) -> bool:
+    """Say whether tables, columns, indexes and references are others than those of a format.
+
+    Also where one letter of a table's definition has changed: SQLite itself would notice with the first query.
+    """
+    try:
+        return not _template(version) <= _shape(connection)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:  # it is locked, say
+            raise
+        return True
+
+
+@cache
+def _template(version: int) -> frozenset[tuple[object, ...]]:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        _make_schema(connection, version)
+        return _shape(connection)
+
+
+def _shape(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
+    """Return the schema as SQLite understands it: its text differs between versions of SQLite."""
+    told: set[tuple[object, ...]] = set()
+    for pragma in ("table_info", "foreign_key_list", "index_info"):
+        kind = "index" if pragma == "index_info" else "table"
+        sql = (
+            f"SELECT '{pragma}', m.name, p.* FROM sqlite_master AS m, pragma_{pragma}(m.name) AS p"  # noqa: S608
+            f" WHERE m.type = '{kind}' AND m.name NOT LIKE 'sqlite_%'"
+        )
+        told.update(tuple(row) for row in connection.execute(sql))
+    return frozenset(told)
+
+
+def _make_schema(connection: sqlite3.Connection, version: int) -> None:
+    connection.execute("BEGIN")
+    for step in MIGRATIONS[:version]:
+        for statement in statements(step):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {version}")
+    connection.execute("COMMIT")
+
+
+def _mend_header(copy: Path) -> int:
+    """Write the parts of the header that are known; returns the format that the file says it has."""
+    with tempfile.TemporaryDirectory(prefix="epochmark-") as folder:
+        sample = Path(folder) / "sample.sqlite3"
+        with contextlib.closing(sqlite3.connect(sample, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("CREATE TABLE sample (x)")
+        header = sample.read_bytes()[:100]
+    with copy.open("r+b") as file:
+        found = file.read(100)
+        for start, end in _HEADER:
+            file.seek(start)
+            file.write(header[start:end])
+    version = int.from_bytes(found[60:64], "big")
+    return version if 1 <= version <= len(MIGRATIONS) else len(MIGRATIONS)
+
+
+def _mend_schema(copy: Path, version: int) -> None:
+    """Write the definitions anew: the same steps have put them into the same places in every file."""
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as sample:
+        _make_schema(sample, version)
+        rows = sample.execute("SELECT type, name, tbl_name, sql, rowid FROM sqlite_master").fetchall()
+    with contextlib.closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.executemany(
+            "UPDATE sqlite_master SET type = ?, name = ?, tbl_name = ?, sql = ? WHERE rowid = ?", rows
+        )
+        if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] < len(rows):
+            raise sqlite3.DatabaseError
+
+
+def _graft_schema(copy: Path, version: int) -> None:
+    """Put the schema's pages of a new file in place of those that are lost.
+
+    A file that was made with this format has its tables where a new one has them. One that was made with an
+    older format may not: then they are not found, as before.
+    """
+    copy.with_name(copy.name + "-wal").unlink(missing_ok=True)  # its pages would come over these
+    with tempfile.TemporaryDirectory(prefix="epochmark-") as folder:
+        sample = Path(folder) / "sample.sqlite3"
+        with contextlib.closing(sqlite3.connect(sample, isolation_level=None)) as connection:
+            _make_schema(connection, version)
+        content = sample.read_bytes()
+    size_bytes = int.from_bytes(content[16:18], "big")
+    with copy.open("r+b") as file:
+        file.seek(100)  # behind the header
+        file.write(content[100:size_bytes])
+        for page in _children(content):
+            start = (page - 1) * size_bytes
+            file.seek(start)
+            file.write(content[start : start + size_bytes])
+
+
+def _children(content: bytes) -> list[int]:
+    """Return the pages below a file's first one, if it is an interior page of a table (section 1.6 there)."""
+    if content[100] != 5:
+        return []
+    cells = int.from_bytes(content[103:105], "big")
+    places = [int.from_bytes(content[at : at + 2], "big") for at in range(112, 112 + 2 * cells, 2)]
+    return [int.from_bytes(content[at : at + 4], "big") for at in (*places, 108)]
+
+
+def _copy_tables(connection: sqlite3.Connection) -> None:
+    for table, key in _KEYS.items():
+        columns = [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
+        if not columns:  # of a later format
+            continue
+        with contextlib.suppress(*_DAMAGE):  # a table that is gone altogether
+            _Copier(connection, table, columns, key).copy()
+    for table in ("epochs", "step_blocks", "metrics", "warnings", "samples"):
+        connection.execute(f"DELETE FROM main.{table} WHERE run_id NOT IN (SELECT id FROM main.runs)")  # noqa: S608
+
+
+class _Copier:
+    """Copies one table from the attached file; ranges that cannot be read are halved until one row is left out."""
+
+    def __init__(self, connection: sqlite3.Connection, table: str, columns: Sequence[str], key: str) -> None:
+        self._connection = connection
+        self._table, self._key = table, key
+        if key == "rowid":  # so that what is copied twice is known
+            columns = [key, *columns]
+        self._names = ", ".join(columns)
+        self._marks = ", ".join("?" * len(columns))
+        self._failures = 0
+
+    def copy(self) -> None:
+        """Copy all rows that can be read."""
+        low, high = self._limits()
+        leaps = high - low > _RANGES * _RANGE  # a damaged key may be any number
+        while low <= high and self._failures <= _FAILURES:
+            end = min(low + _RANGE - 1, high)
+            self._copy_range(low, end)
+            low = self._after(end) if leaps else end + 1
+
+    def _after(self, end: int) -> int:
+        """Return the next key that there is, or one that is too high."""
+        sql = f"SELECT min({self._key}) FROM old.{self._table} WHERE {self._key} > ?"  # noqa: S608
+        try:
+            found = self._connection.execute(sql, (end,)).fetchone()[0]
+        except _DAMAGE:
+            self._failures += 1
+            return end + 1
+        return found if isinstance(found, int) else 2**63
+
+    def _limits(self) -> tuple[int, int]:
+        """Return the lowest and the highest key; those of runs are known by now, others may be damaged."""
+        source = "main.runs" if self._table in _SECOND_KEYS else f"old.{self._table}"
+        key = "id" if self._table in _SECOND_KEYS else self._key
+        try:
+            row = self._connection.execute(f"SELECT min({key}), max({key}) FROM {source}").fetchone()  # noqa: S608
+        except _DAMAGE:
+            row = (1, _LARGEST)
+        low, high = row
+        return (low, high) if isinstance(low, int) and isinstance(high, int) else (1, 0)
+
+    def _copy_range(self, low: int, high: int) -> None:
+        if self._failures > _FAILURES:
+            return
+        sql = (
+            f"INSERT OR IGNORE INTO main.{self._table} ({self._names}) SELECT {self._names}"  # noqa: S608
+            f" FROM old.{self._table} WHERE {self._key} BETWEEN ? AND ? ORDER BY {self._key}"
+        )
+        try:
+            # From both ends: a key that is damaged, and seems to lie beyond the range, ends the reading of it.
+            self._connection.execute(f"{sql} ASC", (low, high))
+            self._connection.execute(f"{sql} DESC", (low, high))
+            self._failures = 0
+        except _DAMAGE:
+            self._failures += 1
+            if low < high:
+                middle = (low + high) // 2
+                self._copy_range(low, middle)
+                self._copy_range(middle + 1, high)
+            elif self._table in _SECOND_KEYS:
+                self._copy_singly(low)
+
+    def _copy_singly(self, run_id: int) -> None:
+        """Copy the rows of one run from both of their ends, up to where they cannot be read."""
+        sql = f"INSERT OR IGNORE INTO main.{self._table} ({self._names}) VALUES ({self._marks})"  # noqa: S608
+        for direction in ("ASC", "DESC"):
+            with contextlib.suppress(*_DAMAGE):
+                for row in self._rows(run_id, direction):
+                    self._connection.execute(sql, row)
+
+    def _rows(self, run_id: int, direction: str) -> Iterator[tuple[object, ...]]:
+        order = f"{_SECOND_KEYS[self._table]} {direction}"
+        sql = f"SELECT {self._names} FROM old.{self._table} WHERE run_id = ? ORDER BY {order}"  # noqa: S608
+        yield from self._connection.execute(sql, (run_id,))

@@ -1,0 +1,1 @@
+"""How far a number can be trusted, and what limited the run: rules over its record."""

@@ -1,0 +1,152 @@
+"""A stored run as the rules of its verdict look at it: the looks and the steps that its number rests on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.core.analysis.timed_steps import Timed, timed
+from app.core.records import Run
+from workloads import CATALOGUE
+
+Level = Literal["fact", "caution", "invalid"]
+# A look tells of the time before it, and there is one a second.
+_LOOK_S = 1.0
+# Kinds of workloads whose steps all do the same.
+_EVEN_KINDS = ("image", "text", "dense")
+UNKNOWN_GPU = -1  # no look has it
+# No reading of a computer comes near it, and sums of smaller ones stay finite.
+_LARGEST = 1e18
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """Looks at the machine, as stored: fields of app.core.records.Telemetry that may be of another version.
+
+    Attributes:
+        telemetry: In their order.
+        times_s: When each was taken, in seconds since the time that counts began.
+        gpu: The index of the GPU that matters; None for none, UNKNOWN_GPU for one that cannot be told.
+        is_within: Whether they were taken while it was measured; else none was, and these are all there are.
+    """
+
+    telemetry: tuple[dict[str, Any], ...]
+    times_s: tuple[float, ...]
+    gpu: int | None = None
+    is_within: bool = True
+
+    def readings(self, name: str) -> list[float]:
+        """Return the values of this name that were available."""
+        return [value for look in self.telemetry if (value := number(look.get(name))) is not None]
+
+    def gpu_readings(self, name: str) -> list[float]:
+        """Return those of the GPU that matters."""
+        return [value for gpu in self.gpus() if (value := number(gpu.get(name))) is not None]
+
+    def gpus(self) -> list[dict[str, Any]]:
+        """Return what was read of the GPU that matters, look by look."""
+        told = [look.get("gpus") for look in self.telemetry]
+        gpus = [gpu for each in told if isinstance(each, list | tuple) for gpu in each if isinstance(gpu, dict)]
+        return [gpu for gpu in gpus if self.gpu is not None and gpu.get("index") == self.gpu]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What rules judge.
+
+    Attributes:
+        run: The stored record.
+        looks: At the machine, from the first measured step to the last one; all of them before there is any.
+        steps_s: Durations of all measured steps.
+        typical_s: Of those that are neither of the first epoch nor warm-up, where all steps do the same; else
+            empty.
+        measured_s: How long was measured; None where that is not in the record.
+    """
+
+    run: Run
+    looks: Looks
+    steps_s: Sequence[float]
+    typical_s: Sequence[float]
+    measured_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One thing that may be wrong with a number, or is to be known about it.
+
+    Attributes:
+        find: Says what was found, in a sentence with the measured figure; "" for nothing.
+        at_end: Whether only a run that is over can break it.
+    """
+
+    code: str
+    level: Level
+    find: Callable[[Evidence], str]
+    advice: str = ""
+    at_end: bool = False
+
+
+def evidence_of(run: Run) -> Evidence:
+    """Gather what the rules look at."""
+    steps = timed(run.steps)
+    epochs_s = [epoch.duration_s for epoch in run.epochs]
+    return Evidence(
+        run=run,
+        looks=_looks(run),
+        steps_s=steps.durations_s,
+        typical_s=_typical(run, steps),
+        measured_s=sum(epochs_s) or sum(steps.durations_s) or None,
+    )
+
+
+def number(value: object) -> float | None:
+    """Return a finite number that a reading can have; None for anything else, also what sums would overflow on."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST < value < _LARGEST:
+        return None
+    return float(value)
+
+
+def gpu_index(device: object) -> int | None:
+    """Return which GPU a device is: 1 for "gpu:1"; None for the processor."""
+    name, _, index = str(device).partition(":")
+    return int(index) if name == "gpu" and index.isascii() and index.isdigit() and len(index) < 10 else None
+
+
+def used_gpu(run: Run) -> int | None:
+    """Return which of the machine's GPUs a run used; None for the processor, UNKNOWN_GPU if it cannot be told.
+
+    Where a variable hides GPUs, TensorFlow numbers them anew: then the name tells, if just one card has it.
+    """
+    environment = run.environment or {}
+    index, names = gpu_index(environment.get("device")), environment.get("variables")
+    if index is None or not isinstance(names, list | tuple) or "CUDA_VISIBLE_DEVICES" not in names:
+        return index
+    gpus, wanted = run.machine.get("gpus"), environment.get("device_name")
+    known = gpus if isinstance(gpus, list | tuple) else ()
+    found = [at for at, gpu in enumerate(known) if isinstance(gpu, dict) and gpu.get("name") == wanted]
+    return found[0] if len(found) == 1 else UNKNOWN_GPU
+
+
+def _looks(run: Run) -> Looks:
+    blocks = [block for block in run.steps if block.phase == "measure"]
+    gpu = used_gpu(run)
+    begin_s = end_s = 0.0
+    if blocks:
+        begin_s, end_s = blocks[0].t_s - sum(blocks[0].durations_s), blocks[-1].t_s + _LOOK_S
+    within = [sample for sample in run.samples if begin_s < sample.t_s <= end_s]
+    chosen = within or run.samples
+    return Looks(
+        tuple(sample.telemetry for sample in chosen),
+        tuple(sample.t_s - begin_s for sample in chosen),
+        gpu,
+        bool(within),
+    )
+
+
+def _typical(run: Run, steps: Timed) -> Sequence[float]:
+    workload = CATALOGUE.get(run.summary.workload)
+    if run.summary.metric == "words_per_s" or (workload is not None and workload.kind not in _EVEN_KINDS):
+        return ()
+    if run.summary.preset == "quick":
+        return steps.durations_s[run.summary.warmup_steps or 1 :]
+    # The first epoch warms up, as long as there is another; else its first step, which traces and compiles.
+    return steps.later_s or steps.durations_s[1:]

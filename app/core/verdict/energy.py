@@ -1,0 +1,168 @@
+"""Energy of a run and of its epochs, from the looks at the machine that are stored with it.
+
+A counter of the hardware comes first; where there is none (NVIDIA cards before Volta), the power that was
+read each second is integrated (trapezoids). What is not known stays None: nothing is estimated from a rated power.
+What the computer would use while idle is in it; what no counter sees (memory, fans, the power supply) is not.
+"""
+
+import bisect
+import itertools
+import statistics
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.core.metrics import format_energy
+from app.core.records import Run, RunSummary
+from app.core.verdict.context import number, used_gpu
+
+Basis = Literal["counter", "power"]
+# Looks come once a second. Over a longer gap (a computer that slept, a queue that was full) power is not known.
+_GAP_S = 5.0
+# An epoch may begin before the first look and end behind the last one; further out nothing is known.
+_EDGE_S = 1.5
+_PARTS: tuple[tuple[Literal["cpu", "gpu"], str], ...] = (("cpu", "processor"), ("gpu", "graphics card"))
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyCurve:
+    """Energy since the first look.
+
+    Attributes:
+        times_s: When the looks were, ascending.
+        total_j: What was used until then; nothing is known over gaps of more than five seconds.
+        basis: Where it comes from.
+    """
+
+    times_s: tuple[float, ...]
+    total_j: tuple[float, ...]
+    basis: Basis
+
+    def between_j(self, begin_s: float, end_s: float) -> float | None:
+        """Return the energy between two moments; None unless looks cover them all."""
+        begin_j, end_j = self._at_j(begin_s), self._at_j(end_s)
+        if begin_j is None or end_j is None or end_s <= begin_s:
+            return None
+        if self.basis == "power" and self._has_gap(begin_s, end_s):
+            return None
+        return end_j - begin_j
+
+    def _has_gap(self, begin_s: float, end_s: float) -> bool:
+        inside = [time_s for time_s in self.times_s if begin_s - _GAP_S < time_s < end_s + _GAP_S]
+        return any(later - earlier > _GAP_S for earlier, later in itertools.pairwise(inside))
+
+    def _at_j(self, time_s: float) -> float | None:
+        """Interpolate; a moment just outside of the looks goes on as the nearest two do."""
+        times_s, total_j = self.times_s, self.total_j
+        if len(times_s) < 2 or not times_s[0] - _EDGE_S <= time_s <= times_s[-1] + _EDGE_S:
+            return None
+        right = min(max(bisect.bisect_left(times_s, time_s), 1), len(times_s) - 1)
+        before_s, after_s = times_s[right - 1], times_s[right]
+        share = (time_s - before_s) / (after_s - before_s)
+        return total_j[right - 1] + share * (total_j[right] - total_j[right - 1])
+
+
+@dataclass(frozen=True, slots=True)
+class Energy:
+    """What a part used. None means not known.
+
+    Attributes:
+        total_j: From the first look of the run to the last.
+        per_epoch_j: Median of the whole epochs behind the first, or of the only one.
+        epochs_j: Of each epoch.
+        basis: Where it comes from; None without a curve.
+    """
+
+    total_j: float | None = None
+    per_epoch_j: float | None = None
+    epochs_j: tuple[float | None, ...] = ()
+    basis: Basis | None = None
+
+
+def energy_of(run: Run) -> dict[str, Energy]:
+    """Return the energy of the processors ("cpu") and of the GPU that the run used ("gpu")."""
+    return {part: _energy(run, _curve(run, part)) for part, _ in _PARTS}
+
+
+def epoch_energies(run: Run) -> list[dict[str, float | None]]:
+    """Return for each epoch what the parts ("cpu", "gpu") used in joules; None where it is not known."""
+    known = {part: energy.epochs_j or (None,) * len(run.epochs) for part, energy in energy_of(run).items()}
+    return [{part: epochs_j[at] for part, epochs_j in known.items()} for at in range(len(run.epochs))]
+
+
+def energy_columns(run: Run) -> dict[str, float | str | None]:
+    """Return the energy as columns of RunSummary."""
+    columns: dict[str, float | str | None] = {}
+    for part, energy in energy_of(run).items():
+        columns |= {f"{part}_energy_j": energy.total_j, f"{part}_energy_per_epoch_j": energy.per_epoch_j}
+    return columns | {"gpu_energy_basis": energy_of(run)["gpu"].basis}
+
+
+def energy_text(run: RunSummary) -> str:
+    """Return the energy in a sentence; "" where none is known."""
+    told = []
+    for part, name in _PARTS:
+        total_j = getattr(run, f"{part}_energy_j")
+        per_epoch_j = getattr(run, f"{part}_energy_per_epoch_j")
+        if total_j is None:
+            continue
+        each = f" ({format_energy(per_epoch_j)} an epoch)" if per_epoch_j is not None else ""
+        source = ", from its power each second" if part == "gpu" and run.gpu_energy_basis == "power" else ""
+        told.append(f"{name} {format_energy(total_j)}{each}{source}")
+    return f"Energy: {'; '.join(told)}." if told else ""
+
+
+def _curve(run: Run, part: str) -> EnergyCurve | None:
+    gpu = used_gpu(run)
+    looks: list[tuple[float, dict[str, Any]]] = []
+    for sample in run.samples:
+        look = sample.telemetry if part == "cpu" else _gpu_look(sample.telemetry, gpu)
+        if look is not None and (not looks or sample.t_s > looks[-1][0]):
+            looks.append((sample.t_s, look))
+    keys = ("cpu_energy_j", "cpu_power_w") if part == "cpu" else ("energy_j", "power_w")
+    return _counted(looks, keys[0]) or _integrated(looks, keys[1])
+
+
+def _gpu_look(telemetry: dict[str, Any], index: int | None) -> dict[str, Any] | None:
+    gpus = telemetry.get("gpus")
+    if index is None or not isinstance(gpus, list | tuple):
+        return None
+    return next((gpu for gpu in gpus if isinstance(gpu, dict) and gpu.get("index") == index), None)
+
+
+def _counted(looks: list[tuple[float, dict[str, Any]]], key: str) -> EnergyCurve | None:
+    """Return the curve of a counter; None if it did not count (some cards have one that stands still)."""
+    known = [(time_s, value) for time_s, look in looks if (value := number(look.get(key))) is not None]
+    rising = all(later[1] >= earlier[1] for earlier, later in itertools.pairwise(known))
+    if len(known) < 2 or not rising or known[-1][1] <= known[0][1]:
+        return None
+    times_s, total_j = zip(*known, strict=True)
+    return EnergyCurve(times_s, total_j, "counter")
+
+
+def _integrated(looks: list[tuple[float, dict[str, Any]]], key: str) -> EnergyCurve | None:
+    known = [(time_s, value) for time_s, look in looks if (value := number(look.get(key))) is not None]
+    if len(known) < 2:
+        return None
+    times_s, total_j = [known[0][0]], [0.0]
+    for (before_s, before_w), (after_s, after_w) in itertools.pairwise(known):
+        covered_s = after_s - before_s
+        grown_j = 0.0 if covered_s > _GAP_S else covered_s * (before_w + after_w) / 2
+        times_s.append(after_s)
+        total_j.append(total_j[-1] + grown_j)
+    return EnergyCurve(tuple(times_s), tuple(total_j), "power")
+
+
+def _energy(run: Run, curve: EnergyCurve | None) -> Energy:
+    if curve is None:
+        return Energy()
+    # Epochs of older versions do not tell when they were.
+    epochs_j = tuple(
+        curve.between_j(epoch.t_s - epoch.duration_s, epoch.t_s) if epoch.t_s > 0 else None for epoch in run.epochs
+    )
+    usual_j = [epoch_j for epoch_j in (epochs_j[1:] or epochs_j) if epoch_j is not None]
+    return Energy(
+        total_j=curve.between_j(curve.times_s[0], curve.times_s[-1]),
+        per_epoch_j=statistics.median(usual_j) if usual_j else None,
+        epochs_j=epochs_j,
+        basis=curve.basis,
+    )

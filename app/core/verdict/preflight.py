@@ -1,0 +1,65 @@
+"""What would make a number less than it could be, told before the run: nothing of it forbids the run."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from app.core.metrics import format_bytes
+from app.core.records import Machine, Telemetry
+from app.core.verdict.conditions import CONDITIONS
+from app.core.verdict.context import Looks, gpu_index
+from workloads import CATALOGUE
+from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
+
+# What a run needs of which nothing was measured: TensorFlow alone, with a small network and its data.
+USUAL_NEED_BYTES = 1_000_000_000
+
+
+def preflight(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> tuple[events.Reason, ...]:
+    """Say what is wrong right now, with the codes of the verdict.
+
+    Args:
+        spec: What is about to run.
+        machine: Where.
+        telemetry: Two or three looks, of app.core.hardware.telemetry.monitor.look.
+    """
+    return tuple(_cautions(spec, machine, telemetry))
+
+
+def _cautions(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> Iterator[events.Reason]:
+    looks = Looks(
+        tuple(msgspec.to_builtins(look) for look in telemetry), (0.0,) * len(telemetry), _gpu(spec, machine)
+    )
+    for condition in CONDITIONS:
+        figure = condition.figure(looks)
+        if figure is not None:
+            text = condition.present.format(figure)
+            yield events.Reason(code=condition.code, level="caution", text=text, advice=condition.advice)
+    if told := _memory_text(spec, machine, telemetry):
+        advice = "Close other programs, or choose a smaller batch."
+        yield events.Reason(code="low_memory", level="caution", text=told, advice=advice)
+
+
+def _gpu(spec: RunSpec, machine: Machine) -> int | None:
+    """Return the GPU that the run would use."""
+    if spec.device == "auto":
+        return 0 if machine.cuda_gpus else None
+    return gpu_index(spec.device)
+
+
+def _memory_text(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> str:
+    used_bytes = [look.memory_used_bytes for look in telemetry if look.memory_used_bytes is not None]
+    if machine.memory_bytes is None or not used_bytes:
+        return ""
+    free_bytes = max(0, machine.memory_bytes - used_bytes[-1])
+    workload = CATALOGUE.get(spec.workload)
+    if workload is not None and workload.kind == "demo":
+        return ""
+    measured_bytes = workload.memory_need_bytes(spec) if workload is not None else None
+    need_bytes = measured_bytes or USUAL_NEED_BYTES
+    if free_bytes >= need_bytes:
+        return ""
+    return (
+        f"Only {format_bytes(free_bytes)} of memory are free, and the run needs about {format_bytes(need_bytes)}."
+    )

@@ -1,0 +1,1 @@
+"""Charts and bars, live or stored."""

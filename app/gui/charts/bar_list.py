@@ -1,0 +1,273 @@
+"""The bars as a widget: the user's own moves to its place, each says on hover where its number is from."""
+
+import html
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QPoint, QRectF, QSize, Qt, QVariantAnimation, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QFontMetricsF,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from app.core.analysis.compare import Bar, doubts, provenance
+from app.core.metrics import Headline, headline_kind
+from app.gui.charts.bars import (
+    RowLook,
+    Scale,
+    bar_key,
+    name_font,
+    paint_bar,
+    paint_grid,
+    paint_slot,
+    scale_for,
+    text_room,
+    value_font,
+    value_text,
+)
+from app.gui.style.theme import Theme, font
+from app.gui.style.tokens import LABEL_PX
+
+ROW_MIN_PX, ROW_PX, ROW_MAX_PX, AXIS_PX = 20, 28, 36, 20
+MOVE_MS = 300
+
+
+class BarList(QWidget):
+    """Shows bars, fastest first.
+
+    Args:
+        row_max_px: How high a row is at most.
+        detailed: Whether every bar says how many times as fast as the baseline it is, and remarks have a column.
+
+    Signals:
+        pointed: The bar under the pointer or chosen with the keyboard, or None.
+    """
+
+    pointed = Signal(object)
+
+    def __init__(self, theme: Theme, *, row_max_px: int = ROW_MAX_PX, detailed: bool = False) -> None:
+        super().__init__()
+        self._theme = theme
+        self._row_max_px = row_max_px
+        self._detailed = detailed
+        self._bars: tuple[Bar, ...] = ()
+        self._baseline: Bar | None = None
+        self._slot: tuple[str, str] | None = None
+        self._log = True
+        self._at: int | None = None
+        # Where each bar is drawn, in rows from the top: now, before its move, and after it.
+        self._rows: dict[str, float] = {}
+        self._from: dict[str, float] = {}
+        self._to: dict[str, float] = {}
+        self._move = QVariantAnimation(self, startValue=0.0, endValue=1.0, duration=MOVE_MS)
+        self._move.valueChanged.connect(self._on_moved)
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        theme.changed.connect(self.update)
+
+    @property
+    def bars(self) -> tuple[Bar, ...]:
+        """What is shown."""
+        return self._bars
+
+    @property
+    def slot(self) -> tuple[str, str] | None:
+        """Name and hint of the empty place, if there is one."""
+        return self._slot
+
+    def show_bars(
+        self,
+        bars: Sequence[Bar],
+        baseline: Bar | None = None,
+        *,
+        log: bool = True,
+        slot: tuple[str, str] | None = None,
+    ) -> None:
+        """Show other bars, or the same ones with other values.
+
+        Args:
+            bars: Fastest first.
+            baseline: What "4.8× the …" is said against.
+            log: Whether the scale is logarithmic.
+            slot: Name and hint of an empty place above the bars.
+        """
+        if (tuple(bars), baseline, log, slot) == (self._bars, self._baseline, self._log, self._slot):
+            return
+        self._bars, self._baseline, self._log, self._slot = tuple(bars), baseline, log, slot
+        offset = 1 if slot else 0
+        target = {bar_key(bar): float(number + offset) for number, bar in enumerate(self._bars)}
+        if self._at is not None and self._at >= len(self._bars):
+            self._at = None
+        if target != self._to:
+            self._from = {key: self._rows.get(key, row) for key, row in target.items()}
+            known = any(key in self._rows and self._rows[key] != row for key, row in target.items())
+            self._rows = dict(self._from)
+            self._to = target
+            self._move.stop()
+            if known and self.isVisible():
+                self._move.start()
+            else:
+                self._rows = dict(target)
+            self.updateGeometry()
+        self.setAccessibleName(f"{_kind(self._bars).label}, fastest first")
+        self.setAccessibleDescription(self.sentence())
+        self.update()
+
+    def sentence(self) -> str:
+        """Return all that is shown as text."""
+        unit = _kind(self._bars).unit
+        parts = [f"{bar.name} {bar.text} {unit}" for bar in self._bars]
+        return "; ".join(parts) or "Nothing to show yet"
+
+    def sizeHint(self) -> QSize:
+        """Want comfortable rows."""
+        return QSize(420, (self._row_max_px if self._detailed else ROW_PX) * self._count() + AXIS_PX)
+
+    def minimumSizeHint(self) -> QSize:
+        """Need rows that can be read."""
+        return QSize(240, (ROW_PX if self._detailed else ROW_MIN_PX) * self._count() + AXIS_PX)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint grid, bars and the place that is free."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        look, tokens = self._look(), self._theme.tokens
+        height = self._row_px()
+        width = self.width() - self._remarks_px()
+        rows = QRectF(0, 0, width, height * self._count() + AXIS_PX)
+        scale = self._scale()
+        if self._bars:
+            paint_grid(painter, rows, scale, look, tokens, label_px=LABEL_PX, unit=_kind(self._bars).tick_unit)
+        if self._slot:
+            paint_slot(painter, QRectF(0, 0, width, height), *self._slot, look=look, tokens=tokens)
+        for number, bar in enumerate(self._bars):
+            rect = QRectF(0, self._rows.get(bar_key(bar), number) * height, self.width(), height)
+            ground = tokens.surface
+            if number == self._at:
+                ground = tokens.selected
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(QColor(ground))
+                painter.drawRoundedRect(rect, 6, 6)
+            share, text = scale.share(bar.shown), self._text(bar)
+            room = QRectF(0, rect.top(), width, height)
+            end = paint_bar(painter, room, bar, share=share, text=text, ground=ground, look=look, tokens=tokens)
+            self._paint_remarks(painter, rect, bar, width if self._detailed else end)
+        painter.end()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Mark the bar under the pointer."""
+        self._point(self._bar_at(event.position().toPoint()))
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Mark none."""
+        self._point(None)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Mark none."""
+        self._point(None)
+        super().focusOutEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go through the bars with the arrow keys."""
+        step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
+        if step is None or not self._bars:
+            super().keyPressEvent(event)
+            return
+        now = self._at if self._at is not None else (-1 if step > 0 else len(self._bars))
+        self._point(min(max(now + step, 0), len(self._bars) - 1))
+        if self._at is not None:
+            place = QPoint(self.width() // 3, round((self._at + 1.5) * self._row_px()))
+            QToolTip.showText(self.mapToGlobal(place), _tip(self._bars[self._at]), self)
+
+    def event(self, event: QEvent) -> bool:
+        """Show where a bar's number is from."""
+        if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
+            number = self._bar_at(event.pos())
+            if number is None:
+                QToolTip.hideText()
+            else:
+                QToolTip.showText(event.globalPos(), _tip(self._bars[number]), self)
+            return True
+        return super().event(event)
+
+    def _on_moved(self, share: float) -> None:
+        self._rows = {key: self._from[key] + share * (row - self._from[key]) for key, row in self._to.items()}
+        self.update()
+
+    def _count(self) -> int:
+        return len(self._bars) + (1 if self._slot else 0)
+
+    def _row_px(self) -> float:
+        room = (self.height() - AXIS_PX) / max(1, self._count())
+        return min(self._row_max_px, max(ROW_MIN_PX, room))
+
+    def _scale(self) -> Scale:
+        return scale_for([bar.shown for bar in self._bars], log=self._log)
+
+    def _look(self) -> RowLook:
+        text_px = 12 if self._row_px() < 26 else 13
+        draft = RowLook(0, 0, min(26.0, self._row_px() * 0.54), text_px)
+        names = [QFontMetricsF(name_font(draft, bar)).horizontalAdvance(bar.name) for bar in self._bars]
+        if self._slot:
+            names.append(QFontMetricsF(name_font(draft, None)).horizontalAdvance(self._slot[0]))
+        texts = [QFontMetricsF(value_font(draft, bar)).horizontalAdvance(self._text(bar)) for bar in self._bars]
+        name_width = min(max(names, default=0.0) + 1, self.width() * 0.36)
+        text_width = min(max(texts, default=0.0), self.width() * 0.34)
+        if self._detailed:  # where values do not change while they are looked at, bars may be as long as can be
+            room = self.width() - self._remarks_px() - name_width - 2 * draft.gap
+            scale = self._scale()
+            shares = [scale.share(bar.shown) for bar in self._bars]
+            text_width = text_room(room, shares, texts)
+        return RowLook(name_width, text_width, draft.bar_height, text_px)
+
+    def _text(self, bar: Bar) -> str:
+        return value_text(bar, self._baseline, ratios=self._detailed)
+
+    def _remarks_px(self) -> float:
+        """Return how wide the column of remarks is, 0 if they stand behind the bars."""
+        if not self._detailed:
+            return 0.0
+        metrics = QFontMetricsF(font(LABEL_PX))
+        widest = max((metrics.horizontalAdvance(self._remarks(bar)) for bar in self._bars), default=0.0)
+        return min(widest + 20, self.width() * 0.3)
+
+    def _paint_remarks(self, painter: QPainter, rect: QRectF, bar: Bar, start: float) -> None:
+        """Say behind a bar what is unlike, where there is room for it."""
+        room = rect.right() - start - 12
+        remarks = self._remarks(bar)
+        if room < 72 or not remarks:
+            return
+        painter.setFont(font(LABEL_PX))
+        painter.setPen(QColor(self._theme.tokens.muted))
+        text = QFontMetricsF(painter.font()).elidedText(remarks, Qt.TextElideMode.ElideRight, room)
+        box = QRectF(start + 12, rect.top(), room, rect.height())
+        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
+
+    def _remarks(self, bar: Bar) -> str:
+        return " · ".join(bar.remarks if self._detailed else doubts(bar))
+
+    def _bar_at(self, place: QPoint) -> int | None:
+        number = int(place.y() // self._row_px()) - (1 if self._slot else 0)
+        return number if 0 <= number < len(self._bars) else None
+
+    def _point(self, number: int | None) -> None:
+        if number != self._at:
+            self._at = number
+            self.pointed.emit(None if number is None else self._bars[number])
+            self.update()
+
+
+def _kind(bars: Sequence[Bar]) -> Headline:
+    return headline_kind(bars[0].metric if bars else "seconds_per_epoch_s")
+
+
+def _tip(bar: Bar) -> str:
+    lines = [f"<b>{html.escape(label)}</b> {html.escape(text)}" for label, text in provenance(bar)]
+    return f"<qt><div style='width: 360px'>{'<br>'.join(lines)}</div></qt>"

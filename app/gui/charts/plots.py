@@ -1,0 +1,241 @@
+"""What all live charts share: a plot in the theme's colours that is made once and only fed.
+
+Imports pyqtgraph and NumPy, which takes longer than all the rest of the window: whoever imports this does it late.
+"""
+
+import contextlib
+import math
+from collections.abc import Sequence
+
+import pyqtgraph
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPen
+from PySide6.QtWidgets import QSizePolicy
+
+from app.core.analysis.series import Curve
+from app.gui.style.theme import Theme, figures
+from app.gui.style.tokens import LABEL_PX
+
+AXIS_WIDTH_PX, AXIS_HEIGHT_PX, RIGHT_MARGIN_PX = 36, 20, 12
+SMOOTH_PX, SMOOTH_POINTS = 1.6, 1_000
+DASH = 0.3
+VALUE_STEP_PX = 20
+# Width 1 and no antialiasing while a run is live: anything else costs up to a hundred times as much (Qt strokes
+# wide lines as paths).
+pyqtgraph.setConfigOptions(antialias=False, useOpenGL=False)
+
+
+class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
+    """A plot without mouse, menu or buttons. Its ranges are set by whoever feeds it."""
+
+    def __init__(self, theme: Theme, bottom: "pyqtgraph.AxisItem | None" = None) -> None:
+        axes = {"left": ValueAxis("left")} | ({"bottom": bottom} if bottom else {})
+        super().__init__(axisItems=axes, enableMenu=False)
+        self.theme = theme
+        self._ranges: dict[str, tuple[float, float]] = {}
+        self.setMouseEnabled(x=False, y=False)
+        self.hideButtons()
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        # Read by screen readers through its description; there is nothing in it to reach with keys.
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        box = self.getViewBox()
+        box.disableAutoRange()
+        box.setDefaultPadding(0.0)
+        for side in ("left", "bottom"):
+            self._set_up_axis(side)
+        # Room for the upper half of the topmost label.
+        self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, 0, 0)
+        self.getAxis("left").setWidth(AXIS_WIDTH_PX)
+        self.getAxis("bottom").setHeight(AXIS_HEIGHT_PX)
+        self.getAxis("left").setGrid(255)
+        theme.changed.connect(self.colour)
+        self.colour()
+
+    def close(self) -> bool:
+        """Let go of the theme too: a plot that is closed has no axes any more."""
+        with contextlib.suppress(RuntimeError, TypeError):  # closed before
+            self.theme.changed.disconnect(self.colour)
+        return bool(super().close())
+
+    def minimumSizeHint(self) -> QSize:
+        """Give way: charts share a window that may be small."""
+        return QSize(120, 64)
+
+    def sizeHint(self) -> QSize:
+        """Want the same everywhere, so that the layout decides."""
+        return QSize(240, 120)
+
+    def add_line(self, colour: str, *, dashed: bool = False, box: "pyqtgraph.ViewBox | None" = None) -> "Line":
+        """Return a new line; on another view box if it has an axis of its own."""
+        line = Line(thin_pen(colour, dashed=dashed))
+        (box or self.getViewBox()).addItem(line.item)
+        return line
+
+    def set_range(self, axis: str, low: float, high: float, box: "pyqtgraph.ViewBox | None" = None) -> None:
+        """Set what an axis ("x", "y", or a name for another) spans, if that is new: axes are costly to draw."""
+        if self._ranges.get(axis) != (low, high):
+            self._ranges[axis] = (low, high)
+            if axis == "x":
+                self.getViewBox().setXRange(low, high, padding=0)
+            else:
+                (box or self.getViewBox()).setYRange(low, high, padding=0)
+
+    def colour(self) -> None:
+        """Take the theme's colours."""
+        tokens = self.theme.tokens
+        self.setBackground(tokens.surface)
+        for side in ("left", "bottom", "right"):
+            axis = self.getAxis(side)
+            axis.setPen(thin_pen(tokens.grid))
+            axis.setTextPen(thin_pen(tokens.muted))
+
+    def _set_up_axis(self, side: str) -> None:
+        axis = self.getAxis(side)
+        axis.setStyle(tickFont=figures(LABEL_PX), tickLength=0, maxTickLevel=0)
+        axis.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False, hideOverlappingLabels=False)
+        axis.enableAutoSIPrefix(False)
+        axis.setZValue(-1)  # its grid lies behind what is drawn
+
+
+class DoublePlot(Plot):
+    """A plot with a second vertical axis, at the right, for other units.
+
+    Attributes:
+        right: The view box of what is drawn against the right axis.
+    """
+
+    def __init__(self, theme: Theme, bottom: "pyqtgraph.AxisItem | None" = None) -> None:
+        super().__init__(theme, bottom)
+        self.right = pyqtgraph.ViewBox(enableMouse=False, enableMenu=False)
+        self.right.disableAutoRange()
+        self.right.setDefaultPadding(0.0)
+        self.setAxisItems({"right": ValueAxis("right")})
+        self.showAxis("right")
+        self._set_up_axis("right")
+        self.getAxis("right").setWidth(AXIS_WIDTH_PX)
+        self.getAxis("right").linkToView(self.right)
+        self.scene().addItem(self.right)
+        self.right.setXLink(self.getViewBox())
+        self.getViewBox().sigResized.connect(self._on_resized)
+        self.colour()
+
+    def show_right(self, shown: bool) -> None:
+        """Give the right axis its room, or take it away."""
+        width_px = AXIS_WIDTH_PX if shown else RIGHT_MARGIN_PX
+        if self.getAxis("right").width() != width_px:
+            self.getAxis("right").setWidth(width_px)
+
+    def _on_resized(self) -> None:
+        self.right.setGeometry(self.getViewBox().sceneBoundingRect())
+
+
+class Line:
+    """One line of a plot."""
+
+    def __init__(self, pen: QPen) -> None:
+        self._thin, self._smooth = pen, QPen(pen)
+        self._smooth.setWidthF(SMOOTH_PX)
+        self.item = pyqtgraph.PlotCurveItem(pen=pen, connect="finite")
+
+    def show(self, curve: Curve, *, smooth: bool = False) -> None:
+        """Show other points; None is a gap.
+
+        Args:
+            curve: The points.
+            smooth: Whether the line may cost more: few points, or drawn only once.
+        """
+        import numpy as np
+
+        if smooth and len(curve.x) == 1:  # a point has no line: draw a dash
+            curve = Curve([curve.x[0] - DASH / 2, curve.x[0] + DASH / 2], 2 * curve.y)
+        y = np.array([math.nan if value is None else value for value in curve.y], dtype=float)
+        smooth = smooth and len(y) <= SMOOTH_POINTS
+        pen = self._smooth if smooth else self._thin
+        self.item.setData(np.array(curve.x, dtype=float), y, pen=pen, antialias=smooth)
+
+
+def thin_pen(colour: str, *, dashed: bool = False) -> QPen:
+    """Return a pen of one pixel, whatever the units of the plot are."""
+    pen = QPen(QColor(colour), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine)
+    pen.setCosmetic(True)
+    return pen
+
+
+class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
+    """Round values, as many as have room."""
+
+    def boundingRect(self) -> QRectF:
+        """Leave room for the halves of labels at both ends; pyqtgraph does not where there are grid lines."""
+        return QRectF(super().boundingRect()).adjusted(0, -LABEL_PX, 0, LABEL_PX)
+
+    def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
+        """Return a step of 1, 2 or 5 times a power of ten that keeps labels apart."""
+        room = max(1.0, size / VALUE_STEP_PX)
+        power = math.floor(math.log10(max(high - low, 1e-12) / room))
+        steps = [part * 10.0**exponent for exponent in (power, power + 1) for part in (1, 2, 5)]
+        return [(next(step for step in steps if (high - low) / step <= room), 0.0)]
+
+
+class TimeAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
+    """Seconds as minutes and seconds: "2:30"."""
+
+    def __init__(self) -> None:
+        super().__init__("bottom")
+
+    def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
+        """Return round steps of time that leave room for their labels."""
+        room = max(2.0, size / 48)
+        steps = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
+        step = next((step for step in steps if (high - low) / step <= room), steps[-1])
+        return [(float(step), 0.0)]
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        """Return the labels."""
+        return [format_clock(value) for value in values]
+
+
+class CountAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
+    """Whole numbers only: epochs."""
+
+    def __init__(self) -> None:
+        super().__init__("bottom")
+
+    def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
+        """Return a step of whole numbers that leaves room for its labels."""
+        room = max(2.0, size / 32)
+        step = next((step for step in _whole_steps() if (high - low) / step <= room), (high - low) / room)
+        return [(float(step), 0.0)]
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        """Return the labels; there is no epoch 0."""
+        return [f"{value:.0f}" if value >= 1 else "" for value in values]
+
+
+def _whole_steps() -> list[int]:
+    return [part * 10**power for power in range(9) for part in (1, 2, 5)]
+
+
+def format_clock(duration_s: float) -> str:
+    """Return seconds as "0:05", "12:30" or "1:02:30"."""
+    minutes, seconds = divmod(round(duration_s), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def round_up(value: float) -> float:
+    """Return the next of 1, 1.5, 2, 3, 4, 5, 6, 8, 10 … that is not below the value; 1 for nothing."""
+    if not math.isfinite(value) or value <= 0:
+        return 1.0
+    size = 10.0 ** math.floor(math.log10(value))
+    return next(
+        part * size for part in (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0) if value <= part * size * 1.000001
+    )
+
+
+def time_span(seconds: float) -> float:
+    """Return how far a live time axis reaches: in leaps, so that it is not drawn anew each second."""
+    span = 10.0
+    while span < seconds:
+        span *= 1.25 if span >= 60 else 1.5
+    return span

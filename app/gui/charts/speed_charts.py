@@ -1,0 +1,156 @@
+"""Charts of how sure a number is: the estimate with its interval while it narrows, and the speed that is kept."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+import pyqtgraph
+from PySide6.QtGui import QColor
+
+from app.core.analysis.series import Curve, RunSeries
+from app.core.metrics import format_value, headline_kind
+from app.core.verdict.rules import DRIFT_PCT
+from app.gui.charts.plots import RIGHT_MARGIN_PX, DoublePlot, Plot, TimeAxis, thin_pen
+from app.gui.style.theme import Theme
+from app.gui.style.tokens import LABEL_PX, SERIES
+
+BLUE, ORANGE, _, _, _, RED = SERIES
+PASS_PCT = 100 - DRIFT_PCT
+_BAND_ALPHA = 0.18
+# Around the latest estimate; what lies outside was before it knew much.
+_VIEW_SHARE = 0.15
+
+
+class EstimateChart(Plot):
+    """The estimate over time, and around it the interval that holds the truth 95 times in 100."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._low, self._high = pyqtgraph.PlotCurveItem(pen=None), pyqtgraph.PlotCurveItem(pen=None)
+        self._band = pyqtgraph.FillBetweenItem(self._low, self._high)
+        super().__init__(theme, TimeAxis())
+        self.getViewBox().addItem(self._band)
+        # Room for the right half of the last label.
+        self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, RIGHT_MARGIN_PX, 0)
+        self._lines = [self.add_line(BLUE, dashed=True), self.add_line(BLUE, dashed=True)]
+        self.line = self.add_line(BLUE)
+        self._shown: tuple[object, ...] = ()
+        self._view = (0.0, 0.0)  # its middle, and how far it reaches from there
+        self.setAccessibleName("Estimate with its 95 % confidence interval over time")
+
+    def show_estimates(self, series: RunSeries, metric: str, span_s: float, *, live: bool) -> None:
+        """Show how the estimate came to be so far, on an axis that reaches to span_s."""
+        begin_s = series.estimate.x[0] if series.estimate.x else 0.0
+        self.set_range("x", begin_s, max(span_s, begin_s + 1.0))
+        shown = (series, len(series.estimate.x), metric, live)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        kind = headline_kind(metric)
+        value, low, high = (_scaled(curve, kind.scale) for curve in (series.estimate, series.low, series.high))
+        self.line.show(value, smooth=not live)
+        for line, curve in zip(self._lines, (low, high), strict=True):
+            line.show(curve, smooth=not live)
+        self._fill(low, high)
+        if value.last is None:
+            self.set_range("y", 0.0, 1.0)
+            self.setAccessibleDescription("No estimate yet")
+            return
+        ends = [end for end in (low.last, high.last) if end is not None]
+        half = max((abs(end - value.last) for end in ends), default=0.0)
+        self._look_at(value.last, half)
+        told = f"{format_value(metric, series.estimate.last)} {kind.unit}"
+        self.setAccessibleDescription(f"{told}, ± {100 * half / value.last:.1f} %" if ends else told)
+
+    def colour(self) -> None:
+        """Take the theme's colours, for the band too."""
+        super().colour()
+        band = QColor(BLUE)
+        band.setAlphaF(_BAND_ALPHA)
+        self._band.setBrush(band)
+
+    def _look_at(self, value: float, half: float) -> None:
+        """Show what is around a value, and stay there as long as it and its interval are well in view."""
+        middle, room = self._view
+        wanted = max(_VIEW_SHARE * value, 1.6 * half)
+        if abs(value - middle) > room / 3 or not room / 2 < wanted < 1.3 * room:
+            middle, room = self._view = value, wanted
+        self.set_range("y", max(0.0, middle - room), middle + room)
+
+    def _fill(self, low: Curve, high: Curve) -> None:
+        points = [
+            (x, below, above)
+            for x, below, above in zip(low.x, low.y, high.y, strict=True)
+            if below is not None and above is not None
+        ]
+        self._band.setVisible(len(points) > 1)
+        if len(points) > 1:
+            x, below, above = (list(column) for column in zip(*points, strict=True))
+            self._low.blockSignals(True)  # the band is made anew for each of its edges: once is enough
+            self._low.setData(x, below)
+            self._low.blockSignals(False)
+            self._high.setData(x, above)
+
+
+class SustainedChart(DoublePlot):
+    """Speed and clock in percent of what they were at the beginning, and degrees on the right axis.
+
+    Attributes:
+        entries: For a legend: colour, text and whether the line is dashed.
+    """
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, TimeAxis())
+        self.speed, self.clock = self.add_line(BLUE), self.add_line(RED)
+        self.degrees = self.add_line(ORANGE, dashed=True, box=self.right)
+        self.limit = pyqtgraph.InfiniteLine(PASS_PCT, angle=0)
+        self.addItem(self.limit, ignoreBounds=True)
+        self._shown: tuple[object, ...] = ()
+        self.entries: list[tuple[str, str, bool]] = []
+        self.set_range("right", 20.0, 100.0, self.right)
+        self.setAccessibleName("Speed that is kept, in percent of the first third")
+        self.colour()
+
+    def show_series(self, series: RunSeries, span_s: float, *, live: bool) -> None:
+        """Show what a run kept of its speed, on an axis that reaches to span_s."""
+        shown = (series, len(series.steps_per_s.x), live)
+        self.set_range("x", 0.0, span_s)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        speed = in_percent(series.steps_per_s)
+        clock = in_percent(_curve(series.telemetry, ("gpu0_clock_mhz", "cpu_clock_mhz")))
+        degrees = _curve(series.telemetry, ("gpu0_temperature_c", "cpu_temperature_c"))
+        self.speed.show(speed, smooth=not live)
+        self.clock.show(clock, smooth=not live)
+        self.degrees.show(degrees, smooth=not live)
+        has_degrees = any(value is not None for value in degrees.y)
+        self.entries = [(BLUE, "speed", False), *([(RED, "clock", False)] if clock.x else [])]
+        self.entries += [(ORANGE, "°C", True)] if has_degrees else []
+        self.getAxis("right").setStyle(showValues=has_degrees)
+        self.show_right(has_degrees)
+        values = sorted(value for value in speed.y if value is not None)
+        # What was held up for a moment may lie outside: it would make all else a straight line.
+        usual = values[len(values) // 20 : len(values) - len(values) // 20]
+        self.set_range("y", max(0.0, min([*usual, 90.0]) - 2), max([*usual, 104.0]) + 2)
+        last = "No speed yet" if speed.last is None else f"Speed {speed.last:.0f} % of that in the beginning"
+        self.setAccessibleDescription(last)
+
+    def colour(self) -> None:
+        """Take the theme's colours, for the line to stay above too."""
+        super().colour()
+        if hasattr(self, "limit"):
+            self.limit.setPen(thin_pen(self.theme.tokens.valid, dashed=True))
+
+
+def in_percent(curve: Curve) -> Curve:
+    """Return a curve in percent of the median of its first third; empty without any."""
+    first = [value for value in curve.y[: max(1, len(curve.y) // 3)] if value is not None]
+    whole = statistics.median(first) if first else 0.0
+    return _scaled(curve, 100 / whole) if whole else Curve()
+
+
+def _curve(curves: Mapping[str, Curve], names: Sequence[str]) -> Curve:
+    return next((curves[name] for name in names if name in curves), Curve())
+
+
+def _scaled(curve: Curve, scale: float) -> Curve:
+    return Curve(list(curve.x), [None if value is None else value * scale for value in curve.y])

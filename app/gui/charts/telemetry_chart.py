@@ -1,0 +1,156 @@
+"""The machine over time: percent on the left axis, degrees and watts on the right one."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from app.core.analysis.series import Curve
+from app.core.metrics import format_bytes
+from app.gui.charts.plots import DoublePlot, Line, TimeAxis, round_up
+from app.gui.style.theme import Theme
+from app.gui.style.tokens import SERIES
+
+BLUE, ORANGE, GREEN, PINK, DEEP_BLUE, RED = SERIES
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a reading is drawn.
+
+    Attributes:
+        label: What the legend calls it, before its number.
+        kind: percent, memory (percent of all there is) and clock (percent of its highest so far) belong to the
+            left axis, degrees and watts to the right one; lines of the right axis are dashed.
+    """
+
+    label: str
+    kind: Literal["percent", "memory", "clock", "degrees", "watts"]
+    colour: str
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the right axis is meant."""
+        return self.kind in ("degrees", "watts")
+
+
+# By the end of the curve's name; readings that are not here are kept with the run, but not drawn.
+READINGS = {
+    "cpu_pct": Reading("CPU", "percent", GREEN),
+    "utilization_pct": Reading("GPU", "percent", BLUE),
+    "cpu_temperature_c": Reading("CPU", "degrees", GREEN),
+    "temperature_c": Reading("GPU", "degrees", BLUE),
+    "power_w": Reading("GPU", "watts", PINK),
+    "cpu_power_w": Reading("CPU", "watts", ORANGE),
+    "cpu_clock_mhz": Reading("clock", "clock", RED),
+    "clock_mhz": Reading("GPU clock", "clock", DEEP_BLUE),
+    "memory_used_bytes": Reading("memory", "memory", ORANGE),
+    "steal_pct": Reading("taken by host", "percent", PINK),
+}
+EXPLANATION = "Left axis: percent (the clock in percent of its highest). Right axis, dashed lines: °C and W."
+
+
+class TelemetryChart(DoublePlot):
+    """Draws the readings that this machine gives; what it does not give has no line.
+
+    Attributes:
+        entries: For the legend: colour, name with the current value (of a run that is over: the median), and
+            whether the line is dashed.
+        has_right: Whether there are degrees or watts to draw.
+    """
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, TimeAxis())
+        self.lines: dict[str, Line] = {}
+        self._shown: tuple[object, ...] = ()
+        self.entries: list[tuple[str, str, bool]] = []
+        self.has_right = False
+        self.set_range("y", 0.0, 100.0)
+        self.set_range("right", 0.0, 100.0, self.right)
+        self.setAccessibleName("The machine over time")
+        self.setToolTip(EXPLANATION)
+
+    def show_curves(
+        self,
+        curves: Mapping[str, Curve],
+        *,
+        begin_s: float = 0.0,
+        end_s: float | None = None,
+        memory_bytes: int | None = None,
+        live: bool = True,
+    ) -> None:
+        """Show readings over time.
+
+        Args:
+            curves: By the names of app.core.analysis.series.RunSeries.telemetry.
+            begin_s: Where the time axis begins.
+            end_s: Where it ends; None for the last reading.
+            memory_bytes: All the memory there is; without it, memory has no line.
+            live: Whether more comes every second, so that lines must be cheap.
+        """
+        latest_s = max((curve.x[-1] for curve in curves.values() if curve.x), default=0.0)
+        self.set_range("x", begin_s, max(end_s if end_s is not None else latest_s, begin_s + 1.0))
+        shown = (curves, sum(len(curve.x) for curve in curves.values()), latest_s, live)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        drawn = {name: (reading, curve) for name, curve in curves.items() if (reading := _reading(name, curve))}
+        for name in self.lines.keys() - drawn.keys():
+            self.lines[name].show(Curve())
+        for name, (reading, curve) in drawn.items():
+            if name not in self.lines:
+                box = self.right if reading.is_right else None
+                self.lines[name] = self.add_line(reading.colour, dashed=reading.is_right, box=box)
+            self.lines[name].show(Curve(curve.x, _scaled(reading, curve, memory_bytes)), smooth=not live)
+        self._fit_right(drawn.values())
+        self.entries = [
+            (reading.colour, _number(name, drawn) + _entry(reading, value), reading.is_right)
+            for name, (reading, curve) in drawn.items()
+            for value in [curve.last if live else curve.median]
+        ]
+        self.setAccessibleDescription(", ".join(text for _, text, _ in self.entries) or "No readings")
+
+    def _fit_right(self, drawn: Iterable[tuple[Reading, Curve]]) -> None:
+        values = [value for reading, curve in drawn if reading.is_right for value in curve.y if value is not None]
+        self.getAxis("right").setStyle(showValues=bool(values))
+        self.has_right = bool(values)
+        self.show_right(self.has_right)
+        self.set_range("right", 0.0, max(100.0, round_up(max(values, default=0.0))), self.right)
+
+
+def _reading(name: str, curve: Curve) -> Reading | None:
+    """Return how a curve is drawn; None for those that are not, or tell nothing."""
+    gpu = name.startswith("gpu")
+    key = name.partition("_")[2] if gpu else name
+    if gpu and key == "memory_used_bytes":
+        return None  # a share of the card's memory, which a run does not keep
+    if key == "steal_pct" and not any(curve.y):
+        return None
+    return READINGS.get(key)
+
+
+def _scaled(reading: Reading, curve: Curve, memory_bytes: int | None) -> list[float | None]:
+    """Return a curve's values as its axis has them."""
+    if reading.kind not in ("memory", "clock"):
+        return curve.y
+    highest = max((value for value in curve.y if value is not None), default=0.0)
+    whole = memory_bytes if reading.kind == "memory" else highest
+    return [100 * value / whole if value is not None and whole else None for value in curve.y]
+
+
+def _number(name: str, drawn: Iterable[str]) -> str:
+    """Return "1: " for a second GPU's reading, where there are several GPUs."""
+    several = len({other[:4] for other in drawn if other.startswith("gpu")}) > 1
+    return f"{name[3 : name.index('_')]}: " if several and name.startswith("gpu") else ""
+
+
+def _entry(reading: Reading, value: float | None) -> str:
+    if value is None:
+        return f"{reading.label} n/a"
+    text = {
+        "percent": f"{value:.0f} %",
+        "memory": format_bytes(value),
+        "clock": f"{value / 1000:.1f} GHz",
+        "degrees": f"{value:.0f} °C",
+        "watts": f"{value:.0f} W",
+    }[reading.kind]
+    return f"{reading.label} {text}"

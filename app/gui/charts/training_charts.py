@@ -1,0 +1,248 @@
+"""The charts of a run: seconds per epoch, loss and accuracy, throughput."""
+
+import statistics
+from collections.abc import Sequence
+
+import pyqtgraph
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.core.analysis.series import Curve, RunSeries
+from app.core.metrics import format_seconds
+from app.gui.charts.plots import CountAxis, DoublePlot, Plot, TimeAxis, round_up, thin_pen
+from app.gui.style.theme import Theme, figures
+from app.gui.style.tokens import LABEL_PX, SERIES
+from app.gui.widgets.basics import plain_tip
+
+BLUE, ORANGE = SERIES[:2]
+
+
+class Legend(QWidget):
+    """Names of lines, each behind a stroke of its colour, in as many lines as they need."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._entries: list[tuple[str, str, bool]] = []
+        self.setFont(figures(LABEL_PX))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setFixedHeight(self._line_px)
+        theme.changed.connect(self.update)
+
+    def show_entries(self, entries: Sequence[tuple[str, str, bool]], about: str = "") -> None:
+        """Show colour, or its name among the theme's, text, and whether the line is dashed.
+
+        `about` is said in the tooltip.
+        """
+        if list(entries) != self._entries:
+            self._entries = list(entries)
+            text = ", ".join(name for _, name, _ in entries) + (f" ({about})" if about else "")
+            self.setAccessibleName(text)
+            self.setToolTip(plain_tip(text))
+            self._fit()
+            self.update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Take more lines where there is less room."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the entries from the left."""
+        painter = QPainter(self)
+        for (colour, name, dashed), (x, line) in zip(self._entries, self._places(), strict=True):
+            middle = round((line + 0.5) * self._line_px)
+            style = Qt.PenStyle.DotLine if dashed else Qt.PenStyle.SolidLine
+            painter.setPen(QPen(QColor(getattr(self._theme.tokens, colour, colour)), 3, style))
+            painter.drawLine(x, middle, x + 12, middle)
+            painter.setPen(QColor(self._theme.tokens.muted))
+            box = QRectF(x + 17, line * self._line_px, self.width(), self._line_px)
+            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, name)
+        painter.end()
+
+    @property
+    def _line_px(self) -> int:
+        return QFontMetrics(self.font()).height() + 2
+
+    def _places(self) -> list[tuple[int, int]]:
+        """Return for each entry where it begins and in which line."""
+        metrics = QFontMetrics(self.font())
+        places, x, line = [], 0, 0
+        for _, name, _ in self._entries:
+            width = metrics.horizontalAdvance(name) + 30
+            if x and x + width - 13 > self.width():
+                x, line = 0, line + 1
+            places.append((x, line))
+            x += width
+        return places
+
+    def _fit(self) -> None:
+        lines = max((line for _, line in self._places()), default=0) + 1
+        if self.height() != lines * self._line_px:
+            self.setFixedHeight(lines * self._line_px)
+
+
+class EpochChart(Plot):
+    """A bar for each epoch; the first one apart, a dashed line at the median of the others."""
+
+    def __init__(self, theme: Theme) -> None:
+        self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=0.68, pen=QPen(Qt.PenStyle.NoPen))
+        self.median = pyqtgraph.PlotCurveItem(pen=None)
+        self._shown: tuple[tuple[float, ...], int, float | None, bool] | None = None
+        super().__init__(theme, CountAxis())
+        for item in (self.bars, self.median):
+            self.addItem(item, ignoreBounds=True)
+        self.setAccessibleName("Seconds per epoch")
+
+    def show_epochs(
+        self, durations_s: Sequence[float], planned: int, current_s: float | None = None, *, whole: bool = True
+    ) -> None:
+        """Show epochs, and how long the one that is going on took so far.
+
+        Args:
+            durations_s: Of the epochs that are over.
+            planned: How many there will be.
+            current_s: Of the one that is going on; None between epochs.
+            whole: False for epochs that were cut short, which have no median worth a line.
+        """
+        shown = (tuple(durations_s), planned, current_s, whole)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        heights = [*durations_s, *([current_s] if current_s is not None else [])]
+        count = max(planned, len(heights), 1)
+        self.set_range("x", 0.4, count + 0.6)
+        self.set_range("y", 0.0, round_up(1.08 * max(heights, default=1.0)))
+        self._draw(heights, len(durations_s))
+        self._draw_median(durations_s[1:] if whole else (), count)
+        told = ", ".join(format_seconds(value_s) for value_s in durations_s)
+        self.setAccessibleDescription(
+            f"{len(durations_s)} of {planned} epochs: {told}" if told else "No epoch yet"
+        )
+
+    def colour(self) -> None:
+        """Take the theme's colours, for bars and median too."""
+        super().colour()
+        tokens = self.theme.tokens
+        self.median.setPen(thin_pen(tokens.text, dashed=True))
+        shown, self._shown = self._shown, None
+        if shown is not None:
+            durations_s, planned, current_s, whole = shown
+            self.show_epochs(durations_s, planned, current_s, whole=whole)
+
+    def _draw(self, heights: Sequence[float], whole: int) -> None:
+        tokens = self.theme.tokens
+        current = QColor(tokens.accent)
+        current.setAlphaF(0.4)
+        # An only epoch is the result, with its start-up in it; it stays apart all the same.
+        brushes = [QColor(tokens.neutral_bar), *[QColor(tokens.accent)] * (whole - 1)][:whole]
+        brushes += [current] * (len(heights) - whole)
+        numbers = [number + 1 for number in range(len(heights))]
+        # pyqtgraph fails on lists of colours that are empty.
+        self.bars.setVisible(bool(heights))
+        if heights:
+            self.bars.setOpts(x=numbers, height=list(heights), brushes=brushes)
+
+    def _draw_median(self, later_s: Sequence[float], count: int) -> None:
+        if not later_s:
+            self.median.setData([], [])
+            return
+        median_s = statistics.median(later_s)
+        self.median.setData([1.5, count + 0.6], [median_s, median_s])
+
+
+class LossChart(DoublePlot):
+    """Loss on the left axis, accuracy in percent on the right one, over epochs; validation dashed."""
+
+    ENTRIES = ((ORANGE, "loss", False), (BLUE, "accuracy", False), (ORANGE, "validation", True))
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, CountAxis())
+        self.lines = {
+            "loss": self.add_line(ORANGE),
+            "val_loss": self.add_line(ORANGE, dashed=True),
+            "accuracy": self.add_line(BLUE, box=self.right),
+            "val_accuracy": self.add_line(BLUE, dashed=True, box=self.right),
+        }
+        self._shown: tuple[object, ...] = ()
+        self.set_range("accuracy", 0.0, 100.0, self.right)
+        self.setAccessibleName("Loss and accuracy over epochs")
+
+    def show_series(self, series: RunSeries, planned: int, *, live: bool) -> None:
+        """Show what a run has come to."""
+        shown = (series, len(series.epochs), len(series.loss.x), planned, live)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        ends = [float(epoch.index + 1) for epoch in series.epochs]
+        loss = series.loss if series.loss.x else Curve(ends, [epoch.loss for epoch in series.epochs])
+        val_loss = Curve(ends, [epoch.val_loss for epoch in series.epochs])
+        accuracy = Curve(ends, [_percent(epoch.accuracy) for epoch in series.epochs])
+        val_accuracy = Curve(ends, [_percent(epoch.val_accuracy) for epoch in series.epochs])
+        self.lines["loss"].show(loss, smooth=not live)
+        self.lines["val_loss"].show(val_loss, smooth=True)
+        self.lines["accuracy"].show(accuracy, smooth=True)
+        self.lines["val_accuracy"].show(val_accuracy, smooth=True)
+        values = [value for value in (*loss.y, *val_loss.y) if value is not None]
+        self.set_range("x", 0.0, 1.04 * max(planned, len(series.epochs), 1))
+        self.set_range("y", 0.0, round_up(1.05 * max(values, default=1.0)))
+        self.setAccessibleDescription(_loss_sentence(series))
+
+
+class ThroughputChart(DoublePlot):
+    """Training steps per second over time; a mark at the top where an interruption was."""
+
+    colour_name = BLUE
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme, TimeAxis())
+        self.line = self.add_line(BLUE)
+        self.marks = pyqtgraph.ScatterPlotItem(size=9, symbol="t", pen=QPen(Qt.PenStyle.NoPen))
+        self.getViewBox().addItem(self.marks, ignoreBounds=True)
+        self._shown: tuple[object, ...] = ()
+        # Without values, so that its time axis lies exactly above that of the machine's readings.
+        self.getAxis("right").setStyle(showValues=False)
+        self.setAccessibleName("Training steps per second")
+        self.colour()
+
+    def show_curve(
+        self, curve: Curve, span_s: float, *, live: bool, interrupted_t_s: Sequence[float] = ()
+    ) -> None:
+        """Show the throughput so far, on an axis that reaches to span_s, and when it was interrupted."""
+        self.set_range("x", 0.0, span_s)
+        shown = (curve, len(curve.x), live, tuple(interrupted_t_s))
+        if shown == self._shown:
+            return
+        self._shown = shown
+        self.line.show(curve, smooth=not live)
+        highest = max((value for value in curve.y if value is not None), default=1.0)
+        top = round_up(1.1 * highest)
+        self.set_range("y", 0.0, top)
+        # Below the upper edge, which would cut them.
+        self.marks.setData(list(interrupted_t_s), [0.94 * top] * len(interrupted_t_s))
+        last = "n/a" if curve.last is None else f"{curve.last:.1f}"
+        told = f"{last} steps per second now, at most {highest:.1f}"
+        times = "once" if len(interrupted_t_s) == 1 else f"{len(interrupted_t_s)} times"
+        marks = f", interrupted {times}" if interrupted_t_s else ""
+        self.setAccessibleDescription(told + marks)
+
+    def colour(self) -> None:
+        """Take the theme's colours, for the marks too."""
+        super().colour()
+        if hasattr(self, "marks"):
+            self.marks.setBrush(QColor(self.theme.tokens.caution))
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _loss_sentence(series: RunSeries) -> str:
+    if not series.epochs:
+        return "No epoch yet"
+    last = series.epochs[-1]
+    named = {"loss": last.loss, "accuracy": last.accuracy, "validation loss": last.val_loss}
+    named["validation accuracy"] = last.val_accuracy
+    told = ", ".join(f"{name} {value:.3f}" for name, value in named.items() if value is not None)
+    return f"After epoch {last.index + 1}: {told}"

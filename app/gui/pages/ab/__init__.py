@@ -1,0 +1,1 @@
+"""Two ways to run the same workload, and which is faster."""

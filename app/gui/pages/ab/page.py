@@ -1,0 +1,371 @@
+"""The A/B: two ways to run the same workload, in turn, and which of them is faster."""
+
+import time
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QShowEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QProgressBar,
+    QScrollArea,
+    QSizePolicy,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.analysis.ab import group_remarks, group_sentence, judge_pairs
+from app.core.errors import AppError
+from app.core.metrics import format_time_left, headline_kind
+from app.core.records import Machine
+from app.core.runs.sequence import Plan
+from app.core.storage.database import Database
+from app.core.storage.groups import Group, list_groups
+from app.gui.pages.ab.pair_plot import PairPlot
+from app.gui.pages.ab.setup import AbSetup
+from app.gui.services.bundle import Services
+from app.gui.services.run_bridge import BusyError
+from app.gui.style.theme import figures
+from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TEXT_PX, TITLE_PX
+from app.gui.widgets.basics import (
+    Button,
+    Card,
+    ClampedLabel,
+    ElidedLabel,
+    Tone,
+    column,
+    give_way,
+    label,
+    row,
+    set_tone,
+    title,
+)
+from app.gui.widgets.dialogs import ask_to_run_beside
+from workloads import CATALOGUE
+from workloads.protocol import events
+
+HISTORY_LIMIT = 50
+TEXT_INTERVAL_S = 0.25
+PROGRESS_STEPS = 1_000
+BUSY = "A benchmark is going on: wait for its end, or cancel it on its page."
+OWN = "This A/B is going on."
+NOTHING = (
+    ("1", "Choose a workload, and change a setting of one side: threads, XLA, oneDNN, precision, device, batch."),
+    (
+        "2",
+        "Press Run A/B. Each run has a fresh process, and the sides take turns, A B B A …, so that a computer "
+        "that gets warmer slows both alike.",
+    ),
+    ("3", "Read which side is faster, how many times, and between which limits that is certain to 95 %."),
+    (
+        "?",
+        "For what Epochmark cannot set, such as plugged in or on battery, choose By hand: it asks before each "
+        "change.",
+    ),
+)
+
+
+class AbPage(QWidget):
+    """Chooses, runs and shows an A/B, and shows earlier ones."""
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._asked: tuple[Plan, Machine] | None = None
+        self._number = 0
+        self._groups: dict[int, Group] = {}
+        self._texts_s = self._step_s = 0.0
+        self._runs_s: list[float] = []
+        self.setup = AbSetup(services)
+        self.history = QComboBox()
+        self.value, self.who = label("–"), label("", TITLE_PX, muted=True)
+        self.sentence = ClampedLabel(lines=3, size_px=TITLE_PX - 2, muted=False)
+        self.remarks = ClampedLabel(lines=2)
+        self.legend = ElidedLabel("", muted=True)
+        self.plot = PairPlot(services.theme)
+        self.progress_text = ElidedLabel("", weight=QFont.Weight.DemiBold)
+        self.remaining = label(muted=True)
+        self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
+        self.question = ClampedLabel(lines=2, muted=False)
+        self._make_buttons()
+        self._lay_out()
+        self._connect()
+        self._show_state()
+
+    @property
+    def group(self) -> Group | None:
+        """The stored A/B that is shown."""
+        return self._groups.get(self.history.currentData() or 0) if not self._is_live else None
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look whether there are new ones, and draw what was not drawn while nobody looked."""
+        super().showEvent(event)
+        if self._is_live:
+            self._show_live()
+        else:
+            self.refresh()
+
+    def refresh(self, choose: int | None = None) -> None:
+        """Look for A/Bs again, and show the one with a number, or the newest."""
+        self._number += 1
+        number, path = self._number, self._services.paths.database
+
+        def look() -> tuple[int, int | None, list[Group]]:
+            with Database(path) as database:
+                return number, choose, list_groups(database, "ab", HISTORY_LIMIT)
+
+        self._services.tasks.start(look, self._on_found, self._services.complain)
+
+    def cancel(self) -> None:
+        """Cancel the run that is going on, and those that were to follow it."""
+        if self._is_live:
+            self._services.bridge.cancel()
+            self.cancel_button.setEnabled(False)
+            self._show_progress()
+
+    @property
+    def _is_live(self) -> bool:
+        bridge = self._services.bridge
+        return bridge.is_running and bridge.is_ab
+
+    def _make_buttons(self) -> None:
+        theme = self._services.theme
+        self.cancel_button = Button(theme, "Cancel", "circle-stop")
+        self.cancel_button.clicked.connect(self.cancel)
+        self.go_button = Button(theme, "Continue", "play", kind="primary")
+        self.go_button.clicked.connect(lambda: self._services.bridge.answer(True))
+        self.stop_button = Button(theme, "Stop here", "circle-stop")
+        self.stop_button.clicked.connect(lambda: self._services.bridge.answer(False))
+
+    def _connect(self) -> None:
+        bridge = self._services.bridge
+        self.setup.run_requested.connect(self._begin)
+        self.history.activated.connect(self._show_state)
+        bridge.started.connect(self._on_started)
+        bridge.stepped.connect(self._on_stepped)
+        bridge.advanced.connect(self._on_advanced)
+        bridge.ended.connect(self._on_ended)
+        bridge.refused.connect(self._on_refused)
+
+    def _begin(self, plan: Plan, machine: Machine, *, beside: bool = False) -> None:
+        self._asked = (plan, machine)
+        self._runs_s, self._step_s = [], time.monotonic()
+        self._services.bridge.start_plan(plan, machine, beside=beside)
+        self.cancel_button.setFocus()
+
+    def _on_started(self) -> None:
+        self.cancel_button.setEnabled(True)
+        self._show_state()
+
+    def _on_stepped(self) -> None:
+        bridge = self._services.bridge
+        if not bridge.is_ab:
+            return
+        now_s = time.monotonic()
+        if len(bridge.done) > len(self._runs_s):
+            self._runs_s.append(now_s - self._step_s)
+        self._step_s = now_s
+        self._show_live()
+        if bridge.asks is not None and self.isVisible():
+            self.go_button.setFocus()
+
+    def _on_advanced(self, _: set[type[events.Event]]) -> None:
+        """Draw texts four times a second: more is not seen, and costs what is being measured."""
+        now_s = time.monotonic()
+        if self._is_live and self.isVisible() and now_s - self._texts_s >= TEXT_INTERVAL_S:
+            self._texts_s = now_s
+            self._show_progress()
+
+    def _on_ended(self, _: int) -> None:
+        bridge = self._services.bridge
+        self._show_state()
+        if bridge.is_ab:
+            self.setup.run_button.setFocus()
+            if bridge.trouble is not None:
+                self._services.complain(bridge.trouble)
+            self.refresh(choose=bridge.group_id)
+
+    def _on_refused(self, error: AppError) -> None:
+        bridge = self._services.bridge
+        self._show_state()
+        if not bridge.is_ab or bridge.is_cancelled:
+            return
+        if not isinstance(error, BusyError):
+            self._services.complain(error)
+        elif self._asked is not None and ask_to_run_beside(self, error):
+            self._begin(*self._asked, beside=True)
+
+    def _on_found(self, answer: tuple[int, int | None, list[Group]]) -> None:
+        number, choose, groups = answer
+        if number != self._number:
+            return  # a later question is on its way
+        chosen = choose or self.history.currentData()
+        self._groups = {group.id: group for group in groups}
+        self.history.clear()
+        for group in groups:
+            self.history.addItem(_name(group), group.id)
+        self.history.setCurrentIndex(max(0, self.history.findData(chosen)) if groups else -1)
+        self._show_state()
+
+    def _show_state(self) -> None:
+        """Show what is going on, or the chosen A/B, or what to do."""
+        bridge = self._services.bridge
+        live, running = self._is_live, bridge.is_running
+        self.setup.set_busy(OWN if live else BUSY if running else "")
+        self.history.setVisible(bool(self._groups))
+        self.history.setEnabled(not live)
+        self._foot.setVisible(live)
+        # One height for the whole of an A/B, so that nothing jumps when it asks.
+        self._foot.setFixedHeight(84 if live and bridge.plan and bridge.plan.by_hand else 48)
+        group = self.group
+        self._stack.setCurrentIndex(1 if live or group is not None else 0)
+        if live:
+            self._show_live()
+        elif group is not None:
+            self._show_group(group)
+            remarks = [*group_remarks(group), *(run.error_message for run in group.runs if run.error_message)]
+            self._show_remarks(" ".join(remarks), _tone(group))
+
+    def _show_live(self) -> None:
+        bridge = self._services.bridge
+        group = bridge.group()
+        if group is not None and self._is_live and self.isVisible():
+            self._show_group(group)
+            if not judge_pairs(group).pairs:
+                self.sentence.show_text("The first pair is being measured.")
+            self._show_remarks("So far; the runs go on.", "")
+            self._show_progress()
+
+    def _show_group(self, group: Group) -> None:
+        result = judge_pairs(group)
+        ratio = result.ratio
+        self.value.setText("–" if ratio is None else f"{max(ratio, 1 / ratio):.2f}×")
+        who = group.labels[1 if ratio is not None and ratio >= 1 else 0]
+        told = f"faster: {who}" if result.is_shown else "no difference shown" if result.low is not None else ""
+        self.who.setText(told)
+        self.value.setAccessibleName(f"{self.value.text()} {told}")
+        self.sentence.show_text(group_sentence(group))
+        unit = headline_kind(group.runs[0].metric).unit if group.runs else ""
+        a, b = group.labels
+        names = [f"{side}: {name}" for side, name in (("A", a), ("B", b)) if side != name]
+        self.legend.show_text(" · ".join([*names, unit] if unit else names))
+        self.plot.show_group(group, self._services.bridge.step if self._is_live else None)
+
+    def _show_remarks(self, text: str, tone: Tone) -> None:
+        self.remarks.show_text(text)
+        self.remarks.setVisible(bool(text))
+        set_tone(self.remarks, tone)
+
+    def _show_progress(self) -> None:
+        """Say which run goes on and how long it takes, or ask for what only the user can change."""
+        bridge = self._services.bridge
+        step, asks, plan = bridge.step, bridge.asks, bridge.plan
+        self._foot.setCurrentIndex(1 if asks is not None else 0)
+        if asks is not None:
+            self.question.show_text(
+                f"Run {asks.number} of {asks.count} waits: set up side {asks.side}, {asks.label}, then continue."
+            )
+            return
+        count = step.count if step else 2 * plan.times if plan else 0
+        told = f"Run {step.number} of {count} · {step.label}" if step else f"Run 1 of {count}"
+        self.progress_text.show_text("Cancelling …" if bridge.is_cancelled else told)
+        within = (bridge.progress.fraction if bridge.progress else None) or 0.0
+        done = len(bridge.done)
+        self.progress_bar.setValue(round(PROGRESS_STEPS * min(1.0, (done + within) / max(1, count))))
+        left_s = self._left_s(count - done)
+        self.remaining.setText(f"{format_time_left(left_s)} left" if left_s and not bridge.is_cancelled else "")
+
+    def _left_s(self, runs: int) -> float | None:
+        """Return how long the runs take that are not over, by those that are; None before the first one is."""
+        if not self._runs_s:
+            return None
+        mean_s = sum(self._runs_s) / len(self._runs_s)
+        return max(1.0, runs * mean_s - (time.monotonic() - self._step_s))
+
+    def _lay_out(self) -> None:
+        self.history.setAccessibleName("Earlier A/Bs")
+        self.history.setToolTip("Earlier A/Bs")
+        give_way(self.history)
+        self.history.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.progress_bar.setAccessibleName("Progress")
+        self.value.setFont(figures(HEADLINE_PX, QFont.Weight.Bold))
+        self.progress_text.setFont(figures(TEXT_PX, QFont.Weight.DemiBold))
+        self.remaining.setFont(figures(TEXT_PX))
+        self._stack = QStackedWidget()
+        self._stack.addWidget(_empty())
+        self._stack.addWidget(self._shown())
+        result = Card("Result")
+        result.note.hide()
+        result.corner.addWidget(self.history, stretch=1)
+        result.body.addWidget(self._stack, stretch=1)
+        self._foot = self._make_foot()
+        result.body.addWidget(self._foot)
+        halves = QHBoxLayout()
+        halves.setSpacing(2 * GAP_PX)
+        halves.addWidget(self.setup, stretch=5)
+        halves.addWidget(result, stretch=6)
+        head = row(
+            title("A/B"), label("Two ways to run the same, in turn: which one is faster?", muted=True), None
+        )
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
+        layout.setSpacing(GAP_PX + 4)
+        layout.addLayout(head)
+        layout.addLayout(halves, stretch=1)
+
+    def _shown(self) -> QWidget:
+        number = row(self.value, self.who, None)
+        number.setAlignment(self.who, Qt.AlignmentFlag.AlignBottom)
+        self.who.setContentsMargins(0, 0, 0, 8)
+        scroll = QScrollArea(widgetResizable=True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        inner = QWidget()
+        inner.setObjectName("scrolled")
+        inner.setLayout(column(self.plot))
+        scroll.setWidget(inner)
+        page = QWidget()
+        whole = column(number, self.sentence, self.remarks, self.legend, scroll)
+        whole.setStretch(4, 1)
+        page.setLayout(whole)
+        return page
+
+    def _make_foot(self) -> QStackedWidget:
+        told = row(self.progress_text, self.remaining)
+        told.setStretch(0, 1)
+        going = QWidget()
+        both = row(column(None, told, self.progress_bar, None), self.cancel_button, spacing_px=2 * GAP_PX)
+        both.setStretch(0, 1)
+        going.setLayout(both)
+        asking = QWidget()
+        asking.setLayout(column(self.question, row(None, self.stop_button, self.go_button)))
+        foot = QStackedWidget()
+        foot.addWidget(going)
+        foot.addWidget(asking)
+        return foot
+
+
+def _empty() -> QWidget:
+    steps = []
+    for number, text in NOTHING:
+        sign = label(number, TITLE_PX, QFont.Weight.DemiBold)
+        sign.setFixedWidth(16)
+        step = row(sign, label(text, muted=True, wrap=True), spacing_px=2 * GAP_PX)
+        step.setStretch(1, 1)
+        steps.append(step)
+    head = label("Nothing compared yet", TITLE_PX, QFont.Weight.DemiBold)
+    page = QWidget()
+    page.setLayout(column(None, head, *steps, None, None, spacing_px=2 * GAP_PX))
+    return page
+
+
+def _name(group: Group) -> str:
+    workload = CATALOGUE.get(group.workload)
+    what = workload.title if workload else group.workload
+    return f"{group.id}: {' against '.join(group.labels)} · {what} · {group.created_at[:10]}"
+
+
+def _tone(group: Group) -> Tone:
+    return "invalid" if any(run.status == "failed" for run in group.runs) else ""

@@ -1,0 +1,343 @@
+"""What is chosen before an A/B: the workload, and what is special about each side."""
+
+import itertools
+from typing import get_args
+
+import msgspec
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFrame,
+    QGridLayout,
+    QLineEdit,
+    QScrollArea,
+    QSpinBox,
+    QWidget,
+)
+
+from app.core.errors import UsageError
+from app.core.metrics import format_time_left
+from app.core.records import Machine
+from app.core.runs.memory_check import memory_problem
+from app.core.runs.runner import checked_workload
+from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT, Plan
+from app.core.storage.database import Database
+from app.core.storage.queries import expected_duration_s
+from app.gui.run.preflight import PreflightLine
+from app.gui.run.settings import ONEDNN, common_settings
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import (
+    Button,
+    Card,
+    column,
+    give_way,
+    guard_wheel,
+    label,
+    plain_tip,
+    row,
+    set_tone,
+)
+from app.gui.widgets.segments import Segments
+from workloads import CATALOGUE, STANDARD
+from workloads.protocol.spec import Precision, RunSpec
+from workloads.workload import Workload
+
+ESTIMATE_MS = 150
+PAIRS = 6
+EDITOR_PX = 96
+RUN, RUN_ANYWAY = "Run A/B", "Run A/B anyway"
+EQUAL = "Change a setting of one side, or choose By hand."
+ROWS = ("Name", "Device", "Threads", "Precision", "XLA", "oneDNN", "Batch size")
+_XLA = {"off": False, "on": True}
+
+
+class SideForm:
+    """The editors of one side, by their rows' names."""
+
+    def __init__(self, side: str) -> None:
+        self.side = side
+        self.name = QLineEdit(maxLength=LABEL_LIMIT, placeholderText=side)
+        self.device, self.precision, self.jit, self.onednn = (QComboBox() for _ in range(4))
+        self.threads, self.batch = QSpinBox(), QSpinBox()
+        self.threads.setSpecialValueText("automatic")
+        self.precision.addItems(get_args(Precision))
+        self.jit.addItems(tuple(_XLA))
+        self.onednn.addItems(tuple(ONEDNN))
+        self.editors: tuple[QWidget, ...] = (
+            self.name,
+            self.device,
+            self.threads,
+            self.precision,
+            self.jit,
+            self.onednn,
+            self.batch,
+        )
+        for row_name, editor in zip(ROWS, self.editors, strict=True):
+            editor.setAccessibleName(f"{row_name} of side {side}")
+            editor.setMinimumWidth(EDITOR_PX)
+            guard_wheel(editor)
+            if isinstance(editor, QComboBox):
+                give_way(editor)
+                editor.setMinimumContentsLength(5)
+
+    def take_workload(self, workload: Workload) -> None:
+        """Begin with what the workload's study used."""
+        for parameter in common_settings(workload):
+            spin = {"threads": self.threads, "batch_size": self.batch}.get(parameter.name)
+            if spin is not None:
+                spin.setRange(int(parameter.minimum or 0), int(parameter.maximum or 0))
+                spin.setValue(int(parameter.default))
+
+    def take_machine(self, machine: Machine) -> None:
+        """Offer the devices of a machine."""
+        chosen = self.device.currentData()
+        self.device.clear()
+        self.device.addItem("Automatic", "auto")
+        self.device.addItem("Processor", "cpu")
+        for number, gpu in enumerate(machine.cuda_gpus):
+            self.device.addItem(f"GPU {number}", f"gpu:{number}")
+            self.device.setItemData(self.device.count() - 1, plain_tip(gpu.name), Qt.ItemDataRole.ToolTipRole)
+        self.device.setCurrentIndex(max(0, self.device.findData(chosen)))
+
+
+class AbSetup(Card):
+    """The card with the choice.
+
+    Signals:
+        run_requested: The button was pressed; with the Plan and the Machine.
+    """
+
+    run_requested = Signal(object, object)
+
+    def __init__(self, services: Services) -> None:
+        super().__init__("What to compare")
+        self._services = services
+        self._busy = ""
+        self._asked = 0
+        self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
+        self._soon.timeout.connect(self._estimate)
+        self.workload = QComboBox()
+        self.workload.setAccessibleName("Workload")
+        give_way(self.workload)
+        guard_wheel(self.workload)
+        for workload in CATALOGUE.values():
+            # Folders to measure are what `ab` of the command line takes.
+            if not any(parameter.required for parameter in workload.parameters):
+                self.workload.addItem(workload.title, workload.id)
+        self.workload.setCurrentIndex(self.workload.findData(STANDARD))
+        self.preset = Segments(services.theme, "Preset", (("quick", "Quick"), ("standard", "Standard")))
+        self.preset.take("standard" if services.preferences.settings.preset == "standard" else "quick")
+        self.pairs = QSpinBox(minimum=1, maximum=PAIRS_LIMIT, value=PAIRS)
+        self.pairs.setAccessibleName("Pairs")
+        guard_wheel(self.pairs)
+        self.by_hand = QCheckBox("By hand: ask before each change of side")
+        self.by_hand.setToolTip(plain_tip("For what only you can change: the power supply, a driver, a fan …"))
+        self.sides = (SideForm("A"), SideForm("B"))
+        self.length = label(muted=True, wrap=True)
+        self.problem = label(wrap=True)
+        self.preflight = PreflightLine(services)
+        self.run_button = Button(services.theme, RUN, "play", kind="primary")
+        self.run_button.setMinimumHeight(40)
+        self._lay_out()
+        self._connect()
+        self._on_workload()
+
+    def set_busy(self, reason: str) -> None:
+        """Refuse to run for a reason of the window's; "" for none any more."""
+        self._busy = reason
+        self._check()
+
+    def plan(self) -> Plan:
+        """Return what is asked for; raises UsageError with the sentence to show if it cannot be run."""
+        a, b = (self._spec(side) for side in self.sides)
+        if a == b and not self.by_hand.isChecked():
+            raise UsageError(EQUAL)
+        labels = [
+            " ".join(side.name.text().split()) or told
+            for side, told in zip(self.sides, difference(a, b), strict=True)
+        ]
+        label_a, label_b = labels if labels[0] != labels[1] else ("A", "B")
+        return Plan(
+            kind="ab",
+            specs=(a, b),
+            times=self.pairs.value(),
+            label_a=label_a[:LABEL_LIMIT],
+            label_b=label_b[:LABEL_LIMIT],
+            by_hand=self.by_hand.isChecked(),
+        )
+
+    def run(self) -> None:
+        """Ask for the A/B, unless it cannot be run."""
+        machine = self._services.finder.machine
+        if machine is not None and self.run_button.isEnabled():
+            self.run_requested.emit(self.plan(), machine)
+
+    def _spec(self, side: SideForm) -> RunSpec:
+        spec = CATALOGUE[self.workload.currentData()].default_spec(
+            "quick" if self.preset.value == "quick" else "standard",
+            batch_size=side.batch.value(),
+            device=side.device.currentData(),
+            precision=side.precision.currentText(),
+            jit=_XLA[side.jit.currentText()],
+            onednn=ONEDNN[side.onednn.currentText()],
+            threads=side.threads.value() or None,
+            data=self._services.preferences.settings.data,
+        )
+        checked_workload(spec)
+        return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
+
+    def _connect(self) -> None:
+        self.workload.currentIndexChanged.connect(self._on_workload)
+        self.preset.chosen.connect(self._on_choice)
+        self.pairs.valueChanged.connect(self._on_choice)
+        self.by_hand.toggled.connect(self._on_choice)
+        self.run_button.clicked.connect(self.run)
+        self.preflight.changed.connect(self._on_preflight)
+        for side in self.sides:
+            for editor in side.editors:
+                if isinstance(editor, QComboBox):
+                    editor.currentIndexChanged.connect(self._on_choice)
+                elif isinstance(editor, QSpinBox):
+                    editor.valueChanged.connect(self._on_choice)
+        self._services.finder.found.connect(self._on_machine)
+        self._services.preferences.changed.connect(self._on_choice)
+        if self._services.finder.machine is not None:
+            self._on_machine()
+
+    def _on_machine(self) -> None:
+        machine = self._services.finder.machine
+        assert machine is not None
+        for side in self.sides:
+            side.take_machine(machine)
+        self._on_choice()
+
+    def _on_workload(self) -> None:
+        for side in self.sides:
+            side.take_workload(CATALOGUE[self.workload.currentData()])
+        self._on_choice()
+
+    def _on_choice(self) -> None:
+        self._check()
+        self._asked += 1
+        self._soon.start()
+        self._tell_length(None)
+
+    def _check(self) -> None:
+        """Say at once what is wrong with the choice, instead of after the button."""
+        machine = self._services.finder.machine
+        if machine is None:
+            self.run_button.setEnabled(False)
+            return
+        a, b = ("A", "B")
+        try:
+            plan = self.plan()
+            self.preflight.show_choice(plan.specs[0], machine)
+            a, b = difference(*plan.specs)
+            problem = self._busy or next(filter(None, (memory_problem(spec, machine) for spec in plan.specs)), "")
+        except UsageError as error:
+            problem = self._busy or str(error)
+        for side, told in zip(self.sides, (a, b), strict=True):
+            side.name.setPlaceholderText(told)
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
+        # Nothing is wrong yet where nothing was chosen yet.
+        set_tone(self.problem, "" if problem in ("", EQUAL, self._busy) else "invalid")
+        self.run_button.setEnabled(not problem)
+
+    def _on_preflight(self) -> None:
+        self.run_button.setText(RUN_ANYWAY if self.preflight.cautions else RUN)
+
+    def _estimate(self) -> None:
+        """Look up how long the runs take, as far as earlier ones tell."""
+        machine, number, path = self._services.finder.machine, self._asked, self._services.paths.database
+        try:
+            specs = self.plan().specs
+        except UsageError:
+            return
+        if machine is None or specs[0].preset == "quick":
+            return
+
+        def look() -> tuple[int, list[float | None]]:
+            with Database(path) as database:
+                return number, [expected_duration_s(database, spec, machine) for spec in specs]
+
+        self._services.tasks.start(look, self._on_expected, self._services.complain)
+
+    def _on_expected(self, answer: tuple[int, list[float | None]]) -> None:
+        number, durations_s = answer
+        if number == self._asked:  # else it is about another choice
+            known = [duration_s for duration_s in durations_s if duration_s is not None]
+            self._tell_length(self.pairs.value() * sum(known) if len(known) == len(durations_s) else None)
+
+    def _tell_length(self, duration_s: float | None) -> None:
+        count = 2 * self.pairs.value()
+        told = f"{count} runs in turn (A B B A …), each in a fresh process"
+        if duration_s is not None:
+            told += f": {format_time_left(duration_s)} and their starts"
+        elif self.preset.value == "quick":
+            told += ", about a minute each"
+        self.length.setText(f"{told}.")
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(GAP_PX)
+        grid.setVerticalSpacing(GAP_PX - 2)
+        for place, side in enumerate(self.sides, 1):
+            grid.addWidget(label(f"Side {side.side}", weight=QFont.Weight.DemiBold), 0, place)
+            grid.setColumnStretch(place, 1)
+            for number, editor in enumerate(side.editors, 1):
+                grid.addWidget(editor, number, place)
+        for number, name in enumerate(ROWS, 1):
+            grid.addWidget(label(name, muted=True), number, 0)
+        choosing = row(self.preset, label("Pairs", muted=True), self.pairs, None)
+        content = QWidget()
+        content.setObjectName("scrolled")
+        content.setLayout(
+            column(self.workload, choosing, grid, self.by_hand, self.length, None, spacing_px=GAP_PX + 2)
+        )
+        scroll = QScrollArea(widgetResizable=True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(content)
+        self.body.addWidget(scroll, stretch=1)
+        self.body.addWidget(self.problem)
+        self.body.addWidget(self.preflight)
+        self.body.addWidget(self.run_button)
+        order = (self.workload, *self.preset.buttons.values(), self.pairs)
+        chain = (*order, *self.sides[0].editors, *self.sides[1].editors, self.by_hand, self.run_button)
+        for before, after in itertools.pairwise(chain):
+            QWidget.setTabOrder(before, after)
+
+
+def difference(a: RunSpec, b: RunSpec) -> tuple[str, str]:
+    """Say in a few words what each of two specs has that the other has not; "A" and "B" where nothing differs."""
+    told: tuple[list[str], list[str]] = ([], [])
+    for name in ("device", "threads", "precision", "jit", "onednn", "batch_size"):
+        if getattr(a, name) != getattr(b, name):
+            for words, spec in zip(told, (a, b), strict=True):
+                words.append(_in_words(name, getattr(spec, name)))
+    return ", ".join(told[0]) or "A", ", ".join(told[1]) or "B"
+
+
+def _in_words(name: str, value: object) -> str:
+    said = {"threads": f"{value} threads", "batch_size": f"batch {value}"}.get(
+        name, str(value).replace("gpu:", "GPU ")
+    )
+    return _WORDS.get((name, value), said)
+
+
+_WORDS: dict[tuple[str, object], str] = {
+    ("device", "auto"): "automatic device",
+    ("device", "cpu"): "processor",
+    ("threads", None): "threads as usual",
+    ("threads", 1): "1 thread",
+    ("jit", True): "with XLA",
+    ("jit", False): "without XLA",
+    ("onednn", None): "oneDNN as usual",
+    ("onednn", True): "with oneDNN",
+    ("onednn", False): "without oneDNN",
+}

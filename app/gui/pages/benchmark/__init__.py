@@ -1,0 +1,1 @@
+"""Choose a workload, run it, watch it."""

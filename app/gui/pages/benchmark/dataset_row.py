@@ -1,0 +1,230 @@
+"""Which data a run trains on: synthetic or real, and getting the real one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QComboBox, QProgressBar, QStackedWidget, QWidget
+
+from app.core.datasets.install import InstalledDataset, fetch_dataset, list_datasets
+from app.core.errors import AppError
+from app.core.metrics import format_bytes
+from app.core.paths import Paths
+from app.gui.services.bundle import Services
+from app.gui.widgets.basics import Button, column, give_way, guard_wheel, label, row
+from workloads.protocol.spec import DataChoice
+
+PERMILLE = 1_000
+TICK_MS = 200
+
+
+class DownloadCancelledError(Exception):
+    """The user stopped a download; what came is kept for the next time."""
+
+
+class DatasetRow(QWidget):
+    """Chooses between synthetic and real data, and downloads the real one when its button is pressed.
+
+    Signals:
+        changed: Another choice was made, or other data sets are there now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._asked = 0
+        self._shown: str | None = None
+        # As they were when they were last looked at.
+        self._known: dict[str, InstalledDataset] = {}
+        self._wanted = services.preferences.settings.data
+        self._download: Download | None = None
+        self.choice = QComboBox()
+        self.choice.setAccessibleName("Data")
+        give_way(self.choice)
+        guard_wheel(self.choice)
+        self.choice.currentIndexChanged.connect(self._on_choice)
+        self.get_button = Button(services.theme, "Get the data", "download")
+        self.get_button.clicked.connect(self._on_get)
+        self.progress = QProgressBar(maximum=PERMILLE, textVisible=False)
+        self.progress.setAccessibleName("Download")
+        self.progress_text = label(muted=True)
+        self.cancel_button = Button(services.theme, "Cancel", "x")
+        self.cancel_button.setAccessibleName("Cancel the download")
+        self.cancel_button.clicked.connect(self._on_cancel)
+        self._timer = QTimer(self, interval=TICK_MS)
+        self._timer.timeout.connect(self._on_tick)
+        self._below = QStackedWidget()
+        self.state = label(muted=True)
+        self.state.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        loading = QWidget()
+        loading.setLayout(row(column(self.progress_text, self.progress), self.cancel_button))
+        offer = QWidget()
+        offer.setLayout(row(self.get_button, None))
+        for page in (self.state, offer, loading):
+            self._below.addWidget(page)
+        self._below.setFixedHeight(44)
+        self.setLayout(column(self.choice, self._below))
+
+    def show_dataset(self, dataset_id: str | None) -> None:
+        """Show the data of a workload, None for one that needs none: as it was last, then as it is."""
+        self._shown = dataset_id
+        self._show()
+        self._asked += 1
+        if dataset_id is None:
+            return
+        number, paths = self._asked, self._services.paths
+
+        def look() -> tuple[int, list[InstalledDataset]]:
+            return number, list_datasets(paths)
+
+        self._services.tasks.start(look, self._on_looked, self._services.complain)
+
+    @property
+    def data(self) -> DataChoice:
+        """What is chosen."""
+        value: DataChoice = self.choice.currentData() or "auto"
+        return value
+
+    def choose(self, data: DataChoice) -> None:
+        """Choose, now or as soon as that is there to be chosen."""
+        self._wanted = data
+        number = self.choice.findData(data)
+        if number >= 0:
+            self.choice.setCurrentIndex(number)
+
+    def cancel(self) -> None:
+        """Stop a download that is going on."""
+        if self._download is not None:
+            self._download.cancelled = True
+
+    def _on_looked(self, answer: tuple[int, list[InstalledDataset]]) -> None:
+        number, datasets = answer
+        if number != self._asked:
+            return  # a later look is on its way
+        before = self._known
+        self._known = {dataset.id: dataset for dataset in datasets}
+        self._show()
+        if self._known != before:
+            self.changed.emit()
+
+    def _show(self) -> None:
+        """Show what is known of the data set."""
+        self.choice.setEnabled(self._shown is not None)
+        if self._shown is None:
+            self._offer([("None: what it needs is generated", "auto")])
+            self.state.setText("")
+            self._below.setCurrentIndex(0)
+            return
+        dataset = self._known.get(self._shown or "")
+        choices: list[tuple[str, DataChoice]] = [("Synthetic: same shapes and counts, same speed", "synthetic")]
+        if dataset is None:
+            self._offer([("Automatic", "auto"), *choices])
+            self.state.setText("Looking for it …")
+            self._below.setCurrentIndex(0)
+            return
+        if dataset.installed:
+            choices.append((f"Real: {dataset.title}", "real"))
+        self._offer([(f"Automatic: {'real' if dataset.installed else 'synthetic'}", "auto"), *choices])
+        self.state.setText(
+            "Installed and checked." if dataset.installed else "Real data: import your own copy under Settings."
+        )
+        self.get_button.setText(f"Get {dataset.title} ({format_bytes(dataset.size_bytes or 0)})")
+        self.get_button.setEnabled(self._download is None)
+        is_loading = self._download is not None and self._download.dataset.id == dataset.id
+        is_offered = dataset.fetchable and not dataset.installed
+        self._below.setCurrentIndex(2 if is_loading else 1 if is_offered else 0)
+
+    def _offer(self, choices: Sequence[tuple[str, DataChoice]]) -> None:
+        """Let these be chosen, and choose what is wanted, or the first where that is not there."""
+        box = self.choice
+        if [(box.itemText(number), box.itemData(number)) for number in range(box.count())] == list(choices):
+            return  # the list may be open
+        box.blockSignals(True)
+        box.clear()
+        for text, data in choices:
+            box.addItem(text, data)
+        box.setCurrentIndex(max(0, box.findData(self._wanted)))
+        box.blockSignals(False)
+
+    def _on_choice(self) -> None:
+        self._wanted = self.data
+        self.changed.emit()
+
+    def _on_get(self) -> None:
+        self._download = Download(self._services.paths, self._known[self._shown or ""])
+        self.cancel_button.setEnabled(True)
+        self._show()
+        self._on_tick()
+        self._timer.start()
+        self._services.tasks.start(self._download.run, self._on_got, self._on_failed)
+
+    def _on_cancel(self) -> None:
+        self.cancel()
+        self.cancel_button.setEnabled(False)
+        self.progress_text.setText("Cancelling …")
+
+    def _on_tick(self) -> None:
+        download = self._download
+        if download is not None and not download.cancelled:
+            total = download.dataset.size_bytes or 1  # known of everything that may be fetched
+            self.progress.setValue(PERMILLE * download.done_bytes // total)
+            self.progress_text.setText(
+                "Waiting: it is just being installed elsewhere …"
+                if download.waiting
+                else "Checking and unpacking …"
+                if download.done_bytes >= total
+                else f"{format_bytes(download.done_bytes)} of {format_bytes(total)}"
+            )
+
+    def _on_got(self, installed: bool) -> None:
+        self._end(installed=installed)
+        if installed:
+            self._services.tell("The data is installed; runs use it from now on.", "", "", None)
+        else:
+            self._services.tell("The download was cancelled; it goes on from there next time.", "", "", None)
+
+    def _on_failed(self, error: AppError) -> None:
+        self._end(installed=False)
+        self._services.tell(str(error), "invalid", "", None)
+
+    def _end(self, *, installed: bool) -> None:
+        self._timer.stop()
+        assert self._download is not None
+        dataset = self._download.dataset
+        self._download = None
+        self._known = {**self._known, dataset.id: replace(dataset, installed=installed)}
+        self.show_dataset(self._shown)  # by now another workload may be chosen, or another folder
+        self.changed.emit()
+
+
+class Download:
+    """One download, in a thread; its numbers are read by the window."""
+
+    def __init__(self, paths: Paths, dataset: InstalledDataset, url: str | None = None) -> None:
+        self.dataset = dataset
+        self.done_bytes = 0
+        self.waiting = False
+        self.cancelled = False
+        self._fetch = partial(fetch_dataset, paths, dataset.id, url, self._on_progress, self._on_waiting)
+
+    def run(self) -> bool:
+        """Download and install; returns False when it was cancelled."""
+        try:
+            self._fetch()
+        except DownloadCancelledError:
+            return False
+        return True
+
+    def _on_progress(self, done_bytes: int, total_bytes: int) -> None:
+        self.done_bytes = done_bytes
+        self.waiting = False
+        if self.cancelled:
+            raise DownloadCancelledError
+
+    def _on_waiting(self) -> None:
+        self.waiting = True
+        if self.cancelled:
+            raise DownloadCancelledError

@@ -1,0 +1,244 @@
+"""The first page: choose, run, watch, and what came of it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.errors import AppError
+from app.core.records import Machine, Run
+from app.core.runs.sequence import Plan
+from app.core.storage.database import Database
+from app.core.storage.groups import Group, load_group
+from app.core.storage.runs import load_run
+from app.gui.pages.benchmark.setup import SetupView
+from app.gui.run.actions import ResultActions
+from app.gui.run.log_dialog import LogDialog
+from app.gui.services.bundle import Services
+from app.gui.services.run_bridge import BusyError
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import Button, column
+from app.gui.widgets.dialogs import ask_to_run_beside
+from workloads.protocol.spec import RunSpec
+
+if TYPE_CHECKING:
+    from app.gui.run.view import RunView
+
+AB_GOES_ON = "An A/B is going on: wait for its end, or cancel it on its page."
+
+
+class BenchmarkPage(QWidget):
+    """Shows the choice, or the run that was begun last.
+
+    Signals:
+        state_changed: What can be done now is something else: run, cancel, copy, save.
+    """
+
+    state_changed = Signal()
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._asked: tuple[RunSpec, Machine, int] | None = None  # the last one: how often
+        self.run: Run | None = None
+        self.setup = SetupView(services)
+        self.view: RunView | None = None
+        self.log = LogDialog(self, lambda: services.bridge.lines, self._log_file)
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.setup)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
+        layout.addWidget(self._stack)
+        self._actions = ResultActions(services, self)
+        self._make_buttons()
+        self.setup.run_requested.connect(self._on_run_requested)
+        services.bridge.started.connect(self._on_busy)
+        services.bridge.ended.connect(self._on_ended)
+        services.bridge.refused.connect(self._on_refused)
+
+    def prepare(self) -> None:
+        """Make the charts, which takes long the first time; called while nothing else happens."""
+        if self.view is not None:
+            return
+        from app.gui.run.view import RunView
+
+        self.view = RunView(self._services.theme)
+        self.view.follow(self._services.bridge)
+        for button in (self.new_button, self.again_button, self.log_button):
+            self.view.corner.addWidget(button)
+        self.view.headline.buttons.addWidget(self.cancel_button)
+        self.view.headline.buttons.addWidget(self._after)
+        self._stack.addWidget(self.view)
+
+    @property
+    def can_copy(self) -> bool:
+        """Whether a result is shown."""
+        return self.run is not None and self._stack.currentIndex() == 1
+
+    @property
+    def can_share(self) -> bool:
+        """Whether a result with a headline is shown."""
+        return self.can_copy and self.run is not None and self.run.summary.value is not None
+
+    def start(self) -> None:
+        """Begin what is chosen, or the last run again if that is what is shown."""
+        if self._services.bridge.is_running:
+            return
+        if self._stack.currentIndex() == 1 and self._asked is not None:
+            self._begin(*self._asked)
+        else:
+            self.setup.run()
+
+    def cancel(self) -> None:
+        """Cancel the run that is going on, and those that were to follow it."""
+        if self._services.bridge.is_running and not self._services.bridge.is_ab:
+            self._services.bridge.cancel()
+            self.cancel_button.setEnabled(False)
+            if self.view is not None:
+                self.view.refresh()
+
+    def choose(self) -> None:
+        """Go back to the choice."""
+        self.setup.refresh()
+        self._stack.setCurrentIndex(0)
+        self.setup.run_button.setFocus()
+        self.state_changed.emit()
+
+    def save_picture(self) -> None:
+        """Save the share picture of the result that is shown."""
+        if self.run is not None:
+            self._actions.save_picture(self.run)
+
+    def copy_picture(self) -> None:
+        """Copy the share picture of the result that is shown."""
+        if self.run is not None:
+            self._actions.copy_picture(self.run)
+
+    def copy_text(self) -> None:
+        """Copy the result that is shown as text."""
+        if self.run is not None:
+            self._actions.copy_text(self.run)
+
+    def show_run_view(self) -> None:
+        """Turn from the choice to the run."""
+        self.prepare()
+        assert self.view is not None
+        self.run = None
+        self._stack.setCurrentWidget(self.view)
+        self._show_buttons(running=True)
+
+    def show_result(self, run_id: int) -> None:
+        """Show a stored run as it is shown after its end."""
+        self.show_run_view()
+        self._load(run_id, None)
+
+    def _make_buttons(self) -> None:
+        theme = self._services.theme
+        self.log_button = Button(theme, "Log", "file-text")
+        self.log_button.clicked.connect(self.log.show)
+        self.cancel_button = Button(theme, "Cancel", "circle-stop")
+        self.cancel_button.clicked.connect(self.cancel)
+        self.save_button = Button(theme, "Save picture", "image", kind="primary")
+        self.save_button.clicked.connect(self.save_picture)
+        self.copy_button = Button(theme, "Copy result", "copy")
+        self.copy_button.clicked.connect(self.copy_text)
+        self.again_button = Button(theme, "Run again", "rotate-ccw")
+        self.again_button.clicked.connect(self.start)
+        self.new_button = Button(theme, "New run", "arrow-left")
+        self.new_button.clicked.connect(self.choose)
+        self._after = QWidget()
+        self._after.setLayout(column(None, self.save_button, self.copy_button, None))
+
+    def _on_run_requested(self, spec: RunSpec, machine: Machine) -> None:
+        self._begin(spec, machine, self.setup.repeats)
+
+    def _begin(self, spec: RunSpec, machine: Machine, repeats: int, *, beside: bool = False) -> None:
+        self._asked = (spec, machine, repeats)
+        self.show_run_view()
+        if repeats > 1:
+            plan = Plan(kind="repeat", specs=(spec,), times=repeats)
+            self._services.bridge.start_plan(plan, machine, beside=beside)
+        else:
+            self._services.bridge.start(spec, machine, beside=beside)
+        self.cancel_button.setFocus()
+        self.state_changed.emit()
+
+    def _on_busy(self) -> None:
+        """Refuse to begin a run while an A/B is going on."""
+        bridge = self._services.bridge
+        self.setup.set_busy(AB_GOES_ON if bridge.is_running and bridge.is_ab else "")
+        self.again_button.setEnabled(not bridge.is_running)
+
+    def _on_refused(self, error: AppError) -> None:
+        self._on_busy()
+        if self._services.bridge.is_ab:
+            return
+        if self._services.bridge.is_cancelled:  # nobody waits for it any more
+            self.choose()
+        elif isinstance(error, BusyError):
+            self._on_other(error)
+        else:
+            self._services.complain(error)
+            self.choose()
+
+    def _on_other(self, error: AppError) -> None:
+        assert self._asked is not None
+        if ask_to_run_beside(self, error):
+            self._begin(*self._asked, beside=True)
+        else:
+            self.choose()
+
+    def _on_ended(self, run_id: int) -> None:
+        bridge = self._services.bridge
+        self._on_busy()
+        if bridge.is_ab:
+            return
+        if bridge.trouble is not None:
+            self._services.complain(bridge.trouble)
+        self._load(run_id, bridge.group_id)
+
+    def _load(self, run_id: int, group_id: int | None) -> None:
+        path = self._services.paths.database
+
+        def load() -> tuple[Run, Group | None]:
+            with Database(path) as database:
+                group = load_group(database, group_id) if group_id is not None else None
+                return load_run(database, run_id), group
+
+        self._services.tasks.start(load, self._on_loaded, self._on_lost)
+
+    def _on_loaded(self, loaded: tuple[Run, Group | None]) -> None:
+        run, group = loaded
+        bridge = self._services.bridge
+        if bridge.is_running or self.view is None:
+            return
+        if bridge.trouble is not None and run.summary.status == "running":
+            self._on_lost(bridge.trouble)  # what is stored is less than what is shown
+            return
+        self.run = run
+        self.view.show_run(run, group)
+        self._show_buttons(running=False)
+        if run.summary.value is not None:
+            self.save_button.setFocus()
+        self.state_changed.emit()
+
+    def _on_lost(self, error: AppError) -> None:
+        summary = self._services.bridge.live()
+        if self.view is not None and summary is not None:
+            self.view.headline.show_lost(summary, error)
+        self._services.complain(error)
+        self._show_buttons(running=False)
+        self.state_changed.emit()
+
+    def _show_buttons(self, *, running: bool) -> None:
+        self.cancel_button.setVisible(running)
+        self.cancel_button.setEnabled(True)
+        for part in (self._after, self.new_button, self.again_button):
+            part.setVisible(not running)
+        self.save_button.setEnabled(self.can_share)
+        self.copy_button.setEnabled(self.can_copy)
+
+    def _log_file(self) -> Path | None:
+        summary = self._services.bridge.summary
+        return None if summary is None else self._services.paths.logs / f"run-{summary.id}.log"

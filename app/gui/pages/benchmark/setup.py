@@ -1,0 +1,394 @@
+"""What is chosen before a run: workload, preset, device, data, and the rest behind one click."""
+
+import msgspec
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from app.core.analysis.compare import bars, shortlist, software_years
+from app.core.analysis.published import short_name
+from app.core.errors import UsageError
+from app.core.metrics import format_bytes, format_time_left, headline_kind
+from app.core.records import Machine
+from app.core.runs.memory_check import memory_problem
+from app.core.runs.runner import checked_workload
+from app.core.storage.database import Database
+from app.core.storage.queries import expected_duration_s
+from app.gui.charts.bar_list import BarList
+from app.gui.pages.benchmark.dataset_row import DatasetRow
+from app.gui.pages.benchmark.parameter_form import ParameterForm
+from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
+from app.gui.run.preflight import PreflightLine
+from app.gui.run.settings import NAMES, ONEDNN, common_settings
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import GAP_PX, TITLE_PX
+from app.gui.widgets.basics import (
+    Button,
+    Card,
+    ClampedLabel,
+    ElidedLabel,
+    PillRow,
+    column,
+    give_way,
+    guard_wheel,
+    label,
+    plain_tip,
+    row,
+)
+from workloads import CATALOGUE, STANDARD
+from workloads.protocol.spec import Preset, RunSpec
+from workloads.workload import Workload
+
+BARS_LIMIT = 12
+SLOT = ("You", "press Run benchmark to take your place")
+UNKNOWN = "time not known yet"
+# Spin boxes tick faster than a thread is worth.
+ESTIMATE_MS = 150
+PRESETS: tuple[Preset, ...] = ("quick", "standard", "sustained")
+SUSTAINED = "ten minutes: does it keep its speed?"
+NOT_SUSTAINED = "This workload takes its own time, so there is no speed to sustain."
+RUN, RUN_ANYWAY = "Run benchmark", "Run anyway"
+
+
+class SetupView(QWidget):
+    """The page before a run.
+
+    Signals:
+        run_requested: The big button was pressed; with the RunSpec and the Machine.
+    """
+
+    run_requested = Signal(object, object)
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self.machine_name = ElidedLabel("Looking at this computer …", TITLE_PX, QFont.Weight.DemiBold)
+        self.facts = PillRow()
+        self._asked = 0
+        self._busy = ""
+        self._estimated: tuple[RunSpec, Machine] | None = None
+        self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
+        self._soon.timeout.connect(self._estimate)
+        self.workload, self.device = QComboBox(), QComboBox()
+        for combo in (self.workload, self.device):
+            give_way(combo)
+            guard_wheel(combo)
+        self.workload.setAccessibleName("Workload")
+        for workload in CATALOGUE.values():
+            self.workload.addItem(workload.title, workload.id)
+        self.browse_button = Button(services.theme, "All …", "search")
+        self.browse_button.setAccessibleName("Choose among all workloads")
+        # What probes found, by the workload's id.
+        self.probed_s: dict[str, float] = {}
+        self.workload.setCurrentIndex(self.workload.findData(STANDARD))
+        self.summary = ClampedLabel(2, 12)
+        self.presets = {preset: Button(services.theme, "", kind="segment") for preset in PRESETS}
+        self._name("quick", "Quick", "an estimate, about a minute")
+        self.device.setAccessibleName("Device")
+        self.dataset = DatasetRow(services)
+        self.advanced_button = Button(services.theme, "More settings", "chevron-right", kind="flat")
+        self.advanced_button.setCheckable(True)
+        self._advanced = QVBoxLayout()
+        self.problem = label(wrap=True)
+        self.problem.setProperty("tone", "invalid")
+        self.preflight = PreflightLine(services)
+        self.run_button = Button(services.theme, RUN, "play", kind="primary")
+        self.run_button.setMinimumHeight(48)
+        self.run_button.setFont(_large(self.run_button.font()))
+        self.run_button.setEnabled(False)
+        self.bars = BarList(services.theme, row_max_px=64)
+        self._bars_card = Card("Against known hardware")
+        settings = services.preferences.settings
+        self._preferred = (settings.preset, settings.data)
+        self.presets[settings.preset or "quick"].setChecked(True)
+        self._lay_out()
+        self._connect()
+        self._on_workload()
+
+    @property
+    def chosen_workload(self) -> Workload:
+        """The workload that is chosen."""
+        return CATALOGUE[self.workload.currentData()]
+
+    @property
+    def repeats(self) -> int:
+        """How often it is to run."""
+        return int(self.form.values()["repeat"])
+
+    def set_busy(self, reason: str) -> None:
+        """Refuse to run for a reason of the window's; "" for none any more."""
+        self._busy = reason
+        self._check()
+
+    def spec(self) -> RunSpec:
+        """Return what is asked for; raises UsageError with the sentence to show if no run can have it."""
+        return self._spec(next(name for name, button in self.presets.items() if button.isChecked()))
+
+    def refresh(self) -> None:
+        """Look again at what may have changed: the data sets, and what runs took."""
+        self.dataset.show_dataset(self.chosen_workload.dataset)
+        self._estimate_soon()
+
+    def run(self) -> None:
+        """Ask for the run, unless it cannot be run."""
+        machine = self._services.finder.machine
+        if machine is None or not self.run_button.isEnabled():
+            return
+        self.run_requested.emit(self.spec(), machine)
+
+    def browse(self) -> None:
+        """Let a workload be chosen among all."""
+        machine = self._services.finder.machine
+        if machine is None:
+            return
+        chooser = WorkloadChooser(
+            self._services, machine, self.chosen_workload.id, self.probed_s, parent=self.window()
+        )
+        if chooser.exec():
+            self.workload.setCurrentIndex(self.workload.findData(chooser.chosen_id))
+        chooser.deleteLater()
+        self._estimate_soon()
+
+    def _spec(self, preset: Preset) -> RunSpec:
+        values = self.form.values()
+        workload = self.chosen_workload
+        own = {parameter.name: values[parameter.name] for parameter in workload.parameters}
+        epochs, steps = values["epochs"], values["steps"] or None
+        spec = workload.default_spec(
+            preset,
+            epochs=epochs if preset == "standard" else 1,
+            steps=steps if preset == "standard" else None,
+            batch_size=values["batch_size"],
+            device=self.device.currentData(),
+            precision=values["precision"],
+            jit=values["jit"],
+            onednn=ONEDNN[str(values["onednn"])],
+            threads=values["threads"] or None,
+            data=self.dataset.data,
+            seed=values["seed"],
+            parameters=own,
+        )
+        checked_workload(spec)
+        try:
+            return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"A value is out of range: {error}.") from error
+
+    def _connect(self) -> None:
+        self.workload.currentIndexChanged.connect(self._on_workload)
+        self.browse_button.clicked.connect(self.browse)
+        for button in self.presets.values():
+            button.toggled.connect(self._on_choice)
+        self.device.currentIndexChanged.connect(self._on_choice)
+        self.dataset.changed.connect(self._on_choice)
+        self.preflight.changed.connect(self._on_preflight)
+        self.advanced_button.toggled.connect(self._on_advanced)
+        self.run_button.clicked.connect(self.run)
+        self._services.preferences.changed.connect(self._on_preferences)
+        self._services.finder.found.connect(self._on_machine)
+        if self._services.finder.machine is not None:
+            self._on_machine()
+
+    def _on_preferences(self) -> None:
+        """Begin with what the settings say from now on."""
+        settings = self._services.preferences.settings
+        if (settings.preset, settings.data) != self._preferred:
+            self._preferred = (settings.preset, settings.data)
+            self.presets[settings.preset or "quick"].setChecked(True)
+            self._offer_sustained()
+            self.dataset.choose(settings.data)
+
+    def _on_machine(self) -> None:
+        machine = self._services.finder.machine
+        assert machine is not None
+        self.machine_name.show_text(machine.cpu_name or "Unknown processor")
+        self.facts.show_facts(_facts(machine))
+        chosen = self.device.currentData()
+        self.device.clear()
+        best = machine.cuda_gpus[0].name if machine.cuda_gpus else "processor"
+        self.device.addItem(f"Automatic: {best}", "auto")
+        self.device.addItem("Processor", "cpu")
+        for number, gpu in enumerate(machine.cuda_gpus):
+            self.device.addItem(f"GPU {number}: {gpu.name}", f"gpu:{number}")
+        self.device.setCurrentIndex(max(0, self.device.findData(chosen)))
+        self._on_choice()
+
+    def _on_workload(self) -> None:
+        workload = self.chosen_workload
+        self.summary.show_text(workload.summary.replace("\n", " "))
+        self.workload.setToolTip(plain_tip(workload.source))
+        self.dataset.show_dataset(workload.dataset)
+        same = workload.fixed_duration_s is not None
+        self._name("quick", "Quick", "the same as Standard" if same else "an estimate, about a minute")
+        self._offer_sustained()
+        self._make_form(workload)
+        if any(parameter.required for parameter in workload.parameters):
+            self.advanced_button.setChecked(True)
+            # As soon as the form has its place: what has to be filled in must not lie out of sight.
+            QTimer.singleShot(0, self, lambda: self._scroll.ensureWidgetVisible(self.form))
+        published = shortlist(bars(workload.id, None), BARS_LIMIT)
+        self.bars.show_bars(published, slot=SLOT)
+        unit = headline_kind(workload.metric).unit
+        self._bars_card.note.show_text(f"{unit}, log{software_years(published)}" if published else "")
+        self._on_choice()
+
+    def _offer_sustained(self) -> None:
+        """Let Sustained be chosen where there is something to sustain; else Standard stands for it."""
+        offered, button = self.chosen_workload.kind not in ("limits", "storage"), self.presets["sustained"]
+        self._name("sustained", "Sustained", SUSTAINED if offered else "not for this workload")
+        button.setToolTip("" if offered else plain_tip(NOT_SUSTAINED))
+        button.setEnabled(offered)
+        if button.isChecked() and not offered:
+            self.presets["standard"].setChecked(True)
+
+    def _make_form(self, workload: Workload) -> None:
+        while (item := self._advanced.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        self.form = ParameterForm((*workload.parameters, *common_settings(workload)), NAMES)
+        self.form.changed.connect(self._on_choice)
+        self.form.setVisible(self.advanced_button.isChecked())
+        self._advanced.addWidget(self.form)
+
+    def _on_advanced(self, shown: bool) -> None:
+        self.advanced_button.show_icon("chevron-down" if shown else "chevron-right")
+        self.form.setVisible(shown)
+
+    def _on_choice(self) -> None:
+        self._check()
+        self._estimate_soon()
+
+    def _check(self) -> None:
+        """Say at once what is wrong with the choice, instead of after the button."""
+        machine = self._services.finder.machine
+        try:
+            spec = self.spec()
+            problem = self._busy or (memory_problem(spec, machine) if machine is not None else None)
+            if machine is not None:
+                self.preflight.show_choice(spec, machine)
+        except UsageError as error:
+            problem = str(error)
+        self.problem.setText(problem or "")
+        self.run_button.setEnabled(not problem and machine is not None)
+        self.problem.setVisible(bool(self.problem.text()))
+
+    def _on_preflight(self) -> None:
+        self.run_button.setText(RUN_ANYWAY if self.preflight.cautions else RUN)
+
+    def _estimate_soon(self) -> None:
+        """Take back the time of another choice, and look this one's up when no further choice follows at once."""
+        self._asked += 1
+        asked = self._standard()
+        if asked is None or asked != self._estimated:
+            self._tell_time(UNKNOWN)
+        self._soon.start()
+
+    def _standard(self) -> tuple[RunSpec, Machine] | None:
+        """Return the choice as a Standard run, whatever the preset; None if it cannot be run here, or not yet."""
+        machine = self._services.finder.machine
+        try:
+            return None if machine is None else (self._spec("standard"), machine)
+        except UsageError:
+            return None
+
+    def _estimate(self) -> None:
+        """Look up how long a Standard run takes; measured by earlier runs, so unknown before the first."""
+        asked = self._standard()
+        if asked is None:
+            return
+        number, path = self._asked, self._services.paths.database
+
+        def look() -> tuple[int, float | None]:
+            with Database(path) as database:
+                return number, expected_duration_s(database, *asked)
+
+        self._services.tasks.start(look, self._on_expected, self._services.complain)
+
+    def _on_expected(self, answer: tuple[int, float | None]) -> None:
+        number, duration_s = answer
+        if number != self._asked:
+            return  # it is about another choice
+        self._estimated = self._standard()
+        if duration_s is None:
+            duration_s = self._probed()
+        if duration_s is not None:
+            duration_s *= self.repeats
+        self._tell_time(f"{format_time_left(duration_s)} here" if duration_s else "time known after a first run")
+
+    def _probed(self) -> float | None:
+        """Return what a probe found, if the choice is still the one that was probed."""
+        workload, asked = self.chosen_workload, self._estimated
+        usual = asked is not None and asked[0] == workload.default_spec(data=asked[0].data)
+        return self.probed_s.get(workload.id) if usual else None
+
+    def _tell_time(self, told: str) -> None:
+        values = self.form.values()
+        length = f"{values['epochs']} {'epoch' if values['epochs'] == 1 else 'epochs'}"
+        if values["steps"]:
+            length = f"{values['epochs']} × {values['steps']} steps"
+        if self.repeats > 1:
+            length = f"{self.repeats} times {length}"
+        self._name("standard", "Standard", f"{length}, {told}")
+
+    def _name(self, preset: Preset, name: str, note: str) -> None:
+        self.presets[preset].setText(f"{name}\n{note}")
+        self.presets[preset].setAccessibleName(f"{name}: {note}")
+
+    def _lay_out(self) -> None:
+        workload = QWidget()
+        choosing = row(self.workload, self.browse_button)
+        choosing.setStretch(0, 1)
+        workload.setLayout(choosing)
+        form = QWidget()
+        form.setObjectName("scrolled")
+        form.setLayout(
+            column(
+                _field("Workload", workload, self.summary),
+                _field("Preset", *self.presets.values()),
+                _field("Device", self.device),
+                _field("Data", self.dataset),
+                row(self.advanced_button, None),
+                self._advanced,
+                None,
+                spacing_px=GAP_PX,
+            )
+        )
+        scroll = self._scroll = QScrollArea(widgetResizable=True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(form)
+        left, right = Card(), self._bars_card
+        left.body.addWidget(scroll, stretch=1)
+        left.body.addWidget(self.problem)
+        left.body.addWidget(self.preflight)
+        left.body.addWidget(self.run_button)
+        right.body.addWidget(self.bars, stretch=1)
+        halves = QHBoxLayout()
+        halves.setSpacing(2 * GAP_PX)
+        halves.addWidget(left, stretch=5)
+        halves.addWidget(right, stretch=5)
+        head = column(self.machine_name, self.facts, spacing_px=6)
+        whole = column(head, halves, spacing_px=GAP_PX + 4)
+        whole.setStretch(1, 1)
+        self.setLayout(whole)
+
+
+def _field(name: str, *items: QWidget) -> QVBoxLayout:
+    return column(label(name, weight=QFont.Weight.Medium), *items, spacing_px=4)
+
+
+def _facts(machine: Machine) -> list[str]:
+    """Return the machine's parts in a few words each."""
+    cores = f"{machine.physical_cores or '?'} cores, {machine.logical_cores or '?'} threads"
+    gpus = [
+        f"{short_name(gpu.name)} · {format_bytes(gpu.memory_bytes)}" if gpu.memory_bytes else short_name(gpu.name)
+        for gpu in machine.gpus
+    ]
+    virtual = ["virtual machine"] if machine.virtual_machine else []
+    return [cores, format_bytes(machine.memory_bytes), *gpus, machine.os_name, *virtual]
+
+
+def _large(font: QFont) -> QFont:
+    font.setPixelSize(16)
+    return font

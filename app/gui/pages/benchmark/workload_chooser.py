@@ -1,0 +1,202 @@
+"""The dialog in which a workload is chosen: by kind, by search, and by what it would take here."""
+
+from collections.abc import Sequence
+
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
+
+from app.core.errors import AppError
+from app.core.metrics import format_time_left, headline_kind
+from app.core.records import Machine
+from app.core.runs.overview import Entry, overview
+from app.core.runs.session import Session
+from app.core.runs.time_estimate import probe_duration_s
+from app.gui.pages.benchmark.workload_table import WorkloadTable
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import GAP_PX, TITLE_PX
+from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row
+from app.gui.widgets.segments import Segments
+
+KINDS = (
+    ("", "All"),
+    ("image", "Images"),
+    ("text", "Text"),
+    ("dense", "Dense"),
+    ("limits", "Limits"),
+    ("storage", "Storage"),
+)
+
+
+class WorkloadChooser(QDialog):
+    """Lets a workload be chosen; `chosen_id` is it after the dialog was accepted.
+
+    Args:
+        services: Of the application.
+        machine: This computer.
+        workload_id: What is chosen now.
+        probed_s: Durations that probes found, by the workload's id; new ones are added.
+        parent: The window.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        machine: Machine,
+        workload_id: str,
+        probed_s: dict[str, float],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Choose a workload")
+        self.resize(820, 640)
+        self._services, self._machine, self._probed_s = services, machine, probed_s
+        self._entries: list[Entry] = []
+        self._session: Session | None = None
+        self._probing = False
+        self._probed_id = ""
+        self._answer = ("", "")  # of which workload, and what its probe said
+        self.chosen_id = workload_id
+        self.kinds = Segments(services.theme, "Kind", KINDS)
+        self.kinds.take("")
+        self.search = QLineEdit(placeholderText="Search")
+        self.search.setAccessibleName("Search")
+        self.search.setClearButtonEnabled(True)
+        self.table = WorkloadTable(services.theme)
+        self.title = ElidedLabel("", TITLE_PX - 2, QFont.Weight.DemiBold)
+        self.summary = ClampedLabel(2)
+        self.facts = ClampedLabel(3)
+        self.answer = ClampedLabel(2, muted=False)
+        self.probe_button = Button(services.theme, "Find out how long it takes", "gauge")
+        self.choose_button = Button(services.theme, "Choose", "check", kind="primary")
+        self.close_button = Button(services.theme, "Cancel")
+        self._lay_out()
+        self._connect()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Look at data sets and earlier runs again."""
+        paths, machine = self._services.paths, self._machine
+        self._services.tasks.start(lambda: overview(paths, machine), self._on_entries, self._services.complain)
+
+    def probe(self) -> None:
+        """Time a few steps of the selected workload."""
+        entry = self.table.chosen
+        if entry is None or self._probing:
+            return
+        self._probing = True
+        self._show()
+        paths, machine, spec = self._services.paths, self._machine, entry.workload.default_spec()
+        workload_id = self._probed_id = entry.workload.id
+
+        def measure() -> tuple[str, float]:
+            return workload_id, probe_duration_s(spec, paths, machine, self._keep)
+
+        self._services.tasks.start(measure, self._on_probed, self._on_not_probed)
+
+    def done(self, result: int) -> None:
+        """Close; a probe that is going on is stopped."""
+        if self._session is not None:
+            self._session.cancel()
+        if result == QDialog.DialogCode.Accepted and self.table.chosen is not None:
+            self.chosen_id = self.table.chosen.workload.id
+        super().done(result)
+
+    def _keep(self, session: Session) -> None:
+        self._session = session
+
+    def _connect(self) -> None:
+        self.kinds.chosen.connect(self._on_filter)
+        self.search.textChanged.connect(self._on_filter)
+        self.search.returnPressed.connect(self.table.setFocus)
+        self.table.selectionModel().selectionChanged.connect(self._show)
+        self.table.activated.connect(self._on_activated)
+        self.probe_button.clicked.connect(self.probe)
+        self.choose_button.clicked.connect(self.accept)
+        self.close_button.clicked.connect(self.reject)
+
+    def _on_entries(self, entries: Sequence[Entry]) -> None:
+        self._entries = list(entries)
+        self._fill()
+
+    def _on_filter(self) -> None:
+        kept = self._kept()
+        self.table.entries.look_for(self.kinds.value, self.search.text())
+        self.table.choose(kept)
+        self._show()
+
+    def _on_activated(self) -> None:
+        if self.choose_button.isEnabled():
+            self.accept()
+
+    def _on_probed(self, answer: tuple[str, float]) -> None:
+        workload_id, duration_s = answer
+        self._probed_s[workload_id] = duration_s
+        self._end_probe(workload_id, f"A whole run takes {format_time_left(duration_s)} here.")
+        self._fill()
+
+    def _on_not_probed(self, error: AppError) -> None:
+        self._end_probe(self._probed_id, str(error))
+
+    def _end_probe(self, workload_id: str, text: str) -> None:
+        self._probing, self._session = False, None
+        self._answer = (workload_id, text)
+        self._show()
+
+    def _fill(self) -> None:
+        kept = self._kept()
+        self.table.entries.show_entries(self._entries, self._probed_s)
+        self.table.choose(kept)
+        self._show()
+
+    def _kept(self) -> str:
+        return self.table.chosen.workload.id if self.table.chosen else self.chosen_id
+
+    def _show(self) -> None:
+        """Tell of the selected workload."""
+        entry = self.table.chosen
+        self.choose_button.setEnabled(entry is not None)
+        self.probe_button.setEnabled(entry is not None and not self._probing and not entry.problem)
+        if entry is None:
+            self.title.show_text("Nothing is found" if self._entries else "Looking …")
+            for text in (self.summary, self.facts):
+                text.show_text("")
+            self.answer.show_text("")
+            return
+        workload = entry.workload
+        self.title.show_text(f"{workload.title} ({workload.id})")
+        self.summary.show_text(workload.summary.replace("\n", " "))
+        self.facts.show_text(" · ".join(_facts(entry)))
+        told = self._answer[1] if self._answer[0] == workload.id else entry.problem or ""
+        self.answer.show_text("Starting the engine and timing some steps …" if self._probing else told)
+
+    def _lay_out(self) -> None:
+        detail = Card()
+        detail.body.addLayout(column(self.title, self.summary, self.facts, self.answer, None, spacing_px=4))
+        detail.setMinimumHeight(192)  # with all its lines, so that nothing jumps
+        buttons = row(self.probe_button, None, self.close_button, self.choose_button)
+        head = row(self.kinds, None, label(""), self.search)
+        head.setStretch(3, 1)
+        whole = column(head, self.table, detail, buttons, spacing_px=GAP_PX + 4)
+        whole.setStretch(1, 1)
+        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
+        self.setLayout(whole)
+        self.choose_button.setDefault(True)
+        self.search.setFocus()
+
+
+def _facts(entry: Entry) -> list[str]:
+    workload = entry.workload
+    parts = [headline_kind(workload.metric).label]
+    if workload.parameters_count:
+        parts.append(f"{workload.parameters_count:,} parameters")
+    if workload.kind not in ("limits", "storage"):
+        parts.append(f"batch {workload.batch_size}")
+    epoch = "" if workload.kind in ("limits", "storage") else "an epoch: "
+    parts.append(f"{epoch}{workload.epoch_text}" if workload.epoch_text else "")
+    if workload.loss_band:
+        low, high = workload.loss_band
+        parts.append(f"loss after the first epoch {low:g} to {high:g}")
+    rows, usual = entry.published
+    parts.append(f"{rows} published results, {usual} at this batch" if rows else "no published results")
+    parts.append(workload.source)
+    return [part for part in parts if part]

@@ -1,0 +1,130 @@
+"""The table of workloads that one chooses from."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from app.core.metrics import format_bytes, format_time_left
+from app.core.runs.overview import Entry
+from app.gui.style.theme import Theme
+from app.gui.widgets.basics import plain_tip
+
+HEADINGS = ("Workload", "Study", "Whole run here", "Memory", "Data")
+_WIDTHS_PX = (290, 64, 170, 96, 100)
+ROW_PX = 32
+Index = QModelIndex | QPersistentModelIndex
+
+
+class WorkloadModel(QAbstractTableModel):
+    """The workloads of a kind whose texts hold all words that are looked for."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._entries: Sequence[Entry] = ()
+        self._probed_s: Mapping[str, float] = {}
+        self._kind = ""
+        self._words: tuple[str, ...] = ()
+        self.rows: list[Entry] = []
+
+    def show_entries(self, entries: Sequence[Entry], probed_s: Mapping[str, float]) -> None:
+        """Show other entries; `probed_s` are durations that were found out since, by the workload's id."""
+        self._entries, self._probed_s = entries, probed_s
+        self._filter()
+
+    def look_for(self, kind: str, text: str) -> None:
+        """Show a kind, "" for all, and of it what holds all words."""
+        self._kind, self._words = kind, tuple(text.casefold().split())
+        self._filter()
+
+    def duration_s(self, entry: Entry) -> float | None:
+        """Return how long the whole run takes here, as far as that is known."""
+        return self._probed_s.get(entry.workload.id, entry.duration_s)
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        """Return how many workloads fit."""
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        """Return how many columns there are."""
+        return 0 if parent.isValid() else len(HEADINGS)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return a column's heading."""
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return HEADINGS[section]
+        left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        return left if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what a cell shows."""
+        entry = self.rows[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._texts(entry)[index.column()]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tip(entry.problem or entry.workload.summary)
+        if role == Qt.ItemDataRole.ForegroundRole and entry.problem and index.column() == HEADINGS.index("Memory"):
+            return QColor(self._theme.tokens.invalid)
+        return None
+
+    def _texts(self, entry: Entry) -> tuple[str, ...]:
+        duration_s = self.duration_s(entry)
+        return (
+            entry.workload.title,
+            entry.workload.study or "–",
+            format_time_left(duration_s) if duration_s is not None else "not known yet",
+            format_bytes(entry.memory_bytes) if entry.memory_bytes else "n/a",
+            entry.data,
+        )
+
+    def _filter(self) -> None:
+        self.beginResetModel()
+        self.rows = [entry for entry in self._entries if self._fits(entry)]
+        self.endResetModel()
+
+    def _fits(self, entry: Entry) -> bool:
+        workload = entry.workload
+        study = f"study {workload.study}" if workload.study else ""
+        text = " ".join((workload.id, workload.title, workload.summary, workload.source, study, workload.kind))
+        return self._kind in ("", workload.kind) and all(word in text.casefold() for word in self._words)
+
+
+class WorkloadTable(QTableView):
+    """Shows the model, a row a workload."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.entries = WorkloadModel(theme)
+        self.setModel(self.entries)
+        self.setAccessibleName("Workloads")
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW_PX)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setStretchLastSection(True)
+        for number, width_px in enumerate(_WIDTHS_PX):
+            header.resizeSection(number, width_px)
+
+    @property
+    def chosen(self) -> Entry | None:
+        """The entry of the row that is selected; None without one."""
+        row = self.currentIndex().row()
+        return self.entries.rows[row] if 0 <= row < len(self.entries.rows) else None
+
+    def choose(self, workload_id: str) -> None:
+        """Select a workload's row, or the first where it is not shown."""
+        ids = [entry.workload.id for entry in self.entries.rows]
+        if ids:
+            self.selectRow(ids.index(workload_id) if workload_id in ids else 0)
+            self.scrollTo(self.currentIndex(), QAbstractItemView.ScrollHint.PositionAtCenter)

@@ -1,0 +1,1 @@
+"""Results beside published ones."""

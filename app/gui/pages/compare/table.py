@@ -1,0 +1,194 @@
+"""The bars as a table: the same machines with all that is known of each number, to be sorted and copied."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from app.core.analysis.compare import Bar, engine_name, ratio_text
+from app.core.metrics import headline_kind
+from app.gui.charts.bars import bar_key
+from app.gui.style.theme import font
+from app.gui.style.tokens import TEXT_PX
+from app.gui.widgets.basics import plain_tip
+
+Index = QModelIndex | QPersistentModelIndex
+HEADINGS = (
+    "Name",
+    "Result",
+    "× baseline",
+    "Device",
+    "Year",
+    "Software",
+    "Batch",
+    "Precision",
+    "Match",
+    "Source",
+    "Notes",
+)
+_RIGHT = {1, 2, 4, 6}
+_WIDTHS_PX = (200, 112, 104, 80, 72, 192, 72, 96, 88, 200)
+ROW_PX = 34
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One machine: what its cells say, and the numbers and texts that they are sorted by."""
+
+    texts: tuple[str, ...]
+    keys: tuple[float | str, ...]
+    mine: bool
+
+
+class CompareModel(QAbstractTableModel):
+    """Rows of bars, fastest first unless sorted otherwise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[Row] = []
+        self._sorted_by = (1, Qt.SortOrder.AscendingOrder)
+
+    def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
+        """Show other bars, in the order that was chosen last."""
+        self.beginResetModel()
+        self.rows = [_row(bar, baseline) for bar in bars]
+        self._order()
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        """Return how many machines there are."""
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        """Return how many columns there are."""
+        return 0 if parent.isValid() else len(HEADINGS)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return a column's heading."""
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return HEADINGS[section]
+        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what a cell shows."""
+        row = self.rows[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return row.texts[index.column()]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tip(row.texts[index.column()])
+        if role == Qt.ItemDataRole.FontRole and row.mine:
+            return font(TEXT_PX, QFont.Weight.DemiBold)
+        return _alignment(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Order by a column."""
+        self.beginResetModel()
+        self._sorted_by = (column, order)
+        self._order()
+        self.endResetModel()
+
+    def _order(self) -> None:
+        column, order = self._sorted_by
+        self.rows.sort(key=lambda row: row.keys[column], reverse=order == Qt.SortOrder.DescendingOrder)
+
+
+class CompareTable(QTableView):
+    """Shows the model; Ctrl+C copies the chosen rows for a spreadsheet."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = CompareModel()
+        self.setModel(self.rows)
+        self.setAccessibleName("Machines compared")
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setSortingEnabled(True)
+        self.sortByColumn(1, Qt.SortOrder.AscendingOrder)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW_PX)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setStretchLastSection(True)
+        for number, width_px in enumerate(_WIDTHS_PX):
+            header.resizeSection(number, width_px)
+        keys = QKeySequence(QKeySequence.StandardKey.Copy)
+        QShortcut(keys, self, self.copy, context=Qt.ShortcutContext.WidgetShortcut)
+
+    def copy(self) -> int:
+        """Put the chosen rows on the clipboard, all if none is chosen; returns how many that were."""
+        chosen = sorted(index.row() for index in self.selectionModel().selectedRows())
+        rows = [self.rows.rows[number] for number in chosen] or self.rows.rows
+        lines = [HEADINGS, *(row.texts for row in rows)]
+        text = "\n".join("\t".join(" ".join(cell.split()) for cell in line) for line in lines)
+        QGuiApplication.clipboard().setText(text + "\n")
+        return len(rows)
+
+
+def device_kind(bar: Bar) -> str:
+    """Return what computed: cpu, gpu or tpu; "" if that is not known."""
+    if bar.row is not None:
+        return bar.row.hardware_kind
+    device = bar.run.device if bar.run else None
+    return (device or "").partition(":")[0]
+
+
+def bar_year(bar: Bar) -> int | None:
+    """Return when a number was measured; None if its source does not say."""
+    if bar.row is not None:
+        return bar.row.year
+    year = bar.run.started_at[:4] if bar.run else ""
+    return int(year) if year.isascii() and year.isdigit() else None
+
+
+def _row(bar: Bar, baseline: Bar | None) -> Row:
+    year, run = bar_year(bar), bar.run
+    ratio = bar.times_as_fast(baseline) if baseline is not None and bar.value > 0 else None
+    same = baseline is not None and bar_key(bar) == bar_key(baseline)
+    batch = bar.row.batch_size if bar.row else run.batch_size if run else None
+    texts = (
+        bar.name,
+        bar.text,
+        "baseline" if same else "n/a" if ratio is None else ratio_text(ratio),
+        device_kind(bar).upper() or "n/a",
+        str(year or "n/a"),
+        _software(bar),
+        str(batch or "n/a"),
+        (bar.row.precision if bar.row else run.precision if run else "") or "n/a",
+        *_origin(bar),
+    )
+    keys: list[float | str] = [text.casefold() for text in texts]
+    # What is not known comes first, so that it is last where the fastest, newest or largest come first.
+    fastest_first = -bar.value if headline_kind(bar.metric).is_rate else bar.value
+    keys[1], keys[2], keys[4], keys[6] = fastest_first, ratio or 0.0, year or 0, batch or 0
+    return Row(texts, tuple(keys), bar.kind == "you")
+
+
+def _software(bar: Bar) -> str:
+    if bar.row is not None:
+        return bar.row.software or "n/a"
+    return engine_name(bar.run.engine, bar.run.engine_version) if bar.run else "n/a"
+
+
+def _origin(bar: Bar) -> tuple[str, str, str]:
+    """Return how alike the workload is, where the number is from, and what else is to be said."""
+    if bar.row is not None:
+        source = " · ".join(text for text in (bar.row.source, bar.row.source_ref) if text)
+        return bar.row.match, source, bar.row.notes
+    if bar.log is not None:
+        return "imported", f"log {bar.log.id}, {bar.log.imported_at[:10]}", " · ".join(bar.remarks)
+    told = f"run {bar.run.id}, {bar.run.started_at[:10]}" if bar.run else "n/a"
+    return "own run", told, " · ".join(bar.remarks)
+
+
+def _alignment(column: int) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if column in _RIGHT else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter

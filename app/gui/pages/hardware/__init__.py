@@ -1,0 +1,1 @@
+"""This computer, right now, and its check-up."""

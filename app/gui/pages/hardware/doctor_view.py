@@ -1,0 +1,309 @@
+"""Whether TensorFlow can use this computer's devices, why not, and what to do; and what a log means."""
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QFont, QGuiApplication, QHideEvent
+from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
+
+from app.core.doctor.checks import Check
+from app.core.doctor.examination import examine
+from app.core.doctor.facts import gather_facts
+from app.core.doctor.logs import LogDiagnosis, LogFinding, diagnose_log, read_log
+from app.core.doctor.report import report_text
+from app.core.doctor.rules import DeviceDiagnosis, Diagnosis
+from app.core.errors import AppError
+from app.gui.run.verdict_dialog import verdict_look
+from app.gui.services.bundle import Services
+from app.gui.style.icons import pixmap
+from app.gui.style.theme import Theme
+from app.gui.style.tokens import GAP_PX, TITLE_PX
+from app.gui.widgets.basics import Button, Card, ElidedLabel, Tone, column, label, row
+
+INTRODUCTION = (
+    "The doctor looks for the driver, starts TensorFlow in a process of its own, asks which devices it lists, and"
+    " lets each of them do a convolution, a matrix product and a step compiled by XLA. That takes ten seconds to"
+    " some minutes; nothing leaves this computer.\n\nIt can also explain a log: lines that TensorFlow printed,"
+    " here or for somebody who posted them."
+)
+WHILE_RUNNING = "A benchmark is running, and both would be slower. Examine when it is over."
+_LINE_CHARS = 240
+_CHECK_TONES: dict[str, Tone] = {"ok": "valid", "fault": "invalid", "skipped": ""}
+_FINDING_TONES: dict[str, Tone] = {"fault": "invalid", "caution": "caution", "harmless": ""}
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What lines say, and the system to give advice for; none is given where that is None."""
+
+    heading: str
+    findings: Sequence[LogFinding]
+    harmless: Sequence[LogFinding]
+    system: str | None
+    has_line_numbers: bool = False
+
+
+class DoctorView(QWidget):
+    """Examines when it is asked to; `buttons` is the row of its buttons."""
+
+    _stepped = Signal(str)
+    _checked = Signal(object)
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._cancel: threading.Event | None = None
+        self._diagnosis: Diagnosis | None = None
+        theme = services.theme
+        self.examine_button = Button(theme, "Examine", "search", kind="primary")
+        self.examine_button.clicked.connect(self.examine)
+        self.cancel_button = Button(theme, "Cancel", "circle-stop")
+        self.cancel_button.clicked.connect(self.cancel)
+        self.log_button = Button(theme, "Explain a log …", "file-text")
+        self.log_button.clicked.connect(self._on_log)
+        self.report_button = Button(theme, "Copy report", "copy")
+        self.report_button.setToolTip("Versions and findings, without names, paths and serial numbers")
+        self.report_button.clicked.connect(self._on_report)
+        self.buttons = row(self.examine_button, self.cancel_button, self.log_button, self.report_button)
+        self.head = label("", TITLE_PX, QFont.Weight.DemiBold, wrap=True)
+        self.step = ElidedLabel("", muted=True)
+        self.introduction = _selectable(INTRODUCTION, muted=True)
+        self._answer = Card()
+        self._answer.body.addWidget(self.head)
+        self._answer.body.addWidget(self.introduction)
+        self._answer.body.addWidget(self.step)
+        self.checks = Card("Checks")
+        self.checks.note.hide()
+        # What to do comes before how it was found out.
+        self._devices, self._printed = column(spacing_px=2 * GAP_PX), column(spacing_px=2 * GAP_PX)
+        whole = column(self._answer, self._devices, self.checks, self._printed, None, spacing_px=2 * GAP_PX)
+        self.setLayout(whole)
+        self._stepped.connect(self._show_step)
+        self._checked.connect(self._on_checked)
+        services.bridge.started.connect(self._show_state)
+        services.bridge.ended.connect(self._show_state)
+        self._clear()
+        self._show_state()
+
+    @property
+    def is_examining(self) -> bool:
+        """Whether an examination goes on."""
+        return self._cancel is not None
+
+    def examine(self) -> None:
+        """Begin an examination, unless one goes on or a run would suffer."""
+        if self.is_examining or self._services.bridge.is_running:
+            return
+        self._clear()
+        cancel = self._cancel = threading.Event()
+        self.introduction.hide()
+        self.head.setText("Examining …")
+        paths = self._services.paths
+        work = partial(examine, paths, self._stepped.emit, cancel, self._checked.emit)
+        self._services.tasks.start(work, self._on_examined, self._on_failed)
+        self._show_state()
+
+    def cancel(self) -> None:
+        """End the examination; what is known by then is shown."""
+        if self._cancel is not None:
+            self._cancel.set()
+            self._show_step("Cancelling …")
+
+    def explain_log(self, path: Path) -> None:
+        """Show what a file with a log says."""
+        self._services.tasks.start(
+            lambda: (diagnose_log(read_log(path)), gather_facts().system),
+            lambda found: self._show_log(path.name, *found),
+            self._services.complain,
+        )
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Go on while another page is looked at, but not when the window is closed."""
+        super().hideEvent(event)
+        if not self.window().isVisible():
+            self.cancel()
+
+    def _show_state(self) -> None:
+        running = self._services.bridge.is_running
+        self.examine_button.setVisible(not self.is_examining)
+        self.cancel_button.setVisible(self.is_examining)
+        self.examine_button.setEnabled(not running)
+        self.examine_button.setToolTip(WHILE_RUNNING if running else "")
+        self.log_button.setEnabled(not self.is_examining)
+        self.report_button.setEnabled(self._diagnosis is not None)
+
+    def _show_step(self, text: str) -> None:
+        self.step.show_text(text)
+        self.step.setVisible(bool(text))
+
+    def _clear(self) -> None:
+        self._diagnosis = None
+        self.head.setText("My GPU is not used. Why?")
+        self.introduction.setText(INTRODUCTION)
+        self.introduction.show()
+        self._show_step("")
+        self.checks.hide()
+        for layout, kept in ((self.checks.body, 1), (self._devices, 0), (self._printed, 0)):
+            while layout.count() > kept:
+                item = layout.takeAt(kept)
+                if item is not None and (widget := item.widget()) is not None:
+                    widget.setParent(None)
+                    widget.deleteLater()
+
+    def _on_checked(self, check: Check) -> None:
+        self.checks.show()
+        tone = _CHECK_TONES[check.state]
+        self.checks.body.addWidget(_entry(self._services.theme, tone, check.title, check.text))
+
+    def _on_examined(self, diagnosis: Diagnosis) -> None:
+        self._cancel = None
+        self._diagnosis = diagnosis
+        self._show_step("")
+        self._show_answer(diagnosis.overall)
+        theme = self._services.theme
+        for device in sorted(diagnosis.devices, key=lambda device: not device.is_fault):
+            self._devices.addWidget(_device_card(theme, device))
+        told = [finding for finding in diagnosis.findings if finding.signal.id not in _told(diagnosis.devices)]
+        # Where the devices say what to do, the rest are mostly consequences: their advice would only distract.
+        system = None if any(device.is_fault for device in diagnosis.devices) else diagnosis.facts.system
+        self._add_findings(_Found("What TensorFlow printed", told, diagnosis.harmless, system))
+        self._show_state()
+
+    def _show_answer(self, text: str) -> None:
+        """Show the first sentence large and what follows it below."""
+        head, mark, rest = text.partition(". ")
+        self.head.setText(f"{head}{mark.strip()}")
+        self.introduction.setText(rest)
+        self.introduction.setVisible(bool(rest))
+
+    def _add_findings(self, found: _Found) -> None:
+        if found.findings or found.harmless:
+            self._printed.addWidget(_findings_card(self._services.theme, found))
+
+    def _on_failed(self, error: AppError) -> None:
+        self._cancel = None
+        self._clear()
+        self._services.complain(error)
+        self._show_state()
+
+    def _show_log(self, name: str, log: LogDiagnosis, system: str) -> None:
+        self._clear()
+        self._show_answer(log.summary)
+        lines = "1 line" if log.lines == 1 else f"{log.lines:,} lines"
+        self._show_step(f"{name}, {lines}" + (", not read whole: it is too long" if log.cut else ""))
+        if log.unknown_lines:
+            card = Card("Not known to the doctor")
+            card.note.hide()
+            for number, line in log.unknown_lines:
+                card.body.addWidget(_selectable(f"Line {number}: {_shortened(line)}"))
+            self._printed.addWidget(card)
+        self._add_findings(_Found("In the log", log.findings, log.harmless, system, has_line_numbers=True))
+        self._show_state()
+
+    def _on_log(self) -> None:
+        dialog = QFileDialog(self, "Choose a log")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(lambda name: self.explain_log(Path(name)))
+        dialog.open()
+
+    def _on_report(self) -> None:
+        if self._diagnosis is not None:
+            QGuiApplication.clipboard().setText(report_text(self._diagnosis))
+            self._services.tell("The report is on the clipboard.", "", "", None)
+
+
+def _told(devices: Iterable[DeviceDiagnosis]) -> set[str | None]:
+    return {device.signal_id for device in devices}
+
+
+def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
+    tone: Tone = "valid" if device.state == "usable" else "invalid" if device.is_fault else "caution"
+    card = Card()
+    name = f"{device.name} ({device.id})" if device.id else device.name
+    card.setAccessibleName(f"{name}: {device.state}")
+    card.body.addWidget(_entry(theme, tone, f"{name}: {device.state}", device.why))
+    _add_advice(theme, card, device.fix, device.commands, device.link)
+    return card
+
+
+def _findings_card(theme: Theme, found: _Found) -> Card:
+    card = Card(found.heading)
+    card.note.hide()
+    for index, finding in enumerate(found.findings):
+        signal = finding.signal
+        if index:
+            card.body.addSpacing(GAP_PX)
+        where = f"Line {finding.line_number}: " if found.has_line_numbers else ""
+        text = f"{signal.meaning}\n{where}{_shortened(finding.line)}"
+        card.body.addWidget(_entry(theme, _FINDING_TONES[signal.severity], signal.title, text))
+        if found.system is not None:
+            _add_advice(theme, card, signal.fix, signal.commands.on(found.system), signal.link)
+    told = [f"{finding.signal.title} ({finding.count} ×)" for finding in found.harmless]
+    if told:
+        text = "These lines look bad and are harmless: " + ", ".join(told) + "."
+        card.body.addWidget(_entry(theme, "valid", "Harmless", text))
+    return card
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _LINE_CHARS else f"{line[: _LINE_CHARS - 2].rstrip()} …"
+
+
+def _add_advice(theme: Theme, card: Card, fix: str, commands: Iterable[str], link: str | None) -> None:
+    """Add what to do, each command to be copied, and where more is written."""
+    inset = 16 + GAP_PX
+    lines: list[QWidget] = [_selectable(fix)] if fix else []
+    for command in commands:
+        copy = Button(theme, "Copy", "copy", kind="flat")
+        copy.setAccessibleName(f"Copy {command}")
+        copy.clicked.connect(lambda _=False, text=command: QGuiApplication.clipboard().setText(text))
+        text = _selectable(command)
+        text.setObjectName("command")
+        line = row(text, copy)
+        line.setStretch(0, 1)
+        whole = QWidget()
+        whole.setLayout(line)
+        lines.append(whole)
+    if link:
+        lines.append(_selectable(f"More: {link}", muted=True))
+    for each in lines:
+        each.setContentsMargins(inset, 0, 0, 0)
+        card.body.addWidget(each)
+
+
+class Sign(QLabel):
+    """A small picture that says how bad something is, in the theme's colours."""
+
+    def __init__(self, theme: Theme, tone: Tone) -> None:
+        super().__init__()
+        self._theme, self._tone = theme, tone
+        self.setFixedSize(16, 16)
+        theme.changed.connect(self._colour)
+        self._colour()
+
+    def _colour(self) -> None:
+        plain = ("minus", self._theme.tokens.muted)
+        self.setPixmap(pixmap(*(verdict_look(self._theme, self._tone) if self._tone else plain), 16))
+
+
+def _entry(theme: Theme, tone: Tone, title: str, text: str) -> QWidget:
+    """Return a sign, a title and what is to be said of it."""
+    words = column(label(title, weight=QFont.Weight.DemiBold, wrap=True), _selectable(text), spacing_px=2)
+    line = row(column(Sign(theme, tone), None), words)
+    line.setStretch(1, 1)
+    entry = QWidget()
+    entry.setLayout(line)
+    entry.setAccessibleName(f"{title}. {text}")
+    return entry
+
+
+def _selectable(text: str, *, muted: bool = False) -> QLabel:
+    shown = label(text, wrap=True, muted=muted)
+    shown.setTextInteractionFlags(
+        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+    )
+    return shown

@@ -1,0 +1,83 @@
+"""What this computer is, what it is doing right now, and whether TensorFlow can use all of it."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+
+from app.gui.pages.hardware.doctor_view import DoctorView
+from app.gui.pages.hardware.live_view import LiveView
+from app.gui.pages.hardware.parts_view import PartsView
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import Button, column, row, title
+from app.gui.widgets.segments import Segments
+
+VIEWS = (("parts", "Parts"), ("live", "Right now"), ("doctor", "Doctor"))
+
+
+class HardwarePage(QWidget):
+    """Shows one of its views at a time, so that only what is looked at costs something."""
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self.parts, self.live, self.doctor = PartsView(services), LiveView(services), DoctorView(services)
+        self.views = Segments(services.theme, "View", VIEWS)
+        self.pages = QStackedWidget()
+        for view in (self.parts, self.live, self.doctor):
+            self.pages.addWidget(_scrolled(view))
+        self.views.chosen.connect(self._on_view)
+        self.copy_button = Button(services.theme, "Copy", "copy")
+        self.copy_button.setAccessibleName("Copy the parts")
+        self.copy_button.clicked.connect(self._on_copy)
+        self.look_button = Button(services.theme, "Look again", "rotate-ccw")
+        self.look_button.clicked.connect(self._on_look)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
+        layout.setSpacing(GAP_PX + 4)
+        self._actions = QStackedWidget()
+        for actions in (row(None, self.copy_button, self.look_button), row(None), row(None, self.doctor.buttons)):
+            page = QWidget()
+            page.setLayout(actions)
+            self._actions.addWidget(page)
+        self._actions.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        layout.addLayout(row(title("Hardware"), self.views, self._actions, spacing_px=2 * GAP_PX))
+        layout.addWidget(self.pages, stretch=1)
+        services.finder.found.connect(self._on_found)
+        self._on_found()
+        self.show_view("parts")
+
+    def show_view(self, name: str) -> None:
+        """Show a view by its name in VIEWS."""
+        self.views.take(name)
+        self._on_view(name)
+
+    def _on_view(self, name: str) -> None:
+        number = [key for key, _ in VIEWS].index(name)
+        self.pages.setCurrentIndex(number)
+        self._actions.setCurrentIndex(number)
+
+    def _on_look(self) -> None:
+        self.look_button.setEnabled(False)
+        self._services.finder.look()
+
+    def _on_found(self) -> None:
+        known = self._services.finder.machine is not None
+        self.look_button.setEnabled(known)
+        self.copy_button.setEnabled(known)
+
+    def _on_copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.parts.text())
+        self._services.tell("The machine's parts are on the clipboard.", "", "", None)
+
+
+def _scrolled(view: QWidget) -> QScrollArea:
+    content = QWidget()
+    content.setObjectName("scrolled")
+    content.setLayout(column(view))
+    scroll = QScrollArea(widgetResizable=True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    scroll.setWidget(content)
+    return scroll

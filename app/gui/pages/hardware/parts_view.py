@@ -1,0 +1,102 @@
+"""The machine part by part: a card for each group, and behind each "n/a" the reason."""
+
+from itertools import groupby
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from app.core.hardware.part_texts import Part, machine_parts
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import Card, column, label, plain_tip, row
+
+NAME_PX, WIDE_PX = 132, 760
+
+
+class PartsView(QWidget):
+    """Shows what was found; side by side where there is room."""
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._parts: tuple[Part, ...] = ()
+        self._cards: list[Card] = []
+        self._columns = (column(spacing_px=2 * GAP_PX), column(spacing_px=2 * GAP_PX))
+        self._right = QWidget()
+        self._right.setLayout(self._columns[1])
+        both = row(self._columns[0], self._right, spacing_px=2 * GAP_PX)
+        both.setStretch(0, 1)
+        both.setStretch(1, 1)
+        self.setLayout(both)
+        services.finder.found.connect(self.show_machine)
+        self.show_machine()
+
+    def show_machine(self) -> None:
+        """Show the machine as it was found, or that it is being looked at."""
+        finder = self._services.finder
+        looking = (Part("This computer", "parts", "Looking …"),)
+        self._parts = machine_parts(finder.machine, finder.power) if finder.machine else looking
+        for card in self._cards:
+            card.setParent(None)
+            card.deleteLater()
+        self._cards = [_card(group, list(parts)) for group, parts in groupby(self._parts, lambda part: part.group)]
+        self._place()
+
+    def text(self) -> str:
+        """Return the parts as lines of text; "" before they are known."""
+        if self._services.finder.machine is None:
+            return ""
+        return "".join(f"{_capital(part.name)}: {part.value}\n" for part in self._parts)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Use one column or two."""
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        """Fill the columns from the left, so that both come to about the same height."""
+        wide = self.width() >= WIDE_PX
+        self._right.setVisible(wide)
+        rows = [card.property("rows") for card in self._cards]
+        filled = 0
+        for each in self._columns:
+            while each.count():
+                each.takeAt(0)
+        for card, count in zip(self._cards, rows, strict=True):
+            self._columns[1 if wide and filled + count / 2 > sum(rows) / 2 else 0].addWidget(card)
+            filled += count
+        for each in self._columns:
+            each.addStretch(1)
+
+
+def _card(group: str, parts: list[Part]) -> Card:
+    card = Card(group)
+    card.note.hide()
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(2 * GAP_PX)
+    grid.setVerticalSpacing(GAP_PX)
+    grid.setColumnMinimumWidth(0, NAME_PX)
+    grid.setColumnStretch(1, 1)
+    for number, part in enumerate(parts):
+        name = label(_capital(part.name), muted=True, wrap=True)
+        text = label(part.value, wrap=True, muted=bool(part.reason))
+        told = f"{_capital(part.name)}: {part.value}" + (f" ({part.reason})" if part.reason else "")
+        text.setAccessibleName(told)
+        text.setObjectName("value")
+        text.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        for each in (name, text):
+            each.setToolTip(plain_tip(part.reason))
+            if part.reason:  # shows that there is something to be told
+                each.setCursor(Qt.CursorShape.WhatsThisCursor)
+        grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(text, number, 1)
+    card.body.addLayout(grid)
+    card.setProperty("rows", len(parts) + 2)  # its heading and margins are as high as two
+    return card
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]

@@ -1,0 +1,62 @@
+"""What the cells of the table of results show of a run."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from app.core.analysis.compare import run_name
+from app.core.metrics import format_value, headline_kind
+from app.core.records import RunSummary
+from workloads import CATALOGUE
+
+
+def cell_text(run: RunSummary, key: str) -> str:
+    """Return what a column shows of a run."""
+    writer = _WRITERS.get(key)
+    if writer is not None:
+        return writer(run)
+    value = getattr(run, key)
+    return "n/a" if value is None else str(value)
+
+
+def _title(run: RunSummary) -> str:
+    workload = CATALOGUE.get(run.workload)
+    return workload.title if workload else run.workload
+
+
+def _result(run: RunSummary) -> str:
+    marks = {"estimate": "≈ ", "first_epoch": "1st: "}
+    if run.value is None:
+        return "n/a"
+    unit = headline_kind(run.metric).short_unit.replace(" / ", "/")
+    return f"{marks.get(run.basis or '', '')}{format_value(run.metric, run.value)} {unit}"
+
+
+def _epochs(run: RunSummary) -> str:
+    workload = CATALOGUE.get(run.workload)
+    if workload is not None and workload.kind in ("limits", "storage"):
+        return "–"
+    return f"{run.epochs_done} of {run.epochs}" if run.preset == "standard" else run.preset
+
+
+def reasons_text(run: RunSummary) -> str:
+    """Return what is behind a verdict, in a few words."""
+    return ", ".join(code.replace("_", " ") for code in (run.reasons or "").split())
+
+
+def local_time(text: str) -> str:
+    """Return a stored moment in the user's time zone, to the minute."""
+    try:
+        return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return text
+
+
+_WRITERS: dict[str, Callable[[RunSummary], str]] = {
+    "started_at": lambda run: local_time(run.started_at),
+    "workload": _title,
+    "value": _result,
+    "spread_pct": lambda run: "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
+    "epochs_done": _epochs,
+    "device": run_name,
+    "comment": lambda run: run.comment or "",
+}

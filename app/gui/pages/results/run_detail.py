@@ -1,0 +1,195 @@
+"""One stored run in full: its name, its charts or the same as a table, and what can be done with it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLineEdit,
+    QStackedWidget,
+    QTableWidget,
+    QTableWidgetItem,
+    QWidget,
+)
+
+from app.core.metrics import METRICS, format_metric
+from app.core.records import Run
+from app.core.report.telemetry_table import reading_rows
+from app.core.storage.queries import COMMENT_LIMIT
+from app.core.verdict.energy import energy_text, epoch_energies
+from app.core.verdict.notes import damage_sentence
+from app.gui.run.actions import ResultActions
+from app.gui.run.view import RunView
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import Button, Card, column, label, row
+
+_HEADINGS = (
+    *("Epoch", "Seconds", "Training s", "Validation s", "Loss", "Accuracy", "Val. loss", "Val. accuracy"),
+    *("CPU energy", "GPU energy"),
+)
+EPOCHS_SHOWN = 1_000
+_ENERGIES = {"cpu": 8, "gpu": 9}
+_READING_HEADINGS = ("Reading", "Lowest", "Median", "Highest")
+
+
+class RunDetail(QWidget):
+    """Shows a run of the history.
+
+    Signals:
+        left: The user goes back to the table.
+        commented: The user named the run; with the text.
+        delete_requested: The run is to be deleted.
+    """
+
+    left = Signal()
+    commented = Signal(str)
+    delete_requested = Signal()
+
+    def __init__(self, services: Services, actions: ResultActions) -> None:
+        super().__init__()
+        self._actions = actions
+        self.run: Run | None = None
+        theme = services.theme
+        self.back_button = Button(theme, "All results", "arrow-left", kind="flat")
+        self.back_button.clicked.connect(self.left)
+        self.comment = QLineEdit(maxLength=COMMENT_LIMIT, placeholderText="Name or comment")
+        self.comment.setAccessibleName("Name or comment")
+        self.comment.editingFinished.connect(self._on_commented)
+        self.charts_button = Button(theme, "Charts", "chart-bar", kind="segment")
+        self.table_button = Button(theme, "Table", "list", kind="segment")
+        self.charts_button.setChecked(True)
+        self.table_button.toggled.connect(self._on_table)
+        self.delete_button = Button(theme, "Delete", "trash-2")
+        self.delete_button.clicked.connect(self.delete_requested)
+        self.view = RunView(theme)
+        self.table = QTableWidget(0, len(_HEADINGS))
+        self.readings = QTableWidget(0, len(_READING_HEADINGS))
+        self.numbers = label(muted=True, wrap=True)
+        self._add_actions(services)
+        self._lay_out()
+
+    def show_run(self, run: Run) -> None:
+        """Show a run."""
+        self.run = run
+        self.comment.setText(run.summary.comment or "")
+        self.view.show_run(run)
+        shareable = run.summary.value is not None
+        self.save_button.setEnabled(shareable)
+        self.picture_button.setEnabled(shareable)
+        self._fill_table(run)
+        self._fill_readings()
+
+    def rename(self, run_id: int, comment: str) -> None:
+        """Take over a name that was stored; what is being typed stays."""
+        if self.run is not None and self.run.summary.id == run_id:
+            self.run = replace(self.run, summary=replace(self.run.summary, comment=comment or None))
+
+    def _add_actions(self, services: Services) -> None:
+        theme, act = services.theme, self._actions
+        self.save_button = Button(theme, "Save picture", "image", kind="primary")
+        self.save_button.clicked.connect(lambda: self._do(act.save_picture))
+        self.picture_button = Button(theme, "Copy picture", "image")
+        self.picture_button.clicked.connect(lambda: self._do(act.copy_picture))
+        self.copy_button = Button(theme, "Copy result", "copy")
+        self.copy_button.clicked.connect(lambda: self._do(act.copy_text))
+        self.export_button = Button(theme, "Export …", "file-down")
+        self.export_button.clicked.connect(lambda: self._do(lambda run: act.export([run.summary.id])))
+        buttons = QWidget()
+        buttons.setLayout(column(None, self.save_button, self.copy_button, None))
+        self.view.headline.buttons.addWidget(buttons)
+        for button in (self.picture_button, self.export_button):
+            self.view.corner.addWidget(button)
+
+    def _do(self, action: Callable[[Run], None]) -> None:
+        if self.run is not None:
+            action(self.run)
+
+    def _lay_out(self) -> None:
+        for table, headings, name in (
+            (self.table, _HEADINGS, "Epochs of the run"),
+            (self.readings, _READING_HEADINGS, "The machine during the run"),
+        ):
+            table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+            table.setHorizontalHeaderLabels(headings)
+            table.verticalHeader().hide()
+            table.setShowGrid(False)
+            table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+            table.setAccessibleName(name)
+        self.readings.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+        card = Card("Epochs")
+        card.body.addWidget(self.table, stretch=1)
+        card.body.addWidget(self.numbers)
+        machine = Card("The machine meanwhile")
+        machine.body.addWidget(self.readings, stretch=1)
+        tables = QWidget()
+        tables.setLayout(column(card, machine, spacing_px=2 * GAP_PX))
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.view)
+        self.pages.addWidget(tables)
+        head = row(
+            self.back_button,
+            self.comment,
+            self.charts_button,
+            self.table_button,
+            self.delete_button,
+            spacing_px=GAP_PX,
+        )
+        head.setStretch(1, 1)
+        whole = column(head, self.pages, spacing_px=GAP_PX + 4)
+        whole.setStretch(1, 1)
+        self.setLayout(whole)
+
+    def _on_table(self, shown: bool) -> None:
+        self.pages.setCurrentIndex(1 if shown else 0)
+        self._fill_readings()
+
+    def _fill_readings(self) -> None:
+        """Fill the second table where it is seen: it goes through all looks at the machine."""
+        if self.pages.currentIndex() != 1 or self.run is None:
+            return
+        rows = reading_rows(self.run)
+        self.readings.setRowCount(len(rows))
+        for number, row_texts in enumerate(rows):
+            for place, text in enumerate(row_texts):
+                self.readings.setItem(number, place, QTableWidgetItem(text))
+
+    def _on_commented(self) -> None:
+        text = self.comment.text().strip()
+        if self.run is not None and text != (self.run.summary.comment or ""):
+            self.commented.emit(text)
+
+    def _fill_table(self, run: Run) -> None:
+        energies = epoch_energies(run)
+        # Qt makes an object of each cell: a hundred thousand epochs would take seconds and a gigabyte.
+        left_out = max(0, len(run.epochs) - EPOCHS_SHOWN)
+        if left_out:
+            half = EPOCHS_SHOWN // 2
+            run = replace(run, epochs=(*run.epochs[:half], *run.epochs[-half:]))
+            energies = [*energies[:half], *energies[-half:]]
+        self.table.setRowCount(len(run.epochs))
+        for number, epoch in enumerate(run.epochs):
+            seconds = (epoch.duration_s, epoch.train_s, epoch.validation_s)
+            cells = [str(epoch.index + 1), *("n/a" if value is None else f"{value:.2f}" for value in seconds)]
+            cells += [format_metric("loss", epoch.loss), format_metric("accuracy", epoch.accuracy)]
+            cells += [format_metric("loss", epoch.val_loss), format_metric("accuracy", epoch.val_accuracy)]
+            cells += [
+                "n/a" if energies[number][part] is None else f"{energies[number][part]:,.0f} J"
+                for part in _ENERGIES
+            ]
+            for place, text in enumerate(cells):
+                self.table.setItem(number, place, QTableWidgetItem(text))
+        for part, place in _ENERGIES.items():
+            self.table.setColumnHidden(place, all(each[part] is None for each in energies))
+        told = [
+            f"{METRICS[key].label if key in METRICS else key}: {format_metric(key, value)}"
+            for key, value in run.metrics.items()
+        ]
+        sentences = [text for text in (run.limit, energy_text(run.summary)) if text]
+        if left_out:
+            sentences.insert(0, f"{left_out:,} epochs in the middle are not shown; an export has them all.")
+        if run.damage:
+            sentences.insert(0, damage_sentence(run.damage))
+        self.numbers.setText("\n".join([" · ".join(told), *sentences]))

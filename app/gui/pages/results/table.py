@@ -1,0 +1,348 @@
+"""The table of stored runs: holds their numbers only, reads the rows that are looked at, keeps what is chosen."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QItemSelection,
+    QItemSelectionModel,
+    QItemSelectionRange,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QColor, QKeyEvent
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from app.core.errors import AppError
+from app.core.records import RunSummary
+from app.core.storage.database import Database
+from app.core.storage.queries import Query, find_ids, set_comment
+from app.core.storage.runs import list_runs
+from app.gui.pages.results.cells import cell_text, reasons_text
+from app.gui.services.bundle import Services
+from app.gui.style.theme import figures
+from app.gui.style.tokens import TEXT_PX
+from app.gui.widgets.basics import plain_tip
+
+PAGE_ROWS = 100
+PAGES_KEPT = 20
+READ_PATIENCE_S = 0.2
+READ_AGAIN_MS = 2_000
+Index = QModelIndex | QPersistentModelIndex
+# The key to sort by, and the heading.
+COLUMNS = (
+    ("id", "Run"),
+    ("started_at", "Started"),
+    ("workload", "Workload"),
+    ("value", "Result"),
+    ("verdict", "Verdict"),
+    ("spread_pct", "Spread"),
+    ("epochs_done", "Epochs"),
+    ("batch_size", "Batch"),
+    ("device", "Device"),
+    ("data_source", "Data"),
+    ("status", "Status"),
+    ("comment", "Name"),
+)
+COMMENT = len(COLUMNS) - 1
+_WIDTHS_PX = (56, 136, 136, 130, 84, 80, 92, 68, 78, 96, 94, 60)
+_RIGHT = {"id", "value", "spread_pct", "epochs_done", "batch_size"}
+_TONES = {
+    **{verdict: verdict for verdict in ("valid", "caution", "invalid")},
+    **dict.fromkeys(("failed", "damaged"), "invalid"),
+    **dict.fromkeys(("interrupted", "cancelled"), "caution"),
+    "running": "accent",
+}
+
+
+class RunsModel(QAbstractTableModel):
+    """Rows of the runs that fit a query, newest first unless sorted otherwise.
+
+    Signals:
+        found: The rows are those of the latest query; with their number.
+        failed: Something could not be read or written; with the AppError.
+
+    Attributes:
+        is_typed_in: Says whether a comment is being typed, which another row under it would undo.
+    """
+
+    found = Signal(int)
+    failed = Signal(object)
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._database: Database | None = None
+        self._pages: dict[int, list[RunSummary | None]] = {}
+        self._asked = 0
+        self._storing = 0
+        self._put_off: list[Callable[[], None]] = []
+        self._complained = False
+        self._again = QTimer(self, singleShot=True, interval=READ_AGAIN_MS)
+        self._again.timeout.connect(self.forget)
+        self.is_typed_in: Callable[[], bool] = lambda: False
+        self.ids: list[int] = []
+        self.query = Query()
+        services.theme.changed.connect(self.layoutChanged)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def ask(self, query: Query) -> None:
+        """Look for the runs that fit, in the background."""
+        self.query = query
+        self._asked += 1
+        self._complained = False
+        number, path = self._asked, self._services.paths.database
+
+        def look() -> tuple[int, list[int]]:
+            with Database(path) as database:
+                return number, find_ids(database, query)
+
+        self._services.tasks.start(look, self._on_found, self.failed.emit)
+
+    def summary(self, row: int) -> RunSummary | None:
+        """Return the run of a row; None if it is gone or cannot be read."""
+        page, place = divmod(row, PAGE_ROWS)
+        if page not in self._pages:
+            while len(self._pages) >= PAGES_KEPT:
+                del self._pages[next(iter(self._pages))]
+            # Also if it cannot be read, but not for long: each cell would try it again.
+            self._pages[page] = self._read(self.ids[page * PAGE_ROWS : (page + 1) * PAGE_ROWS])
+        return self._pages[page][place]
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        """Return how many runs fit."""
+        return 0 if parent.isValid() else len(self.ids)
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        """Return how many columns there are."""
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return a column's heading."""
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return COLUMNS[section][1]
+        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what a cell shows."""
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _alignment(index.column())
+        if role == Qt.ItemDataRole.FontRole:
+            return figures(TEXT_PX) if COLUMNS[index.column()][0] in _RIGHT else None
+        if role not in _ROLES:
+            return None
+        run = self.summary(index.row())
+        return None if run is None else self._cell(run, index.column(), role)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Let the comment be edited."""
+        flags = super().flags(index)
+        return flags | Qt.ItemFlag.ItemIsEditable if index.column() == COMMENT else flags
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Store another comment."""
+        run = self.summary(index.row())
+        if role != Qt.ItemDataRole.EditRole or run is None or str(value).strip() == (run.comment or ""):
+            return False
+        self.comment(run.id, str(value))
+        return True
+
+    def comment(self, run_id: int, text: str, done: Callable[[], None] = lambda: None) -> None:
+        """Store a run's comment in the background."""
+        path = self._services.paths.database
+        self._storing += 1
+
+        def write() -> None:
+            with Database(path) as database:
+                set_comment(database, run_id, text or None)
+
+        def written(_: None) -> None:
+            self._storing -= 1
+            self.forget()
+            done()
+            self.catch_up()
+
+        def refused(error: AppError) -> None:
+            self._storing -= 1
+            self.failed.emit(error)
+            self.catch_up()
+
+        self._services.tasks.start(write, written, refused)
+
+    def when_named(self, do: Callable[[], None]) -> None:
+        """Do something now, or as soon as no comment is being typed or stored."""
+        if self._storing or self.is_typed_in():
+            self._put_off.append(do)
+        else:
+            do()
+
+    def catch_up(self) -> None:
+        """Do what was put off while a comment was typed or stored."""
+        put_off, self._put_off = self._put_off, []
+        for do in put_off:
+            self.when_named(do)
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Order by a column."""
+        descending = order == Qt.SortOrder.DescendingOrder
+        key = COLUMNS[column][0]
+        if (key, descending) != (self.query.sort, self.query.descending):
+            self.ask(replace(self.query, sort=key, descending=descending))
+
+    def filter(self, **changes: Any) -> None:
+        """Show only some of the runs: text, workload, status."""
+        query = replace(self.query, **changes)
+        if query != self.query:
+            self.ask(query)
+
+    def forget(self) -> None:
+        """Read anew the rows that are looked at."""
+        self.when_named(self._show_anew)
+
+    def _show_anew(self) -> None:
+        self._pages.clear()
+        if self.ids:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.ids) - 1, COMMENT))
+
+    def _on_found(self, answer: tuple[int, list[int]]) -> None:
+        self.when_named(partial(self._show, *answer))
+
+    def _show(self, number: int, ids: list[int]) -> None:
+        if number != self._asked:
+            return  # a later question is on its way
+        self.close()  # by now there may be another file in its place
+        if ids == self.ids:
+            self._show_anew()
+        else:
+            self.beginResetModel()
+            self.ids = ids
+            self._pages.clear()
+            self.endResetModel()
+        self.found.emit(len(ids))
+
+    def _read(self, ids: Sequence[int]) -> list[RunSummary | None]:
+        try:
+            if self._database is None:
+                self._database = Database(self._services.paths.database, busy_timeout_s=READ_PATIENCE_S)
+            found = {run.id: run for run in list_runs(self._database, ids=ids)}
+        except AppError as error:
+            self._again.start()
+            if not self._complained:
+                self._complained = True
+                self.failed.emit(error)
+            found = {}
+        return [found.get(run_id) for run_id in ids]
+
+    def _cell(self, run: RunSummary, column: int, role: int) -> Any:
+        key = COLUMNS[column][0]
+        if role == Qt.ItemDataRole.ForegroundRole:
+            tone = _TONES.get(getattr(run, key)) if key in ("status", "verdict") else None
+            return QColor(getattr(self._services.theme.tokens, tone)) if tone else None
+        if role == Qt.ItemDataRole.EditRole and key == "comment":
+            return run.comment or ""
+        text = cell_text(run, key)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            behind = {"status": run.error_message, "verdict": reasons_text(run)}.get(key)
+            return plain_tip(behind or text)
+        return text
+
+
+class RunsTable(QTableView):
+    """Shows the rows. Chosen runs stay chosen when there are others, or in another order."""
+
+    def __init__(self, model: RunsModel) -> None:
+        super().__init__()
+        self._model = model
+        self._chosen: set[int] = set()
+        self._current = (0, 0)
+        self.setModel(model)
+        self.setAccessibleName("Stored runs")
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setSortingEnabled(True)
+        self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
+        rows = self.verticalHeader()
+        rows.hide()
+        # Rows of one height: Qt need not ask for each of a hundred thousand.
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(34)
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setStretchLastSection(True)
+        for number, width_px in enumerate(_WIDTHS_PX):
+            header.resizeSection(number, width_px)
+        model.is_typed_in = lambda: self.state() == QAbstractItemView.State.EditingState
+        self.itemDelegate().closeEditor.connect(model.catch_up)
+        # After the view's own slots, which take everything away.
+        model.modelAboutToBeReset.connect(self._keep)
+        model.modelReset.connect(self._restore)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Name the current run with F2, whichever of its cells was clicked."""
+        index = self.currentIndex()
+        if event.key() == Qt.Key.Key_F2 and index.isValid():
+            self.edit(self._model.index(index.row(), COMMENT))
+        else:
+            super().keyPressEvent(event)
+
+    def selected_ids(self) -> list[int]:
+        """Return the numbers of the chosen runs, in the table's order."""
+        ids: list[int] = []
+        # By ranges: a hundred thousand chosen rows are one of them.
+        selection = self.selectionModel().selection()
+        for number in range(selection.count()):
+            part = selection.at(number)
+            ids += self._model.ids[part.top() : part.bottom() + 1]
+        return ids
+
+    def _keep(self) -> None:
+        index = self.currentIndex()
+        self._chosen = set(self.selected_ids())
+        self._current = (self._model.ids[index.row()] if index.isValid() else 0, index.column())
+
+    def _restore(self) -> None:
+        model, flags = self._model, QItemSelectionModel.SelectionFlag
+        rows = [row for row, run_id in enumerate(model.ids) if run_id in self._chosen]
+        selection = QItemSelection()
+        for _, pairs in groupby(enumerate(rows), lambda pair: pair[1] - pair[0]):
+            part = [row for _, row in pairs]
+            selection.append(QItemSelectionRange(model.index(part[0], 0), model.index(part[-1], COMMENT)))
+        self.selectionModel().select(selection, flags.ClearAndSelect)
+        run_id, place = self._current
+        if run_id in model.ids:
+            current = model.index(model.ids.index(run_id), place)
+            # Without leaving the rows that are looked at.
+            self.setAutoScroll(False)
+            self.selectionModel().setCurrentIndex(current, flags.NoUpdate)
+            self.setAutoScroll(True)
+
+
+_ROLES = {
+    Qt.ItemDataRole.DisplayRole,
+    Qt.ItemDataRole.EditRole,
+    Qt.ItemDataRole.ToolTipRole,
+    Qt.ItemDataRole.ForegroundRole,
+}
+
+
+def _alignment(column: int) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if COLUMNS[column][0] in _RIGHT else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter

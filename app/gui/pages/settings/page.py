@@ -1,0 +1,139 @@
+"""The page of settings: how the window looks, what a run begins with, where data is, what stays private."""
+
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from app.core.errors import AppError
+from app.gui.pages.settings.data_card import DataCard
+from app.gui.pages.settings.parts import ask, open_folder, setting
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import Button, Card, ElidedLabel, column, label, line, title
+from app.gui.widgets.segments import Segments
+
+WIDTH_PX = 880
+PRIVACY = (
+    "Nothing is uploaded. Epochmark opens a network connection only when you press a button that says so: to "
+    "download a data set. What you export, copy or save as a picture holds no computer name and no serial "
+    "number; your name and your folders are taken out of messages."
+)
+
+
+class SettingsPage(QWidget):
+    """Changes the settings; each change is saved at once.
+
+    Signals:
+        folder_changed: The data sets are elsewhere now, or others.
+    """
+
+    folder_changed = Signal()
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        theme = services.theme
+        themes = (("system", "System"), ("light", "Light"), ("dark", "Dark"))
+        self.theme = Segments(theme, "Theme", themes)
+        presets = (("quick", "Quick"), ("standard", "Standard"), ("sustained", "Sustained"))
+        self.preset = Segments(theme, "Preset", presets)
+        kinds = (("auto", "Automatic"), ("real", "Real"), ("synthetic", "Synthetic"))
+        self.data = Segments(theme, "Data", kinds)
+        self.data_card = DataCard(services)
+        self.results_button = Button(theme, "Open folder", "folder-open")
+        self.results_button.setAccessibleName("Open the folder of results")
+        self.logs_button = Button(theme, "Open folder", "folder-open")
+        self.logs_button.setAccessibleName("Open the folder of logs")
+        self.reset_button = Button(theme, "Reset settings", "rotate-ccw")
+        self._lay_out()
+        self._connect()
+        self._on_changed()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look which data sets are there."""
+        super().showEvent(event)
+        self.data_card.refresh()
+
+    def _connect(self) -> None:
+        services = self._services
+        self.theme.chosen.connect(self._on_theme)
+        self.preset.chosen.connect(lambda preset: self._change(preset=preset))
+        self.data.chosen.connect(lambda data: self._change(data=data))
+        self.data_card.changed.connect(self.folder_changed)
+        self.results_button.clicked.connect(lambda: open_folder(services, services.paths.data))
+        self.logs_button.clicked.connect(lambda: open_folder(services, services.paths.logs))
+        self.reset_button.clicked.connect(self._on_reset)
+        services.preferences.changed.connect(self._on_changed)
+
+    def _lay_out(self) -> None:
+        appearance, benchmark = Card("Appearance"), Card("Benchmark")
+        appearance.body.addLayout(
+            setting("Theme", "System follows the light or dark of your desktop.", self.theme)
+        )
+        note = (
+            "What the Benchmark page begins with. Quick estimates in about a minute; Standard runs whole epochs; "
+            "Sustained trains for ten minutes and tells whether the speed is kept."
+        )
+        benchmark.body.addLayout(setting("Preset", note, self.preset))
+        benchmark.body.addWidget(line())
+        note = "Automatic takes real data where it is installed, else the synthetic twin, which is as fast."
+        benchmark.body.addLayout(setting("Data", note, self.data))
+        paths = self._services.paths
+        privacy, reset = Card("Privacy"), Card("Reset")
+        privacy.body.addWidget(label(PRIVACY, muted=True, wrap=True))
+        for name, folder, button in (
+            ("Results", paths.data, self.results_button),
+            ("Logs", paths.logs, self.logs_button),
+        ):
+            privacy.body.addWidget(line())
+            privacy.body.addLayout(setting(name, ElidedLabel(str(folder), muted=True), button))
+        note = "Theme, preset, data and the folder of data sets as on the first start. Results are kept."
+        reset.body.addLayout(setting("All settings", note, self.reset_button))
+        cards = column(appearance, benchmark, self.data_card, privacy, reset, None, spacing_px=2 * GAP_PX)
+        content = QWidget()
+        content.setObjectName("scrolled")
+        content.setLayout(cards)
+        content.setMaximumWidth(WIDTH_PX)
+        self.view = QScrollArea(widgetResizable=True)
+        self.view.setFrameShape(QFrame.Shape.NoFrame)
+        self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.view.setWidget(content)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
+        layout.setSpacing(GAP_PX + 4)
+        heading = title("Settings")
+        heading.setMinimumHeight(self.reset_button.sizeHint().height())  # where other pages have theirs
+        layout.addWidget(heading)
+        layout.addWidget(self.view, stretch=1)
+
+    def _on_changed(self) -> None:
+        settings = self._services.preferences.settings
+        self.theme.take(settings.theme)
+        self.preset.take(settings.preset or "quick")
+        self.data.take(settings.data)
+
+    def _on_theme(self, theme: str) -> None:
+        self._change(theme=theme)
+        self._services.theme.choose(self._services.preferences.settings.theme)
+
+    def _on_reset(self) -> None:
+        text = "Go back to the settings of the first start? Your results and data sets are kept."
+        ask(self, text, "Reset settings", self._reset)
+
+    def _reset(self) -> None:
+        try:
+            self._services.preferences.reset()
+        except AppError as error:
+            self._services.complain(error)
+        self._services.theme.choose(self._services.preferences.settings.theme)
+        self.data_card.refresh()
+        self.folder_changed.emit()
+
+    def _change(self, **changes: Any) -> None:
+        try:
+            self._services.preferences.change(**changes)
+        except AppError as error:
+            self._services.complain(error)

@@ -1,0 +1,44 @@
+"""What the cards of settings share: a line, a question, and showing a folder."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QFont
+from PySide6.QtWidgets import QHBoxLayout, QMessageBox, QSizePolicy, QWidget
+
+from app.gui.services.bundle import Services
+from app.gui.widgets.basics import ElidedLabel, column, label, row
+
+
+def setting(name: str, note: QWidget | str, *controls: QWidget) -> QHBoxLayout:
+    """Return one line of settings: its name with a note below, and its controls at the right."""
+    below = label(note, muted=True, wrap=True) if isinstance(note, str) else note
+    if not isinstance(below, ElidedLabel):
+        below.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    result = row(column(label(name, weight=QFont.Weight.Medium), below, spacing_px=2), *controls)
+    result.setStretch(0, 1)
+    return result
+
+
+def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None:
+    """Ask before something is done that cannot be undone.
+
+    Args:
+        parent: Whose window waits for the answer.
+        text: What would be done, and what that means.
+        action: What the button says that does it.
+        do: Does it.
+    """
+    question = QMessageBox(QMessageBox.Icon.Question, action, text, QMessageBox.StandardButton.Cancel, parent)
+    question.setTextFormat(Qt.TextFormat.PlainText)
+    question.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    question.setDefaultButton(QMessageBox.StandardButton.Cancel)
+    question.addButton(action, QMessageBox.ButtonRole.AcceptRole).clicked.connect(lambda _=False: do())
+    question.open()
+
+
+def open_folder(services: Services, folder: Path) -> None:
+    """Show a folder in the system's own program for files."""
+    if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
+        services.tell(f"The folder {folder} cannot be opened from here.", "caution", "", None)

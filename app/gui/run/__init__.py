@@ -1,0 +1,1 @@
+"""One run on screen, wherever it is shown."""

@@ -1,0 +1,130 @@
+"""What is done with a stored result wherever it is shown: picture, text, export."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+
+from app.core.errors import AppError, UsageError
+from app.core.files import closing
+from app.core.plain_text import safe_text
+from app.core.records import Run
+from app.core.report.export import csv_lines, json_lines, table_private_texts, write_lines
+from app.core.report.share import share_card
+from app.core.report.wording import result_text
+from app.core.storage.database import Database
+from app.core.storage.runs import all_ids, load_runs, rows_for_export
+from app.gui.run.share_picture import paint_share_picture, save_share_picture
+from app.gui.services.bundle import Services
+
+
+class ResultActions:
+    """Saves and copies results, and says in the window what became of it."""
+
+    def __init__(self, services: Services, window: QWidget) -> None:
+        self._services = services
+        self._window = window
+
+    def save_picture(self, run: Run, path: Path | None = None) -> None:
+        """Save the share picture in the window's theme, to a file that the user is asked for if none is given."""
+        try:
+            card = share_card(run)
+        except AppError as error:
+            self._services.complain(error)
+            return
+        if path is None:
+            name = f"epochmark-{run.summary.workload}-{run.summary.id}.png"
+            path = self._ask("Save the picture", name, "PNG picture (*.png)")
+        if path is None:
+            return
+        target, tokens = path, self._services.theme.tokens
+
+        def done(_: None) -> None:
+            self._services.tell(f"The picture is saved as {target.name}.", "", "", None)
+
+        def write() -> None:
+            _check_is_file(target)
+            save_share_picture(card, tokens, target)
+
+        self._services.tasks.start(write, done, self._services.complain)
+
+    def copy_picture(self, run: Run) -> None:
+        """Put the share picture on the clipboard."""
+        try:
+            picture = paint_share_picture(share_card(run), self._services.theme.tokens)
+        except AppError as error:
+            self._services.complain(error)
+            return
+        QGuiApplication.clipboard().setImage(picture)
+        self._services.tell("The picture is on the clipboard.", "", "", None)
+
+    def copy_text(self, run: Run) -> None:
+        """Put the result on the clipboard as text."""
+        QGuiApplication.clipboard().setText(safe_text(result_text(run)))
+        self._services.tell("The result is on the clipboard as text.", "", "", None)
+
+    def export(self, ids: Sequence[int], path: Path | None = None) -> None:
+        """Write runs as CSV or JSON, by the file's name; all runs if none are given."""
+        if path is None:
+            what = "Export all runs" if not ids else "Export the chosen runs"
+            path = self._ask(what, "epochmark-runs", "CSV table (*.csv);;JSON, everything (*.json)")
+        if path is None:
+            return
+        target, database_path = path, self._services.paths.database
+
+        def write() -> int:
+            _check_is_file(target)
+            with Database(database_path) as database:
+                count = len(ids) or len(all_ids(database))
+                _write(target, database, ids)
+                return count
+
+        def done(count: int) -> None:
+            runs = "1 run is" if count == 1 else f"{count:,} runs are"
+            self._services.tell(f"{runs} written to {target.name}.", "", "", None)
+
+        self._services.tasks.start(write, done, self._services.complain)
+
+    def _ask(self, title: str, name: str, kinds: str) -> Path | None:
+        """Ask for a file, whose name gets the ending of the chosen kind; None if the user wants none."""
+        chosen, kind = QFileDialog.getSaveFileName(self._window, title, name, kinds)
+        # An ending of another kind that was typed is meant; "v1.2" is none.
+        if not chosen or Path(chosen).suffix.lower() in _endings(kinds):
+            return Path(chosen) if chosen else None
+        path = Path(chosen + _endings(kind or kinds)[0])
+        # The dialog asked about the name without the ending only.
+        return path if not path.exists() or self._may_overwrite(path) else None
+
+    def _may_overwrite(self, path: Path) -> bool:
+        buttons = QMessageBox.StandardButton
+        answer = QMessageBox.question(
+            self._window,
+            "The file exists",
+            f"There is a file {path.name} already. Write over it?",
+            buttons.Yes | buttons.No,
+            buttons.No,
+        )
+        return answer == buttons.Yes
+
+
+def _check_is_file(path: Path) -> None:
+    """Refuse devices and pipes, for whose readers the window would wait; raises UsageError."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise UsageError(f"{path.name} is no file but a device or a pipe.", "Choose another file.")
+
+
+def _endings(kinds: str) -> list[str]:
+    """Return the endings of a file dialog's kinds: ".csv" of "CSV table (*.csv)"."""
+    return re.findall(r"\*(\.\w+)", kinds)
+
+
+def _write(target: Path, database: Database, ids: Sequence[int]) -> None:
+    # What reads is closed before the database is, also where the file cannot be written.
+    if target.suffix.lower() == ".json":
+        with closing(load_runs(database, sorted(ids) or all_ids(database))) as runs:
+            write_lines(target, json_lines(runs))
+    else:
+        with closing(rows_for_export(database, ids)) as rows:
+            write_lines(target, csv_lines(rows, table_private_texts(database)))

@@ -1,0 +1,176 @@
+"""The four cards of a run: seconds per epoch, loss and accuracy, the machine meanwhile, and known hardware."""
+
+import statistics
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QGridLayout, QStackedWidget, QWidget
+
+from app.core.analysis.compare import Bar, software_years
+from app.core.analysis.series import RunSeries
+from app.core.metrics import format_seconds, headline_kind
+from app.core.records import RunSummary
+from app.core.report.wording import round_name
+from app.gui.charts.bar_list import BarList
+from app.gui.charts.plots import time_span
+from app.gui.charts.speed_charts import PASS_PCT, EstimateChart, SustainedChart
+from app.gui.charts.telemetry_chart import TelemetryChart
+from app.gui.charts.training_charts import EpochChart, Legend, LossChart, ThroughputChart
+from app.gui.run.figures import FigureTable
+from app.gui.style.theme import Theme
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import Card, ElidedLabel
+from workloads import CATALOGUE
+from workloads.networks.inference import Inference
+
+WITHOUT_EPOCHS = ("limits", "storage")
+
+
+class RunCharts(QWidget):
+    """Draws a run, live or stored. Made once; what it shows is only fed."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._kind = (True, True)
+        self.epochs = EpochChart(theme)
+        self.estimate, self.sustained = EstimateChart(theme), SustainedChart(theme)
+        self._speed = QStackedWidget()
+        for chart in (self.epochs, self.estimate, self.sustained):
+            self._speed.addWidget(chart)
+        self.loss = LossChart(theme)
+        self.throughput = ThroughputChart(theme)
+        self.machine = TelemetryChart(theme)
+        self.bars = BarList(theme, row_max_px=48)
+        self._machine_legend = Legend(theme)
+        self._speed_legend = Legend(theme)
+        self._epochs_card = _card("Seconds per epoch", self._speed)
+        self._epochs_card.body.insertWidget(1, self._speed_legend)
+        self._speed_legend.hide()
+        self._rate_card = _card("While training", self.throughput, self.machine, legend=self._machine_legend)
+        self.limit = ElidedLabel("")
+        self._rate_card.body.addWidget(self.limit)
+        self._bars_card = _card("Against known hardware", self.bars)
+        loss_legend = Legend(theme)
+        loss_legend.show_entries(LossChart.ENTRIES)
+        self._loss_card = _card("Loss and accuracy", self.loss, legend=loss_legend)
+        self.figures = FigureTable()
+        self._figures_card = _card("Figures", self.figures)
+        grid = self._grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(2 * GAP_PX)
+        grid.addWidget(self._epochs_card, 0, 0)
+        grid.addWidget(self._loss_card, 0, 1)
+        grid.addWidget(self._figures_card, 0, 1)
+        self._figures_card.hide()
+        grid.addWidget(self._rate_card, 1, 0)
+        grid.addWidget(self._bars_card, 1, 1)
+        for number in (0, 1):
+            grid.setColumnStretch(number, 1)
+            grid.setRowStretch(number, (4, 5)[number])
+
+    def show_series(self, series: RunSeries, summary: RunSummary, memory_bytes: int | None, *, live: bool) -> None:
+        """Show the curves of a run.
+
+        Args:
+            series: What its events came to.
+            summary: What was asked, and its headline so far.
+            memory_bytes: All the memory of its machine.
+            live: Whether it goes on: then time axes grow in leaps.
+        """
+        self._show_kind(summary)
+        self.figures.show_metrics(series.metrics)
+        self.loss.show_series(series, summary.epochs, live=live)
+        curves = (series.steps_per_s, *series.telemetry.values())
+        latest_s = max((curve.x[-1] for curve in curves if curve.x), default=1.0)
+        span_s = time_span(latest_s) if live else latest_s
+        self.throughput.show_curve(series.steps_per_s, span_s, live=live, interrupted_t_s=series.interrupted_t_s)
+        self._show_speed(series, summary, span_s, live=live)
+        self.machine.show_curves(series.telemetry, end_s=span_s, memory_bytes=memory_bytes, live=live)
+        self.throughput.show_right(self.machine.has_right)
+        rate = series.steps_per_s.last if live else series.steps_per_s.median
+        steps = [] if rate is None else [(self.throughput.colour_name, f"{rate:.1f} steps/s", False)]
+        if count := len(series.interrupted_t_s):
+            text = f"{count} interruption{'s' if count > 1 else ''}"
+            steps.append(("caution", text, False))
+        self._machine_legend.show_entries([*steps, *self.machine.entries], "now" if live else "medians of the run")
+
+    def show_limit(self, text: str) -> None:
+        """Say what limited the run; no chart moves, whatever it is."""
+        self.limit.show_text(text)
+
+    def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
+        """Show the run among published machines."""
+        self.bars.show_bars(bars, baseline)
+        known = any(bar.kind != "you" for bar in bars)
+        self._bars_card.heading.setText("Against known hardware" if known else "Nothing is published for this")
+        unit = headline_kind(bars[0].metric).unit if bars else ""
+        self._bars_card.note.show_text(f"{unit}, log{software_years(bars)}" if bars else "")
+
+    def _show_kind(self, summary: RunSummary) -> None:
+        """Show figures where there is no loss, and no chart of epochs where there are none."""
+        workload = CATALOGUE.get(summary.workload)
+        trains = not isinstance(workload, Inference) and (workload is None or workload.kind not in WITHOUT_EPOCHS)
+        has_epochs = workload is None or workload.kind not in WITHOUT_EPOCHS
+        if (trains, has_epochs) == self._kind:
+            return
+        self._kind = (trains, has_epochs)
+        self._rate_card.heading.setText("While training" if trains else "While measuring")
+        self._loss_card.setVisible(trains)
+        self._epochs_card.setVisible(has_epochs)
+        self._grid.removeWidget(self._figures_card)
+        self._grid.addWidget(self._figures_card, 0, 1 if has_epochs else 0, 1, 1 if has_epochs else 2)
+        self._figures_card.setVisible(not trains)
+
+    def _show_speed(self, series: RunSeries, summary: RunSummary, span_s: float, *, live: bool) -> None:
+        """Show what tells most of the preset: epochs, an estimate while it narrows, or the speed that is kept."""
+        self._speed_legend.setVisible(summary.preset == "sustained")
+        if summary.preset == "quick":
+            self._speed.setCurrentWidget(self.estimate)
+            self.estimate.show_estimates(series, summary.metric, span_s, live=live)
+            self._epochs_card.heading.setText(f"{headline_kind(summary.metric).label}, estimated")
+            self._epochs_card.note.show_text(_half_width(summary))
+        elif summary.preset == "sustained":
+            self._speed.setCurrentWidget(self.sustained)
+            self.sustained.show_series(series, span_s, live=live)
+            self._speed_legend.show_entries([*self.sustained.entries, ("valid", f"{PASS_PCT:.0f} %", True)])
+            self._epochs_card.heading.setText("Speed that is kept")
+            kept = f"last third {summary.sustained_pct:.1f} %, " if summary.sustained_pct is not None else ""
+            self._epochs_card.note.show_text(f"{kept}needed {PASS_PCT:.0f} %")
+        else:
+            self._speed.setCurrentWidget(self.epochs)
+            self._show_epochs(series, summary, series.current_epoch_s if live else None)
+
+    def _show_epochs(self, series: RunSeries, summary: RunSummary, current_s: float | None) -> None:
+        durations_s = [epoch.duration_s for epoch in series.epochs]
+        cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
+        self.epochs.show_epochs(durations_s, summary.epochs, current_s, whole=not cut)
+        heading = "Seconds per cut epoch" if cut else "Seconds per epoch"
+        name = round_name(summary)
+        if name == "round":
+            heading = f"Seconds per round of {summary.steps or summary.steps_per_epoch} steps"
+        self._epochs_card.heading.setText(heading)
+        note = f"first {name} kept apart" if len(durations_s) > 1 else ""
+        if cut and name == "epoch":
+            note = f"{summary.steps} of {summary.steps_per_epoch} steps each"
+        elif note:
+            note += f" · median {format_seconds(statistics.median(durations_s[1:]))}"
+        self._epochs_card.note.show_text(note)
+
+
+def _half_width(run: RunSummary) -> str:
+    """Return how sure an estimate is, "" where that is not known; the interval's ends stand in the headline."""
+    if not run.value or run.value_low is None or run.value_high is None:
+        return ""
+    return f"± {50 * (run.value_high - run.value_low) / run.value:.1f} % (95 %)"
+
+
+def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:
+    card = Card(heading)
+    if legend is not None and len(charts) > 1:
+        card.body.addWidget(legend)  # many entries: lines of their own
+    elif legend is not None:
+        card.note.hide()
+        card.corner.addWidget(legend, stretch=1)
+    card.body.setSpacing(4)
+    for chart in charts:
+        card.body.addWidget(chart, stretch=1)
+    return card

@@ -1,0 +1,47 @@
+"""The single numbers of a run, each with its label: what a workload without epochs or losses has to show."""
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableWidget, QTableWidgetItem
+
+from app.core.metrics import metric_lines
+from app.gui.style.theme import figures
+from app.gui.style.tokens import TEXT_PX
+
+ROW_PX = 26
+
+
+class FigureTable(QTableWidget):
+    """Shows labels and values in two columns, as they come."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 2)
+        self.setAccessibleName("Figures")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setTabKeyNavigation(False)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self.verticalHeader().hide()
+        self.verticalHeader().setMinimumSectionSize(ROW_PX)
+        self.verticalHeader().setDefaultSectionSize(ROW_PX)
+        self._shown: list[tuple[str, str]] = []
+
+    def show_metrics(self, metrics: Mapping[str, float | None]) -> None:
+        """Show the numbers; nothing happens while they are the same."""
+        lines = metric_lines(metrics)
+        if lines == self._shown:
+            return
+        self._shown = lines
+        self.setRowCount(len(lines))
+        for number, (name, value) in enumerate(lines):
+            self.setItem(number, 0, QTableWidgetItem(name))
+            cell = QTableWidgetItem(value)
+            cell.setFont(figures(TEXT_PX))
+            cell.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            self.setItem(number, 1, cell)

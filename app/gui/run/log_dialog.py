@@ -1,0 +1,83 @@
+"""What a run said: its events in words, and the end of what its worker process printed."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QFont, QFontDatabase, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
+
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import column, label
+
+TAIL_BYTES = 200_000
+TICK_MS = 1_000
+
+
+class LogDialog(QDialog):
+    """Shows the log of the latest run, and follows it while it is open."""
+
+    def __init__(
+        self, parent: QWidget, lines: Callable[[], Sequence[str]], file: Callable[[], Path | None]
+    ) -> None:
+        super().__init__(parent)
+        self._lines, self._file = lines, file
+        self._shown = ("-", -1)
+        self.setWindowTitle("Log of the run")
+        self.resize(760, 480)
+        self.text = QPlainTextEdit(readOnly=True)
+        fixed: QFont = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        fixed.setPixelSize(12)
+        self.text.setFont(fixed)
+        self.text.setAccessibleName("Log")
+        self.place = label(muted=True)
+        whole = column(self.text, self.place)
+        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
+        self.setLayout(whole)
+        self._timer = QTimer(self, interval=TICK_MS)
+        self._timer.timeout.connect(self.refresh)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Follow the log."""
+        super().showEvent(event)
+        self.refresh()
+        self._timer.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Stop following it."""
+        self._timer.stop()
+        super().hideEvent(event)
+
+    def refresh(self) -> None:
+        """Read what is new."""
+        lines, file = self._lines(), self._file()
+        size = _size(file)
+        last = lines[-1] if lines else ""
+        if (last, size) == self._shown or self.text.textCursor().hasSelection():
+            return  # nothing new, or the user is about to copy
+        self._shown = (last, size)
+        printed = _tail(file, size)
+        parts = [*lines, "", "Printed by the worker process:", printed] if printed else list(lines)
+        bar = self.text.verticalScrollBar()
+        before, at_end = bar.value(), bar.value() == bar.maximum()
+        self.text.setPlainText("\n".join(parts) or "Nothing yet.")
+        bar.setValue(bar.maximum() if at_end else before)
+        self.place.setText(str(file) if file else "")
+
+
+def _size(file: Path | None) -> int:
+    try:
+        return file.stat().st_size if file else 0
+    except OSError:
+        return 0
+
+
+def _tail(file: Path | None, size: int) -> str:
+    if file is None or not size:
+        return ""
+    try:
+        with file.open("rb") as stream:
+            stream.seek(max(0, size - TAIL_BYTES))
+            return stream.read(TAIL_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,140 @@
+"""The line above the big button: what would disturb a run right now."""
+
+import threading
+from functools import partial
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QWidget
+
+from app.core.hardware.telemetry.monitor import look
+from app.core.records import Machine, Telemetry
+from app.core.verdict.preflight import preflight
+from app.gui.services.bundle import Services
+from app.gui.style.icons import pixmap
+from app.gui.style.tokens import Tokens
+from app.gui.widgets.basics import ElidedLabel, label, row, set_tone
+from workloads.protocol.events import Reason
+from workloads.protocol.spec import RunSpec
+
+INTERVAL_MS = 10_000
+LOOK_S, LOOKS = 1.0, 2
+ICON_PX = 16
+LOOKING = "Looking whether anything disturbs a run …"
+QUIET = "Nothing in sight that would disturb a run."
+
+
+class PreflightLine(QWidget):
+    """Looks at the machine every ten seconds, as long as it is seen and nothing runs. Keeps its height.
+
+    GPUs are left out: to look at one that sleeps would wake it.
+
+    Signals:
+        changed: There are other cautions now, or none any more.
+    """
+
+    changed = Signal()
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._looks: tuple[Telemetry, ...] = ()
+        self._choice: tuple[RunSpec, Machine] | None = None
+        # Of the look that is going on; set, it ends at once.
+        self._stop: threading.Event | None = None
+        self.cautions: tuple[Reason, ...] = ()
+        self._icon, self.text = label(), ElidedLabel(muted=True)
+        self._icon.setFixedSize(ICON_PX, ICON_PX)
+        line = row(self._icon, self.text)
+        line.setStretch(1, 1)
+        self.setLayout(line)
+        self.setFixedHeight(max(ICON_PX, self.text.fontMetrics().lineSpacing()) + 2)
+        self._timer = QTimer(self, interval=INTERVAL_MS)
+        self._timer.timeout.connect(self._look)
+        services.theme.changed.connect(self._show)
+        services.bridge.started.connect(self._forget)
+        services.bridge.ended.connect(self._on_over)
+        services.bridge.refused.connect(self._on_over)
+        self._show()
+
+    @property
+    def is_looking(self) -> bool:
+        """Whether a look is going on."""
+        return self._stop is not None
+
+    def show_choice(self, spec: RunSpec, machine: Machine) -> None:
+        """Judge what was seen for another choice."""
+        self._choice = (spec, machine)
+        self._judge()
+
+    def show_looks(self, telemetry: tuple[Telemetry, ...]) -> None:
+        """Judge what was seen just now."""
+        self._looks = telemetry
+        self._judge()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin to look."""
+        super().showEvent(event)
+        self._timer.start()
+        self._look()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Stop looking, and forget what was seen: it will not be true any more."""
+        super().hideEvent(event)
+        self._timer.stop()
+        self._forget()
+
+    def _on_over(self, _: object) -> None:
+        self._show()
+        self._look()
+
+    def _look(self) -> None:
+        """Look in the background, unless that is done already, or what runs would be all there is to see."""
+        if self.is_looking or not self.isVisible() or self._services.bridge.is_running:
+            return
+        stop = self._stop = threading.Event()
+        self._services.tasks.start(
+            lambda: look(LOOK_S, LOOKS, with_gpus=False, stop=stop),
+            partial(self._on_looked, stop),
+            lambda _: self._on_looked(stop, ()),  # has no errors of the user's; a fault is raised all the same
+        )
+
+    def _on_looked(self, stop: threading.Event, telemetry: tuple[Telemetry, ...]) -> None:
+        if stop is self._stop:
+            self._stop = None
+            self.show_looks(telemetry)
+
+    def _forget(self) -> None:
+        if self._stop is not None:
+            self._stop.set()
+            self._stop = None
+        self.show_looks(())
+
+    def _judge(self) -> None:
+        before = self.cautions
+        self.cautions = preflight(*self._choice, self._looks) if self._choice is not None and self._looks else ()
+        self._show()
+        if self.cautions != before:
+            self.changed.emit()
+
+    def _show(self) -> None:
+        text, icon_name, colour = self._told(self._services.theme.tokens)
+        if icon_name:
+            self._icon.setPixmap(pixmap(icon_name, colour, ICON_PX))
+        else:
+            self._icon.clear()
+        self.text.show_text(text)
+        set_tone(self.text, "caution" if self.cautions else "")
+
+    def _told(self, tokens: Tokens) -> tuple[str, str, str]:
+        """Return the line's text, and its icon with a colour."""
+        if self._services.bridge.is_running:
+            return "", "", ""
+        if self.cautions:
+            texts = [reason.text for reason in self.cautions]
+            # Each advice once, behind what is wrong: a narrow window shows the beginning.
+            advice = dict.fromkeys(reason.advice for reason in self.cautions)
+            return " ".join([*texts, *advice]), "triangle-alert", tokens.caution
+        if self._looks:
+            return QUIET, "circle-check", tokens.valid
+        return LOOKING, "info", tokens.muted

@@ -1,0 +1,110 @@
+"""Why a number can be trusted, or why not: the verdict in full, the proof of training, and the comparison key."""
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QFont
+from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from app.core.analysis.comparability import comparison_key
+from app.core.paths import DOCUMENTATION
+from app.core.records import Run
+from app.core.verdict.rules import judge
+from app.core.verdict.training_proof import proof_lines
+from app.gui.style.icons import LEVELS, pixmap
+from app.gui.style.theme import Theme
+from app.gui.style.tokens import GAP_PX, TITLE_PX
+from app.gui.widgets.basics import Button, column, label, row
+from workloads.protocol import events
+
+HEADS = {
+    "valid": "Valid: nothing in the record speaks against this number.",
+    "caution": "Caution: the number may mislead.",
+    "invalid": "Invalid: the number must not be compared.",
+}
+MEASUREMENT = DOCUMENTATION / "measurement.md"
+_SIZE, _NAMES_PX = (640, 600), 176
+
+
+def verdict_look(theme: Theme, level: str) -> tuple[str, str]:
+    """Return the icon and the colour of a verdict, or of one of its reasons."""
+    tokens = theme.tokens
+    colours = {"valid": tokens.valid, "caution": tokens.caution, "invalid": tokens.invalid, "fact": tokens.muted}
+    return LEVELS[level], colours[level]
+
+
+class VerdictDialog(QDialog):
+    """Shows everything that the verdict on a stored run rests on."""
+
+    def __init__(self, theme: Theme, run: Run, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setWindowTitle("Can this number be trusted?")
+        self.resize(*_SIZE)
+        verdict = judge(run)
+        self.head = label(HEADS[verdict.level], TITLE_PX, QFont.Weight.DemiBold, wrap=True)
+        self.reasons = [self._reason(reason) for reason in verdict.reasons]
+        body = QWidget()
+        body.setObjectName("scrolled")
+        body.setLayout(
+            column(
+                *self.reasons,
+                *self._section("Proof that it trained", proof_lines(run)),
+                *self._section("Compared with its like only", comparison_key(run)),
+                None,
+                spacing_px=GAP_PX + 4,
+            )
+        )
+        scroll = QScrollArea(widgetResizable=True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setAccessibleName("What the verdict rests on")
+        scroll.setWidget(body)
+        self.close_button = Button(theme, "Close")
+        self.close_button.clicked.connect(self.reject)
+        self.method_button = Button(theme, "How this is measured", "file-text")
+        self.method_button.clicked.connect(_open_method)
+        self.method_button.setVisible(MEASUREMENT.is_file())
+        buttons = row(self.method_button, None, self.close_button)
+        whole = column(row(self._icon(verdict.level, 24), self.head), scroll, buttons, spacing_px=GAP_PX + 4)
+        whole.setStretch(1, 1)
+        whole.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
+        self.setLayout(whole)
+        self.close_button.setDefault(True)
+        self.close_button.setFocus()
+
+    def _icon(self, level: str, size_px: int) -> QWidget:
+        name, colour = verdict_look(self._theme, level)
+        picture = label()
+        picture.setPixmap(pixmap(name, colour, size_px))
+        picture.setFixedWidth(size_px)
+        return picture
+
+    def _reason(self, reason: events.Reason) -> QWidget:
+        texts = [label(reason.text, wrap=True)]
+        if reason.advice:
+            texts.append(label(reason.advice, muted=True, wrap=True))
+        words = column(*texts, spacing_px=2)
+        line = row(column(self._icon(reason.level, 16), None), words)
+        line.setStretch(1, 1)
+        result = QWidget()
+        result.setLayout(line)
+        result.setAccessibleName(f"{reason.level.capitalize()}: {reason.text} {reason.advice}".strip())
+        return result
+
+    def _section(self, heading: str, lines: list[tuple[str, str]]) -> list[QWidget | QVBoxLayout]:
+        """Return a heading and its lines of label and text; nothing without lines."""
+        if not lines:
+            return []
+        rows = []
+        for name, text in lines:
+            left = label(name, muted=True)
+            left.setFixedWidth(_NAMES_PX)
+            left.setAlignment(Qt.AlignmentFlag.AlignTop)
+            line = row(left, label(text, wrap=True))
+            line.setStretch(1, 1)
+            rows.append(line)
+        title = label(heading, weight=QFont.Weight.DemiBold)
+        title.setContentsMargins(0, GAP_PX, 0, 0)
+        return [title, column(*rows, spacing_px=4)]
+
+
+def _open_method() -> None:
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(MEASUREMENT)))

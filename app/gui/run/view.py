@@ -1,0 +1,142 @@
+"""One run, live or stored: its headline and its charts. Imports the charts, so it is itself imported late."""
+
+import time
+from typing import Any
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QFont, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from app.core.analysis.ab import group_sentence
+from app.core.analysis.compare import bars, find_baseline, run_name, shortlist
+from app.core.analysis.series import RunSeries, series_of
+from app.core.metrics import format_bytes
+from app.core.records import Run, RunSummary
+from app.core.report.wording import stored_machine
+from app.core.storage.groups import Group
+from app.gui.run.charts import RunCharts
+from app.gui.run.headline import HeadlineCard
+from app.gui.services.run_bridge import RunBridge
+from app.gui.style.theme import Theme
+from app.gui.style.tokens import GAP_PX, TITLE_PX
+from app.gui.widgets.basics import ElidedLabel, Pill, column, label, plain_tip, row
+from workloads import CATALOGUE
+from workloads.protocol import events
+
+TEXT_INTERVAL_S, TELLING_INTERVAL_S, CHART_INTERVAL_S = 0.25, 0.5, 1.0
+PILL_PX, WIDE_PX = 200, 960
+# What changes more than numbers, and is drawn sooner.
+_TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}
+BARS_LIMIT = 12
+LATER = "When it is over, it says here what limited it."
+
+
+class RunView(QWidget):
+    """Shows one run; `headline.buttons` takes what is done with it, `corner` what leads elsewhere."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._title = label("", TITLE_PX, QFont.Weight.DemiBold)
+        self._about = ElidedLabel("", TITLE_PX - 2, muted=True)
+        self._device, self._memory = Pill(), Pill()
+        self.headline = HeadlineCard(theme)
+        self.charts = RunCharts(theme)
+        self._bridge: RunBridge | None = None
+        self._texts_s = self._charts_s = 0.0
+        self._bars_of: tuple[Any, ...] = ()
+        self.corner = QHBoxLayout()
+        self.corner.setSpacing(GAP_PX)
+        head = row(self._title, self._about, self._device, self._memory, self.corner)
+        head.setStretch(1, 1)
+        whole = column(head, self.headline, self.charts, spacing_px=GAP_PX + 4)
+        whole.setStretch(2, 1)
+        self.setLayout(whole)
+
+    def follow(self, bridge: RunBridge) -> None:
+        """Show whatever run is going on from now on."""
+        self._bridge = bridge
+        bridge.started.connect(self._on_started)
+        bridge.stepped.connect(self._on_started)
+        bridge.advanced.connect(self._on_advanced)
+
+    def show_run(self, run: Run, group: Group | None = None) -> None:
+        """Show a stored run; with `group` it stands for repetitions, and what these come to is said too."""
+        machine = stored_machine(run.machine)
+        parameters = (run.model or {}).get("parameters_count")
+        place = (group.run_ids.index(run.summary.id) + 1, group.planned) if group else None
+        self._show_head(run.summary, parameters, machine.memory_bytes, place)
+        self.headline.show_stored(run)
+        if group is not None:
+            told = (run.summary.error_message, group_sentence(group))
+            self.headline.message.show_text(" ".join(text for text in told if text))
+        self._show_charts(series_of(run), run.summary, live=False)
+        self.charts.show_limit(run.limit)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out what is least missed where there is little room."""
+        super().resizeEvent(event)
+        self._device.setVisible(self.width() >= WIDE_PX)
+        self._memory.setVisible(self.width() >= WIDE_PX)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw what was not drawn while nobody looked."""
+        super().showEvent(event)
+        if self._bridge is not None and self._bridge.is_running:
+            QTimer.singleShot(0, self.refresh)
+
+    def refresh(self) -> None:
+        """Draw the run that is going on, as far as it is."""
+        bridge = self._bridge
+        if bridge is None or bridge.progress is None or bridge.is_ab:
+            return
+        live = bridge.live()
+        self._texts_s = self._charts_s = time.monotonic()
+        self.headline.show_live(live, bridge.progress, cancelled=bridge.is_cancelled, verdict=bridge.verdict)
+        if live is not None:
+            place = (bridge.step.number, bridge.step.count) if bridge.step else None
+            self._show_head(live, CATALOGUE[live.workload].parameters_count, live.memory_bytes, place)
+            self._show_charts(bridge.series, live, live=True)
+            self.charts.show_limit(LATER)
+
+    def _on_started(self) -> None:
+        self.refresh()
+
+    def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
+        """Draw texts four times a second and charts once: more is not seen, and costs what is being measured."""
+        bridge = self._bridge
+        if bridge is None or bridge.progress is None or bridge.is_ab or not self.isVisible():
+            return
+        now_s = time.monotonic()
+        since_s = now_s - self._charts_s
+        if since_s >= CHART_INTERVAL_S or (kinds & _TELLING and since_s >= TELLING_INTERVAL_S):
+            self.refresh()
+        elif now_s - self._texts_s >= TEXT_INTERVAL_S:
+            self._texts_s = now_s
+            self.headline.show_progress(bridge.progress, cancelled=bridge.is_cancelled)
+
+    def _show_head(
+        self,
+        summary: RunSummary,
+        parameters: int | None,
+        memory_bytes: int | None,
+        place: tuple[int, int] | None = None,
+    ) -> None:
+        """Say what runs; `place` is the number of the run among repetitions, and how many they are."""
+        workload = CATALOGUE.get(summary.workload)
+        self._title.setText(workload.title if workload else summary.workload)
+        network = f"{parameters:,} parameters, " if parameters else ""
+        number = f"run {place[0]} of {place[1]} · " if place else ""
+        self._about.show_text(f"{number}{network}batch {summary.batch_size}, {summary.preset}")
+        name = run_name(summary) if summary.device else "…"
+        self._device.setText(self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, PILL_PX))
+        self._device.setToolTip(plain_tip(name))
+        self._memory.setText(format_bytes(memory_bytes))
+
+    def _show_charts(self, series: RunSeries, summary: RunSummary, *, live: bool) -> None:
+        self.charts.show_series(series, summary, summary.memory_bytes, live=live)
+        # The bars change only with what they show.
+        bars_of = (summary.id, summary.value, summary.basis, summary.device, summary.status)
+        if bars_of != self._bars_of:
+            self._bars_of = bars_of
+            found = shortlist(bars(summary.workload, summary), BARS_LIMIT)
+            self.charts.show_bars(found, find_baseline(found, None, summary.workload))

@@ -1,0 +1,44 @@
+"""The machine's parts, looked for in the background so that the window need not wait for a driver."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from app.core.hardware.machine import detect_machine
+from app.core.hardware.telemetry.sensors import Power, read_power
+from app.core.records import Machine
+from app.gui.services.tasks import Tasks
+
+
+class MachineFinder(QObject):
+    """Knows the machine once it was found, and what it ran on and which sensors could be read at that moment.
+
+    Args:
+        tasks: Does the looking.
+        data_folder: Tells where the data sets are, whose disks are described.
+
+    Signals:
+        found: `machine` and `power` are known now, or were looked at again.
+    """
+
+    found = Signal()
+
+    def __init__(self, tasks: Tasks, data_folder: Callable[[], Path], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tasks = tasks
+        self._data_folder = data_folder
+        self.machine: Machine | None = None
+        self.power = Power()
+
+    def look(self) -> None:
+        """Look at the machine, again if it was looked at before."""
+        folder = self._data_folder()
+        # Detection has no errors of the user's; a fault is raised all the same.
+        self._tasks.start(
+            lambda: (detect_machine(data_folder=folder), read_power()), self._on_found, lambda _: None
+        )
+
+    def _on_found(self, found: tuple[Machine, Power]) -> None:
+        self.machine, self.power = found
+        self.found.emit()

@@ -1,0 +1,354 @@
+"""Between a session's thread and the window: events wait in a queue that a timer empties ten times a second."""
+
+import queue
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import msgspec
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+from app.core.analysis.series import RunSeries, live_summary
+from app.core.errors import AppError
+from app.core.paths import Paths
+from app.core.records import Machine, RunSummary
+from app.core.runs.progress import Progress
+from app.core.runs.runner import Runner
+from app.core.runs.sequence import Plan, Sequence, Step, Watch, run_plan
+from app.core.runs.session import Limits, Session
+from app.core.storage.database import Database
+from app.core.storage.groups import Group
+from app.core.storage.outcomes import recover_runs
+from app.core.storage.queries import Query, find_ids
+from app.core.storage.runs import list_runs, missing_runs
+from app.gui.services.tasks import Tasks
+from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
+
+TICK_MS = 100
+LINES_KEPT = 2_000
+
+
+class BusyError(AppError):
+    """Another Epochmark is measuring on this computer."""
+
+
+class RunBridge(QObject):
+    """Starts runs, one at a time, and follows the one that is going on: alone, or as a part of a plan.
+
+    Attributes:
+        plan: What is or was carried out last; None if that was a single run.
+        step: Of the plan, the run that is going on; None before the first.
+        done: The plan's runs that are over.
+        asks: The step that waits for `answer`; None if none does.
+        group_id: What the plan is stored as; None before it is.
+
+    Signals:
+        started: A run or a plan was asked for; `spec`, `series` and `progress` are new.
+        stepped: Of a plan, a run began or is over, or the user is asked something; each run has a `spec`, `series`
+            and `progress` of its own.
+        advanced: Events came since the last time; with the kinds that came (a set of types of event).
+        ended: The run or the plan is over; with the number of its last run, 0 if it had none. If `trouble` is set,
+            it may not be stored as it was.
+        refused: The run could not begin; with the AppError.
+    """
+
+    started = Signal()
+    stepped = Signal()
+    advanced = Signal(object)
+    ended = Signal(int)
+    refused = Signal(object)
+
+    def __init__(
+        self, paths: Callable[[], Paths], tasks: Tasks, limits: Limits | None = None, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._paths = paths
+        self._tasks = tasks
+        self._limits = limits
+        # Events, and what a plan has to say between them, to be done in the window's thread.
+        self._events: deque[events.Event | Callable[[], None]] = deque()
+        self._session: Session | Sequence | None = None
+        self._answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
+        self._starting = False
+        self._timer = QTimer(self, interval=TICK_MS)
+        self._timer.setTimerType(Qt.TimerType.CoarseTimer)
+        self._timer.timeout.connect(self._on_tick)
+        self.is_cancelled = False
+        self.spec: RunSpec | None = None
+        self.progress: Progress | None = None
+        self.series = RunSeries(1)
+        self.summary: RunSummary | None = None
+        self.trouble: AppError | None = None
+        self.plan: Plan | None = None
+        self.step: Step | None = None
+        self.asks: Step | None = None
+        self.done: list[RunSummary] = []
+        self.group_id: int | None = None
+        self.lines: deque[str] = deque(maxlen=LINES_KEPT)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a run is about to begin or going on."""
+        return self._starting or self._session is not None
+
+    @property
+    def is_ab(self) -> bool:
+        """Whether what is or was carried out last is an A/B, which has a page of its own."""
+        return self.plan is not None and self.plan.kind == "ab"
+
+    def group(self) -> Group | None:
+        """Return what is measured of the plan so far; None without a plan."""
+        if self.plan is None:
+            return None
+        return Group(
+            id=self.group_id or 0,
+            created_at="",
+            kind=self.plan.kind,
+            plan=msgspec.to_builtins(self.plan),
+            run_ids=tuple(run.id for run in self.done),
+            runs=tuple(self.done),
+        )
+
+    def live(self) -> RunSummary | None:
+        """Return the run's record with what it comes to so far; None before it was stored."""
+        return None if self.summary is None else live_summary(self.summary, self.series)
+
+    @property
+    def verdict(self) -> events.Judged | None:
+        """The verdict so far, with what was warned of since; None while there is nothing to say."""
+        verdict, known = self.series.verdict, {warning.code for warning in self.series.warnings}
+        told = {reason.code for reason in verdict.reasons} if verdict else set()
+        if not known - told:
+            return verdict
+        news = tuple(
+            events.Reason(code=warning.code, level="caution", text=warning.message)
+            for warning in self.series.warnings
+            if warning.code not in told
+        )
+        return events.Judged(level="caution", reasons=(*news, *(verdict.reasons if verdict else ())))
+
+    def start(self, spec: RunSpec, machine: Machine, *, beside: bool = False) -> None:
+        """Begin a run in the background; `refused` says why if it cannot.
+
+        Args:
+            spec: What to run.
+            machine: What the result is stored for.
+            beside: Whether to run although another Epochmark runs something too (else BusyError).
+        """
+        if self.is_running:
+            return
+        self._reset(spec, None)
+        paths = self._paths()
+        runner = Runner(paths, machine, self._limits)
+        listener = self._events.append
+
+        def begin() -> tuple[Session, RunSummary]:
+            with Database(paths.database) as database:
+                _check_alone(database, beside=beside)
+                session = runner.start(spec, listener)
+                if self.is_cancelled:  # the window may be gone by now
+                    session.cancel()
+                return session, _stored(database, session.run_id)
+
+        self._tasks.start(begin, self._on_begun, self._on_refused)
+        self.started.emit()
+
+    def start_plan(self, plan: Plan, machine: Machine, *, beside: bool = False) -> None:
+        """Begin several runs, one after the other, in the background; `refused` says why if they cannot.
+
+        Args:
+            plan: What to run.
+            machine: What the results are stored for.
+            beside: As for `start`; only looked at before the first run.
+        """
+        if self.is_running:
+            return
+        self._reset(plan.steps()[0].spec, plan)
+        paths, waiting, answers = self._paths(), self._events, self._answers
+        runner = Runner(paths, machine, self._limits)
+
+        def on_begun(step: Step, run_id: int) -> None:
+            with Database(paths.database) as database:
+                summary = _stored(database, run_id)
+            waiting.append(partial(self._on_step, step, summary))
+
+        def ask(step: Step) -> bool:
+            waiting.append(partial(self._on_asked, step))
+            return answers.get()
+
+        watch = Watch(
+            listener=waiting.append,
+            begun=on_begun,
+            ended=lambda _, summary: waiting.append(partial(self._on_done, summary)),
+            ask=ask,
+        )
+
+        def begin() -> Sequence:
+            with Database(paths.database) as database:
+                _check_alone(database, beside=beside)
+            sequence = run_plan(plan, runner, watch)
+            if self.is_cancelled:  # the window may be gone by now
+                sequence.cancel()
+            return sequence
+
+        self._tasks.start(begin, self._on_plan_begun, self._on_refused)
+        self.started.emit()
+
+    def answer(self, go_on: bool) -> None:
+        """Say that what the plan asked for is done, or that it is to stop."""
+        if self.asks is not None:
+            self.asks = None
+            self._answers.put(go_on)
+            self.stepped.emit()
+
+    def cancel(self) -> None:
+        """Ask the run to stop; what was measured is kept."""
+        self.is_cancelled = True
+        self._answers.put(False)
+        if self._session is not None:
+            self._session.cancel()
+
+    def kill(self) -> None:
+        """End the run at once."""
+        if self._session is not None:
+            self._session.kill()
+
+    def finish(self, timeout_s: float) -> bool:
+        """Cancel the run and wait for its end, at last by force; returns whether it has ended."""
+        self.cancel()
+        session = self._session
+        if session is None:
+            return True
+        self._timer.stop()
+        ended = session.wait(timeout_s)
+        if not ended:
+            session.kill()
+            ended = session.wait(timeout_s)
+        if ended:
+            self._session = None
+        return ended
+
+    def take(self, event: events.Event) -> None:
+        """Follow one event of the run."""
+        assert self.progress is not None
+        self.progress.follow(event)
+        self.series.follow(event)
+        text = _line(event)
+        if text:
+            self.lines.append(f"{event.t_s:8.2f} s  {text}")
+        if self.summary is None:
+            return
+        if isinstance(event, events.Environment):
+            self.summary = replace(
+                self.summary,
+                engine=event.engine,
+                engine_version=event.engine_version,
+                device=event.device,
+                device_name=event.device_name,
+                precision=event.precision,
+                jit=event.jit,
+            )
+        elif isinstance(event, events.Dataset):
+            self.summary = replace(self.summary, data_source=event.source)
+
+    def _reset(self, spec: RunSpec, plan: Plan | None) -> None:
+        self._starting, self.is_cancelled = True, False
+        self.spec, self.progress, self.summary = spec, Progress(spec), None
+        self.series, self.trouble = RunSeries(spec.steps or 1), None
+        self.plan, self.step, self.asks, self.done, self.group_id = plan, None, None, [], None
+        self.lines.clear()
+        self._events = deque()
+        self._answers = queue.SimpleQueue()
+
+    def _on_plan_begun(self, sequence: Sequence) -> None:
+        self._starting = False
+        self._session, self.group_id = sequence, sequence.group_id
+        self._timer.start()
+        if self.is_cancelled:
+            sequence.cancel()
+
+    def _on_step(self, step: Step, summary: RunSummary) -> None:
+        self.step, self.asks = step, None
+        self.spec, self.progress, self.summary = step.spec, Progress(step.spec), summary
+        self.series = RunSeries(summary.steps or summary.steps_per_epoch)
+        self.lines.append(f"Run {step.number} of {step.count}" + (f", side {step.side}" if step.side else ""))
+        self.stepped.emit()
+
+    def _on_done(self, summary: RunSummary) -> None:
+        self.done.append(summary)
+        self.stepped.emit()
+
+    def _on_asked(self, step: Step) -> None:
+        if not self.is_cancelled:
+            self.asks = step
+            self.stepped.emit()
+
+    def _on_begun(self, begun: tuple[Session, RunSummary]) -> None:
+        self._starting = False
+        self._session, self.summary = begun
+        self.series = RunSeries(self.summary.steps or self.summary.steps_per_epoch)
+        self._timer.start()
+        if self.is_cancelled:
+            self._session.cancel()
+
+    def _on_refused(self, error: AppError) -> None:
+        self._starting = False
+        self.refused.emit(error)
+
+    def _on_tick(self) -> None:
+        session = self._session
+        # Asked before the queue is emptied: what the session said last is in it by then.
+        over = session is not None and session.wait(0)
+        kinds = set()
+        while self._events:
+            event = self._events.popleft()
+            if isinstance(event, events.Event):
+                kinds.add(type(event))
+                self.take(event)
+            else:
+                event()
+        if kinds:
+            self.advanced.emit(kinds)
+        if session is not None and over:
+            self._timer.stop()
+            self._session = self.asks = None
+            self.trouble = session.trouble
+            if self.trouble is not None and self.summary is None:
+                self.refused.emit(self.trouble)  # of a plan, not even the first run began
+            else:
+                self.ended.emit(self.summary.id if self.summary is not None else 0)
+
+
+def _stored(database: Database, run_id: int) -> RunSummary:
+    """Return a run that was begun; raises UsageError if somebody has taken it away already."""
+    summary = next(list_runs(database, ids=[run_id]), None)
+    if summary is None:
+        raise missing_runs([run_id])
+    return summary
+
+
+def _check_alone(database: Database, *, beside: bool) -> None:
+    recover_runs(database)
+    if not beside and find_ids(database, Query(status="running")):
+        raise BusyError("Another Epochmark is running a benchmark on this computer.")
+
+
+def _line(event: events.Event) -> str:
+    """Return what the log shows of an event; "" for those that come many times a second."""
+    text = ""
+    match event:
+        case events.Phase():
+            text = f"Phase: {event.name}"
+        case events.Epoch():
+            text = f"Epoch {event.index + 1}: {event.duration_s:.2f} s"
+        case events.Warn():
+            text = f"Note: {event.message}"
+        case events.Error():
+            text = f"Error: {event.message}"
+        case events.Log():
+            text = event.message
+        case events.End():
+            text = f"End: {event.status}"
+    return text

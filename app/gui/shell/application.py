@@ -1,0 +1,220 @@
+"""Starts the window: fonts and theme, services, the work that can wait, and what catches faults."""
+
+import contextlib
+import linecache
+import logging
+import signal
+import socket
+import sys
+import threading
+from types import TracebackType
+from typing import Any
+
+from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+import app
+from app.core.errors import AppError
+from app.core.logs import set_up_logging
+from app.core.paths import Paths, default_paths
+from app.core.runs.session import Limits
+from app.core.storage.database import Database
+from app.core.storage.outcomes import recover_runs
+from app.core.storage.queries import purge_trash
+from app.gui.services.bundle import Services
+from app.gui.services.garbage import GarbageCollector
+from app.gui.services.machine_finder import MachineFinder
+from app.gui.services.preferences import Preferences
+from app.gui.services.run_bridge import RunBridge
+from app.gui.services.tasks import Tasks
+from app.gui.shell.main_window import MainWindow
+from app.gui.style.icons import application_icon
+from app.gui.style.theme import Theme
+from app.gui.widgets.dialogs import FaultDialog, fault_report
+
+TRASH_KEPT_S = 24 * 3600.0
+END_PATIENCE_S = 9.0
+_log = logging.getLogger(__name__)
+
+
+class _Teller(QObject):
+    told = Signal(str, str, str, object)
+
+
+class WarningTeller(logging.Handler):
+    """Tells the user what the core warns of: damaged files that were set aside, telemetry that hangs."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._waiting: list[str] = []
+        self._teller: _Teller | None = None
+
+    def open(self, teller: _Teller) -> None:
+        """Tell from now on, first of all what was said before there was a window."""
+        self._teller = teller
+        for text in self._waiting:
+            teller.told.emit(text, "caution", "", None)
+        self._waiting.clear()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Pass a warning on, from whatever thread; faults have a dialog of their own."""
+        if record.levelno >= logging.ERROR:
+            return
+        if self._teller is None:
+            self._waiting.append(record.getMessage())
+        else:
+            self._teller.told.emit(record.getMessage(), "caution", "", None)
+
+
+def run_window() -> int:
+    """Open the window and return the exit code when it was closed."""
+    application = QApplication(sys.argv[:1])
+    application.setApplicationName("Epochmark")
+    application.setApplicationVersion(app.__version__)
+    application.setDesktopFileName("epochmark")
+    application.setWindowIcon(application_icon())
+    try:
+        paths = default_paths()
+        paths.create()
+    except AppError as error:
+        QMessageBox.critical(None, "Epochmark cannot start", str(error))
+        return 2
+    set_up_logging(paths.logs)
+    garbage = GarbageCollector(application)
+    window, services = open_window(Theme(application), paths)
+    catcher = FaultCatcher(window, paths)
+    catcher.install()
+    if sys.platform != "win32":
+        SignalCatcher(window)
+    code = application.exec()
+    services.tasks.close()
+    services.bridge.finish(END_PATIENCE_S)
+    catcher.remove()
+    garbage.close()
+    return code
+
+
+def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tuple[MainWindow, Services]:
+    """Make the services and show the window; what takes longer is done after the first picture of it.
+
+    Args:
+        theme: Of Qt's application; it takes what the settings say.
+        paths: Where results and settings are.
+        limits: Of sessions; for tests.
+    """
+    warnings = WarningTeller()
+    logging.getLogger("app").addHandler(warnings)
+    preferences = Preferences(paths.settings)
+    theme.choose(preferences.settings.theme)
+    tasks = Tasks()
+    teller = _Teller(tasks)
+    services = Services(
+        home=paths,
+        theme=theme,
+        tasks=tasks,
+        preferences=preferences,
+        finder=MachineFinder(tasks, lambda: services.paths.datasets, tasks),
+        bridge=RunBridge(lambda: services.paths, tasks, limits, tasks),
+        tell=teller.told.emit,
+    )
+    window = MainWindow(services)
+    teller.told.connect(window.tell)
+    window.closed.connect(lambda: logging.getLogger("app").removeHandler(warnings))
+    warnings.open(teller)
+    window.show()
+    QTimer.singleShot(0, lambda: _start_up(window, services))
+    return window, services
+
+
+def _start_up(window: MainWindow, services: Services) -> None:
+    services.finder.look()
+    path = services.paths.database
+
+    def tidy() -> None:
+        with Database(path) as database:
+            recover_runs(database)
+            purge_trash(database, older_than_s=TRASH_KEPT_S)
+
+    services.tasks.start(tidy, lambda _: None, services.complain)
+    # Half a second of imports, beside the window instead of in it; the charts are then made at once.
+    services.tasks.start(_import_charts, lambda _: window.benchmark.prepare(), services.complain)
+
+
+def _import_charts() -> None:
+    import app.gui.run.view  # noqa: F401
+
+    linecache.clearcache()  # pyqtgraph's import leaves 8 MB of source lines there
+
+
+class FaultCatcher:
+    """Shows what nobody caught, in the window's thread and in others, and lets the window go on."""
+
+    def __init__(self, window: MainWindow, paths: Paths) -> None:
+        self._window = window
+        self._log_file = paths.logs / "epochmark.log"
+        self._dialog: FaultDialog | None = None
+        self._thrown = _Thrown()
+        self._thrown.caught.connect(self.show)
+        self._before: tuple[Any, Any] | None = None
+
+    def install(self) -> None:
+        """Take over from Python's own reporting."""
+        self._before = sys.excepthook, threading.excepthook
+        sys.excepthook = self._catch
+        threading.excepthook = self._catch_in_thread
+
+    def remove(self) -> None:
+        """Give it back."""
+        if self._before is not None:
+            sys.excepthook, threading.excepthook = self._before
+
+    def show(self, report: str) -> None:
+        """Show one fault; while it is looked at, others go to the log only."""
+        if self._dialog is not None:
+            if self._dialog.isVisible():
+                return
+            self._dialog.deleteLater()
+        self._dialog = FaultDialog(self._window, report, f"The log has it too: {self._log_file}")
+        self._dialog.open()
+
+    @property
+    def dialog(self) -> FaultDialog | None:
+        """The dialog that was shown last."""
+        return self._dialog
+
+    def _catch(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            self._window.close_soon()
+            return
+        _log.error("Epochmark itself failed.", exc_info=(kind, error, trace))
+        self._thrown.caught.emit(fault_report(kind, error, trace))
+
+    def _catch_in_thread(self, args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None:
+            self._catch(args.exc_type, args.exc_value, args.exc_traceback)
+
+
+class _Thrown(QObject):
+    caught = Signal(str)
+
+
+class SignalCatcher(QObject):
+    """Closes the window on Ctrl-C and on a request to end; Python alone would notice only with the next event."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._reading, self._writing = socket.socketpair()
+        for end in (self._reading, self._writing):
+            end.setblocking(False)
+        self._notifier = QSocketNotifier(self._reading.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._on_signal)
+        signal.set_wakeup_fd(self._writing.fileno(), warn_on_full_buffer=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if signal.getsignal(number) is not signal.SIG_IGN:  # nohup and the like want it ignored
+                signal.signal(number, lambda *_: None)
+
+    def _on_signal(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self._reading.recv(64)
+        self._window.close_soon()

@@ -1,0 +1,287 @@
+"""The main window: side bar, pages, menu, messages; asks before it closes on a run."""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QByteArray, QTimer, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QKeySequence
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QMainWindow,
+    QMenu,
+    QMessageBox,
+    QStackedWidget,
+    QWidget,
+)
+
+from app.core.errors import AppError
+from app.gui.pages.benchmark.page import BenchmarkPage
+from app.gui.services.bundle import Services
+from app.gui.shell.banner import Banner
+from app.gui.shell.side_bar import SideBar
+from app.gui.widgets.basics import Tone
+from app.gui.widgets.dialogs import about_dialog
+
+if TYPE_CHECKING:
+    from app.gui.pages.ab.page import AbPage
+    from app.gui.pages.results.page import ResultsPage
+
+PAGES = (
+    ("Benchmark", "gauge"),
+    ("Results", "list"),
+    ("Compare", "chart-bar-decreasing"),
+    ("A/B", "scale"),
+    ("Hardware", "cpu"),
+    ("Settings", "settings"),
+)
+BENCHMARK, RESULTS, COMPARE, AB, HARDWARE, SETTINGS = range(len(PAGES))
+# A worker that does not answer is ended after 8 s; then no more is waited for.
+CLOSE_PATIENCE_MS = 10_000
+_log = logging.getLogger(__name__)
+
+
+class MainWindow(QMainWindow):
+    """Holds everything that is shown. Pages are made when they are first opened.
+
+    Signals:
+        closed: The window was closed.
+    """
+
+    closed = Signal()
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._closing = False
+        self._number = BENCHMARK
+        self.setWindowTitle("Epochmark")
+        self.setMinimumSize(1024, 700)
+        self.benchmark = BenchmarkPage(services)
+        self._pages: dict[int, QWidget] = {BENCHMARK: self.benchmark}
+        self.side_bar = SideBar(services.theme, PAGES)
+        self.stack = QStackedWidget()
+        self.banner = Banner(services.theme, self.stack)
+        self.stack.addWidget(self.benchmark)
+        self._actions: dict[str, QAction] = {}
+        self._lay_out()
+        self._make_menu()
+        self.side_bar.chosen.connect(self.show_page)
+        self.side_bar.mark(BENCHMARK)
+        services.bridge.started.connect(self._on_state)
+        services.bridge.ended.connect(self._on_ended)
+        services.bridge.refused.connect(self._on_refused)
+        self.benchmark.state_changed.connect(self._on_state)
+        self._restore_geometry()
+        self._on_state()
+
+    def show_page(self, number: int) -> None:
+        """Open a page."""
+        if number not in self._pages:
+            page = self._pages[number] = self._make_page(number)
+            if self.stack.indexOf(page) < 0:
+                self.stack.addWidget(page)
+        self._number = number
+        self.stack.setCurrentWidget(self._pages[number])
+        self.side_bar.mark(number)
+        self._on_state()
+
+    @property
+    def page(self) -> QWidget:
+        """The page that is open."""
+        return self._pages[self._number]
+
+    def action(self, name: str) -> QAction:
+        """Return an action of the menu by its text."""
+        return self._actions[name]
+
+    def tell(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
+        """Show a message at the pages' foot."""
+        self.banner.tell(text, tone, action, do)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask if a run is going on; close when it has ended."""
+        if self._services.bridge.is_running:
+            event.ignore()
+            if not self._closing and self._ask_to_cancel():
+                self.close_soon()
+            return
+        self._save_geometry()
+        if RESULTS in self._pages:
+            self.results.forget_deleted()
+        event.accept()
+        self.closed.emit()
+
+    def close_soon(self) -> None:
+        """Cancel what is going on, and close when it has ended."""
+        self._closing = True
+        bridge = self._services.bridge
+        if not bridge.is_running:
+            self.close()
+            return
+        self._on_cancel()
+        self.tell("Ending the run, then the window closes.", "", "", None)
+        QTimer.singleShot(CLOSE_PATIENCE_MS, bridge.kill)
+
+    @property
+    def results(self) -> "ResultsPage":
+        """The Results page, made if it was not open yet."""
+        from app.gui.pages.results.page import ResultsPage
+
+        page = self._pages.get(RESULTS)
+        if not isinstance(page, ResultsPage):
+            page = self._pages[RESULTS] = ResultsPage(self._services)
+            page.state_changed.connect(self._on_state)
+            page.run_requested.connect(partial(self.show_page, BENCHMARK))
+            self.stack.addWidget(page)
+        return page
+
+    @property
+    def ab(self) -> "AbPage":
+        """The A/B page, made if it was not open yet."""
+        from app.gui.pages.ab.page import AbPage
+
+        page = self._pages.get(AB)
+        if not isinstance(page, AbPage):
+            page = self._pages[AB] = AbPage(self._services)
+            self.stack.addWidget(page)
+        return page
+
+    def _make_page(self, number: int) -> QWidget:
+        if number == RESULTS:
+            return self.results
+        if number == AB:
+            return self.ab
+        if number == COMPARE:
+            from app.gui.pages.compare.page import ComparePage
+
+            return ComparePage(self._services)
+        if number == HARDWARE:
+            from app.gui.pages.hardware.page import HardwarePage
+
+            hardware = HardwarePage(self._services)
+            self.closed.connect(hardware.doctor.cancel)  # also where another page is looked at
+            return hardware
+        from app.gui.pages.settings.page import SettingsPage
+
+        page = SettingsPage(self._services)
+        page.folder_changed.connect(self.benchmark.setup.refresh)
+        return page
+
+    def _lay_out(self) -> None:
+        whole = QHBoxLayout()
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addWidget(self.side_bar)
+        whole.addWidget(self.stack, stretch=1)
+        centre = QWidget()
+        centre.setLayout(whole)
+        self.setCentralWidget(centre)
+
+    def _make_menu(self) -> None:
+        keys = QKeySequence.StandardKey
+        bench, roles = self.benchmark, QAction.MenuRole
+        file = self.menuBar().addMenu("&File")
+        self._add(file, "Run benchmark", "Ctrl+R", self._on_run)
+        self._add(file, "Cancel run", "Ctrl+.", self._on_cancel)
+        file.addSeparator()
+        self._add(file, "Save picture …", keys.Save, lambda: self._shown().save_picture())
+        self._add(file, "Export …", "Ctrl+E", self._on_export)
+        file.addSeparator()
+        self._add(file, "Settings", "Ctrl+,", lambda: self.show_page(SETTINGS)).setMenuRole(roles.PreferencesRole)
+        self._add(file, "Quit", keys.Quit, self.close).setMenuRole(roles.QuitRole)
+        edit = self.menuBar().addMenu("&Edit")
+        self._add(edit, "Undo delete", keys.Undo, self._on_undo)
+        self._add(edit, "Copy result", "Ctrl+Shift+C", lambda: self._shown().copy_text())
+        self._add(edit, "Copy picture", "Ctrl+Shift+P", lambda: self._shown().copy_picture())
+        view = self.menuBar().addMenu("&View")
+        for number, (name, _) in enumerate(PAGES):
+            self._add(view, name, f"Ctrl+{number + 1}", partial(self.show_page, number))
+        view.addSeparator()
+        self._add(view, "Log of the run", "Ctrl+L", bench.log_button.click)
+        help_ = self.menuBar().addMenu("&Help")
+        self._add(help_, "Why is my GPU not used?", "", self._on_doctor)
+        self._add(help_, "About Epochmark", "", lambda: about_dialog(self).exec()).setMenuRole(roles.AboutRole)
+
+    def _add(
+        self, menu: QMenu, name: str, key: QKeySequence.StandardKey | str, do: Callable[[], object]
+    ) -> QAction:
+        action = QAction(name, self)
+        action.setShortcut(QKeySequence(key))
+        action.triggered.connect(lambda _=False: do())
+        menu.addAction(action)
+        self._actions[name] = action
+        return action
+
+    def _on_doctor(self) -> None:
+        from app.gui.pages.hardware.page import HardwarePage
+
+        self.show_page(HARDWARE)
+        if isinstance(self.page, HardwarePage):
+            self.page.show_view("doctor")
+
+    def _shown(self) -> "BenchmarkPage | ResultsPage":
+        """Return the page whose result is looked at."""
+        return self.results if self.page is self._pages.get(RESULTS) else self.benchmark
+
+    def _on_run(self) -> None:
+        self.show_page(BENCHMARK)
+        self.benchmark.start()
+
+    def _on_cancel(self) -> None:
+        if self._services.bridge.is_ab:
+            self.ab.cancel()
+        else:
+            self.benchmark.cancel()
+
+    def _on_export(self) -> None:
+        self.results.export()
+
+    def _on_undo(self) -> None:
+        self.results.undo()
+
+    def _on_state(self, *_: object) -> None:
+        running = self._services.bridge.is_running
+        self._actions["Run benchmark"].setEnabled(not running)
+        self._actions["Cancel run"].setEnabled(running)
+        shown = self._shown()
+        self._actions["Copy result"].setEnabled(shown.can_copy)
+        for name in ("Save picture …", "Copy picture"):
+            self._actions[name].setEnabled(shown.can_share)
+        deleted = RESULTS in self._pages and self.results.can_undo
+        self._actions["Undo delete"].setEnabled(deleted)
+
+    def _on_refused(self, _: AppError) -> None:
+        self._on_state()
+        if self._closing:
+            self.close()
+
+    def _on_ended(self, _: int) -> None:
+        self._on_state()
+        if self._closing:
+            self.close()
+
+    def _ask_to_cancel(self) -> bool:
+        buttons = QMessageBox.StandardButton
+        answer = QMessageBox.question(
+            self,
+            "A run is going on",
+            "A benchmark is running. Cancel it and close? What was measured so far is kept.",
+            buttons.Yes | buttons.No,
+            buttons.No,
+        )
+        return answer == buttons.Yes
+
+    def _restore_geometry(self) -> None:
+        stored = self._services.preferences.settings.geometry
+        self.benchmark.setup.workload.setFocus()
+        if not stored or not self.restoreGeometry(QByteArray.fromBase64(stored.encode("ascii", "replace"))):
+            self.resize(1200, 800)
+
+    def _save_geometry(self) -> None:
+        geometry = bytes(self.saveGeometry().toBase64().data()).decode("ascii")
+        try:
+            self._services.preferences.change(geometry=geometry)
+        except AppError as error:
+            _log.info("The window's place was not kept: %s", error)

@@ -1,0 +1,51 @@
+"""The side bar: where one is, and where one can go."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QFrame, QVBoxLayout
+
+from app.gui.style.icons import application_icon
+from app.gui.style.theme import Theme
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import Button, label, row
+
+WIDTH_PX = 176
+
+
+class SideBar(QFrame):
+    """Names the pages.
+
+    Signals:
+        chosen: A page was chosen; with its number.
+    """
+
+    chosen = Signal(int)
+
+    def __init__(self, theme: Theme, pages: Sequence[tuple[str, str]]) -> None:
+        """Make a place for each page (name, icon); the last one stands at the bottom."""
+        super().__init__()
+        self.setObjectName("sideBar")
+        self.setFixedWidth(WIDTH_PX)
+        self.setAccessibleName("Pages")
+        picture = label()
+        picture.setPixmap(application_icon().pixmap(QSize(24, 24)))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 2 * GAP_PX, 12, 2 * GAP_PX)
+        layout.setSpacing(4)
+        head = row(picture, label("Epochmark", 16, QFont.Weight.Bold), None, spacing_px=10)
+        head.setContentsMargins(8, 0, 0, 2 * GAP_PX)
+        layout.addLayout(head)
+        self.places: list[Button] = []
+        for number, (name, icon_name) in enumerate(pages):
+            if number == len(pages) - 1:
+                layout.addStretch(1)
+            place = Button(theme, name, icon_name, kind="place")
+            place.clicked.connect(lambda _=False, number=number: self.chosen.emit(number))
+            layout.addWidget(place)
+            self.places.append(place)
+
+    def mark(self, number: int) -> None:
+        """Show which page is open."""
+        self.places[number].setChecked(True)

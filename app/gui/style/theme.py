@@ -1,0 +1,108 @@
+"""The theme that the window has now, and the bundled font."""
+
+from typing import Literal
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PySide6.QtWidgets import QApplication
+
+from app.core.paths import RESOURCES
+from app.gui.style.style_sheet import style_sheet
+from app.gui.style.tokens import DARK, LIGHT, TEXT_PX, Tokens
+
+Choice = Literal["system", "light", "dark"]
+FAMILY = "Inter"
+FONTS = ("Inter-Regular", "Inter-Medium", "Inter-SemiBold", "Inter-Bold")
+
+
+class Theme(QObject):
+    """The theme of one application: follows the system unless the user chose.
+
+    Signals:
+        changed: The tokens are others now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, application: QApplication, choice: Choice = "system") -> None:
+        super().__init__(application)
+        self._application = application
+        self._choice: Choice = choice
+        self.tokens = LIGHT
+        load_fonts()
+        application.setStyle("Fusion")
+        application.setFont(font(TEXT_PX))
+        application.styleHints().colorSchemeChanged.connect(self._on_scheme)
+        self.choose(choice)
+
+    def choose(self, choice: Choice) -> None:
+        """Take light, dark, or what the system has."""
+        self._choice = choice
+        hints = self._application.styleHints()
+        if choice == "system":
+            hints.unsetColorScheme()
+        else:
+            hints.setColorScheme(Qt.ColorScheme.Dark if choice == "dark" else Qt.ColorScheme.Light)
+        self._on_scheme(hints.colorScheme())
+
+    def _on_scheme(self, scheme: Qt.ColorScheme) -> None:
+        """Take the theme that fits; `scheme` is the system's, or what was asked of it."""
+        dark = self._choice == "dark" or (self._choice == "system" and scheme == Qt.ColorScheme.Dark)
+        tokens = DARK if dark else LIGHT
+        if tokens is self.tokens and self._application.styleSheet():
+            return
+        self.tokens = tokens
+        self._application.setPalette(palette(tokens))
+        pictures = RESOURCES / "theme" / ("dark" if dark else "light")
+        self._application.setStyleSheet(style_sheet(tokens, pictures.as_posix()))
+        self.changed.emit()
+
+
+def load_fonts() -> None:
+    """Make the bundled font known to Qt; call once for each application."""
+    for name in FONTS:
+        QFontDatabase.addApplicationFont(str(RESOURCES / "fonts" / f"{name}.ttf"))
+
+
+def font(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+    """Return the bundled font."""
+    chosen = QFont(FAMILY)
+    chosen.setPixelSize(size_px)
+    chosen.setWeight(weight)
+    return chosen
+
+
+def figures(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+    """Return the bundled font with figures of equal width, so that numbers that change do not move.
+
+    Not for words: it widens hyphens too.
+    """
+    chosen = font(size_px, weight)
+    chosen.setFeature(QFont.Tag("tnum"), 1)
+    return chosen
+
+
+def palette(tokens: Tokens) -> QPalette:
+    """Return the colours for whatever the style sheet does not name."""
+    result = QPalette()
+    role = QPalette.ColorRole
+    for name, colour in (
+        (role.Window, tokens.window),
+        (role.WindowText, tokens.text),
+        (role.Base, tokens.surface),
+        (role.AlternateBase, tokens.window),
+        (role.Text, tokens.text),
+        (role.PlaceholderText, tokens.muted),
+        (role.Button, tokens.raised),
+        (role.ButtonText, tokens.text),
+        (role.ToolTipBase, tokens.raised),
+        (role.ToolTipText, tokens.text),
+        (role.Highlight, tokens.accent),
+        (role.HighlightedText, tokens.on_accent),
+        (role.Link, tokens.accent),
+        (role.Mid, tokens.border),
+    ):
+        result.setColor(name, QColor(colour))
+    for name in (role.WindowText, role.Text, role.ButtonText):
+        result.setColor(QPalette.ColorGroup.Disabled, name, QColor(tokens.muted))
+    return result

@@ -1,0 +1,354 @@
+"""The small parts that pages are put together from: labels, cards, buttons, pills, banners."""
+
+import html
+from collections.abc import Iterable
+from typing import Literal, TypeVar
+
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt
+from PySide6.QtGui import QFont, QResizeEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLayout,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.gui.style.icons import icon
+from app.gui.style.theme import Theme, font
+from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX
+
+_Box = TypeVar("_Box", QHBoxLayout, QVBoxLayout)
+Tone = Literal["", "valid", "caution", "invalid"]
+PILL_PX = 24
+
+
+def label(
+    text: str = "",
+    size_px: int = TEXT_PX,
+    weight: QFont.Weight = QFont.Weight.Normal,
+    *,
+    muted: bool = False,
+    wrap: bool = False,
+) -> QLabel:
+    """Return plain text in the bundled font; nothing in it is ever read as HTML."""
+    result = QLabel(text)
+    result.setTextFormat(Qt.TextFormat.PlainText)
+    result.setFont(font(size_px, weight))
+    result.setProperty("muted", muted)
+    result.setWordWrap(wrap)
+    return result
+
+
+def title(text: str = "") -> QLabel:
+    """Return a page's or a section's title."""
+    return label(text, TITLE_PX, QFont.Weight.DemiBold)
+
+
+class ElidedLabel(QLabel):
+    """One line that ends in "…" where there is no room, with the whole text as tooltip."""
+
+    def __init__(
+        self,
+        text: str = "",
+        size_px: int = TEXT_PX,
+        weight: QFont.Weight = QFont.Weight.Normal,
+        *,
+        muted: bool = False,
+    ) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setFont(font(size_px, weight))
+        self.setProperty("muted", muted)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._whole = ""
+        self.show_text(text)
+
+    def show_text(self, text: str) -> None:
+        """Show another text; the label keeps its place and size."""
+        if text != self._whole:
+            self._whole = text
+            self.setAccessibleName(text)
+            self._elide()
+
+    @property
+    def whole_text(self) -> str:
+        """The text as it is without "…"."""
+        return self._whole
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the text into the new width."""
+        super().resizeEvent(event)
+        self._elide()
+
+    def minimumSizeHint(self) -> QSize:
+        """Give way to any width."""
+        return QSize(0, self.fontMetrics().height())
+
+    def sizeHint(self) -> QSize:
+        """Want room for the whole text."""
+        return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 2, self.fontMetrics().height())
+
+    def _elide(self) -> None:
+        shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
+        if shown != self.text():
+            self.setText(shown)
+        self.setToolTip(plain_tip(self._whole) if shown != self._whole else "")
+
+
+class ClampedLabel(QLabel):
+    """A few lines at most, the last one ending in "…" where there is no room, with the whole text as tooltip."""
+
+    def __init__(self, lines: int, size_px: int = TEXT_PX, *, muted: bool = True) -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self.setFont(font(size_px))
+        self.setProperty("muted", muted)
+        self.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._room_px = lines * self.fontMetrics().lineSpacing() + 2
+        self.whole_text = ""
+
+    def show_text(self, text: str) -> None:
+        """Show another text."""
+        self.whole_text = text
+        self.setAccessibleName(text)
+        self._clamp()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the text into the new width."""
+        super().resizeEvent(event)
+        self._clamp()
+
+    def sizeHint(self) -> QSize:
+        """Want no more lines than the text has."""
+        return QSize(0, min(self._height(self.text()), self._room_px))
+
+    def minimumSizeHint(self) -> QSize:
+        """Give way to any width."""
+        return QSize(0, self.fontMetrics().lineSpacing())
+
+    def _clamp(self) -> None:
+        words = self.whole_text.split()
+        shown = " ".join(words)
+        while words and self._height(shown) > self._room_px:
+            words.pop()
+            shown = f"{' '.join(words)} …"
+        self.setToolTip(plain_tip(self.whole_text) if shown.endswith(" …") else "")
+        self.setFixedHeight(min(self._height(shown), self._room_px))
+        if shown != self.text():
+            self.setText(shown)
+
+    def _height(self, text: str) -> int:
+        box = QRect(0, 0, max(40, self.width()), 10_000)
+        return self.fontMetrics().boundingRect(box, Qt.TextFlag.TextWordWrap, text).height()
+
+
+class Card(QFrame):
+    """A surface with a title line; `body` takes the content, `corner` what stands at the title's right."""
+
+    def __init__(self, heading: str = "", note: str = "", margin_px: int = 2 * GAP_PX) -> None:
+        super().__init__()
+        self.setObjectName("card")
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(margin_px, margin_px - 4, margin_px, margin_px - 4)
+        self.body.setSpacing(GAP_PX)
+        self.corner = QHBoxLayout()
+        self.corner.setSpacing(GAP_PX)
+        self.heading = label(heading, weight=QFont.Weight.DemiBold)
+        self.note = ElidedLabel(note, muted=True)
+        self.note.setAlignment(Qt.AlignmentFlag.AlignRight)
+        if heading:
+            self.setAccessibleName(heading)
+            line = QHBoxLayout()
+            line.setSpacing(2 * GAP_PX)
+            line.addWidget(self.heading)
+            line.addWidget(self.note, stretch=1)
+            line.addLayout(self.corner)
+            self.body.addLayout(line)
+
+
+class Button(QPushButton):
+    """A button with an icon in the theme's colours.
+
+    Args:
+        kind: primary (one a page), plain, flat (a link), segment (one of several), place (in the side bar).
+    """
+
+    def __init__(
+        self,
+        theme: Theme,
+        text: str,
+        icon_name: str = "",
+        kind: Literal["primary", "plain", "flat", "segment", "place"] = "plain",
+    ) -> None:
+        super().__init__()
+        self._theme = theme
+        self._kind = kind
+        self._icon_name = icon_name
+        self.setText(text)
+        self.setProperty("kind", kind)
+        self.setFont(font(TEXT_PX, QFont.Weight.DemiBold if kind == "primary" else QFont.Weight.Medium))
+        self.setCheckable(kind in ("segment", "place"))
+        self.setAutoExclusive(kind in ("segment", "place"))
+        if icon_name:
+            self.setIconSize(QSize(18, 18))
+            theme.changed.connect(self._colour)
+            self._colour()
+
+    def setText(self, text: str) -> None:
+        """Show another text, a little apart from the icon."""
+        super().setText(f" {text}" if self._icon_name and text else text)
+        self.setAccessibleName(text)
+
+    def show_icon(self, icon_name: str) -> None:
+        """Show another icon."""
+        self._icon_name = icon_name
+        self._colour()
+
+    def _colour(self) -> None:
+        tokens = self._theme.tokens
+        colour, chosen = {
+            "primary": (tokens.on_accent, None),
+            "flat": (tokens.accent, None),
+            "place": (tokens.muted, tokens.accent),
+        }.get(self._kind, (tokens.text, None))
+        self.setIcon(icon(self._icon_name, colour, chosen))
+
+
+class Pill(QLabel):
+    """A short fact in a rounded frame."""
+
+    def __init__(self, text: str = "", tone: Tone = "") -> None:
+        super().__init__(text)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setFont(font(12, QFont.Weight.Medium))
+        self.setFixedHeight(PILL_PX)
+        self.setProperty("pill", True)
+        self.setProperty("tone", tone)
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+
+
+class PillRow(QWidget):
+    """One line of short facts; those there is no room for are counted at its end, with all as tooltip."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._facts: list[str] = []
+        self._pills: list[Pill] = []
+        self._more = Pill()
+        self._more.setParent(self)
+        self.setFixedHeight(PILL_PX)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def show_facts(self, facts: Iterable[str]) -> None:
+        """Show other facts, the most important ones first."""
+        for pill in self._pills:
+            pill.hide()
+            pill.deleteLater()
+        self._facts = list(facts)
+        self._pills = [Pill(fact) for fact in self._facts]
+        for pill in self._pills:
+            pill.setParent(self)
+        self.setAccessibleName(", ".join(self._facts))
+        self._place()
+
+    @property
+    def shown_facts(self) -> list[str]:
+        """The facts there is room for."""
+        return [pill.text() for pill in self._pills if not pill.isHidden()]
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as many facts as the new width has room for."""
+        super().resizeEvent(event)
+        self._place()
+
+    def _place(self) -> None:
+        shown = len(self._pills)
+        while self._wanted_px(shown) > self.width() and shown:
+            shown -= 1
+        for number, pill in enumerate(self._pills):
+            pill.setVisible(number < shown)
+        self._more.setVisible(shown < len(self._pills))
+        x_px = 0
+        for pill in (*self._pills[:shown], self._more):
+            pill.setGeometry(x_px, 0, pill.sizeHint().width(), PILL_PX)
+            x_px += pill.width() + GAP_PX
+        self.setToolTip(plain_tip(" · ".join(self._facts)) if shown < len(self._pills) else "")
+
+    def _wanted_px(self, count: int) -> int:
+        """Return how wide so many pills are, with the last one that counts the others."""
+        self._more.setText(f"+{len(self._pills) - count}")
+        pills = [*self._pills[:count], *([self._more] if count < len(self._pills) else [])]
+        return sum(pill.sizeHint().width() + GAP_PX for pill in pills) - GAP_PX
+
+
+def set_tone(widget: QWidget, tone: Tone) -> None:
+    """Give a widget another tone; Qt looks at properties only when it is asked to."""
+    if widget.property("tone") != tone:
+        widget.setProperty("tone", tone)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+def give_way(combo: QComboBox) -> None:
+    """Let a box be narrower than its longest choice."""
+    combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    combo.setMinimumContentsLength(12)
+
+
+class WheelGuard(QObject):
+    """Lets the wheel change an editor only while it has the focus; else it scrolls what the editor is in."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Leave the wheel to the editor's parent."""
+        if event.type() != QEvent.Type.Wheel or not isinstance(watched, QWidget) or watched.hasFocus():
+            return False
+        event.ignore()
+        return True
+
+
+def guard_wheel(editor: QWidget) -> None:
+    """Keep the wheel from changing an editor that is only scrolled past, and from focusing it."""
+    editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    editor.installEventFilter(WheelGuard(editor))
+
+
+def plain_tip(text: str) -> str:
+    """Return a tooltip that says just this text; by itself Qt reads tags in it, and does not wrap it."""
+    return f"<qt>{html.escape(text)}</qt>" if text else ""
+
+
+def line() -> QFrame:
+    """Return a thin line between parts."""
+    result = QFrame()
+    result.setObjectName("line")
+    return result
+
+
+def row(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QHBoxLayout:
+    """Return things side by side; None is where the room goes that is left."""
+    return _filled(QHBoxLayout(), items, spacing_px)
+
+
+def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxLayout:
+    """Return things one below the other; None is where the room goes that is left."""
+    return _filled(QVBoxLayout(), items, spacing_px)
+
+
+def _filled(layout: _Box, items: Iterable[QWidget | QLayout | None], spacing_px: int) -> _Box:
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(spacing_px)
+    for item in items:
+        if item is None:
+            layout.addStretch(1)
+        elif isinstance(item, QLayout):
+            layout.addLayout(item)
+        else:
+            layout.addWidget(item)
+    return layout

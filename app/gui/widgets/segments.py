@@ -1,0 +1,44 @@
+"""A few choices side by side, all in view: for what has two or three of them."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from app.gui.style.theme import Theme
+from app.gui.widgets.basics import Button, row
+
+
+class Segments(QWidget):
+    """Buttons of which one is taken; Tab comes to that one, and the arrow keys go to the others.
+
+    Args:
+        theme: Colours the buttons.
+        name: What is chosen.
+        choices: Value and text of each.
+
+    Signals:
+        chosen: The user took another one; with its value.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, theme: Theme, name: str, choices: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self.value = ""
+        self.buttons = {value: Button(theme, text, kind="segment") for value, text in choices}
+        for value, button in self.buttons.items():
+            button.setAccessibleName(f"{name}: {button.text()}")
+            button.clicked.connect(lambda _=False, value=value: self._on_clicked(value))
+        self.setLayout(row(*self.buttons.values()))
+
+    def take(self, value: str) -> None:
+        """Show a choice as taken, without telling anybody."""
+        self.value = value
+        self.buttons[value].setChecked(True)
+
+    def _on_clicked(self, value: str) -> None:
+        if value != self.value:
+            self.value = value
+            self.chosen.emit(value)

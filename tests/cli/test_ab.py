@@ -1,0 +1,215 @@
+"""Several runs as one on the command line: repetitions, A/B, by hand, and what is said of them."""
+
+import json
+import signal
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.cli.commands import posix_only, read_until, runs, sentence_of, start
+from tests.conftest import CommandLine, command
+
+FAST = ("--epochs", "2", "--set", "step_s=0.001")
+
+
+def lines_of(done: "subprocess.CompletedProcess[str]") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_an_ab_tells_the_ratio_as_json(epochmark: CommandLine) -> None:
+    sides = ("--a", "step_s=0.01", "--b", "step_s=0.02", "--pairs", "3", "--epochs", "2")
+    done = epochmark("ab", "demo", *sides, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = lines_of(done)
+    assert [event["type"] for event in told].count("run") == 6
+    assert [event["run_id"] for event in told if event["type"] == "run"] == [1, 2, 3, 4, 5, 6]
+    group = told[-1]
+    assert (group["type"], group["kind"], group["status"]) == ("group", "ab", "completed")
+    assert [(run["id"], run["side"], run["pair"]) for run in group["runs"]] == [
+        (1, "A", 1),
+        (2, "B", 1),
+        (3, "B", 2),
+        (4, "A", 2),
+        (5, "A", 3),
+        (6, "B", 3),
+    ]
+    assert 0.3 < group["ratio"] < 0.8
+    assert group["low"] < group["ratio"] < group["high"]
+    assert group["pairs"] == len(group["ratios"]) == 3
+    assert "step_s=0.01" in group["sentence"]
+    assert group["labels"] == {"A": "step_s=0.01", "B": "step_s=0.02"}
+    shown = json.loads(epochmark("results", "group", str(group["id"]), "--json").stdout)
+    assert shown == {name: value for name, value in group.items() if name not in ("type", "status")}
+
+
+def test_settings_reach_their_side_and_labels_the_sentence(epochmark: CommandLine) -> None:
+    b = "threads=1, xla=on, onednn=off, seed=5, batch=200, data=synthetic, device=cpu, precision=mixed_bfloat16"
+    done = epochmark("ab", "demo", *FAST, "--b", b, "--pairs", "1", "--label-b", "all at once", "--threads", "2")
+    assert done.returncode == 0, done.stderr
+    assert "A        as usual\nB        all at once\n" in done.stdout
+    assert '"all at once"' in done.stdout
+    assert "in the only pair. More pairs are needed" in done.stdout
+    assert "The sides do not do the same work per epoch (batch 200, not 100)." in done.stdout
+    specs = {run["side"]: json.loads(epochmark("results", "show", str(run["id"]), "--json").stdout)["spec"]
+             for run in runs(epochmark)}  # fmt: skip
+    changed = {name: value for name, value in specs["B"].items() if value != specs["A"][name]}
+    assert changed == {
+        "threads": 1,
+        "jit": True,
+        "onednn": False,
+        "seed": 5,
+        "batch_size": 200,
+        "data": "synthetic",
+        "device": "cpu",
+        "precision": "mixed_bfloat16",
+    }
+    assert specs["A"]["threads"] == 2
+
+
+def test_repetitions_have_a_line_each_and_a_summary(epochmark: CommandLine) -> None:
+    done = epochmark("run", "demo", *FAST, "--repeat", "3")
+    assert done.returncode == 0, done.stderr
+    for words in ("    1/3  0.0", "    3/3  0.0", "3 runs: median 0.0", "spread between runs", "results group 1"):
+        assert words in done.stdout
+    assert "\r" not in done.stdout
+    listed = epochmark("results", "list").stdout
+    assert "run 2 of 3 of group 1" in listed
+    assert "run 2 of 3 of group 1" in epochmark("results", "show", "2").stdout
+    assert epochmark("results", "delete", "2").returncode == 0
+    shown = epochmark("results", "group", "1").stdout
+    assert "2 runs: median" in shown
+    assert "Not counted: run 2 (deleted)." in shown
+
+
+def test_a_failed_run_ends_the_plan_with_exit_code_1(epochmark: CommandLine) -> None:
+    done = epochmark("ab", "demo", *FAST, "--b", "outcome=fail", "--pairs", "2")
+    assert done.returncode == 1
+    assert "    2/4  B  failed: " in done.stdout
+    assert "No pair has two results." in done.stdout
+    assert "The plan had 4 runs; 2 of them were not begun." in done.stdout
+    assert [(run["side"], run["status"]) for run in runs(epochmark)] == [("B", "failed"), ("A", "completed")]
+
+
+def test_by_hand_asks_before_each_change_of_side(environment: dict[str, str]) -> None:
+    arguments = (
+        "ab",
+        "demo",
+        *FAST,
+        "--by-hand",
+        "--label-a",
+        "plugged in",
+        "--label-b",
+        "battery",
+        "--pairs",
+        "2",
+    )
+    done = subprocess.run(
+        command(*arguments),
+        env=environment,
+        input="\n\n\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    asked = [line.partition(" Set it up")[0] for line in done.stderr.splitlines()]
+    assert asked == [
+        "Run 1 of 4 is side A, plugged in.",
+        "Run 2 of 4 is side B, battery.",
+        "Run 4 of 4 is side A, plugged in.",
+    ]
+    assert "2 pairs." in done.stdout
+
+
+@pytest.mark.parametrize("answer", ["\nq\n", "\n"], ids=["q", "end of input"])
+def test_by_hand_can_be_stopped_and_keeps_what_was_measured(environment: dict[str, str], answer: str) -> None:
+    done = subprocess.run(
+        command("ab", "demo", *FAST, "--by-hand", "--pairs", "2"),
+        env=environment,
+        input=answer,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 130
+    assert "The plan had 4 runs; 3 of them were not begun." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["ab", "demo"], "Both sides are the same. Say with --a and --b what differs"),
+        (["ab", "demo", "--b", "threads"], "--b takes KEY=VALUE, several separated by commas, not 'threads'"),
+        (["ab", "demo", "--b", "threads=two"], "threads in --b must be a whole number, not 'two'"),
+        (["ab", "demo", "--b", "xla=yes"], "xla in --b must be one of on, off, not 'yes'"),
+        (["ab", "demo", "--b", "jit=on,xla=off"], "--b says xla twice"),
+        (["ab", "demo", "--a", "speed=9"], "--a has 'speed', which is none of: device, threads"),
+        (["ab", "demo", "--a", "outcome=great"], "outcome must be one of ok"),
+        (["ab", "demo", "--a", "seed=1", "--pairs", "0"], "--pairs must be at least 1 and at most 100, not 0"),
+        (["ab", "demo", "--a", "seed=1", "--label-a", "x" * 61], "--label-a may have 60 characters, not 61"),
+        (["ab", "demo", "--a", "seed=1", "--steps", "5"], "Epochs of 5 steps are cut short"),
+        (["run", "demo", "--repeat", "1"], "--repeat must be at least 2 and at most 100, not 1"),
+        (["run", "demo", "--onednn", "yes"], "invalid choice: 'yes'"),
+        (["results", "group", "7"], "There is no group 7."),
+    ],
+)
+def test_wrong_use_ends_in_one_sentence_and_nothing_is_stored(
+    epochmark: CommandLine, arguments: list[str], words: str
+) -> None:
+    done = epochmark(*arguments)
+    assert words in sentence_of(done)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+@posix_only
+def test_ctrl_c_cancels_the_plan_and_says_what_the_finished_pairs_say(environment: dict[str, str]) -> None:
+    process = start(
+        environment, "ab", "demo", "--json", "--a", "step_s=0.001", "--b", "step_s=0.03", "--pairs", "9"
+    )
+    for _ in range(3):
+        read_until(process, "run")
+    read_until(process, "epoch")
+    process.send_signal(signal.SIGINT)
+    group = read_until(process, "group")
+    assert process.wait(20) == 130
+    process.communicate()
+    assert (group["status"], group["pairs"], group["planned_runs"]) == ("cancelled", 1, 18)
+    assert "in the only pair" in group["sentence"]
+    assert [run["status"] for run in group["runs"]] == ["completed", "completed", "cancelled"]
+
+
+@posix_only
+def test_ctrl_c_while_the_user_is_asked_ends_it(environment: dict[str, str]) -> None:
+    process = subprocess.Popen(
+        command("ab", "demo", "--by-hand"),
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    while "Set it up" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+    out, err = process.communicate()
+    assert "No pair has two results." in out
+    assert "Traceback" not in err
+    assert "Fatal" not in err
+
+
+@posix_only
+def test_a_reader_that_goes_away_ends_the_plan(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    process = start(environment, "run", "demo", "--json", "--repeat", "50")
+    read_until(process, "epoch")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(20) == 130
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert [run["status"] for run in runs(epochmark)] == ["cancelled"]

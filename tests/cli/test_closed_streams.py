@@ -1,0 +1,89 @@
+"""Standard output, error and input that are closed, full, or not read."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.commands import runs
+from tests.conftest import ROOT, CommandLine, command
+
+posix_shell = pytest.mark.skipif(os.name != "posix", reason="a POSIX shell closes the files")
+BAD = "epochmark: The output cannot be written (Bad file descriptor).\n"
+
+
+def in_shell(
+    environment: dict[str, str], redirections: str, *arguments: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command with a shell's redirections, such as ">&-"."""
+    return subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {redirections}', "sh", *command(*arguments)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@posix_shell
+@pytest.mark.parametrize("arguments", [["--version"], ["results", "export"], ["run", "demo"]], ids=" ".join)
+def test_a_closed_output_is_said(environment: dict[str, str], arguments: list[str]) -> None:
+    done = in_shell(environment, ">&-", *arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", BAD)
+
+
+@posix_shell
+@pytest.mark.parametrize("redirections", ["2>&-", "<&- 2>&-"])
+def test_closed_errors_and_a_closed_input_disturb_nothing(
+    epochmark: CommandLine, environment: dict[str, str], redirections: str
+) -> None:
+    done = in_shell(environment, redirections, "run", "demo", "--epochs", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Run 1 is kept" in done.stdout
+    assert in_shell(environment, redirections, "results", "show", "7").returncode == 2
+    assert [run["status"] for run in runs(epochmark)] == ["completed"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a device that is always full")
+@pytest.mark.parametrize("arguments", [["--help"], ["workloads"]], ids=" ".join)
+def test_a_full_output_ends_like_other_tools(environment: dict[str, str], arguments: list[str]) -> None:
+    done = in_shell(environment, ">/dev/full", *arguments)
+    sentence = "epochmark: The output cannot be written (No space left on device).\n"
+    assert (done.returncode, done.stderr) == (1, sentence)
+
+
+@posix_shell
+@pytest.mark.parametrize("arguments", [["--version"], ["workloads", "--json"]])
+def test_a_reader_that_is_gone_ends_it_without_a_word(environment: dict[str, str], arguments: list[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        command(*arguments), env=environment, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a device that is always full")
+def test_errors_that_cannot_be_written_change_no_exit_code(environment: dict[str, str]) -> None:
+    assert in_shell(environment, "2>/dev/full", "results", "show", "7").returncode == 2
+    assert in_shell(environment, "2>/dev/full", "dance").returncode == 2
+
+
+@posix_shell
+def test_closed_files_are_filled_before_anything_is_opened(environment: dict[str, str]) -> None:
+    code = "import app.__main__, os; app.__main__._open_standard_files(); "
+    code += "os.write(9, repr([os.readlink(f'/proc/self/fd/{n}') for n in range(3)]).encode())"
+    if not sys.platform.startswith("linux"):
+        pytest.skip("only Linux says what a descriptor is")
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$@" 9>&1 <&- >&- 2>&-', "sh", sys.executable, "-c", code],
+        env=environment | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == repr(["/dev/null"] * 3)

@@ -1,0 +1,216 @@
+"""The command line as its users meet it: real commands, their output, and their exit codes."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from app.core.paths import default_paths
+from app.core.settings import Settings, save_settings
+from app.core.storage.database import Database
+from tests.cli.commands import runs, sentence_of
+from tests.conftest import CommandLine
+
+
+def test_json_is_the_event_stream_and_nothing_else(epochmark: CommandLine) -> None:
+    done = epochmark("run", "demo", "--json", "--set", "outcome=noise")
+    stream = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0
+    assert [event["seq"] for event in stream] == list(range(len(stream)))
+    assert [stream[0]["type"], stream[-2]["type"], stream[-1]["type"]] == ["run", "result", "end"]
+    assert len([event for event in stream if event["type"] == "epoch"]) == 3
+
+
+def test_a_person_sees_machine_data_epochs_and_where_the_run_is_kept(epochmark: CommandLine) -> None:
+    done = epochmark("run", "demo", "--epochs", "2")
+    assert done.returncode == 0
+    for words in ("Machine ", "Data     demo · synthetic twin", " 1/2 ", " 2/2 ", "Run 1 is kept"):
+        assert words in done.stdout
+    assert "\r" not in done.stdout, "no live line where no terminal is"
+
+
+def test_quiet_prints_the_result_only(epochmark: CommandLine) -> None:
+    done = epochmark("run", "demo", "--quiet")
+    assert done.stdout.count("\n") == 1
+
+
+def test_results_can_be_listed_shown_exported_and_deleted(epochmark: CommandLine, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert epochmark("run", "demo", "--epochs", "2", "--quiet").returncode == 0
+    assert [run["id"] for run in runs(epochmark)] == [2, 1]
+    shown = json.loads(epochmark("results", "show", "1", "--json").stdout)
+    rows = list(csv.DictReader(io.StringIO(epochmark("results", "export", "--format", "csv").stdout)))
+    assert [row["id"] for row in rows] == ["1", "2"]
+    durations = [float(text) for text in rows[0]["epoch_durations_s"].split()]
+    assert durations == pytest.approx([epoch["duration_s"] for epoch in shown["epoch_records"]])
+    assert float(rows[0]["seconds_per_epoch_s"]) == pytest.approx(durations[1])
+    file = tmp_path / "runs.json"
+    assert epochmark("results", "export", "2", "--format", "json", "--output", str(file)).returncode == 0
+    document = json.loads(file.read_text("utf-8"))
+    assert [run["id"] for run in document["runs"]] == [2]
+    assert epochmark("results", "delete", "1").returncode == 0
+    assert [run["id"] for run in runs(epochmark)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "mnist_nlp"], "no workload 'mnist_nlp'. Like it are: mnist_mlp"),
+        (["run", "demo", "--set", "speed=9"], "no parameter 'speed'; it has: outcome, step_s"),
+        (["run", "demo", "--set", "outcome=great"], "outcome must be one of ok, fail"),
+        (["run", "demo", "--set", "step_s=nan"], "step_s must be a number at least 0 and at most 60 (s)"),
+        (["run", "demo", "--set", "step_s"], "--set takes NAME=VALUE"),
+        (["run", "cifar10_keras_cnn", "--set", "lr=1"], "no parameter 'lr'; it has: none"),
+        (["run", "demo", "--device", "tpu"], "auto, cpu or gpu:N"),
+        (["run", "demo", "--batch", "1001"], "A batch of 1001 is larger than the 1000"),
+        (["run", "demo", "--batch", "0"], "Batch size must be at least 1, not 0"),
+        (["run", "demo", "--batch", "-5"], "Batch size must be at least 1, not -5"),
+        (["run", "demo", "--epochs", "0"], "Epochs must be at least 1, not 0"),
+        (["run", "demo", "--epochs", "99999999999999999999"], "out of range"),
+        (["run", "demo", "--steps", "11"], "has 10 steps"),
+        (["run", "demo", "--threads", "0"], "Threads must be at least 1"),
+        (["run", "demo", "--seed", "-1"], "out of range"),
+        (["run", "demo", "--preset", "quick", "--epochs", "3"], "takes neither epochs nor steps"),
+        (["run"], "WORKLOAD"),
+        (["dance"], "invalid choice"),
+        (["results", "show", "7"], "There is no run 7"),
+        (["results", "delete", "7"], "There is no run 7"),
+        (["results", "export", "7"], "There is no run 7"),
+        (["results", "list", "--limit", "0"], "--limit must be at least 1"),
+        (["compare", "nonsense"], "no workload 'nonsense'"),
+        (["compare", "--baseline", "abacus"], "The baseline 'abacus' is none of"),
+        (["data", "fetch", "nonsense"], "no data set 'nonsense'. There are: cifar10"),
+        (["data", "fetch", "cifar10", "--url", "file:///etc/passwd"], "no http or https address"),
+        (["data", "import", "cifar10", "/no/such/file"], "cannot be read"),
+    ],
+)
+def test_wrong_use_ends_in_one_sentence_and_exit_code_2(
+    epochmark: CommandLine, arguments: list[str], words: str
+) -> None:
+    done = epochmark(*arguments)
+    assert words in sentence_of(done)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_failed_run_has_exit_code_1_and_its_reason(epochmark: CommandLine) -> None:
+    done = epochmark("run", "demo", "--set", "outcome=crash")
+    assert done.returncode == 1
+    assert "The run failed: The worker crashed" in done.stdout
+    assert "The run failed after 1 of 3 epochs." in done.stdout
+    assert "crashed" in epochmark("results", "show", "1").stdout
+
+
+def test_two_commands_share_one_database(epochmark: CommandLine) -> None:
+    codes = []
+    threads = [
+        threading.Thread(target=lambda: codes.append(epochmark("run", "demo", "--quiet").returncode))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == [0, 0]
+    assert sorted(run["id"] for run in runs(epochmark)) == [1, 2]
+
+
+def test_a_home_that_is_a_file_is_said(epochmark: CommandLine, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    done = epochmark("results", "list", EPOCHMARK_HOME=str(file))
+    assert "because a file is in its place" in sentence_of(done)
+    assert done.returncode == 2
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a file system that nobody can write to")
+def test_a_home_that_cannot_be_written_is_said(epochmark: CommandLine) -> None:
+    done = epochmark("run", "demo", EPOCHMARK_HOME="/proc/epochmark")
+    assert "cannot be made" in sentence_of(done)
+    assert done.returncode == 2
+
+
+def test_a_locked_database_is_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    with Database(default_paths(environment).database) as database:
+        database.connection.execute("BEGIN IMMEDIATE")
+        done = epochmark("run", "demo")
+    assert "are locked by another program" in sentence_of(done)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_damaged_database_is_replaced_and_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    paths = default_paths(environment)
+    paths.create()
+    paths.database.write_bytes(b"garbage" * 1000)
+    done = epochmark("run", "demo", "--quiet")
+    assert done.returncode == 0
+    assert "are damaged" in sentence_of(done)
+    assert len(list(paths.data.glob("runs.damaged-*"))) == 1
+
+
+def test_a_database_of_a_newer_epochmark_is_refused(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    with Database(default_paths(environment).database) as database:
+        database.connection.execute("PRAGMA user_version = 99")
+        database.connection.execute("UPDATE format SET version = 99")
+    done = epochmark("run", "demo")
+    assert "newer Epochmark" in sentence_of(done)
+    assert done.returncode == 2
+
+
+def test_settings_that_are_not_json_are_kept_and_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    paths = default_paths(environment)
+    paths.create()
+    paths.settings.write_text("{nonsense")
+    done = epochmark("run", "demo", "--quiet")
+    assert done.returncode == 0
+    assert "no valid settings" in sentence_of(done)
+    assert [path.read_text() for path in paths.config.glob("settings.damaged-*")] == ["{nonsense"]
+
+
+@pytest.mark.parametrize("folder", ["relative", "/no/such/drive", "/" + "x" * 300])
+def test_a_folder_for_data_sets_that_is_not_there_is_said_where_it_is_needed(
+    epochmark: CommandLine, environment: dict[str, str], folder: str
+) -> None:
+    paths = default_paths(environment)
+    paths.create()
+    save_settings(paths.settings, Settings(datasets_folder=folder))
+    for arguments in (["data", "fetch", "cifar10"], ["run", "cifar10_keras_cnn", "--data", "real"]):
+        done = epochmark(*arguments)
+        assert "The folder for data sets" in sentence_of(done)
+        assert (done.returncode, done.stdout) == (2, "")
+    for arguments in (["data", "list"], ["run", "demo", "--epochs", "1", "--quiet"], ["results", "list"]):
+        done = epochmark(*arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_preset_is_the_one_of_the_settings_or_standard(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
+    epochmark("run", "demo", "--quiet")
+    save_settings(default_paths(environment).settings, Settings(preset="quick"))
+    epochmark("run", "demo", "--quiet")
+    assert [run["preset"] for run in runs(epochmark)] == ["quick", "standard"]
+
+
+@pytest.mark.engine
+def test_without_arguments_the_standard_workload_is_estimated(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
+    screens = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    clean = {name: value for name, value in environment.items() if name not in screens}
+    done = subprocess.run(
+        [sys.executable, "-m", "app"], env=clean, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0].endswith("The standard benchmark runs here in the terminal.")
+    assert "s per epoch\nan estimate from timed steps" in done.stdout
+    assert "× the i5-8250U" in done.stdout
+    assert "You · " in done.stdout
+    (run,) = runs(epochmark)
+    assert (run["preset"], run["basis"], run["status"]) == ("quick", "estimate", "completed")
+    # Wide enough for a busy computer, narrow enough to notice a wrong number of steps.
+    assert run["seconds_per_epoch_s"] == pytest.approx(500 * run["step_median_s"], rel=0.5)

@@ -1,0 +1,189 @@
+"""The verb `data` with real processes: several at once, secrets in addresses, homes and settings that are odd."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from app.core.paths import default_paths
+from tests.archives import make_nietzsche
+from tests.cli.commands import posix_only, sentence_of, start
+from tests.conftest import CommandLine
+from tests.core.datasets.server import Handler, Server, resumable, serving
+
+WAITING = "Another Epochmark is at work on nietzsche; waiting for it (Ctrl-C gives up).\n"
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    path = tmp_path / "nietzsche.txt"
+    path.write_bytes(make_nietzsche())
+    return path
+
+
+def stalled(server: Server) -> tuple[threading.Event, threading.Event]:
+    """Let the server send half; returns what says that it has, and what lets it send the rest."""
+    begun, go_on = threading.Event(), threading.Event()
+    half = len(server.content) // 2
+
+    def answer(handler: Handler, start: int) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(server.content)))
+        handler.end_headers()
+        handler.wfile.write(server.content[:half])
+        handler.wfile.flush()
+        begun.set()
+        assert go_on.wait(60)
+        handler.wfile.write(server.content[half:])
+
+    server.answer = answer
+    return begun, go_on
+
+
+def waiting(process: "subprocess.Popen[str]") -> bool:
+    """Say whether the next that a process says is that it waits."""
+    assert process.stderr is not None
+    return process.stderr.readline() == WAITING
+
+
+def test_imports_at_once_all_succeed(environment: dict[str, str], text: Path) -> None:
+    started = [start(environment, "data", "import", "nietzsche", str(text)) for _ in range(4)]
+    said = [process.communicate(timeout=100) for process in started]
+    assert [process.returncode for process in started] == [0] * 4
+    assert {out for out, _ in said} == {"nietzsche is installed.\n"}
+    assert {err for _, err in said} <= {"", WAITING}
+    datasets = default_paths(environment).datasets
+    assert [path.name for path in datasets.iterdir()] == ["nietzsche"]
+    assert (datasets / "nietzsche" / "nietzsche.txt").read_bytes() == text.read_bytes()
+
+
+def test_a_second_fetch_waits_and_asks_for_nothing(environment: dict[str, str], text: Path) -> None:
+    with serving() as server:
+        server.content = text.read_bytes()
+        begun, go_on = stalled(server)
+        first = start(environment, "data", "fetch", "nietzsche", "--url", server.url)
+        assert begun.wait(60)
+        second = start(environment, "data", "fetch", "nietzsche", "--url", server.url)
+        assert waiting(second)
+        go_on.set()
+        for process in (first, second):
+            out, err = process.communicate(timeout=100)
+            assert (process.returncode, out) == (0, "nietzsche is installed.\n"), err
+        assert server.ranges == [None]
+
+
+@posix_only
+def test_a_killed_fetch_blocks_nobody_and_the_next_goes_on(environment: dict[str, str], text: Path) -> None:
+    with serving() as server:
+        server.content = text.read_bytes()
+        begun, go_on = stalled(server)
+        first = start(environment, "data", "fetch", "nietzsche", "--url", server.url)
+        assert begun.wait(60)
+        second = start(environment, "data", "fetch", "nietzsche", "--url", server.url)
+        third = start(environment, "data", "remove", "nietzsche")
+        assert waiting(second)
+        assert waiting(third)
+        third.send_signal(signal.SIGINT)
+        third.communicate(timeout=100)
+        assert third.returncode == 130
+        server.answer = resumable
+        first.kill()
+        first.communicate()
+        go_on.set()
+        out, err = second.communicate(timeout=100)
+        assert (second.returncode, out) == (0, "nietzsche is installed.\n"), err
+    installed = default_paths(environment).datasets / "nietzsche" / "nietzsche.txt"
+    assert installed.read_bytes() == text.read_bytes()
+
+
+@pytest.mark.parametrize("status", [404, 302])
+def test_an_address_is_shown_without_its_secrets(
+    epochmark: CommandLine, environment: dict[str, str], status: int
+) -> None:
+    headers: list[str | None] = []
+
+    def answer(handler: Handler, start: int) -> None:
+        headers.append(handler.headers.get("Authorization"))
+        handler.send_response(status, "No\x1b[31m\tway " + "x" * 5_000)
+        handler.send_header("Location", "file:///etc/passwd?token=hush-hush")
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    with serving() as server:
+        server.answer = answer
+        url = server.url.replace("http://", "http://user:s%20cret@") + "?token=hush-hush#part"
+        done = epochmark("data", "fetch", "nietzsche", "--url", url)
+    sentence = sentence_of(done)
+    assert sentence.startswith(f"epochmark: The server refused {server.url} ({status} ")
+    assert len(sentence) < 500
+    log = default_paths(environment).logs / "epochmark.log"
+    told = done.stdout + done.stderr + (log.read_text() if log.exists() else "")
+    for secret in ("cret", "hush", "user", "\x1b"):
+        assert secret not in told
+    assert headers == ["Basic dXNlcjpzIGNyZXQ="]  # the server is told, and nobody else
+
+
+@posix_only
+def test_the_users_own_folders_stay_in_the_folder_that_was_chosen(
+    epochmark: CommandLine, environment: dict[str, str], text: Path, tmp_path: Path
+) -> None:
+    mine = tmp_path / "mine"
+    for name in ("nietzsche", ".nietzsche-backup", "mnist"):
+        (mine / name).mkdir(parents=True)
+        (mine / name / "thesis.tex").write_text("years")
+    paths = default_paths(environment)
+    paths.create()
+    paths.settings.write_text(json.dumps({"datasets_folder": str(mine)}))
+    for arguments in (("import", "nietzsche", str(text)), ("remove", "nietzsche"), ("remove", "mnist")):
+        done = epochmark("data", *arguments)
+        assert "is not Epochmark's" in sentence_of(done)
+        assert done.returncode == 2
+    assert sorted(path.parent.name for path in mine.rglob("*.tex")) == [".nietzsche-backup", "mnist", "nietzsche"]
+    (mine / "nietzsche").rename(mine / "Nietzsche (mine)")
+    assert epochmark("data", "import", "nietzsche", str(text)).returncode == 0
+    (mine / "nietzsche" / "two\nlines \x1b[31m.txt").write_text("mine")
+    done = epochmark("data", "remove", "nietzsche")
+    assert done.stdout.splitlines()[0] == "nietzsche is removed."
+    assert len(done.stdout.splitlines()) == 2
+    assert "\x1b" not in done.stdout
+    assert [path.name for path in (mine / "nietzsche").iterdir()] == ["two\nlines \x1b[31m.txt"]
+
+
+@posix_only
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device"])
+def test_settings_that_are_no_file_hold_nothing_up(
+    epochmark: CommandLine, environment: dict[str, str], kind: str
+) -> None:
+    paths = default_paths(environment)
+    paths.create()
+    if kind == "pipe":
+        os.mkfifo(paths.settings)
+    elif kind == "folder":
+        paths.settings.mkdir()
+    else:
+        paths.settings.symlink_to("/dev/zero")
+    done = epochmark("data", "list")
+    assert "settings.json cannot be read (it is no regular file); the defaults are used." in sentence_of(done)
+    assert done.returncode == 0
+    assert len(list(paths.config.iterdir())) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_home_whose_name_is_no_text_works(environment: dict[str, str], text: Path, tmp_path: Path) -> None:
+    raw = {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
+    raw[b"EPOCHMARK_HOME"] = os.fsencode(tmp_path) + b"/caf\xe9 \xff 'a\nb\""
+    for arguments, words in (
+        (("import", "nietzsche", str(text)), "is installed"),
+        (("list",), "installed"),
+        (("remove", "nietzsche"), "is removed"),
+        (("remove", "nietzsche"), "was not installed"),
+    ):
+        command = [sys.executable, "-m", "app", "data", *arguments]
+        done = subprocess.run(command, env=raw, capture_output=True, text=True, timeout=100, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert words in done.stdout

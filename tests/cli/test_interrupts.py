@@ -1,0 +1,117 @@
+"""Commands that are interrupted: by Ctrl-C, by a kill, by a reader that goes away or does not read."""
+
+import signal
+import struct
+import subprocess
+import threading
+import time
+
+import psutil
+import pytest
+
+from tests.cli.commands import read_until, runs, start
+from tests.conftest import CommandLine, command
+
+fcntl = pytest.importorskip("fcntl", reason="POSIX pipes and signals")
+termios = pytest.importorskip("termios", reason="POSIX pipes and signals")
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_cancels_cleanly_and_keeps_the_epochs(
+    epochmark: CommandLine, environment: dict[str, str], signal_number: int
+) -> None:
+    process = start(environment, "run", "demo", "--json", "--epochs", "500")
+    worker = read_until(process, "hello")["pid"]
+    read_until(process, "epoch")
+    process.send_signal(signal_number)
+    end = read_until(process, "end")
+    assert end["status"] == "cancelled"
+    assert process.wait(10) == 130
+    process.communicate()
+    assert not psutil.pid_exists(worker)
+    (run,) = runs(epochmark)
+    assert run["status"] == "cancelled"
+    assert run["epochs_done"] >= 1
+
+
+def test_a_second_ctrl_c_ends_a_deaf_worker_at_once(environment: dict[str, str]) -> None:
+    process = start(environment, "run", "demo", "--json", "--set", "outcome=hang")
+    worker = read_until(process, "hello")["pid"]
+    read_until(process, "epoch")
+    process.send_signal(signal.SIGINT)
+    assert process.stderr is not None
+    while "Cancelling" not in process.stderr.readline():
+        pass
+    before_s = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+    assert time.monotonic() - before_s < 4.5, "it waited for the polite way"
+    process.communicate()
+    assert not psutil.pid_exists(worker)
+
+
+@pytest.mark.parametrize("outcome", ["ok", "hang"])
+def test_a_killed_parent_leaves_no_worker_and_no_lost_epoch(
+    epochmark: CommandLine, environment: dict[str, str], outcome: str
+) -> None:
+    process = start(environment, "run", "demo", "--json", "--epochs", "500", "--set", f"outcome={outcome}")
+    worker = psutil.Process(read_until(process, "hello")["pid"])
+    read_until(process, "epoch")
+    process.kill()
+    process.communicate()
+    psutil.wait_procs([worker], timeout=5)
+    assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
+    (run,) = runs(epochmark)
+    assert run["status"] == "interrupted"
+    assert run["epochs_done"] >= 1
+    assert run["first_epoch_s"] > 0
+
+
+def test_a_reader_that_closes_the_stream_cancels_the_run(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
+    process = start(environment, "run", "demo", "--json", "--epochs", "500")
+    read_until(process, "epoch")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.wait(20) == 130
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert [run["status"] for run in runs(epochmark)] == ["cancelled"]
+
+
+def waiting_bytes(descriptor: int) -> int:
+    """Return how much is in a pipe that was not read yet."""
+    answer = fcntl.ioctl(descriptor, termios.FIONREAD, b"\0\0\0\0")
+    size_bytes: int = struct.unpack("i", answer)[0]
+    return size_bytes
+
+
+def test_a_second_ctrl_c_ends_a_run_that_is_stuck_in_its_output(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
+    process = subprocess.Popen(
+        command("run", "demo", "--json", "--epochs", "100000", "--set", "step_s=0"),
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    # Nothing is read, so that the pipe fills and the run is stuck in writing to it.
+    while waiting_bytes(process.stdout.fileno()) < 60_000:
+        threading.Event().wait(0.05)
+    workers = psutil.Process(process.pid).children()
+    process.send_signal(signal.SIGINT)
+    while "Cancelling" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+    psutil.wait_procs(workers, timeout=5)
+    assert not [worker for worker in workers if worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE]
+    process.stdout.close()
+    process.stderr.close()
+    listed = epochmark("results", "list").stdout
+    assert "interrupted" in listed or "cancelled" in listed

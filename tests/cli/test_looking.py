@@ -1,0 +1,179 @@
+"""Commands that only look: hardware, workloads, compare, and lists of results."""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.cli.text import bar_chart
+from app.core.analysis.compare import Bar
+from app.core.paths import default_paths
+from app.core.records import Machine
+from app.core.report.wording import engine_line, machine_line
+from app.core.storage.database import Database
+from tests.conftest import CommandLine
+from workloads import CATALOGUE
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a file system that nobody can write to")
+@pytest.mark.parametrize("verb", ["hardware", "workloads"])
+def test_looking_needs_no_home(epochmark: CommandLine, verb: str) -> None:
+    done = epochmark(verb, EPOCHMARK_HOME="/proc/epochmark")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["hardware"],
+        ["hardware", "--json"],
+        ["workloads"],
+        ["workloads", "--json"],
+        ["results", "list"],
+        ["results", "show", "1"],
+        ["results", "export"],
+        ["data", "list"],
+        ["compare"],
+    ],
+)
+def test_looking_needs_no_engine(epochmark: CommandLine, arguments: list[str], tmp_path: Path) -> None:
+    if "show" in arguments:
+        epochmark("run", "demo", "--epochs", "1", "--quiet")
+    done = epochmark(*arguments, PYTHONPROFILEIMPORTTIME="1")
+    assert done.returncode == 0
+    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
+    assert "app.cli" in imported
+    assert not imported & {"tensorflow", "keras", "numpy", "PySide6", "pyqtgraph"}
+
+
+def test_hardware_names_no_one(epochmark: CommandLine) -> None:
+    import platform
+
+    machine = json.loads(epochmark("hardware", "--json").stdout)
+    assert machine["logical_cores"] >= 1
+    assert machine["memory_bytes"] > 1e8
+    assert platform.node() not in json.dumps(machine)
+
+
+def test_the_workloads_are_those_of_the_catalogue(epochmark: CommandLine) -> None:
+    listed = json.loads(epochmark("workloads", "--json").stdout)
+    assert [workload["id"] for workload in listed] == list(CATALOGUE)
+    assert listed[0]["parameters_count"] == 1_337_002
+
+
+def test_compare_shows_the_seven_machines_of_the_study(epochmark: CommandLine) -> None:
+    comparison = json.loads(epochmark("compare", "--json").stdout)
+    assert [bar["value"] for bar in comparison["bars"]] == [4, 9, 16, 36, 36, 320, 382]
+    assert comparison["baseline"] == "i5-8250U"
+    shown = epochmark("compare", "--baseline", "1080 ti").stdout
+    assert "× against GTX 1080 Ti" in shown
+
+
+def make_standard_run(epochmark: CommandLine, environment: dict[str, str], **changes: object) -> None:
+    """Store a run of the standard workload without running it: a demo run that is changed."""
+    epochmark("run", "demo", "--epochs", "2", "--quiet")
+    values = {"workload": "cifar10_keras_cnn", "samples_per_epoch": 50_000} | changes
+    columns = ", ".join(f"{name} = ?" for name in values)
+    with Database(default_paths(environment).database) as database, database.transaction() as connection:
+        connection.execute(f"UPDATE runs SET {columns} WHERE id = (SELECT max(id) FROM runs)", [*values.values()])
+
+
+def test_compare_says_the_sentence_against_the_baseline_in_json_too(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
+    make_standard_run(epochmark, environment)
+    comparison = json.loads(epochmark("compare", "--baseline", "MX150", "--json").stdout)
+    assert "× the MX150, " in comparison["sentence"]
+    assert comparison["left_out"] == []
+    assert "Run 1, the latest completed run: " in epochmark("compare").stdout
+
+
+def test_compare_says_why_published_machines_are_left_out(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
+    make_standard_run(epochmark, environment, batch_size=32)
+    assert "  not drawn: GTX 1060: batch 100, not 32\n" in epochmark("compare").stdout
+    comparison = json.loads(epochmark("compare", "--json").stdout)
+    assert "GTX 1060: batch 100, not 32" in comparison["left_out"]
+
+
+def test_the_list_marks_estimates_and_first_epochs(epochmark: CommandLine) -> None:
+    epochmark("run", "demo", "--epochs", "2", "--quiet")
+    assert not {"~", "*"} & set(epochmark("results", "list").stdout)
+    epochmark("run", "demo", "--epochs", "1", "--quiet")
+    epochmark("run", "demo", "--preset", "quick", "--quiet")
+    *_, quick, first, whole, estimate_note, first_note = epochmark("results", "list").stdout.splitlines()
+    assert (" ~" in quick, "* " in first) == (True, True)
+    assert not {"~", "*"} & set(whole)
+    assert estimate_note == "~ estimate"
+    assert first_note == "* first epoch only: starting up is in it"
+
+
+@pytest.mark.parametrize(
+    ("stored", "words"),
+    [
+        ('{"cpu_name": "Old CPU"}', "Machine  Old CPU · ? cores / ? threads · n/a"),
+        ('{"cpu_name": "New CPU", "npu": 1, "gpus": [{"name": "New GPU", "cores": 9}]}', "New GPU"),
+        ('{"cpu_name": {}}', "unknown processor"),
+    ],
+)
+def test_a_machine_that_another_version_stored_is_shown(
+    epochmark: CommandLine, environment: dict[str, str], stored: str, words: str
+) -> None:
+    epochmark("run", "demo", "--epochs", "1", "--quiet")
+    with Database(default_paths(environment).database) as database, database.transaction() as connection:
+        connection.execute("UPDATE machine_parts SET parts = ?", (stored,))
+    done = epochmark("results", "show", "1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert words in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("virtual", "stored", "words"),
+    [
+        (True, "docker", "virtual machine, in docker"),
+        (False, "docker", "in docker"),
+        (None, "kubernetes", "in kubernetes"),
+        (True, "docker in Xen", "virtual machine (Xen), in docker"),
+        (True, "kvm", "virtual machine (kvm)"),
+        (False, "wsl", "wsl"),
+        (False, None, "Test OS 1"),
+    ],
+)
+def test_a_container_is_not_called_a_virtual_machine(
+    machine: Machine, virtual: bool | None, stored: str | None, words: str
+) -> None:
+    line = machine_line(replace(machine, virtual_machine=virtual, virtualization=stored))
+    assert line.rsplit(" · ", 1)[-1] == words
+
+
+def test_a_chart_stays_within_its_width_and_keeps_the_values() -> None:
+    bars = [Bar("a" * 100, "you", 1234.5, ("b" * 100,)), Bar("c", "reference", 2000.0, ("d" * 20,))]
+    lines = bar_chart(bars, bars[1]).splitlines()
+    assert max(map(len, lines)) <= 118
+    assert ["1,234" in lines[0] or "1,235" in lines[0], "2,000" in lines[1]] == [True, True]
+    assert lines[0].endswith("b...")
+    assert lines[1].endswith("d" * 20)
+
+
+def test_the_engine_is_written_in_one_way(epochmark: CommandLine) -> None:
+    line = "Engine   none on cpu · float32 · without XLA\n"
+    assert line in epochmark("run", "demo", "--epochs", "1").stdout
+    assert line in epochmark("results", "show", "1").stdout
+    line = engine_line("tensorflow", "2.21.0", None, precision="float32", jit=True)
+    assert line == "TensorFlow 2.21.0 on device n/a · float32 · with XLA"
+
+
+def test_what_of_a_record_cannot_be_read_is_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    epochmark("run", "demo", "--epochs", "2", "--quiet")
+    with Database(default_paths(environment).database) as database, database.transaction() as connection:
+        connection.execute("UPDATE runs SET environment = '{'")
+        connection.execute("UPDATE step_blocks SET durations_s = 'no list'")
+    shown = epochmark("results", "show", "1")
+    assert shown.returncode == 0, shown.stderr
+    damaged = [line for line in shown.stdout.splitlines() if line.startswith("Damaged  ")]
+    assert "Damaged  the engine cannot be read" in damaged
+    assert len(damaged) == 2

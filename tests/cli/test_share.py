@@ -1,0 +1,86 @@
+"""`results share`: a stored run becomes a picture, on machines without a display too."""
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from tests.cli.commands import sentence_of
+from tests.conftest import ROOT, CommandLine
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def size_of(path: Path) -> tuple[int, int]:
+    content = path.read_bytes()
+    assert content.startswith(PNG)
+    width, height = struct.unpack(">II", content[16:24])
+    return width, height
+
+
+@pytest.fixture
+def stored(epochmark: CommandLine) -> CommandLine:
+    """The command line, with run 1 stored."""
+    assert epochmark("run", "demo", "--epochs", "2", "--quiet").returncode == 0
+    return epochmark
+
+
+def test_a_run_becomes_a_picture_without_a_display(
+    stored: CommandLine, environment: dict[str, str], tmp_path: Path
+) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+        environment.pop(name, None)
+    dark, light = tmp_path / "dark.png", tmp_path / "light.png"
+    done = stored("results", "share", "1", "--output", str(dark))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"The picture of run 1 is written to {dark}.\n"
+    assert size_of(dark) == (1200, 630)
+    assert stored("results", "share", "1", "--output", str(light), "--theme", "light").returncode == 0
+    assert light.read_bytes() != dark.read_bytes()
+    again = stored(
+        "results",
+        "share",
+        "1",
+        "--output",
+        str(light),
+        "--theme",
+        "dark",
+        DISPLAY=":nowhere",
+        QT_QPA_PLATFORM="xcb",
+    )
+    assert again.returncode == 0
+    assert light.read_bytes() == dark.read_bytes()
+
+
+def test_what_cannot_be_drawn_is_said_in_a_sentence(
+    stored: CommandLine, environment: dict[str, str], tmp_path: Path
+) -> None:
+    short = stored("run", "demo", "--steps", "2", "--epochs", "1", "--quiet")
+    assert short.returncode == 0
+    for arguments, said in (
+        (("1", "--output", "a.jpg"), "a.jpg is no name for a PNG picture. Choose one that ends in .png."),
+        (("9", "--output", "a.png"), "There is no run 9."),
+        (("2", "--output", "a.png"), "Run 2 has no result"),
+        (("1", "--output", str(tmp_path / "missing" / "a.png")), "cannot be written (No such file or directory)"),
+    ):
+        done = stored("results", "share", *arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in sentence_of(done)
+    assert not list(ROOT.glob("a.*"))
+
+
+def test_a_picture_needs_a_name_for_its_file(stored: CommandLine) -> None:
+    done = stored("results", "share", "1")
+    assert done.returncode == 2
+    assert "--output" in sentence_of(done)
+
+
+def test_qt_that_cannot_be_loaded_is_said_with_what_to_install(stored: CommandLine, tmp_path: Path) -> None:
+    broken = tmp_path / "broken" / "PySide6"
+    broken.mkdir(parents=True)
+    text = "raise ImportError('libEGL.so.1: cannot open shared object file')"
+    (broken / "__init__.py").write_text(text, encoding="utf-8")
+    done = stored("results", "share", "1", "--output", str(tmp_path / "a.png"), PYTHONPATH=str(broken.parent))
+    assert done.returncode == 2
+    assert sentence_of(done).startswith("epochmark: Qt cannot be loaded (libEGL.so.1")
+    assert "sudo apt-get install " in done.stderr

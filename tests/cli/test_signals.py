@@ -1,0 +1,152 @@
+"""Signals in quick succession, at any place, and where they are ignored."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.core.paths import default_paths
+from app.core.storage.database import Database
+from tests.cli.commands import read_until, runs, start
+from tests.cli.storms import drain, send_storm
+from tests.cli.test_interrupts import waiting_bytes
+from tests.conftest import ROOT, CommandLine, command
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+ENDLESS = ("--epochs", "500", "--set", "step_s=0.001")
+SHORT = ("--epochs", "2", "--set", "step_s=0.001", "--json")
+VERB = """
+import signal, sys, threading
+from app.cli import machine, main
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # as app.__main__ does
+class Lost:
+    def __del__(self): {lost}
+def verb(options, paths):
+    try:
+        Lost()
+        {body}
+    finally:
+        {last}
+    return 0
+machine.workloads = verb
+code = main(["workloads"])
+{after}
+sys.exit(code)
+"""
+
+
+def run_verb(**parts: str) -> "subprocess.CompletedProcess[str]":
+    """Run a process whose verb is made of lines of code."""
+    code = VERB.format(**({"lost": "pass", "body": "pass", "last": "pass", "after": "pass"} | parts))
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize(
+    ("seed", "arguments"),
+    [
+        (1, ("run", "demo", *ENDLESS, "--json")),
+        (2, ("run", "demo", "--json", "--set", "outcome=hang")),
+        (3, ("run", "demo", "--repeat", "50", *SHORT)),
+        (4, ("ab", "demo", "--a", "seed=1", "--pairs", "50", *SHORT)),
+    ],
+)
+def test_a_storm_ends_whatever_is_measured(
+    epochmark: CommandLine, environment: dict[str, str], seed: int, arguments: tuple[str, ...]
+) -> None:
+    process = start(environment, *arguments)
+    worker = psutil.Process(read_until(process, "hello")["pid"])
+    read_until(process, "epoch")
+    reader = drain(process)
+    send_storm(process, seed, 40)
+    assert process.wait(15) == 130
+    reader.join(5)
+    assert process.stderr is not None
+    assert process.stderr.read().strip() == "Cancelling; what was measured is kept (Ctrl-C again ends it at once)."
+    process.communicate()
+    psutil.wait_procs([worker], timeout=5)
+    assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
+    assert {run["status"] for run in runs(epochmark)} <= {"completed", "cancelled"}
+
+
+def test_a_storm_ends_a_plan_that_waits_for_hands(environment: dict[str, str]) -> None:
+    process = start(environment, "ab", "demo", "--a", "seed=1", "--by-hand", *SHORT)
+    assert process.stderr is not None
+    assert "press Enter" in process.stderr.readline()
+    reader = drain(process)
+    send_storm(process, 5, 20, (signal.SIGINT, signal.SIGTERM))
+    assert process.wait(15) in (130, -signal.SIGTERM)
+    reader.join(5)
+    assert "Traceback" not in process.stderr.read()
+    process.communicate()
+
+
+def test_ignored_interrupts_stay_ignored(epochmark: CommandLine, environment: dict[str, str]) -> None:
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh", *command("run", "demo", "--json")],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    read_until(process, "epoch")
+    send_storm(process, 6, 5)
+    assert (process.communicate(timeout=30)[1], process.returncode) == ("", 0)
+    assert [run["status"] for run in runs(epochmark)] == ["completed"]
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
+def test_one_signal_ends_a_verb_that_is_stuck_in_its_output(
+    epochmark: CommandLine, environment: dict[str, str], number: int, code: int
+) -> None:
+    epochmark("run", "demo", "--epochs", "1", "--quiet")
+    with Database(default_paths(environment).database) as database, database.transaction() as connection:
+        columns = ", ".join(row[1] for row in connection.execute("PRAGMA table_info(runs)") if row[1] != "id")
+        for _ in range(8):
+            connection.execute(f"INSERT INTO runs ({columns}) SELECT {columns} FROM runs")
+    process = start(environment, "results", "export", "--format", "json")
+    assert process.stdout is not None
+    while waiting_bytes(process.stdout.fileno()) < 30_000 and process.poll() is None:
+        threading.Event().wait(0.05)
+    process.send_signal(number)
+    assert process.wait(10) == code
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stdout.close()
+    process.stderr.close()
+
+
+def test_an_interrupt_that_python_loses_comes_again() -> None:
+    done = run_verb(lost="signal.raise_signal(signal.SIGINT)", body="threading.Event().wait(30)")
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+def test_a_second_interrupt_does_not_disturb_the_clearing_away() -> None:
+    press = "signal.raise_signal(signal.SIGINT)"
+    done = run_verb(body=press, last=f"{press}; print('cleared', file=sys.stderr)", after=press)
+    assert (done.returncode, done.stderr) == (130, "cleared\n")
+
+
+def test_an_interrupt_during_imports_ends_without_a_traceback(environment: dict[str, str], tmp_path: Path) -> None:
+    # The first module that is imported tells that imports have begun, and never ends.
+    folder = tmp_path / "slow"
+    folder.mkdir()
+    (folder / "argparse.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")
+    process = subprocess.Popen(
+        command("results", "list"),
+        env=environment | {"PYTHONPATH": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "importing\n"
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20) == ("", "")
+    assert process.returncode == -signal.SIGINT, "which shells call 130"

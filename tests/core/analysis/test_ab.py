@@ -1,0 +1,248 @@
+"""What groups come to: against printed tables, simulated runs with known truth, and whatever hypothesis finds."""
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.analysis.ab import (
+    between_runs,
+    compare_pairs,
+    group_remarks,
+    group_sentence,
+    judge_pairs,
+    judge_repeats,
+    pairs_of,
+)
+from app.core.analysis.student_t import t_limit
+from app.core.records import RunSummary
+from app.core.storage.groups import Group
+
+VALUES = st.floats(min_value=1e-6, max_value=1e9)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "printed"),
+    # Abramowitz and Stegun, Handbook of Mathematical Functions, table 26.10 (95 %, two-sided).
+    [
+        (1, 12.706),
+        (2, 4.303),
+        (3, 3.182),
+        (5, 2.571),
+        (8, 2.306),
+        (11, 2.201),
+        (20, 2.086),
+        (60, 2.000),
+        (120, 1.980),
+    ],
+)
+def test_t_limits_are_those_of_the_printed_table(freedom: int, printed: float) -> None:
+    assert t_limit(freedom) == pytest.approx(printed, abs=0.0006)
+
+
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=20))
+def test_which_side_is_called_a_changes_nothing(pairs: list[tuple[float, float]]) -> None:
+    a, b = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    result, turned = compare_pairs(a, b, is_rate=False), compare_pairs(b, a, is_rate=False)
+    assert result.ratio is not None
+    assert result.low is not None
+    assert result.high is not None
+    assert turned.ratio == pytest.approx(1 / result.ratio)
+    assert turned.low == pytest.approx(1 / result.high)
+    assert result.low <= result.ratio <= result.high
+    assert result.is_shown == turned.is_shown
+    assert compare_pairs(b, a, is_rate=True).ratio == pytest.approx(result.ratio), "more is faster instead of less"
+    if result.is_shown:
+        assert result.sentence("x", "y")[0] == turned.sentence("y", "x")[0], "the faster one comes first"
+
+
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=20), st.floats(min_value=1e-3, max_value=1e3))
+def test_the_unit_does_not_matter(pairs: list[tuple[float, float]], factor: float) -> None:
+    a, b = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    scaled = compare_pairs([factor * value for value in a], [factor * value for value in b], is_rate=False)
+    assert scaled.ratio == pytest.approx(compare_pairs(a, b, is_rate=False).ratio)
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.floats()), min_size=4, max_size=4),
+    st.lists(st.one_of(st.none(), st.floats()), min_size=4, max_size=4),
+)
+def test_whatever_was_stored_there_is_a_sentence(a: list[float | None], b: list[float | None]) -> None:
+    result = compare_pairs(a, b, is_rate=True)
+    assert result.sentence().endswith(".")
+    assert result.pairs <= 4
+    assert all(0 < ratio < math.inf for ratio in result.ratios)
+
+
+def simulated(random_: random.Random, ratio: float, *, drift: float = 0.0) -> tuple[list[float], list[float]]:
+    """Return seconds of 6 pairs, run A B B A …, with 1 % noise and a slowdown with each run."""
+    a, b = [], []
+    for pair in range(6):
+        times = [math.exp(drift * (2 * pair + place)) * random_.lognormvariate(0, 0.01) for place in (0, 1)]
+        if pair % 2:
+            times.reverse()
+        a.append(10 * times[0])
+        b.append(10 * times[1] / ratio)
+    return a, b
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
+    random_ = random.Random(20260)
+    inside = 0
+    for _ in range(2_000):
+        result = compare_pairs(*simulated(random_, 1.07), is_rate=False)
+        assert result.low is not None
+        assert result.high is not None
+        inside += result.low <= 1.07 <= result.high
+    assert 0.93 <= inside / 2_000 <= 0.97
+
+
+def test_no_difference_is_rarely_taken_for_one() -> None:
+    random_ = random.Random(20261)
+    shown = sum(compare_pairs(*simulated(random_, 1.0), is_rate=False).is_shown for _ in range(2_000))
+    assert shown / 2_000 <= 0.07
+
+
+def test_drift_that_hits_both_sides_alike_does_not_bias() -> None:
+    random_ = random.Random(20262)
+    found = [compare_pairs(*simulated(random_, 1.07, drift=0.02), is_rate=False).ratio or 0 for _ in range(500)]
+    assert sum(found) / len(found) == pytest.approx(1.07, rel=0.002)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "sentence"),
+    [
+        ([2.0, 2.02, 2.0], [1.6, 1.6, 1.6], "B is 1.25× as fast as A, 1.24 to 1.27 (95 %); 3 pairs."),
+        ([1.6, 1.6, 1.6], [2.0, 2.02, 2.0], "A is 1.25× as fast as B, 1.24 to 1.27 (95 %); 3 pairs."),
+        (
+            [1, 1.1, 1],
+            [1, 1.08, 1.02],
+            "No difference shown: B is 0.95 to 1.05 times as fast as A (95 %); 3 pairs.",
+        ),
+        ([2.0], [1.0], "B was 2.00× as fast as A in the only pair. More pairs are needed"),
+        (
+            [2.0, 2.0],
+            [1.0, 1.5],
+            "No difference shown: B is 0.12 to 21.5 times as fast as A (95 %); 2 pairs. More",
+        ),
+        ([2.0, 2.0], [1.0, 1.001], "B is 2.00× as fast as A, 1.99 to 2.01 (95 %); 2 pairs. More pairs are needed"),
+        ([1.0] * 3, [0.999, 0.9991, 0.9989], "B is 1.0010× as fast as A, 1.0008 to 1.0012 (95 %); 3 pairs."),
+        ([], [], "No pair has two results."),
+        ([None, 2.0], [1.0, None], "No pair has two results."),
+    ],
+)
+def test_sentences(a: list[float | None], b: list[float | None], sentence: str) -> None:
+    assert compare_pairs(a, b, is_rate=False).sentence().startswith(sentence)
+
+
+def test_labels_stand_in_the_sentence_and_those_with_spaces_are_quoted() -> None:
+    told = compare_pairs([2.0, 2.02, 2.0], [1.6, 1.6, 1.6], is_rate=False).sentence("as usual", "threads=2")
+    assert told.startswith('threads=2 is 1.25× as fast as "as usual"')
+
+
+@given(st.lists(VALUES, min_size=1, max_size=40), st.lists(st.one_of(st.none(), VALUES), max_size=5))
+def test_repetitions_lie_between_their_ends(values: list[float], within: list[float | None]) -> None:
+    result = between_runs(values, within)
+    assert result.count == len(values)
+    assert result.median is not None
+    if len(values) > 1:
+        assert result.low is not None
+        assert result.high is not None
+        assert min(values) <= result.low <= result.median <= result.high <= max(values)
+        assert (result.confidence_pct or 0) >= (95 if len(values) > 5 else 50)
+
+
+def test_the_median_lies_in_its_interval_as_often_as_it_says() -> None:
+    random_ = random.Random(20263)
+    for count in (4, 9, 17):
+        inside, said = 0, 0.0
+        for _ in range(2_000):
+            result = between_runs([random_.lognormvariate(0, 1) for _ in range(count)], [])
+            inside += (result.low or 0) <= 1 <= (result.high or 0)
+            said = result.confidence_pct or 0
+        assert 100 * inside / 2_000 == pytest.approx(said, abs=2)
+
+
+def test_a_sentence_tells_the_spreads_apart() -> None:
+    result = between_runs([66.1, 67.0, 66.5, 66.2, 66.3], [0.4, 0.5, None])
+    told = result.sentence("seconds_per_epoch_s")
+    assert told == "5 runs: median 66.3 s per epoch, spread between runs 0.5 %, within a run 0.5 %."
+    assert result.limits("seconds_per_epoch_s") == "The median of many runs lies between 66.1 and 67.0 (94 %)."
+    assert between_runs([66.3, 66.3], []).limits("seconds_per_epoch_s") == ""
+    alone = between_runs([66.1], [0.4]).sentence("seconds_per_epoch_s")
+    assert alone == "1 run: 66.1 s per epoch. More runs are needed to know how much they differ."
+    assert between_runs([], []).sentence("images_per_s") == "No run has a result."
+
+
+def ab(*runs: RunSummary, ids: tuple[int, ...] = (), times: int = 2) -> Group:
+    ids = ids or tuple(run.id for run in runs)
+    return Group(id=1, created_at="", kind="ab", plan={"times": times}, run_ids=ids, runs=runs)
+
+
+def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:
+    a1, b1, b2, a2 = (
+        replace(summary, id=number, side=side, value=value)
+        for number, (side, value) in enumerate([("A", 8.0), ("B", 4.0), ("B", 2.0), ("A", 6.0)], 1)
+    )
+    assert judge_pairs(ab(a1, b1, b2, a2)).ratios == pytest.approx((2.0, 3.0))
+    left = ab(a1, b2, a2, ids=(1, 2, 3, 4))
+    assert [(pair.a, pair.b) for pair in pairs_of(left)] == [(a1, None), (a2, b2)]
+    assert judge_pairs(left).ratios == pytest.approx((3.0,))
+    assert group_remarks(left) == ["Not counted: run 1 (the other one of its pair is missing), run 2 (deleted)."]
+    assert group_sentence(ab(ids=(1, 2, 3, 4))) == "No pair has two results."
+
+
+def test_only_completed_runs_with_a_value_count_and_the_others_are_named(summary: RunSummary) -> None:
+    runs = (
+        summary,
+        replace(summary, id=8, value=70.0),
+        replace(summary, id=9, value=1.0, status="cancelled"),
+        replace(summary, id=10, value=None),
+    )
+    group = Group(id=1, created_at="", kind="repeat", plan={"times": 5}, run_ids=(7, 8, 9, 10), runs=runs)
+    assert judge_repeats(group).count == 2
+    assert judge_repeats(group).median == pytest.approx(68.15)
+    assert group_remarks(group) == [
+        "The median of many runs lies between 66.3 and 70.0 (50 %).",
+        "Not counted: run 9 (cancelled), run 10 (no result).",
+        "The plan had 5 runs; 1 of them was not begun.",
+    ]
+
+
+def test_runs_that_were_judged_invalid_are_named(summary: RunSummary) -> None:
+    a, b = replace(summary, side="A"), replace(summary, id=8, side="B", verdict="invalid")
+    assert group_remarks(ab(a, b, times=1)) == ["Judged invalid: run 8; each run says why."]
+
+
+@pytest.mark.parametrize(
+    ("changes", "remark"),
+    [
+        ({"batch_size": 200}, "The sides do not do the same work per epoch (batch 200, not 100)."),
+        (
+            {"variant": "lstm=fused"},
+            "The sides do not do the same work per epoch (network lstm=fused, not as usual).",
+        ),
+        (
+            {"precision": "mixed_float16"},
+            "The sides do not compute with the same precision (mixed_float16, not float32).",
+        ),
+        ({"threads": 2}, None),
+    ],
+)
+def test_sides_that_are_not_alike_are_said(
+    summary: RunSummary, changes: dict[str, object], remark: str | None
+) -> None:
+    b = replace(summary, id=8, side="B", **changes)  # type: ignore[arg-type]
+    remarks = group_remarks(ab(replace(summary, side="A"), b, times=1))
+    assert remarks == ([remark] if remark else [])
+
+
+def test_a_rate_is_faster_when_it_is_higher(summary: RunSummary) -> None:
+    runs = [
+        replace(summary, id=number, side=side, metric="images_per_s", value=value)
+        for number, (side, value) in enumerate([("A", 100.0), ("B", 200.0)], 1)
+    ]
+    assert judge_pairs(ab(*runs, times=1)).ratio == pytest.approx(2.0)

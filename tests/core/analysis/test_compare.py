@@ -1,0 +1,222 @@
+"""Comparison: what may be drawn together, and the sentence that says where a run stands."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.core.analysis.comparability import run_refusal
+from app.core.analysis.compare import (
+    Bar,
+    bars,
+    find_baseline,
+    left_out,
+    position,
+    ratio_text,
+    refusal,
+    run_name,
+)
+from app.core.analysis.published import comparable_rows, reference_rows
+from app.core.errors import UsageError
+from app.core.records import RunSummary
+
+STANDARD = "cifar10_keras_cnn"
+SEVEN = ["GTX 1080 Ti", "GTX 1060", "Colab GPU", "i7-9700K", "MX150", "i5-8250U", "Colab TPU"]
+
+
+def names(found: list[Bar]) -> list[str]:
+    return [bar.name for bar in found]
+
+
+def test_the_sentence_names_the_baseline_and_both_neighbours(summary: RunSummary) -> None:
+    assert position(summary) == "4.8× the i5-8250U, between MX150 and i5-8250U"
+
+
+@pytest.mark.parametrize(
+    ("seconds_s", "sentence"),
+    [
+        (2.0, "160× the i5-8250U, faster than all 7 published machines"),
+        (500.0, "0.64× the i5-8250U, slower than all 7 published machines"),
+        (350.0, "0.91× the i5-8250U, between i5-8250U and Colab TPU"),
+        (6.0, "53× the i5-8250U, between GTX 1080 Ti and GTX 1060"),
+    ],
+)
+def test_the_sentence_fits_every_place(summary: RunSummary, seconds_s: float, sentence: str) -> None:
+    assert position(replace(summary, value=seconds_s)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("basis", "end"), [("estimate", " (estimate)"), ("first_epoch", " (first epoch only)"), ("later_epochs", "")]
+)
+def test_the_sentence_says_what_it_rests_on(summary: RunSummary, basis: str, end: str) -> None:
+    sentence = position(replace(summary, basis=basis))
+    assert sentence == "4.8× the i5-8250U, between MX150 and i5-8250U" + end
+
+
+def test_a_run_that_equals_the_fastest_is_not_called_faster_than_it(summary: RunSummary) -> None:
+    assert "faster than all" not in str(position(replace(summary, value=4.0)))
+    assert "slower than all" not in str(position(replace(summary, value=382.0)))
+
+
+def test_the_sentence_takes_the_baseline_that_was_asked_for(summary: RunSummary) -> None:
+    assert position(summary, "gtx 1080 ti") == "0.060× the GTX 1080 Ti, between MX150 and i5-8250U"
+
+
+def test_a_run_without_a_headline_or_without_published_machines_has_no_sentence(summary: RunSummary) -> None:
+    assert position(replace(summary, value=None)) is None
+    assert position(replace(summary, workload="demo")) is None
+    assert position(replace(summary, batch_size=32)) is None
+
+
+def test_the_published_machines_alone_come_fastest_first() -> None:
+    found = bars(STANDARD, None)
+    assert sorted(names(found)) == sorted(SEVEN)
+    values = [bar.value for bar in found]
+    assert values == [4, 9, 16, 36, 36, 320, 382]
+    assert {bar.kind for bar in found} == {"reference"}
+
+
+def test_you_stand_among_the_published_machines(summary: RunSummary) -> None:
+    found = bars(STANDARD, summary)
+    assert [bar.kind for bar in found] == ["reference"] * 5 + ["you"] + ["reference"] * 2
+    you = found[5]
+    assert (you.name, you.value, you.run) == ("You · i7-1165G7", 66.3, summary)
+    assert you.remarks == ("TensorFlow 2.21.0",)
+
+
+def test_what_differs_is_said_beside_the_bar(summary: RunSummary) -> None:
+    run = replace(summary, basis="estimate", jit=True, data_source="synthetic", threads=2, status="cancelled")
+    (you,) = [bar for bar in bars(STANDARD, run) if bar.kind == "you"]
+    assert you.remarks == ("TensorFlow 2.21.0", "estimate", "XLA", "synthetic data", "2 threads", "cancelled")
+    first = replace(summary, basis="first_epoch")
+    assert "first epoch only" in next(bar for bar in bars(STANDARD, first) if bar.kind == "you").remarks
+
+
+def test_published_rows_keep_their_year_their_software_and_their_doubts_in_view() -> None:
+    remarks = {bar.name: bar.remarks for bar in bars(STANDARD, None)}
+    assert remarks["GTX 1060"] == ("2019", "Keras / tf.keras on TensorFlow 1.x")
+    assert remarks["Colab TPU"] == ("2019", "an anomaly, see notes", "Keras / tf.keras on TensorFlow 1.x")
+
+
+def test_the_software_of_every_published_row_is_short_and_there() -> None:
+    for workload in {row.workload for row in reference_rows()}:
+        for bar in bars(workload, None):
+            assert 0 < len(bar.remarks[-1]) <= 40
+            assert bar.row is not None
+            assert bar.row.software.startswith(bar.remarks[-1].removesuffix("...").removesuffix(", compiled"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({}, None),
+        ({"batch_size": 32}, "batch 100, not 32"),
+        ({"precision": "mixed_float16"}, "float32, not mixed_float16"),
+    ],
+)
+def test_another_batch_or_precision_is_refused_with_its_reason(
+    summary: RunSummary, changes: dict[str, object], reason: str | None
+) -> None:
+    run = replace(summary, **changes)  # type: ignore[arg-type]
+    assert {refusal(run, row) for row in comparable_rows(STANDARD)} == {reason}
+    reasons = [f"{row.short_name}: {reason}" for row in comparable_rows(STANDARD)]
+    assert left_out(run) == (reasons if reason else [])
+    drawn = [bar for bar in bars(STANDARD, run) if bar.kind == "reference"]
+    assert len(drawn) == (0 if reason else 7)
+
+
+def test_a_row_that_does_not_state_its_batch_or_precision_is_taken_as_the_usual_one(summary: RunSummary) -> None:
+    row = replace(comparable_rows(STANDARD)[0], batch_size=None, precision="")
+    assert refusal(summary, row) is None
+    assert refusal(replace(summary, batch_size=1), row) == "batch 100, not 1"
+    assert refusal(summary, replace(row, precision="framework default")) == "framework default, not float32"
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"workload": "demo"}, "demo, not cifar10_keras_cnn"),
+        ({"workload_version": 2}, "workload version 2, not 1"),
+        ({"batch_size": 32}, "batch 32, not 100"),
+        ({"precision": "mixed_float16"}, "mixed_float16, not float32"),
+        ({"samples_per_epoch": 1000}, "samples per epoch 1000, not 50000"),
+        ({"engine_version": "2.20.0", "jit": True, "threads": 1, "cpu_name": "Other"}, None),
+    ],
+)
+def test_own_runs_are_drawn_together_like_for_like(
+    summary: RunSummary, changes: dict[str, object], reason: str | None
+) -> None:
+    other = replace(summary, id=8, **changes)  # type: ignore[arg-type]
+    assert run_refusal(summary, other) == reason
+    own = [bar.run for bar in bars(STANDARD, summary, [summary, other]) if bar.kind == "own"]
+    assert own == ([] if reason else [other])
+
+
+def test_own_runs_without_a_headline_are_left_out(summary: RunSummary) -> None:
+    other = replace(summary, id=8, value=None)
+    assert len(bars(STANDARD, summary, [other])) == 8
+
+
+def test_an_own_run_is_named_with_its_number(summary: RunSummary) -> None:
+    found = bars(STANDARD, summary, [replace(summary, id=8)])
+    assert "i7-1165G7 (run 8)" in names(found)
+
+
+def test_a_run_is_named_after_what_it_ran_on(summary: RunSummary) -> None:
+    gpu = replace(summary, device="gpu:0", device_name="NVIDIA GeForce RTX 4090")
+    assert run_name(gpu) == "RTX 4090"
+    assert run_name(replace(summary, cpu_name=None)) == "cpu"
+    assert run_name(replace(summary, cpu_name=None, device=None)) == "this computer"
+
+
+def test_the_usual_baseline_is_the_i5_and_elsewhere_the_slowest() -> None:
+    found = bars(STANDARD, None)
+    usual = find_baseline(found, None, STANDARD)
+    assert usual is not None
+    assert usual.name == "i5-8250U"
+    slowest = find_baseline(found, None, "another")
+    assert slowest is not None
+    assert slowest.name == "Colab TPU"
+    assert find_baseline([], None, STANDARD) is None
+
+
+@pytest.mark.parametrize(("asked", "name"), [("MX150", "MX150"), ("gtx 1060", "GTX 1060"), ("9700", "i7-9700K")])
+def test_a_baseline_is_found_by_its_name_or_a_part_of_it(asked: str, name: str) -> None:
+    found = find_baseline(bars(STANDARD, None), asked, STANDARD)
+    assert found is not None
+    assert found.name == name
+
+
+def test_a_whole_name_comes_before_names_that_hold_it() -> None:
+    found = find_baseline(
+        [Bar("GTX 1080 Ti", "reference", 4), Bar("GTX 1080", "reference", 6)], "gtx 1080", STANDARD
+    )
+    assert found is not None
+    assert found.name == "GTX 1080"
+
+
+@pytest.mark.parametrize(("asked", "words"), [("GeForce", "fits several of"), ("Cray-1", "is none of")])
+def test_a_baseline_that_fits_none_or_several_is_refused_with_the_names(asked: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words) as refused:
+        find_baseline(bars(STANDARD, None), asked, STANDARD)
+    assert "GTX 1060" in refused.value.message
+
+
+def test_a_baseline_among_nothing_is_refused() -> None:
+    with pytest.raises(UsageError, match="nothing to compare with"):
+        find_baseline([], "MX150", STANDARD)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [
+        (4.83, "4.8×"),
+        (53.4, "53×"),
+        (0.268, "0.27×"),
+        (160.0, "160×"),
+        (9.97, "10×"),
+        (0.998, "1.0×"),
+        (0.0043, "0.0043×"),
+    ],
+)
+def test_ratios_have_two_telling_digits(ratio: float, text: str) -> None:
+    assert ratio_text(ratio) == text

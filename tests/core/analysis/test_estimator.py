@@ -1,0 +1,235 @@
+"""The estimator on recorded and on simulated traces: is its interval honest, and what do disturbances change?"""
+
+import json
+import math
+import random
+import statistics
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.analysis.estimator import (
+    Estimation,
+    estimate_steps,
+    find_interruptions,
+    half_width,
+    warmup_end,
+)
+from app.core.analysis.student_t import student_t
+from tests.conftest import ROOT
+
+TRACES = ROOT / "tests" / "data" / "traces"
+NAMES = ("quiet", "busy", "frozen", "warm_up_heavy", "drifting", "two_speed")
+RESAMPLINGS = 1_000
+Simulated = Callable[[random.Random, int], list[float]]
+
+
+def trace(name: str) -> list[list[float]]:
+    """The usual steps of a recorded run, epoch by epoch: without the first one of each."""
+    epochs_s: list[list[float]] = json.loads((TRACES / f"{name}.json").read_text())["epochs_s"]
+    return [steps_s[1:] for steps_s in epochs_s]
+
+
+def estimated(steps_s: list[float]) -> Estimation:
+    found = estimate_steps(steps_s)
+    assert found is not None
+    return found
+
+
+def independent(noise: random.Random, count: int) -> list[float]:
+    return [1 + 0.06 * noise.gauss() for _ in range(count)]
+
+
+def related(noise: random.Random, count: int, share: float = 0.5) -> list[float]:
+    """Noise of which each value takes over a share from the one before."""
+    value, values = noise.gauss(), []
+    for _ in range(count):
+        value = share * value + math.sqrt(1 - share * share) * noise.gauss()
+        values.append(1 + 0.06 * value)
+    return values
+
+
+def skewed(noise: random.Random, count: int) -> list[float]:
+    return [0.9 + noise.gammavariate(2, 0.05) for _ in range(count)]
+
+
+def coverage_pct(simulate: Simulated, count: int, true_s: float) -> tuple[float, float]:
+    """How many of a thousand intervals hold the truth, and the mean error, both in percent."""
+    noise = random.Random(5)
+    found = [estimated(simulate(noise, count)) for _ in range(RESAMPLINGS)]
+    held = sum(1 for each in found if each.low_s is not None and each.low_s <= true_s <= (each.high_s or 0))
+    return 100 * held / RESAMPLINGS, 100 * (statistics.fmean(each.step_s for each in found) / true_s - 1)
+
+
+@pytest.mark.parametrize("simulate", [independent, related, skewed])
+@pytest.mark.parametrize("step_s", [0.001, 0.13, 10.0])
+def test_the_interval_holds_the_truth_as_often_as_it_says(simulate: Simulated, step_s: float) -> None:
+    count = {0.001: 6_000, 0.13: 150, 10.0: 150}[step_s]
+
+    def steps_of(noise: random.Random, wanted: int) -> list[float]:
+        if step_s < 0.1:  # a hundred of them are one block, whose noise is that of the machine, not of a step
+            return [step_s * value for value in simulate(noise, wanted // 100) for _ in range(100)]
+        return [step_s * value for value in simulate(noise, wanted)]
+
+    held_pct, bias_pct = coverage_pct(steps_of, count, step_s)
+    assert 92 <= held_pct <= 98
+    assert abs(bias_pct) < 1
+
+
+def test_the_interval_holds_the_mean_of_a_recorded_trace_that_is_resampled() -> None:
+    """Pieces of a real trace, put together at random: their mean is known, and neighbours stay neighbours."""
+    calm = [step_s for epoch_s in trace("quiet") for step_s in epoch_s]
+    limit_s = 1.5 * statistics.median(calm)
+    calm = [step_s for step_s in calm if step_s < limit_s]
+
+    def pieces(noise: random.Random, count: int) -> list[float]:
+        steps_s: list[float] = []
+        while len(steps_s) < count:
+            start = noise.randrange(len(calm))
+            steps_s += (calm + calm)[start : start + 5]
+        return steps_s[:count]
+
+    held_pct, bias_pct = coverage_pct(pieces, 200, statistics.fmean(calm))
+    assert 92 <= held_pct <= 98.5
+    assert abs(bias_pct) < 1
+
+
+def measured_until_enough(steps_s: list[float]) -> Estimation:
+    """What a Quick run would answer: it looks every second, twice, and ends with the trace at the latest."""
+    narrow, count = 0, 8
+    while True:
+        found = estimated(steps_s[:count])
+        narrow = narrow + 1 if found.is_enough else 0
+        if narrow >= 2 or count >= len(steps_s):
+            return found
+        count = min(len(steps_s), count + 8)
+
+
+@pytest.mark.parametrize("simulate", [independent, related, skewed])
+def test_stopping_when_it_is_narrow_enough_does_not_spoil_the_interval(simulate: Simulated) -> None:
+    noise = random.Random(6)
+    found = [
+        measured_until_enough([0.13 * value for value in simulate(noise, 400)]) for _ in range(RESAMPLINGS // 4)
+    ]
+    held = sum(1 for each in found if each.low_s is not None and each.low_s <= 0.13 <= (each.high_s or 0))
+    # 250 runs: three standard errors are 4 %.
+    assert held / len(found) >= 0.91
+    assert statistics.fmean(each.step_s for each in found) == pytest.approx(0.13, rel=0.01)
+    assert max(abs(each.step_s / 0.13 - 1) for each in found) < 0.05
+
+
+@pytest.mark.parametrize("simulate", [independent, related, skewed])
+def test_interruptions_of_one_step_in_twenty_do_not_move_it(simulate: Simulated) -> None:
+    noise = random.Random(7)
+    errors_pct = []
+    for _ in range(200):
+        steps_s = [
+            0.13 * value * (math.exp(noise.uniform(math.log(2), math.log(100))) if noise.random() < 0.05 else 1)
+            for value in simulate(noise, 300)
+        ]
+        errors_pct.append(100 * (estimated(steps_s).step_s / 0.13 - 1))
+    assert abs(statistics.fmean(errors_pct)) < 1
+    assert max(map(abs, errors_pct)) < 5
+
+
+@pytest.mark.parametrize("slowdown", [1.6, 3.0])
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_a_burst_of_another_program_does_not_move_it(slowdown: float, share: float) -> None:
+    noise = random.Random(8)
+    calm = [0.13 * value for value in independent(noise, 300)]
+    begin, end = 120, 120 + int(300 * share)
+    burst = [*calm[:begin], *(slowdown * step_s for step_s in calm[begin:end]), *calm[end:]]
+    assert estimated(burst).step_s == pytest.approx(estimated(calm).step_s, rel=0.02)
+    assert sum(each.steps for each in estimated(burst).interruptions) == pytest.approx(end - begin, abs=3)
+
+
+def test_the_end_of_the_warm_up_is_found_in_the_steps() -> None:
+    noise = random.Random(9)
+    for length in (5, 15, 30):
+        steps_s = [
+            0.13 * value * (1 + 2 * math.exp(-number / length))
+            for number, value in enumerate(independent(noise, 400))
+        ]
+        found = estimated(steps_s)
+        assert found.step_s == pytest.approx(0.13, rel=0.02)
+        assert found.warmup_steps >= length
+    assert estimated([0.13 * value for value in independent(noise, 400)]).warmup_steps < 40
+
+
+def test_a_warm_up_is_slower_than_what_follows() -> None:
+    assert warmup_end([0.1] * 30 + [0.2] * 70) == 0
+    assert warmup_end([0.2] * 20 + [0.1] * 80) == 20
+    assert warmup_end([0.2]) == 0
+    assert warmup_end([9.0, 0.1, 0.1]) == 1
+
+
+@pytest.mark.parametrize("name", ["quiet", "busy", "frozen", "warm_up_heavy"])
+def test_a_quick_look_at_a_recorded_trace_agrees_with_all_of_it(name: str) -> None:
+    for epoch_s in trace(name):
+        found = measured_until_enough(epoch_s)
+        later_s = epoch_s[found.warmup_steps :]
+        calm_s = statistics.fmean(step_s for step_s in later_s if step_s <= 1.5 * statistics.median(later_s))
+        assert found.low_s is not None
+        assert found.high_s is not None
+        own = (found.high_s - found.low_s) / 2 / found.step_s
+        assert abs(found.step_s / calm_s - 1) <= max(0.03, own)
+
+
+def test_freezes_are_found_where_they_were_and_counted() -> None:
+    steps_s = [step_s for epoch_s in trace("frozen") for step_s in epoch_s]
+    frozen = [number for number, step_s in enumerate(steps_s) if step_s > 2.0]
+    found = find_interruptions(steps_s)
+    covered = {number for each in found for number in range(each.first, each.first + each.steps)}
+    assert frozen
+    assert covered >= set(frozen)
+    assert sum(each.excess_s for each in found) >= 4.5 * len(frozen)
+
+
+@pytest.mark.parametrize("name", ["two_speed", "drifting"])
+def test_a_speed_that_changes_makes_the_interval_wide(name: str) -> None:
+    assert not estimated([step_s for epoch_s in trace(name) for step_s in epoch_s]).is_enough
+
+
+def test_neighbouring_slow_steps_are_one_interruption() -> None:
+    found = find_interruptions([0.2] * 20 + [1.2, 2.2] + [0.2] * 20 + [5.2] + [0.2] * 9)
+    assert [(each.first, each.steps) for each in found] == [(20, 2), (42, 1)]
+    assert [each.excess_s for each in found] == [pytest.approx(3.0), pytest.approx(5.0)]
+
+
+def test_jitter_of_even_steps_is_no_interruption() -> None:
+    assert find_interruptions([0.2] * 50 + [0.21] + [0.2] * 50) == ()
+    assert find_interruptions([]) == ()
+
+
+# From any table of Student's t, 97.5 %.
+@pytest.mark.parametrize(
+    ("freedom", "t"),
+    [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571), (9, 2.262), (19, 2.093), (100, 1.984)],
+)
+def test_students_t_by_the_book(freedom: int, t: float) -> None:
+    assert student_t(freedom) == pytest.approx(t, rel=0.01)
+
+
+def test_too_few_blocks_have_no_interval() -> None:
+    assert estimate_steps([]) is None
+    few = estimated([10.0, 10.2, 9.9])
+    assert (few.low_s, few.is_enough) == (None, False)
+    assert half_width([1.0, 2.0, 3.0]) is None
+    assert estimated([10.0, 10.2, 9.9, 10.1, 10.0, 9.8]).low_s is not None
+
+
+def test_never_enough_before_a_minimum_of_evidence() -> None:
+    assert not estimated([0.5] * 19).is_enough, "less than ten seconds"
+    assert not estimated([1.0] * 40).is_enough, "too few blocks"
+    assert estimated([0.5] * 80).is_enough
+
+
+@given(st.lists(st.floats(1e-6, 1e4), min_size=1, max_size=300))
+def test_whatever_was_measured_has_an_estimate(steps_s: list[float]) -> None:
+    found = estimated(steps_s)
+    assert min(steps_s) * (1 - 1e-9) <= found.step_s <= max(steps_s) * (1 + 1e-9)
+    assert 0 <= found.warmup_steps < len(steps_s)
+    assert found.low_s is None or found.high_s is None or 0 <= found.low_s <= found.step_s <= found.high_s
+    assert found.interrupted_s >= 0

@@ -1,0 +1,290 @@
+"""Headlines that are no seconds per epoch: from raw steps to the bar beside published rows."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.core.analysis.comparability import run_refusal
+from app.core.analysis.compare import (
+    Bar,
+    bars,
+    converted,
+    find_baseline,
+    left_out,
+    position,
+    refusal,
+    shortlist,
+)
+from app.core.analysis.published import ReferenceRow, comparable_rows, reference_rows
+from app.core.analysis.stats import step_statistics
+from app.core.analysis.timed_steps import Timed, timed
+from app.core.metrics import HEADLINES, format_value
+from app.core.paths import Paths
+from app.core.records import Machine, RunSummary
+from app.core.report.wording import derived_epoch, headline, result_text
+from app.core.storage.database import Database
+from app.core.storage.recording import RunWriter
+from app.core.storage.runs import list_runs
+from tests.core.storage.storing import begin
+from tests.workload_page import PAGE, page
+from workloads import CATALOGUE
+from workloads.protocol import events
+
+PUBLISHED = {row.workload for row in reference_rows() if row.match in ("exact", "close")}
+
+
+def run_of(paths: Paths, machine: Machine, workload: str, steps_s: list[list[float]], **asked: Any) -> RunSummary:
+    """Store a run of steps, epoch by epoch, and return what it came to."""
+    with Database(paths.database) as database:
+        run_id = begin(database, machine, workload=workload, **asked)
+        writer = RunWriter(database, run_id)
+        for epoch, durations_s in enumerate(steps_s):
+            block = events.Steps(
+                seq=epoch, phase="measure", epoch=epoch, first_index=0, durations_s=tuple(durations_s)
+            )
+            writer.add(block)
+            writer.add(events.Epoch(index=epoch, duration_s=sum(durations_s), train_s=sum(durations_s)))
+        writer.finish("completed", None)
+        return next(list_runs(database, ids=[run_id]))
+
+
+def timed_epochs(*epochs_s: list[float]) -> Timed:
+    return timed(
+        events.Steps(phase="measure", epoch=epoch, first_index=0, durations_s=tuple(durations_s))
+        for epoch, durations_s in enumerate(epochs_s)
+    )
+
+
+def test_the_first_round_warms_up() -> None:
+    found = step_statistics(timed_epochs([9.0, 1.0], [0.2, 0.25]))
+    assert found is not None
+    assert (found.basis, found.count) == ("later_epochs", 2)
+    assert found.median_s == pytest.approx(0.225)
+    assert found.minimum_s == 0.2
+    assert found.maximum_s == 0.25
+
+
+def test_an_only_round_counts_without_its_first_step() -> None:
+    found = step_statistics(timed_epochs([9.0, 1.0, 1.2]))
+    assert found is not None
+    assert (found.basis, found.median_s) == ("first_epoch", 1.1)
+    assert step_statistics(timed_epochs([9.0])) is None
+    assert step_statistics(timed_epochs()) is None
+    quick = step_statistics(timed_epochs([9.0, 1.0]), is_estimate=True)
+    assert quick is not None
+    assert quick.basis == "estimate"
+
+
+def test_one_frozen_step_in_twenty_does_not_move_the_result() -> None:
+    found = step_statistics(timed_epochs([1.0], [0.1] * 19 + [30.0]))
+    assert found is not None
+    assert found.median_s == pytest.approx(0.1)
+    assert found.mean_s == pytest.approx((1.9 + 30) / 20)
+
+
+def test_the_interval_of_a_rate_has_its_lower_end_first(paths: Paths, machine: Machine) -> None:
+    steps_s = [0.5 + 0.01 * (number % 7) for number in range(70)]
+    run = run_of(paths, machine, "resnet_50", [[4.0] * 3, steps_s], epochs=2, steps=70)
+    assert run.value is not None
+    assert run.value_low is not None
+    assert run.value_high is not None
+    assert run.value_low < run.value < run.value_high
+    assert run.confidence_pct == 95
+
+
+def test_seconds_per_mini_batch_keep_the_epoch_beside_them(paths: Paths, machine: Machine) -> None:
+    run = run_of(paths, machine, "fcn_r", [[0.9] * 59, [0.5] * 59, [0.5] * 59], epochs=3)
+    assert (run.metric, run.basis) == ("seconds_per_batch_s", "later_epochs")
+    assert run.value == pytest.approx(0.5)
+    assert run.seconds_per_epoch_s == pytest.approx(29.5)
+    assert headline(run).startswith(
+        "0.500 s per mini-batch\n"
+        "steps after the first epoch · 0.500 to 0.500 (95 %, ± 0.0 %) · 500.0 to 500.0 ms a step"
+    )
+    assert derived_epoch(run) == "An epoch of 60,000 examples takes 29.5 s."
+
+
+def test_images_per_second_are_the_batch_over_its_step(paths: Paths, machine: Machine) -> None:
+    run = run_of(paths, machine, "resnet_50", [[4.0] * 3, [0.32] * 3], epochs=2, steps=3)
+    assert run.metric == "images_per_s"
+    assert run.value == pytest.approx(200)
+    assert run.seconds_per_epoch_s is None
+    # 1,281,167 images of ImageNet
+    assert derived_epoch(run) == "An epoch of 1,281,167 examples takes about 1 h 46 min."
+    assert headline(run).startswith("200 images per second")
+    chart = bars("resnet_50", run)
+    assert [bar.value for bar in chart] == sorted((bar.value for bar in chart), reverse=True)
+    assert all(bar.row is None or bar.row.batch_size == 64 for bar in chart)
+    at = [bar.kind for bar in chart].index("you")
+    assert chart[at - 1].value > 200 > chart[at + 1].value
+    assert str(position(run)).startswith("3.9× the Tesla K80, between ")
+    assert any("batch 128, not 64" in reason for reason in left_out(run))
+
+
+def test_words_count_each_word_of_an_example(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workload = CATALOGUE["ptb_lstm_mxnet"]
+    monkeypatch.setattr(workload, "units_per_example", 20, raising=False)
+    run = run_of(paths, machine, "ptb_lstm_mxnet", [[4.0] * 3, [0.5] * 3], epochs=2, steps=3)
+    assert run.metric == "words_per_s"
+    assert run.value == pytest.approx(20 * workload.batch_size / 0.5)
+
+
+def test_what_a_workload_measures_itself_goes_before(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine, workload="matmul")
+        writer = RunWriter(database, run_id)
+        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1, 0.1)))
+        writer.add(events.Metric(key="flop_per_s", value=2.5e12))
+        writer.finish("completed", None)
+        run = next(list_runs(database, ids=[run_id]))
+    assert (run.value, run.basis) == (2.5e12, "repetitions")
+    assert headline(run) == "2.50 TFLOP/s"
+
+
+def test_a_limit_that_was_not_measured_has_no_value(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine, workload="matmul")
+        writer = RunWriter(database, run_id)
+        writer.add(events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1, 0.1)))
+        writer.finish("failed", None)
+        run = next(list_runs(database, ids=[run_id]))
+    assert (run.value, headline(run)) == (None, "Nothing was measured.")
+
+
+@pytest.mark.parametrize("workload", sorted(PUBLISHED & set(CATALOGUE)))
+def test_every_published_row_is_drawn_or_cannot_be_converted(workload: str) -> None:
+    drawn = {bar.row.id for bar in bars(workload, None) if bar.row}
+    rows = comparable_rows(workload)
+    assert rows
+    for row in rows:
+        exact = converted(row, CATALOGUE[workload].metric)
+        assert (row.id in drawn) == (exact is not None)
+        if exact is None:
+            assert (row.metric, workload) == ("images_per_s", "cifar10_cnn")
+
+
+def row_of(**changes: Any) -> ReferenceRow:
+    return replace(comparable_rows("resnet_50_s")[0], **changes)
+
+
+def test_a_batch_over_its_seconds_is_images_per_second() -> None:
+    row = row_of(metric="s_per_minibatch", value=0.25, batch_size=16)
+    assert converted(row, "images_per_s") == (64.0, "converted from s per mini-batch")
+    assert converted(row, "seconds_per_batch_s") == (0.25, "")
+    images = row_of(metric="images_per_s", value=64.0, batch_size=16)
+    assert converted(images, "seconds_per_batch_s") == (0.25, "converted from images per second")
+
+
+def test_what_the_source_does_not_say_cannot_be_converted() -> None:
+    assert converted(row_of(metric="images_per_s", value=64.0, batch_size=None), "seconds_per_batch_s") is None
+    assert converted(row_of(metric="ratio", value=3.0), "images_per_s") is None
+    # An epoch of study 000's CIFAR-10 ends with 10,000 images that are validated.
+    row = row_of(workload="cifar10_cnn", metric="images_per_s", value=500.0, batch_size=32)
+    assert converted(row, "seconds_per_epoch_s") is None
+    # Its text generation validates nothing.
+    row = row_of(workload="lstm_text_generation", metric="images_per_s", value=1000.0)
+    exact = converted(row, "seconds_per_epoch_s")
+    assert exact is not None
+    assert exact[0] == pytest.approx(200.285)
+
+
+def test_another_network_is_not_the_studys(summary: RunSummary) -> None:
+    row = comparable_rows("cifar10_keras_cnn")[0]
+    assert refusal(summary, row) is None
+    other = replace(summary, variant="hidden_layers=4")
+    assert refusal(other, row) == "network as usual, not hidden_layers=4"
+    assert run_refusal(summary, other) == "network hidden_layers=4, not as usual"
+    assert run_refusal(other, summary) == "network as usual, not hidden_layers=4"
+
+
+def test_half_precision_is_not_drawn_beside_float32(summary: RunSummary) -> None:
+    row = replace(comparable_rows("cifar10_keras_cnn")[0], precision="fp16")
+    assert refusal(summary, row) == "float16, not float32"
+
+
+def test_several_cards_are_not_called_one() -> None:
+    names = {bar.name for bar in bars("resnet_50", None) if bar.row and bar.row.cores_or_units == "8"}
+    assert names == {"8 × Tesla P100", "8 × Tesla K80"}
+
+
+def test_a_shortlist_has_each_device_once_and_in_the_best_known_form() -> None:
+    chart = bars("cifar10_cnn", None)
+    assert len(chart) == 25
+    short = shortlist(chart, 12)
+    assert len({bar.name for bar in short}) == len(short) == 9
+    assert {bar.name for bar in short} >= {"Tesla K80", "Tesla P100", "Tesla M60", "GTX 1080 Ti"}
+    assert {f"Xeon Skylake, {count} vCPU" for count in (8, 16, 32, 64)} <= {bar.name for bar in short}
+    assert all("TensorFlow" in bar.row.software for bar in short if bar.row)
+    assert [bar.value for bar in short] == sorted(bar.value for bar in short)
+    assert len(shortlist(chart, 4)) == 4
+    assert shortlist(chart[:3], 12) == chart[:3]
+
+
+def test_a_shortlist_keeps_you_and_those_next_to_you(paths: Paths, machine: Machine) -> None:
+    others = [Bar(f"Other {number}", "reference", 1.2**number) for number in range(40)]
+    you = Bar("You", "you", 1.2**20.5)
+    chart = sorted([*others, you], key=lambda bar: bar.value)
+    assert [bar.name for bar in shortlist(chart, 3)] == ["Other 20", "You", "Other 21"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "text"),
+    [
+        ("seconds_per_epoch_s", 66.34, "66.3"),
+        ("images_per_s", 12_345.6, "12,346"),
+        ("flop_per_s", 2.123e11, "0.212"),
+        ("bytes_per_s", 3.4e10, "34.0"),
+        ("images_per_s", None, "n/a"),
+        ("of_another_version", 2.0, "2.00"),
+    ],
+)
+def test_a_headline_has_three_telling_digits(key: str, value: float | None, text: str) -> None:
+    assert format_value(key, value) == text
+
+
+def test_twice_the_rate_and_half_the_seconds_are_twice_as_fast() -> None:
+    assert HEADLINES["images_per_s"].times_as_fast(200.0, 100.0) == 2
+    assert HEADLINES["seconds_per_epoch_s"].times_as_fast(100.0, 200.0) == 2
+
+
+def test_a_rate_is_copied_with_its_unit(stored_run: Any) -> None:
+    summary = replace(stored_run.summary, workload="resnet_50", metric="images_per_s", value=200.0, batch_size=64)
+    text = result_text(replace(stored_run, summary=summary))
+    assert "200 images per second" in text
+    assert "(this run)  200 images / s" in text
+
+
+def test_the_page_of_workloads_says_what_the_catalogue_says() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python3 -m tests.workload_page"
+
+
+def test_fused_networks_stand_beside_fused_ones(summary: RunSummary) -> None:
+    usual = replace(summary, workload="imdb_bidirectional_lstm", batch_size=32)
+    fused = replace(usual, variant="lstm=fused")
+    names = {kind: [bar for bar in bars("imdb_bidirectional_lstm", run) if bar.row] for kind, run in
+             (("usual", usual), ("fused", fused))}  # fmt: skip
+    assert len(names["usual"]) == 23
+    assert len(names["fused"]) == 2
+    assert all("CuDNNLSTM" in bar.row.notes for bar in names["fused"] if bar.row)
+    assert "network lstm=fused, not as usual" in " ".join(left_out(usual))
+
+
+def test_a_device_with_several_software_is_one_baseline_and_one_machine(summary: RunSummary) -> None:
+    run = replace(summary, workload="lstm_ptb_32", batch_size=128, metric="seconds_per_batch_s", value=1e6)
+    chart = bars("lstm_ptb_32", run)
+    assert len({bar.name for bar in chart if bar.row}) < len([bar for bar in chart if bar.row])
+    baseline = find_baseline(chart, "GTX Titan X", "lstm_ptb_32")
+    assert baseline is not None
+    assert baseline.row is not None
+    assert "TensorFlow" in baseline.row.software
+    assert str(position(run)).endswith("slower than the only published machine")
+
+
+def test_one_card_is_the_usual_baseline_and_not_several(summary: RunSummary) -> None:
+    run = replace(summary, workload="resnet_50", batch_size=256, metric="images_per_s", value=1.0)
+    baseline = find_baseline(bars("resnet_50", run), None, "resnet_50")
+    assert baseline is not None
+    assert "×" not in baseline.name

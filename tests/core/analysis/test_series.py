@@ -1,0 +1,111 @@
+"""What charts show, from events that come and from runs that are stored."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.core.analysis.series import POINTS_LIMIT, Curve, RunSeries, live_summary
+from app.core.records import RunSummary
+from workloads.protocol import events
+
+
+def steps(first_index: int, *durations_s: float, t_s: float = 0.0) -> events.Steps:
+    return events.Steps(
+        phase="measure", epoch=0, first_index=first_index, durations_s=durations_s, loss=1.5, t_s=t_s
+    )
+
+
+def epoch(index: int, duration_s: float) -> events.Epoch:
+    return events.Epoch(index=index, duration_s=duration_s, train_s=duration_s)
+
+
+def test_throughput_is_counted_over_whole_seconds() -> None:
+    series = RunSeries(10)
+    for number in range(8):
+        series.follow(steps(number, 0.25, t_s=number * 0.25 + 0.25))
+    assert series.steps_per_s == Curve([1.0, 2.0], [4.0, 4.0])
+    series.follow(steps(8, 3.0, t_s=5.5))
+    assert series.steps_per_s.x[-2:] == [2.5, 5.5]
+    assert series.steps_per_s.y[-2:] == pytest.approx([1 / 3, 1 / 3])
+    assert series.loss.x == [0.4, 0.8, 0.9]
+
+
+def test_what_quick_measures_after_its_steps_is_no_throughput() -> None:
+    series = RunSeries(10)
+    series.follow(steps(0, 0.5, 0.5, t_s=1.0))
+    for phase in ("start", "validate"):
+        series.follow(events.Steps(phase=phase, epoch=1, first_index=0, durations_s=(0.1,) * 20, t_s=3.0))
+    assert series.steps_per_s == Curve([1.0], [2.0])
+
+
+def test_an_epoch_ends_the_one_that_goes_on() -> None:
+    series = RunSeries(10)
+    assert series.current_epoch_s is None
+    series.follow(steps(0, 0.5, 0.25))
+    assert series.current_epoch_s == 0.75
+    series.follow(epoch(0, 3.0))
+    assert series.current_epoch_s is None
+    assert [one.duration_s for one in series.epochs] == [3.0]
+
+
+def test_readings_that_a_machine_does_not_give_have_no_curve() -> None:
+    series = RunSeries(1)
+    for number in range(2):
+        telemetry = {"cpu_pct": 50.0 + number, "cpu_temperature_c": None}
+        telemetry["gpus"] = [{"index": 1, "power_w": 88.0, "clock_mhz": None}]  # type: ignore[assignment]
+        series.follow(events.Sample(t_s=float(number), telemetry=telemetry))
+    assert series.telemetry == {
+        "cpu_pct": Curve([0.0, 1.0], [50.0, 51.0]),
+        "gpu1_power_w": Curve([0.0, 1.0], [88.0, 88.0]),
+    }
+    series.follow(events.Sample(t_s=2.0, telemetry={"cpu_pct": None}))
+    assert series.telemetry["cpu_pct"].last is None
+
+
+def test_readings_that_are_no_numbers_have_no_curve() -> None:
+    series = RunSeries(1)
+    for number in range(2):
+        telemetry = {"cpu_pct": 50.0 + number, "power_plan": "balanced", "on_battery": True}
+        telemetry["gpus"] = [{"index": 0, "power_w": 88, "throttle_reasons": ["thermal"]}]
+        series.follow(events.Sample(t_s=float(number), telemetry=telemetry))
+    assert series.telemetry == {
+        "cpu_pct": Curve([0.0, 1.0], [50.0, 51.0]),
+        "gpu0_power_w": Curve([0.0, 1.0], [88.0, 88.0]),
+    }
+    # One look that another version wrote in words is a gap, as is what the driver did not tell.
+    series.follow(events.Sample(t_s=2.0, telemetry={"cpu_pct": "idle", "gpus": [{"index": 0, "power_w": None}]}))
+    assert (series.telemetry["cpu_pct"].last, series.telemetry["gpu0_power_w"].last) == (None, None)
+
+
+def test_curves_stay_short_and_keep_both_ends() -> None:
+    curve = Curve()
+    for number in range(3 * POINTS_LIMIT):
+        curve.add(float(number), float(number))
+    assert len(curve.x) <= POINTS_LIMIT
+    assert curve.x[0] == 0.0
+    assert curve.x == sorted(curve.x)
+    assert curve.x[-1] >= 3 * POINTS_LIMIT - 2
+    assert curve.y == curve.x
+
+
+def test_the_headline_so_far(summary: RunSummary) -> None:
+    begun = replace(summary, value=None, seconds_per_epoch_s=None, basis=None, epochs_done=0, steps_per_epoch=20)
+    series = RunSeries(20)
+    assert live_summary(begun, series).value is None
+    series.follow(events.Estimate(t_s=3.0, value=2.0, low=1.9, high=2.1, steps=12, interruptions=1))
+    estimate = live_summary(begun, series)
+    assert (estimate.basis, estimate.value, estimate.interruptions) == ("estimate", 2.0, 1)
+    assert (estimate.value_low, estimate.value_high, estimate.confidence_pct) == (1.9, 2.1, 95)
+    assert (series.low.y, series.estimate.y, series.high.y) == ([1.9], [2.0], [2.1])
+    series.follow(epoch(0, 9.0))
+    assert (live_summary(begun, series).basis, live_summary(begun, series).value) == (
+        "first_epoch",
+        9.0,
+    )
+    for index, duration_s in enumerate((4.0, 6.0, 5.0), 1):
+        series.follow(epoch(index, duration_s))
+    later = live_summary(begun, series)
+    assert (later.basis, later.value, later.epochs_done) == ("later_epochs", 5.0, 4)
+    assert (later.minimum_s, later.maximum_s, later.first_epoch_s) == (4.0, 6.0, 9.0)
+    # A cut epoch is never an epoch's time.
+    assert live_summary(replace(begun, steps=5), series).value is None

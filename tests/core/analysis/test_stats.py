@@ -1,0 +1,235 @@
+"""Statistics: the headline from raw durations, worked out by hand and by properties."""
+
+import math
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.analysis.stats import (
+    DurationStatistics,
+    epoch_statistics,
+    estimate_epoch,
+    median_interval,
+    run_statistics,
+    sustained_pct,
+    trimmed_mean,
+)
+from app.core.analysis.timed_steps import Timed, timed
+from workloads.protocol.events import Steps
+
+durations = st.floats(0.001, 10_000)
+
+
+def steps(*epochs_s: list[float]) -> Timed:
+    """Steps as they come from a worker, epoch by epoch."""
+    return timed(
+        Steps(phase="measure", epoch=epoch, first_index=0, durations_s=tuple(durations_s))
+        for epoch, durations_s in enumerate(epochs_s)
+    )
+
+
+def headline(**changes: object) -> DurationStatistics | None:
+    asked = {
+        "preset": "standard",
+        "steps": None,
+        "steps_per_epoch": 500,
+        "epoch_durations_s": [9.0, 4.0, 6.0, 5.0],
+        "timed_steps": steps([0.01] * 61),
+        "rest_s": 0.5,
+    }
+    return run_statistics(**(asked | changes))  # type: ignore[arg-type]
+
+
+def test_the_headline_is_the_median_of_the_epochs_after_the_first() -> None:
+    found = epoch_statistics([99.0, 4.0, 6.0, 5.0])
+    assert found == DurationStatistics(
+        basis="later_epochs",
+        count=3,
+        median_s=5.0,
+        minimum_s=4.0,
+        maximum_s=6.0,
+        spread_pct=20.0,
+        first_s=99.0,
+        low_s=4.0,
+        high_s=6.0,
+        confidence_pct=75.0,
+        mean_s=5.0,
+    )
+
+
+def test_a_single_epoch_counts_as_it_is_and_says_so() -> None:
+    found = epoch_statistics([99.0])
+    assert found == DurationStatistics("first_epoch", 1, 99.0, 99.0, 99.0, None, 99.0, mean_s=99.0)
+
+
+def test_two_epochs_have_a_headline_but_no_spread() -> None:
+    found = epoch_statistics([99.0, 5.0])
+    assert found == DurationStatistics("later_epochs", 1, 5.0, 5.0, 5.0, None, 99.0, mean_s=5.0)
+
+
+def test_nothing_measured_is_none_and_not_zero() -> None:
+    assert epoch_statistics([]) is None
+    assert estimate_epoch(steps([]), 500) is None
+
+
+def test_epochs_of_no_time_have_no_spread() -> None:
+    found = epoch_statistics([0.0, 0.0, 0.0])
+    assert found is not None
+    assert (found.median_s, found.spread_pct) == (0.0, None)
+
+
+@given(st.lists(durations, min_size=2, max_size=30))
+def test_headline_lies_between_minimum_and_maximum_whatever_the_first_epoch_was(values: list[float]) -> None:
+    found = epoch_statistics(values)
+    assert found is not None
+    assert found.minimum_s <= found.median_s <= found.maximum_s
+    assert found.median_s == statistics.median(values[1:])
+    changed = epoch_statistics([values[0] * 3, *values[1:]])
+    assert changed is not None
+    assert (changed.median_s, changed.spread_pct) == (found.median_s, found.spread_pct)
+
+
+def test_trimmed_mean_leaves_the_outermost_tenths_out() -> None:
+    assert trimmed_mean([100.0, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0, 4.0, 4.0, 0.0]) == 3.0
+    assert trimmed_mean([1.0, 2.0]) == 1.5
+
+
+# By Conover's table: the ranks that cover a median with 95 % or a little more.
+@pytest.mark.parametrize(
+    ("count", "low", "high", "confidence_pct"),
+    [
+        (2, 1, 2, 50),
+        (5, 1, 5, 93.75),
+        (6, 1, 6, 96.875),
+        (9, 2, 8, 96.09),
+        (20, 6, 15, 95.86),
+        (49, 18, 32, 95.56),
+    ],
+)
+def test_the_interval_of_a_median_by_the_book(count: int, low: int, high: int, confidence_pct: float) -> None:
+    values = [float(number) for number in range(count, 0, -1)]
+    *ends, confidence = median_interval(values)
+    assert ends == [low, high]
+    assert confidence == pytest.approx(confidence_pct, abs=0.005)
+
+
+def test_one_epoch_has_no_interval() -> None:
+    assert median_interval([1.0]) == median_interval([]) == (None, None, None)
+
+
+def test_an_estimate_scales_the_typical_step_and_adds_what_an_epoch_has_beside() -> None:
+    found = steps([9.0] + [0.02] * 100)
+    found.add(Steps(phase="start", epoch=0, first_index=0, durations_s=(7.0,)))
+    found.add(Steps(phase="validate", epoch=0, first_index=0, durations_s=(8.0, 0.1, 0.1)))
+    for epoch, start_s in ((1, 0.32), (2, 6.0)):  # the second one was disturbed
+        found.add(Steps(phase="start", epoch=epoch, first_index=0, durations_s=(start_s,)))
+        found.add(Steps(phase="validate", epoch=epoch, first_index=0, durations_s=(0.25, 0.1, 0.1)))
+    estimate = estimate_epoch(found, 500, validation_batches=10, rest_s=0.5)
+    assert estimate is not None
+    assert (estimate.basis, estimate.first_s) == ("estimate", None)
+    assert estimate.median_s == pytest.approx(500 * 0.02 + 0.3 + (0.25 + 9 * 0.1) + 0.5)
+    assert estimate.spread_pct == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_first_step_of_all_traces_and_counts_nowhere() -> None:
+    found = estimate_epoch(steps([500.0] + [0.02] * 100), 500)
+    assert found is not None
+    assert found.median_s == pytest.approx(10.0)
+
+
+def test_first_steps_of_later_epochs_count_once_an_epoch() -> None:
+    found = estimate_epoch(steps([9.0] + [0.02] * 9, *[[0.52] + [0.02] * 9] * 9), 10)
+    assert found is not None
+    assert found.median_s == pytest.approx(10 * 0.02 + 0.5)
+
+
+def test_epochs_of_one_step_count_as_they_are() -> None:
+    found = estimate_epoch(steps([9.0], *[[0.5]] * 20), 1)
+    assert found is not None
+    assert found.median_s == pytest.approx(0.5)
+
+
+def test_a_validation_batch_during_which_the_computer_froze_does_not_move_the_estimate() -> None:
+    found = steps([9.0] + [0.02] * 100)
+    for epoch in range(3):
+        batches_s = [0.1] * 20
+        batches_s[7] = 5.0
+        found.add(Steps(phase="validate", epoch=epoch, first_index=0, durations_s=tuple(batches_s)))
+    assert found.pass_s(100) == pytest.approx(10.0)
+
+
+def test_a_step_during_which_the_computer_froze_does_not_move_the_estimate() -> None:
+    calm = estimate_epoch(steps([0.02] * 101), 500)
+    frozen = estimate_epoch(steps([0.02] * 51 + [30.0] + [0.02] * 50), 500)
+    assert calm is not None
+    assert frozen is not None
+    assert frozen.median_s == pytest.approx(calm.median_s)
+    assert frozen.mean_s == pytest.approx(500 * (30 + 100 * 0.02) / 101), "the plain mean hides nothing"
+
+
+def test_minimum_and_maximum_of_an_estimate_come_from_its_parts() -> None:
+    found = estimate_epoch(steps([0.1] + [0.10] * 50 + [0.12] * 50), 100)
+    assert found is not None
+    assert [found.minimum_s, found.maximum_s] == pytest.approx([10.0, 12.0])
+    assert found.median_s == pytest.approx(11.0)
+    assert found.spread_pct == pytest.approx(100 * statistics.stdev([10.0] * 5 + [12.0] * 5) / 11.0)
+    assert found.low_s is not None
+    assert found.high_s is not None
+    assert found.low_s < 11.0 < found.high_s
+    assert found.confidence_pct == 95
+
+
+@given(st.lists(durations, min_size=2, max_size=200), st.integers(1, 1000))
+def test_an_estimate_lies_between_its_minimum_and_maximum(steps_s: list[float], steps_per_epoch: int) -> None:
+    found = estimate_epoch(steps(steps_s), steps_per_epoch)
+    assert found is not None
+    tiny = 1e-9 * found.median_s
+    assert found.minimum_s - tiny <= found.median_s <= found.maximum_s + tiny
+    assert math.isfinite(found.median_s)
+    assert found.low_s is None or found.high_s is None or found.low_s <= found.median_s <= found.high_s
+
+
+def test_what_sustained_loses_is_told_in_percent() -> None:
+    assert sustained_pct(steps([9.0] + [0.10] * 100 + [0.11] * 100 + [0.125] * 100)) == pytest.approx(80, abs=2)
+    assert sustained_pct(steps([9.0] + [0.10] * 200 + [7.0] + [0.10] * 100)) == pytest.approx(100)
+    assert sustained_pct(steps([9.0] + [0.1] * 20)) is None
+
+
+def test_sustained_runs_of_less_than_two_epochs_are_estimated() -> None:
+    found = headline(preset="sustained", epoch_durations_s=[9.0])
+    assert found is not None
+    assert found.basis == "estimate"
+    assert found.median_s == pytest.approx(5.0)
+    whole = headline(preset="sustained")
+    assert whole is not None
+    assert (whole.basis, whole.median_s) == ("later_epochs", 5.0)
+
+
+def test_the_standard_preset_is_told_from_its_epochs() -> None:
+    found = headline()
+    assert found is not None
+    assert (found.basis, found.median_s) == ("later_epochs", 5.0)
+
+
+def test_the_quick_preset_is_told_from_its_steps() -> None:
+    found = headline(preset="quick", epoch_durations_s=[])
+    assert found is not None
+    assert found.basis == "estimate"
+    assert found.median_s == pytest.approx(5.5)
+
+
+def test_too_few_steps_are_no_estimate() -> None:
+    assert headline(preset="quick", timed_steps=steps([0.01] * 3)) is None
+    assert headline(preset="quick", timed_steps=steps([0.01] * 4)) is not None
+    assert headline(preset="quick", rest_s=None) is None
+
+
+def test_epochs_that_were_cut_are_never_an_epochs_time() -> None:
+    assert headline(steps=499) is None
+    assert headline(steps=500) is not None
+
+
+def test_a_run_without_epochs_has_no_headline() -> None:
+    assert headline(epoch_durations_s=[]) is None

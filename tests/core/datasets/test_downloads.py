@@ -1,0 +1,300 @@
+"""Downloads from a real server on this computer that answers as well or as badly as a test wants."""
+
+import socket
+import struct
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.core.datasets.downloads import DownloadError, WrongFileError, check_file, download
+from app.core.errors import AppError, UsageError
+from tests.core.datasets.server import CONTENT, SHA256, Handler, Server, broken_after, resumable, serving
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "file.tar.gz"
+
+
+def part_of(target: Path) -> Path:
+    return target.with_name("file.tar.gz.part")
+
+
+def fetch(server: Server, target: Path) -> None:
+    download(server.url, target, len(CONTENT), SHA256)
+
+
+def test_a_file_comes_whole_and_its_progress_is_told(server: Server, target: Path) -> None:
+    told: list[tuple[int, int]] = []
+    download(server.url, target, len(CONTENT), SHA256, lambda done, size: told.append((done, size)))
+    assert target.read_bytes() == CONTENT
+    assert list(target.parent.iterdir()) == [target]
+    assert told[-1] == (len(CONTENT), len(CONTENT))
+    assert told == sorted(set(told))
+    assert len(told) > 1
+
+
+def test_the_target_appears_only_when_all_has_come(server: Server, target: Path) -> None:
+    there: list[bool] = []
+    download(server.url, target, len(CONTENT), SHA256, lambda *_: there.append(target.exists()))
+    assert set(there) == {False}
+    assert target.exists()
+
+
+def test_a_broken_download_goes_on_where_it_stopped(server: Server, target: Path) -> None:
+    server.answer = broken_after(300_000)
+    with pytest.raises(DownloadError, match="broke off after 300000 of 1000000 bytes"):
+        fetch(server, target)
+    assert part_of(target).read_bytes() == CONTENT[:300_000]
+    assert not target.exists()
+    server.answer = resumable
+    fetch(server, target)
+    assert server.ranges == [None, "bytes=300000-"]
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_server_that_ignores_the_range_sends_it_all_again(server: Server, target: Path) -> None:
+    part_of(target).write_bytes(b"x" * 300_000)
+    server.answer = lambda handler, start: handler.give(200, CONTENT)
+    fetch(server, target)
+    assert server.ranges == ["bytes=300000-"]
+    assert target.read_bytes() == CONTENT
+
+
+def test_another_range_than_asked_for_is_not_taken_for_the_file(server: Server, target: Path) -> None:
+    part_of(target).write_bytes(CONTENT[:300_000])
+    server.answer = lambda handler, start: handler.give(
+        206, CONTENT[500_000:], Content_Range="bytes 500000-999999/1000000"
+    )
+    with pytest.raises(DownloadError, match="another part"):
+        fetch(server, target)
+    assert not target.exists()
+    server.answer = resumable
+    fetch(server, target)
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_range_that_the_server_does_not_have_starts_over_the_next_time(server: Server, target: Path) -> None:
+    part_of(target).write_bytes(b"x" * 300_000)
+    server.answer = lambda handler, start: handler.give(416, b"") if start else resumable(handler, 0)
+    with pytest.raises(DownloadError, match="416"):
+        fetch(server, target)
+    fetch(server, target)
+    assert server.ranges == ["bytes=300000-", None]
+    assert target.read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("status", [403, 404, 500, 503])
+def test_a_refusal_is_told_with_its_number_and_keeps_what_came(server: Server, target: Path, status: int) -> None:
+    part_of(target).write_bytes(CONTENT[:10])
+    server.answer = lambda handler, start: handler.give(status, b"no")
+    with pytest.raises(DownloadError, match=rf"refused http.*\({status} "):
+        fetch(server, target)
+    assert part_of(target).read_bytes() == CONTENT[:10]
+
+
+def test_a_shorter_file_never_becomes_the_target(server: Server, target: Path) -> None:
+    server.answer = lambda handler, start: handler.give(200, CONTENT[:-1])
+    with pytest.raises(DownloadError, match="broke off after 999999"):
+        fetch(server, target)
+    assert not target.exists()
+
+
+def test_a_longer_file_is_refused_and_removed(server: Server, target: Path) -> None:
+    server.answer = lambda handler, start: handler.give(200, CONTENT + b"more")
+    with pytest.raises(WrongFileError, match="more than the expected 1000000 bytes"):
+        fetch(server, target)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_another_file_of_the_same_size_is_refused_and_removed(server: Server, target: Path) -> None:
+    server.answer = lambda handler, start: handler.give(200, CONTENT[::-1])
+    with pytest.raises(WrongFileError, match="SHA-256"):
+        fetch(server, target)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_an_earlier_target_stays_when_the_new_one_is_wrong(server: Server, target: Path) -> None:
+    target.write_bytes(b"old")
+    server.answer = lambda handler, start: handler.give(200, CONTENT[::-1])
+    with pytest.raises(WrongFileError):
+        fetch(server, target)
+    assert target.read_bytes() == b"old"
+
+
+def test_a_part_that_is_complete_needs_no_connection(server: Server, target: Path) -> None:
+    part_of(target).write_bytes(CONTENT)
+    fetch(server, target)
+    assert server.ranges == []
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_part_that_is_too_long_starts_over(server: Server, target: Path) -> None:
+    part_of(target).write_bytes(CONTENT + b"more")
+    fetch(server, target)
+    assert server.ranges == [None]
+    assert target.read_bytes() == CONTENT
+
+
+def test_cancelling_keeps_what_came(server: Server, target: Path) -> None:
+    def cancel(done_bytes: int, size_bytes: int) -> None:
+        if done_bytes > 500_000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        download(server.url, target, len(CONTENT), SHA256, cancel)
+    kept = part_of(target).read_bytes()
+    assert 500_000 < len(kept) < len(CONTENT)
+    assert kept == CONTENT[: len(kept)]
+    fetch(server, target)
+    assert server.ranges == [None, f"bytes={len(kept)}-"]
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_connection_that_is_cut_hard_keeps_what_came(server: Server, target: Path) -> None:
+    def cut(handler: Handler, start: int) -> None:
+        handler.give(200, CONTENT[:300_000], Content_Length=str(len(CONTENT)))
+        linger = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)  # close means reset
+        for end in (handler.rfile, handler.wfile, handler.connection):
+            end.close()
+
+    server.answer = cut
+    with pytest.raises(DownloadError, match="broke off"):
+        fetch(server, target)
+    assert not target.exists()
+    server.answer = resumable
+    fetch(server, target)
+    assert target.read_bytes() == CONTENT
+
+
+def test_a_refused_connection_is_one_sentence(target: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/file"
+    with pytest.raises(DownloadError, match="broke off") as failed:
+        download(url, target, 10, SHA256)
+    assert "Check the connection" in str(failed.value)
+
+
+def test_a_server_that_talks_nonsense_is_one_sentence(target: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def talk() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(10_000)
+                connection.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+
+        thread = threading.Thread(target=talk)
+        thread.start()
+        with pytest.raises(DownloadError, match="broke off"):
+            download(f"http://127.0.0.1:{listener.getsockname()[1]}/file", target, 10, SHA256)
+        thread.join()
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "ftp://127.0.0.1/x", "x", ""])
+def test_only_http_is_asked(target: Path, url: str) -> None:
+    with pytest.raises(UsageError, match="no http or https address"):
+        download(url, target, 10, SHA256)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://", "http://[::1/x", "http://127.0.0.1:port/x", "http://127.0.0.1:1/ä b\n", "http://a..b/x"]
+)
+def test_an_impossible_address_is_one_sentence(target: Path, url: str) -> None:
+    with pytest.raises(AppError):
+        download(url, target, 10, SHA256)
+    assert list(target.parent.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits of what a process may write")
+def test_a_full_disk_is_told_as_one(server: Server, target: Path) -> None:
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, before[1]))
+    try:
+        with pytest.raises(AppError, match=r"cannot be written.*File too large") as failed:
+            fetch(server, target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not isinstance(failed.value, DownloadError)
+    assert "Free some space" in (failed.value.advice or "")
+
+
+def test_a_folder_that_is_not_there_is_told_as_the_disks_fault(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(AppError, match="cannot be written"):
+        fetch(server, tmp_path / "missing" / "file.tar.gz")
+
+
+def test_a_file_is_checked_by_size_and_by_content(target: Path) -> None:
+    target.write_bytes(CONTENT)
+    check_file(target, len(CONTENT), SHA256, "it")
+    with pytest.raises(WrongFileError, match="1000000 bytes instead of 5"):
+        check_file(target, 5, SHA256, "it")
+    with pytest.raises(WrongFileError, match="SHA-256"):
+        check_file(target, len(CONTENT), "0" * 64, "it")
+    with pytest.raises(FileNotFoundError):
+        check_file(target.with_name("missing"), 5, SHA256, "it")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right of their own there")
+def test_a_part_that_leads_to_a_file_of_the_users_is_not_written_through(server: Server, target: Path) -> None:
+    own = target.with_name("own.txt")
+    own.write_bytes(b"mine")
+    for lead in (part_of(target).symlink_to, part_of(target).hardlink_to, target.symlink_to):
+        lead(own)
+        with pytest.raises(AppError, match=r"file\.tar\.gz(\.part)? is in the way of a download.*Move it away"):
+            fetch(server, target)
+        part_of(target).unlink(missing_ok=True)
+    assert own.read_bytes() == b"mine"
+    assert server.ranges == []
+
+
+@pytest.mark.parametrize(
+    "to", ["ftp://127.0.0.1:1/x?token=hush", "file:///etc/passwd?hush", "data:,hush", "/loop?hush"]
+)
+def test_only_web_servers_are_followed_to(server: Server, target: Path, to: str) -> None:
+    def lead(handler: Handler, start: int) -> None:
+        handler.send_response(302)
+        handler.send_header("Location", to)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+    server.answer = lead
+    with pytest.raises(DownloadError, match=rf"^The (server refused|download of) {server.url} ") as failed:
+        fetch(server, target)
+    assert "hush" not in str(failed.value)
+    assert "\n" not in str(failed.value)
+    assert list(target.parent.iterdir()) == []
+
+
+def test_what_a_server_says_is_shown_on_one_line_and_short(server: Server, target: Path) -> None:
+    def refuse(handler: Handler, start: int) -> None:
+        handler.send_response(403, "\x1b]0;owned\x07\x9b" + "x" * 5_000)
+        handler.end_headers()
+
+    server.answer = refuse
+    with pytest.raises(DownloadError, match=r"403 .{100}\)\.") as failed:
+        fetch(server, target)
+    assert str(failed.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://user:hush@[::1/x", "http://user:hush@127.0.0.1:port/x", "http://127.0.0.1:1/a b?hush", "hush@x"],
+)
+def test_what_is_wrong_with_an_address_is_told_without_its_secrets(target: Path, url: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        download(url, target, 10, SHA256)
+    assert "hush" not in str(refused.value)

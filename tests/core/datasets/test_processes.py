@@ -1,0 +1,188 @@
+"""Several processes at one data set: one works, others wait, and who is killed harms and blocks nobody."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from app.core.datasets.downloads import DownloadError
+from app.core.datasets.install import fetch_dataset, import_dataset, list_datasets, remove_dataset
+from app.core.paths import Paths, default_paths, with_datasets_folder
+from tests.conftest import ROOT
+from tests.core.datasets.server import Handler, Server, broken_after, resumable, serving
+from workloads.datasets import nietzsche
+
+Child = Callable[[str, Path], "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def child(mine: Paths, text: Path) -> Iterator[Child]:
+    """Start a process, for a home of its own or this one, that installs the text into the same folder."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(what: str, home: Path) -> "subprocess.Popen[str]":
+        arguments = ["-m", "tests.core.datasets.data_child", what, str(home), str(mine.datasets), str(text)]
+        process = subprocess.Popen(
+            [sys.executable, *arguments], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def wait_for_unpacking(process: "subprocess.Popen[str]") -> None:
+    assert process.stdout is not None
+    assert process.stdout.readline() == "unpacking\n"
+
+
+def test_what_a_killed_installation_left_is_cleaned_up(mine: Paths, text: Path, child: Child) -> None:
+    killed = child("stop", mine.data.parent)
+    wait_for_unpacking(killed)
+    (leftover,) = mine.datasets.iterdir()
+    assert leftover.name.endswith(".epochmark-new")
+    killed.kill()
+    killed.wait()
+    folder = import_dataset(mine, "nietzsche", text, waits=pytest.fail)  # nobody holds the lock any more
+    assert list(mine.datasets.iterdir()) == [folder]
+
+
+def test_a_killed_installation_is_cleaned_up_by_a_removal_too(mine: Paths, text: Path, child: Child) -> None:
+    killed = child("stop", mine.data.parent)
+    wait_for_unpacking(killed)
+    killed.kill()
+    killed.wait()
+    assert not remove_dataset(mine, "nietzsche").found
+    assert list(mine.datasets.iterdir()) == []
+
+
+def test_what_a_living_process_with_another_home_unpacks_is_left_to_it(
+    mine: Paths, text: Path, child: Child, tmp_path: Path
+) -> None:
+    other = child("stop", tmp_path / "other home")
+    wait_for_unpacking(other)
+    (fresh,) = mine.datasets.iterdir()
+    folder = import_dataset(mine, "nietzsche", text)
+    assert set(mine.datasets.iterdir()) == {folder, fresh}
+    other.communicate("go on\n")
+    assert other.returncode == 0
+    assert nietzsche.is_installed(folder)
+    assert list(mine.datasets.iterdir()) == [folder]
+
+
+def test_a_data_set_whose_replacement_was_cut_off_is_put_back(mine: Paths, text: Path, child: Child) -> None:
+    folder = import_dataset(mine, "nietzsche", text)
+    installed_at = (folder / "installed.json").stat().st_mtime_ns
+    assert child("end", mine.data.parent).wait() != 0
+    assert not folder.exists()
+    assert list_datasets(mine)[4].installed
+    assert (folder / "installed.json").stat().st_mtime_ns == installed_at
+    import_dataset(mine, "nietzsche", text)
+    assert list(mine.datasets.iterdir()) == [folder]
+
+
+def test_who_waits_goes_on_when_the_other_one_is_killed(mine: Paths, text: Path, child: Child) -> None:
+    other = child("stop", mine.data.parent)
+    wait_for_unpacking(other)
+    folder = import_dataset(mine, "nietzsche", text, waits=other.kill)
+    assert other.wait() != 0
+    assert list(mine.datasets.iterdir()) == [folder]
+
+
+def test_waiting_can_be_given_up_at_once(mine: Paths, text: Path, child: Child) -> None:
+    wait_for_unpacking(child("stop", mine.data.parent))
+
+    def give_up() -> None:
+        raise KeyboardInterrupt
+
+    acts: list[Callable[[], object]] = [
+        lambda: fetch_dataset(mine, "nietzsche", "http://127.0.0.1:1/", waits=give_up),
+        lambda: import_dataset(mine, "nietzsche", text, waits=give_up),
+        lambda: remove_dataset(mine, "nietzsche", give_up),
+    ]
+    for act in acts:
+        with pytest.raises(KeyboardInterrupt):
+            act()
+
+
+def halting(server: Server) -> threading.Event:
+    """Let the server send all but the last bytes, and those when the event is set."""
+    go_on = threading.Event()
+
+    def answer(handler: Handler, start: int) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(server.content)))
+        handler.end_headers()
+        handler.wfile.write(server.content[:-10])
+        handler.wfile.flush()
+        assert go_on.wait(30)
+        handler.wfile.write(server.content[-10:])
+
+    server.answer = answer
+    return go_on
+
+
+def test_what_another_one_has_fetched_meanwhile_is_not_fetched_again(mine: Paths, text: Path) -> None:
+    with serving() as server, ThreadPoolExecutor(4) as pool:
+        server.content = text.read_bytes()
+        go_on = halting(server)
+        begun = threading.Event()
+        first = pool.submit(fetch_dataset, mine, "nietzsche", server.url, lambda *_: begun.set())
+        assert begun.wait(30)
+
+        def never(done_bytes: int, all_bytes: int) -> None:
+            raise AssertionError
+
+        waiting: list[None] = []
+
+        def wait() -> None:
+            waiting.append(None)
+            if len(waiting) == 3:  # who comes when all is over fetches it anew
+                go_on.set()
+
+        others = [pool.submit(fetch_dataset, mine, "nietzsche", server.url, never, wait) for _ in range(3)]
+        folders = {first.result(), *(other.result() for other in others)}
+    assert server.ranges == [None]
+    assert folders == set(mine.datasets.iterdir())
+    assert list(mine.downloads.iterdir()) == []
+
+
+def test_who_waited_for_a_fetch_that_failed_goes_on_with_it(mine: Paths, text: Path) -> None:
+    with serving() as server, ThreadPoolExecutor(1) as pool:
+        server.content = text.read_bytes()
+        break_off, begun = threading.Event(), threading.Event()
+
+        def answer(handler: Handler, start: int) -> None:
+            broken_after(300_000)(handler, start)
+            handler.wfile.flush()
+            assert break_off.wait(30)
+            server.answer = resumable
+
+        server.answer = answer
+        first = pool.submit(fetch_dataset, mine, "nietzsche", server.url, lambda *_: begun.set())
+        assert begun.wait(30)
+        folder = fetch_dataset(mine, "nietzsche", server.url, waits=break_off.set)
+        with pytest.raises(DownloadError, match="broke off after 300000"):
+            first.result()
+    assert server.ranges == [None, "bytes=300000-"]
+    assert nietzsche.is_installed(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there, no folder can be locked")
+def test_two_homes_that_share_a_folder_fetch_and_import_at_once(mine: Paths, text: Path, tmp_path: Path) -> None:
+    homes = [default_paths({"EPOCHMARK_HOME": str(tmp_path / f"home{number}")}) for number in range(4)]
+    for home in homes:
+        home.create()
+    sharing = [with_datasets_folder(home, str(mine.datasets)) for home in homes]
+    with ThreadPoolExecutor(4) as pool:
+        folders = set(pool.map(lambda paths: import_dataset(paths, "nietzsche", text), sharing * 3))
+    assert folders == {mine.datasets / "nietzsche"}
+    assert nietzsche.is_installed(mine.datasets / "nietzsche")
+    assert list(mine.datasets.iterdir()) == [mine.datasets / "nietzsche"]

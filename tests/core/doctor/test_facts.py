@@ -1,0 +1,225 @@
+"""What the doctor learns of a computer before it starts anything."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from app.core.doctor import facts as facts_module
+from app.core.doctor.facts import Facts, cuda_majors, gather_facts, read_pci
+from app.core.doctor.nvml import NvidiaGpu, Nvml, NvmlState, ask_nvml
+from app.core.records import Gpu
+from tests.core.doctor.machines import NATIVE, WSL1, WSL2, Root
+from tests.core.hardware.gpu.nvml import PYNVML, FakeDriver
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's files")
+GPU = Gpu(name="AMD Radeon RX 6700", vendor="amd")
+
+
+@pytest.fixture(autouse=True)
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(facts_module, "list_gpus", lambda: ())
+
+
+def look(root: Root, **variables: str) -> Facts:
+    return gather_facts(root.path, variables)
+
+
+def use(monkeypatch: pytest.MonkeyPatch, driver: FakeDriver) -> None:
+    monkeypatch.setitem(sys.modules, "pynvml", driver.module())
+
+
+def test_a_plain_computer_without_a_card(tmp_path: Path) -> None:
+    found = look(Root(tmp_path).pci("virtual"))
+    assert (found.system, found.container, found.pci) == ("linux", False, ("other",))
+    assert (found.kernel_driver, found.device_nodes, found.libcuda, found.dxg) == (None, 0, None, None)
+    assert (found.nouveau, found.secure_boot, found.avx) == (False, None, True)
+    assert found.nvidia_cards == ()
+
+
+def test_a_card_with_its_driver(tmp_path: Path) -> None:
+    found = look(Root(tmp_path).pci("intel", "nvidia").driver().libcuda("/usr/lib/x86_64-linux-gnu"))
+    assert found.pci == ("intel", "nvidia")
+    assert (found.kernel_driver, found.device_nodes, found.libcuda) == ("580.65.06", 1, "system")
+    assert [card.name for card in found.nvidia_cards] == ["NVIDIA graphics card"]
+
+
+@pytest.mark.parametrize("kind", ["0x030000", "0x030200", "0x038000", "0x120000"])
+def test_cards_are_found_by_their_class(tmp_path: Path, kind: str) -> None:
+    assert read_pci(Root(tmp_path).pci("nvidia", kind=kind).path) == ("nvidia",)
+
+
+@pytest.mark.parametrize("kind", ["0x040300", "0x0c0330", "0x020000", ""])
+def test_a_cards_sound_and_other_devices_are_no_cards(tmp_path: Path, kind: str) -> None:
+    assert read_pci(Root(tmp_path).pci("nvidia", kind=kind).path) == ()
+
+
+@pytest.mark.parametrize(("release", "system"), [(NATIVE, "linux"), (WSL1, "wsl1"), (WSL2, "wsl2")])
+def test_wsl_is_told_by_its_kernel(tmp_path: Path, release: str, system: str) -> None:
+    assert look(Root(tmp_path, release)).system == system
+
+
+def test_wsl_with_and_without_a_graphics_card_of_windows(tmp_path: Path) -> None:
+    without = look(Root(tmp_path / "a", WSL2))
+    assert (without.dxg, without.wsl_libcuda, without.nvidia_cards) == (False, False, ())
+    root = Root(tmp_path / "b", WSL2).write("dev/dxg", "").libcuda("/usr/lib/wsl/lib")
+    found = look(root)
+    assert (found.dxg, found.wsl_libcuda, found.libcuda) == (True, True, "wsl")
+    assert len(found.nvidia_cards) == 1
+
+
+@pytest.mark.parametrize(
+    ("mark", "text"),
+    [
+        (".dockerenv", ""),
+        ("run/.containerenv", ""),
+        ("proc/1/cgroup", "0::/docker/abc"),
+        ("proc/1/cgroup", "1:name:/kubepods/x"),
+    ],
+)
+def test_containers_are_told_by_their_marks(tmp_path: Path, mark: str, text: str) -> None:
+    assert look(Root(tmp_path).write(mark, text)).container
+
+
+def test_nouveau_and_secure_boot(tmp_path: Path) -> None:
+    root = Root(tmp_path).write("proc/modules", "nouveau 2306048 1 - Live 0x0\n")
+    root.write("sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", b"\x06\0\0\0\x01")
+    found = look(root)
+    assert (found.nouveau, found.secure_boot) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("folder", "kind"),
+    [("/opt/conda/lib", "conda"), ("/usr/local/cuda/lib64/stubs", "stub"), ("/usr/lib64", "system")],
+)
+def test_the_path_of_the_environment_comes_first(tmp_path: Path, folder: str, kind: str) -> None:
+    root = Root(tmp_path).libcuda("/usr/lib/wsl/lib").write(f"{folder[1:]}/libcuda.so.1", "")
+    assert look(root, LD_LIBRARY_PATH=f"/nowhere:{folder}").libcuda == kind
+
+
+def test_a_32_bit_library_is_not_the_one(tmp_path: Path) -> None:
+    assert look(Root(tmp_path).libcuda("/usr/lib/i386-linux-gnu")).libcuda is None
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [(None, None), ("", ""), ("-1", "-1"), ("0,1", "0,1"), ("GPU-67a571b1-79ee", "other"), ("/home/me", "other")],
+)
+def test_of_variables_only_what_names_nobody_is_kept(tmp_path: Path, value: str | None, kept: str | None) -> None:
+    variables = {} if value is None else {"CUDA_VISIBLE_DEVICES": value}
+    found = look(Root(tmp_path), LD_LIBRARY_PATH="/home/jane/cuda-11/lib", **variables)
+    assert found.visible_devices == kept
+    assert found.library_path_cuda is True
+    assert "jane" not in repr(found)
+
+
+def test_what_cannot_be_read_is_unknown(tmp_path: Path) -> None:
+    (tmp_path / "proc/modules").mkdir(parents=True)
+    found = gather_facts(tmp_path, {})
+    assert (found.nouveau, found.avx, found.pci, found.secure_boot) == (None, None, None, None)
+
+
+def test_packages_that_matter_are_listed() -> None:
+    found = gather_facts()
+    assert found.package("tensorflow")
+    assert found.package("numpy") == metadata.version("numpy")
+    assert found.package("pytest") is None
+
+
+def test_two_generations_of_cuda() -> None:
+    found = Facts(system="linux", packages=(("nvidia-cudnn-cu12", "9"), ("nvidia-cudnn-cu13", "9")))
+    assert cuda_majors(found) == {"12", "13"}
+
+
+def test_cards_of_a_running_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = FakeDriver(2)
+    driver.values["MemoryInfo"][1] = PYNVML.NVMLError_NotSupported()
+    use(monkeypatch, driver)
+    found = ask_nvml()
+    assert (found.state, found.driver) == ("ok", "580.65.06")
+    assert found.gpus[0] == NvidiaGpu("NVIDIA GeForce RTX 4090", "8.9", 24 * 2**30, 2**30)
+    assert (found.gpus[1].name, found.gpus[1].capability) == ("NVIDIA GeForce GTX 1080", "6.1")
+    assert (found.gpus[1].memory_bytes, found.gpus[1].memory_used_bytes) == (None, None)
+    assert driver.running == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        ("LibraryNotFound", "library_not_found"),
+        ("DriverNotLoaded", "driver_not_loaded"),
+        ("LibRmVersionMismatch", "version_mismatch"),
+        ("GpuIsLost", "gpu_lost"),
+        ("OperatingSystem", "blocked"),
+        ("Unknown", "error"),
+    ],
+)
+def test_a_driver_that_does_not_start(monkeypatch: pytest.MonkeyPatch, error: str, state: str) -> None:
+    driver = FakeDriver(1)
+    driver.start_error = getattr(PYNVML, f"NVMLError_{error}")()
+    use(monkeypatch, driver)
+    assert ask_nvml().state == state
+
+
+def test_cards_that_are_all_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = FakeDriver(1)
+    driver.values["Handle"] = [PYNVML.NVMLError_GpuIsLost()]
+    use(monkeypatch, driver)
+    found = ask_nvml()
+    assert (found.state, len(found.gpus)) == ("gpu_lost", 1)
+
+
+def test_a_driver_that_hangs_is_left_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    release = threading.Event()
+    module = FakeDriver(1).module()
+    module.nvmlInit = release.wait  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pynvml", module)
+    monkeypatch.setattr(facts_module, "LOOKS_LIMIT_S", 0.2)
+    start_s = time.monotonic()
+    found = look(Root(tmp_path))
+    assert found.nvml.state == "no_answer"
+    assert time.monotonic() - start_s < 3
+    release.set()
+
+
+def test_slow_sources_are_asked_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    both = threading.Barrier(2, timeout=20)
+
+    def nvml() -> Nvml:
+        both.wait()
+        return Nvml("ok")
+
+    def gpus() -> tuple[Gpu, ...]:
+        both.wait()
+        return (GPU,)
+
+    monkeypatch.setattr(facts_module, "ask_nvml", nvml)
+    monkeypatch.setattr(facts_module, "list_gpus", gpus)
+    found = look(Root(tmp_path))
+    assert (found.nvml.state, found.gpus) == ("ok", (GPU,))
+
+
+@pytest.mark.parametrize("state", ["gpu_lost", "version_mismatch", "blocked"])
+def test_a_driver_that_complains_of_a_card_has_one(state: NvmlState) -> None:
+    assert len(Facts(system="wsl2", nvml=Nvml(state)).nvidia_cards) == 1
+    assert Facts(system="linux", nvml=Nvml("driver_not_loaded")).nvidia_cards == ()
+
+
+def test_the_source_that_knows_most_cards_counts() -> None:
+    named = Gpu(name="NVIDIA T4", vendor="nvidia", compute_capability="7.5")
+    assert Facts(system="linux", gpus=(GPU, named)).nvidia_cards == (NvidiaGpu("NVIDIA T4", "7.5"),)
+    asked = Nvml("ok", gpus=(NvidiaGpu("NVIDIA T4", "7.5", 1, 2),))
+    assert Facts(system="linux", gpus=(named,), nvml=asked).nvidia_cards == asked.gpus
+    more = Facts(system="linux", nvml=asked, pci=("nvidia", "nvidia")).nvidia_cards
+    assert more == (*asked.gpus, NvidiaGpu("NVIDIA graphics card"))
+
+
+def test_a_package_without_a_name_is_passed_over() -> None:
+    broken: Callable[..., object] = SimpleNamespace
+    nothing = broken(metadata=None, version="1")
+    assert facts_module._installed([nothing]) == ()  # type: ignore[list-item]

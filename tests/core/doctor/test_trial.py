@@ -1,0 +1,221 @@
+"""Throw-away processes: real TensorFlow once, and processes that misbehave in every way."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.core.doctor.trial import Trial, run_command, run_trial
+from app.core.errors import AppError
+from app.core.paths import Paths
+from app.core.runs.worker_command import WorkerCommand, trial_command
+from workloads import trial as child
+
+Run = Callable[..., Trial]
+BUILD = '{"type":"build","tensorflow":"2.21.0","keras":"3.15","cuda":true}'
+STEP = '{"type":"step","name":"matmul","error":null,"duration_s":0.5}'
+
+
+@pytest.fixture
+def run() -> Run:
+    """Run a Python script as if it were the trial."""
+
+    def start(script: str, limit_s: float = 30.0, cancel: threading.Event | None = None) -> Trial:
+        command = WorkerCommand((sys.executable, "-u", "-c", script), dict(os.environ))
+        return run_command("gpu:0", command, limit_s, cancel or threading.Event())
+
+    return start
+
+
+@pytest.mark.engine
+def test_real_tensorflow_lists_its_devices_and_works_on_the_processor(paths: Paths) -> None:
+    listing = run_trial("list", paths)
+    assert listing.status == "completed", listing.log
+    assert listing.build is not None
+    assert listing.build.tensorflow.startswith("2.")
+    assert [device.id for device in listing.devices][:1] == ["cpu"]
+    assert listing.import_s is not None
+    assert "oneDNN" in listing.log
+    work = run_trial("cpu", paths)
+    assert work.status == "completed", work.log
+    assert [(step.name, step.error) for step in work.steps] == [
+        ("matmul", None),
+        ("convolution", None),
+        ("xla", None),
+    ]
+    assert all(step.duration_s > 0 for step in work.steps)
+
+
+@pytest.mark.engine
+def test_a_device_that_is_not_there_fails_and_is_not_replaced_by_another(paths: Paths) -> None:
+    work = run_trial("gpu:7", paths)
+    assert work.status == "failed"
+    assert len(work.steps) == 3
+    assert all(step.error for step in work.steps)
+
+
+def test_the_environment_is_a_workers_but_the_engine_speaks(paths: Paths) -> None:
+    command = trial_command(("device", "gpu:0"), paths, {"KERAS_MAX_EPOCHS": "1", "CUDA_VISIBLE_DEVICES": "1"})
+    assert command.arguments[-4:] == ("-m", "workloads.trial", "device", "gpu:0")
+    assert command.environment["TF_CPP_MIN_LOG_LEVEL"] == "0"
+    assert command.environment["TF_FORCE_GPU_ALLOW_GROWTH"] == "true"
+    assert command.environment["CUDA_VISIBLE_DEVICES"] == "1"
+    assert "KERAS_MAX_EPOCHS" not in command.environment
+    assert trial_command(("device", "cpu"), paths, {}).environment["CUDA_VISIBLE_DEVICES"] == "-1"
+
+
+def test_the_frozen_app_starts_itself(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert trial_command(("list",), paths, {}).arguments == (sys.executable, "--trial", "list")
+
+
+def test_what_was_said_before_a_crash_is_kept(run: Run) -> None:
+    found = run(f"print('{STEP}'); import os, sys; print('LLVM ERROR', file=sys.stderr); os.abort()")
+    assert (found.status, found.exit_code) == ("crashed", -signal.SIGABRT)
+    assert [step.name for step in found.steps] == ["matmul"]
+    assert "LLVM ERROR" in found.log
+
+
+def test_a_process_that_hangs_is_killed_at_its_limit(run: Run) -> None:
+    start_s = time.monotonic()
+    found = run(f"print('{BUILD}'); import time; time.sleep(600)", 1.0)
+    assert found.status == "timed_out"
+    assert found.exit_code is None
+    assert found.build is not None
+    assert time.monotonic() - start_s < 30
+
+
+def test_a_process_that_refuses_to_end_is_killed_too(run: Run) -> None:
+    script = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+    assert run(script, 1.0).status == "timed_out"
+
+
+def test_another_thread_cancels_at_once(run: Run) -> None:
+    cancel = threading.Event()
+    threading.Timer(0.3, cancel.set).start()
+    start_s = time.monotonic()
+    assert run("import time; time.sleep(600)", 500.0, cancel).status == "cancelled"
+    assert time.monotonic() - start_s < 30
+
+
+def test_lines_that_are_no_answers_are_passed_over(run: Run) -> None:
+    deep = "[" * 50_000
+    script = (
+        "import sys; w = sys.stdout.buffer.write; w(b'hello\\n\\xff\\xfe\\n{}\\n[1]\\nnull\\n');"
+        f"w(b'{deep}\\n' * 2); w(b'{{\"type\":\"step\",\"name\":3}}\\n'); w(b'x' * 300000 + b'\\n');"
+        f'w(b\'{STEP}\\n\'); w(b\'{{"type":"end","good":true}}\\n\')'
+    )
+    found = run(script)
+    assert found.status == "completed"
+    assert len(found.steps) == 1
+
+
+def test_a_process_that_answers_for_ever_is_not_listened_to_for_ever(run: Run) -> None:
+    found = run(f"for _ in range(5000): print('{STEP}')")
+    assert found.status == "crashed"
+    assert len(found.steps) == 1_000
+
+
+def test_a_flood_of_messages_keeps_its_beginning_and_its_end(run: Run) -> None:
+    script = (
+        "import sys; e = sys.stderr; e.write('FIRST LINE\\n');"
+        "[e.write('x' * 1000 + '\\n') for _ in range(20000)]; e.write('LAST LINE\\n')"
+    )
+    found = run(script)
+    assert found.log.startswith("FIRST LINE")
+    assert found.log.rstrip().endswith("LAST LINE")
+    assert "left out" in found.log
+    assert len(found.log) < 600_000
+
+
+def test_children_of_the_process_are_ended_with_it(run: Run, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    script = (
+        "import subprocess, sys, pathlib;"
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
+        f"pathlib.Path({str(note)!r}).write_text(str(p.pid))"
+    )
+    start_s = time.monotonic()
+    assert run(script).status == "crashed"
+    assert time.monotonic() - start_s < 30
+    assert _is_gone(int(note.read_text()))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sessions are POSIX")
+def test_children_in_a_session_of_their_own_are_ended_at_the_limit(run: Run, tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    script = (
+        "import subprocess, sys, pathlib, time;"
+        "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], start_new_session=True);"
+        f"pathlib.Path({str(note)!r}).write_text(str(p.pid)); time.sleep(600)"
+    )
+    assert run(script, 3.0).status == "timed_out"
+    assert _is_gone(int(note.read_text()))
+
+
+def _is_gone(pid: int) -> bool:
+    end_s = time.monotonic() + 20
+    while time.monotonic() < end_s:
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_program_that_is_not_there_is_said_in_a_sentence() -> None:
+    with pytest.raises(AppError, match="cannot be started"):
+        run_command("cpu", WorkerCommand(("/nowhere/python",), {}), 1.0, threading.Event())
+
+
+def test_a_failed_import_is_reported_and_not_a_crash(run: Run) -> None:
+    failed = '{"type":"import","error":"ImportError: no","duration_s":null}'
+    found = run(f"print('{failed}'); raise SystemExit(1)")
+    assert (found.status, found.import_error) == ("failed", "ImportError: no")
+
+
+def test_the_child_refuses_other_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert child._run(["device"], lambda *_, **__: None) == child.EXIT_USAGE
+    assert "list" in capsys.readouterr().err
+
+
+def test_the_child_ends_with_its_parent(paths: Paths) -> None:
+    import subprocess
+
+    command = trial_command(("list",), paths)
+    done = subprocess.run(
+        command.arguments,
+        env=command.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == child.EXIT_ORPHANED
+
+
+def test_a_wrong_result_is_noticed() -> None:
+    import numpy as np
+
+    class Result:
+        device = "/job:localhost/replica:0/task:0/device:GPU:0"
+
+        def __init__(self, values: list[float]) -> None:
+            self._values = np.array(values)
+
+        def numpy(self) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+            return self._values
+
+    right = np.array([1.0, 2.0])
+    assert child._judge(Result([1.0, 2.01]), right, "/GPU:0") is None
+    assert "wrong" in (child._judge(Result([1.0, 2.2]), right, "/GPU:0") or "")
+    assert "wrong" in (child._judge(Result([float("nan"), 2.0]), right, "/GPU:0") or "")
+    assert "computed on" in (child._judge(Result([1.0, 2.0]), right, "/GPU:1") or "")

@@ -1,0 +1,127 @@
+import os
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from app.core.hardware.gpu import apple as apple_gpu
+from app.core.hardware.gpu import gpus as gpu
+from app.core.hardware.gpu import nvidia, nvidia_smi
+from app.core.hardware.gpu import windows as windows_gpus
+from tests.core.hardware.gpu.gpu_trees import device, plant
+from tests.core.hardware.gpu.nvml import FakeDriver
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="folders with colons in their names")
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    fake = FakeDriver(2)
+    monkeypatch.setitem(sys.modules, "pynvml", fake.module())
+    for module in (nvidia, nvidia_smi):
+        monkeypatch.setattr(module, "_HUNG", threading.Event())
+    return fake
+
+
+@posix_only
+def test_nvidias_come_first_and_the_others_after_them(driver: FakeDriver, tmp_path: Path) -> None:
+    plant(tmp_path, "rx6800xt", "raspberry_pi4")
+    found = gpu.list_gpus(tmp_path)
+    assert [each.vendor for each in found] == ["nvidia", "nvidia", "amd", "other"]
+    assert [each.source for each in found] == ["nvml", "nvml", "sysfs", "sysfs"]
+    reader = gpu.GpuReader(tmp_path)
+    readings = reader.read()
+    assert [reading.index for reading in readings] == [0, 1, 2, 3]
+    assert [reading.power_w for reading in readings] == [312.5, 312.5, 255.0, None]
+    reader.close()
+    assert driver.running == 0
+
+
+@posix_only
+def test_no_card_is_listed_twice(driver: FakeDriver, tmp_path: Path) -> None:
+    plant(tmp_path, "laptop_rtx3060")
+    (device(tmp_path, "0000:01:00.0") / "power/runtime_status").write_text("active\n")
+    assert [each.source for each in gpu.list_gpus(tmp_path)] == ["nvml", "nvml", "sysfs"]
+    reader = gpu.GpuReader(tmp_path)
+    assert len(reader.read()) == 3
+    reader.close()
+
+
+@posix_only
+def test_numbers_hold_when_the_driver_fails_on_the_way(
+    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plant(tmp_path, "rx6800xt")
+    reader = gpu.GpuReader(tmp_path)
+    assert [reading.power_w for reading in reader.read()] == [312.5, 312.5, 255.0]
+    monkeypatch.setattr(nvidia.NvmlSource, "readings", lambda source, asleep, own_pids: ())
+    assert [(reading.index, reading.power_w) for reading in reader.read()] == [(0, None), (1, None), (2, 255.0)]
+    reader.close()
+
+
+@pytest.mark.parametrize("platform", ["win32", "darwin"])
+def test_systems_without_gpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, platform: str) -> None:
+    """Where neither ioreg nor the registry answers, there is nothing, and no failure."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(nvidia, "_open_source", lambda meters: None)
+    monkeypatch.setattr(windows_gpus, "list_adapters", lambda: None)
+    monkeypatch.setattr(windows_gpus, "_read_entries", list)
+    monkeypatch.setattr(apple_gpu, "_HUNG", threading.Event())
+    assert gpu.list_gpus(tmp_path) == ()
+    reader = gpu.GpuReader(tmp_path)
+    assert reader.read() == ()
+    reader.close()
+
+
+def test_nothing_is_looked_for_before_the_first_read(tmp_path: Path, driver: FakeDriver) -> None:
+    reader = gpu.GpuReader(tmp_path)
+    reader.close()
+    assert driver.starts == 0
+
+
+def test_an_nvml_that_hangs_after_its_start_is_left_alone(
+    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(nvidia, "_LIST_LIMIT_S", 0.2)
+    monkeypatch.setattr(nvidia, "_LIST_SHARE_S", 0.2)
+    driver.hanging, driver.hanging_at = threading.Event(), "Name"
+    assert gpu.list_gpus(tmp_path) == ()
+    assert nvidia._HUNG.is_set()
+    assert driver.running == 1, "to let go of it would hang, too"
+    assert (gpu.list_gpus(tmp_path), gpu.GpuReader(tmp_path).read()) == ((), ())
+    assert driver.starts == 1
+    driver.hanging.set()
+
+
+@pytest.mark.parametrize("error", [OSError("no such symbol"), AttributeError("nvmlInit_v2"), ValueError("text")])
+def test_a_broken_library_is_not_called_a_hanging_one(
+    driver: FakeDriver,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+) -> None:
+    driver.start_error = error
+    assert gpu.list_gpus(tmp_path) == ()
+    assert repr(error) in caplog.text
+    assert "hangs" not in caplog.text
+    driver.start_error = None
+    assert len(gpu.list_gpus(tmp_path)) == 2, "it may be tried again"
+
+
+def test_a_fault_of_our_own_is_raised(driver: FakeDriver, tmp_path: Path) -> None:
+    driver.start_error = ZeroDivisionError()
+    with pytest.raises(ZeroDivisionError):
+        gpu.list_gpus(tmp_path)
+    assert not nvidia._HUNG.is_set()
+
+
+def test_this_machine() -> None:
+    """Whatever this machine has: no exception, and as many readings as GPUs."""
+    reader = gpu.GpuReader()
+    readings = reader.read()
+    reader.close()
+    found = gpu.list_gpus()
+    assert [reading.index for reading in readings] == list(range(len(found)))
+    assert all(each.name for each in found)

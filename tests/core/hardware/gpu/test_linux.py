@@ -1,0 +1,293 @@
+import math
+import os
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.hardware.gpu import linux as linux_gpus
+from app.core.hardware.gpu import nvidia, pci_ids
+from app.core.hardware.gpu.gpus import GpuReader, list_gpus
+from app.core.hardware.gpu.linux_reader import starred_mhz
+from app.core.hardware.gpu.values import read_number, whole, within
+from app.core.records import Gpu, GpuReading
+from tests.core.hardware.gpu.gpu_trees import DATA, device, opened_files, plant, write
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="folders with colons in their names")
+
+# What the kernel knows of a card by heart.
+STATIC = {"power/runtime_status", "vendor", "device", "class", "revision", "mem_info_vram_total"}
+
+
+@pytest.fixture(autouse=True)
+def no_nvidia(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nvidia, "_open_source", lambda meters: None)
+
+
+def test_a_card_behind_its_own_switch(tmp_path: Path) -> None:
+    assert list_gpus(plant(tmp_path, "rx6800xt")) == (
+        Gpu(
+            "AMD Radeon RX 6800 XT",
+            "amd",
+            17_163_091_968,
+            "amdgpu (Linux 6.8.0)",
+            source="sysfs",
+            architecture="gfx1030",
+            power_limit_w=264.0,
+            pcie_generation=4,
+            pcie_lanes=16,
+            shares_memory=False,
+            drives_display=True,
+        ),
+    )
+    reading = GpuReading(
+        0,
+        97.0,
+        1_289_175_040,
+        66.0,
+        255.0,
+        2474.0,
+        memory_utilization_pct=41.0,
+        memory_clock_mhz=1000.0,
+        fan_pct=50.0,
+    )
+    assert GpuReader(tmp_path).read() == (reading,)
+
+
+def test_a_slower_slot_limits_the_link(tmp_path: Path) -> None:
+    plant(tmp_path, "rx6800xt")
+    slot = tmp_path / "sys/devices/pci0000:00/0000:00:03.1"
+    write(slot / "max_link_speed", "8.0 GT/s PCIe\n")
+    write(slot / "max_link_width", "4\n")
+    assert [(gpu.pcie_generation, gpu.pcie_lanes) for gpu in list_gpus(tmp_path)] == [(3, 4)]
+    write(slot / "max_link_speed", "Unknown\n")
+    write(slot / "max_link_width", "255\n")
+    assert [(gpu.pcie_generation, gpu.pcie_lanes) for gpu in list_gpus(tmp_path)] == [(None, None)]
+
+
+def test_a_gpu_in_the_processor_shares_memory_and_has_no_slot(tmp_path: Path) -> None:
+    (gpu,) = list_gpus(plant(tmp_path, "radeon780m"))
+    assert (gpu.name, gpu.architecture, gpu.shares_memory) == ("AMD Radeon 780M", "gfx1103", True)
+    assert gpu.memory_bytes == 536_870_912 + 15_032_385_536
+    assert (gpu.pcie_generation, gpu.pcie_lanes, gpu.power_limit_w) == (None, None, None)
+    reading = GpuReading(0, 3.0, 402_653_184 + 1_073_741_824, 44.0, None, 800.0)
+    assert GpuReader(tmp_path).read() == (reading,), "the power there is the whole processor's"
+
+
+def test_intels_card_and_the_processors_own(tmp_path: Path) -> None:
+    own, card = list_gpus(plant(tmp_path, "arc_a770"))
+    assert (own.name, own.architecture, own.shares_memory) == ("Intel AlderLake-S GT1", "Xe-LP", True)
+    assert (own.drives_display, own.pcie_generation) == (False, None)
+    assert (card.name, card.architecture, card.shares_memory) == ("Intel Arc A770", "Xe-HPG", False)
+    assert (card.driver, card.power_limit_w, card.drives_display) == ("i915 (Linux 6.5.0)", 190.0, True)
+    assert (card.pcie_generation, card.pcie_lanes) == (4, 8), "the link of its switch, not what the GPU makes up"
+
+
+def test_xe(tmp_path: Path) -> None:
+    (gpu,) = list_gpus(plant(tmp_path, "arc_b580"))
+    assert (gpu.name, gpu.architecture, gpu.driver) == ("Intel Arc B580", "Xe2", "xe (Linux 6.14.0)")
+    assert (gpu.pcie_generation, gpu.pcie_lanes, gpu.power_limit_w) == (3, 8, 190.0)
+    assert GpuReader(tmp_path).read() == (GpuReading(0, temperature_c=51.0, clock_mhz=2850.0, energy_j=0.0),)
+
+
+def test_nouveau_is_seen_but_has_no_cuda(tmp_path: Path) -> None:
+    (gpu,) = list_gpus(plant(tmp_path, "nouveau"))
+    assert (gpu.name, gpu.vendor, gpu.source) == ("NVIDIA GeForce GTX 1050 Ti", "nvidia", "sysfs")
+    assert (gpu.driver, gpu.pcie_generation, gpu.drives_display) == ("nouveau (Linux 6.1.0)", 2, True)
+    assert GpuReader(tmp_path).read() == (GpuReading(0, temperature_c=41.0, fan_pct=35.0),)
+
+
+def test_a_chip_without_a_bus(tmp_path: Path) -> None:
+    expected = Gpu("GPU (v3d)", "other", driver="v3d (Linux 6.6.31)", source="sysfs", shares_memory=True)
+    assert list_gpus(plant(tmp_path, "raspberry_pi4")) == (expected,)
+    assert GpuReader(tmp_path).read() == (GpuReading(0),)
+
+
+@pytest.mark.parametrize("vendor", ["0x1234", "0x15ad", "0x1af4", "0x1414", "0x1a03", "ten", ""])
+def test_screens_of_virtual_machines_are_no_gpus(tmp_path: Path, vendor: str) -> None:
+    folder = tmp_path / "sys/bus/pci/devices/0000:00:02.0"
+    for name, content in (("vendor", vendor), ("device", "0x1111"), ("class", "0x030000")):
+        write(folder / name, f"{content}\n")
+    assert list_gpus(tmp_path) == ()
+
+
+def test_names_without_lists(tmp_path: Path) -> None:
+    assert list_gpus(plant(tmp_path, "rx6800xt", ids=False))[0].name == "AMD GPU (1002:73bf)"
+    write(device(tmp_path, "0000:0a:00.0") / "product_name", "AMD Radeon PRO W6800\n")
+    assert list_gpus(tmp_path)[0].name == "AMD Radeon PRO W6800"
+
+
+@pytest.mark.parametrize(
+    ("trees", "sleeping"),
+    [
+        (("rx6800xt", "laptop_rtx3060"), ("0000:0a:00.0", "0000:01:00.0")),
+        (("arc_b580",), ("0000:03:00.0",)),
+        (("nouveau",), ("0000:01:00.0",)),
+    ],
+)
+def test_a_sleeping_card_is_left_alone(tmp_path: Path, trees: tuple[str, ...], sleeping: tuple[str, ...]) -> None:
+    plant(tmp_path, *trees)
+    cards = [device(tmp_path, address) for address in sleeping]
+    for card in cards:
+        write(card / "power/runtime_status", "suspended\n")
+    with opened_files() as names:
+        found = list_gpus(tmp_path)
+        reader = GpuReader(tmp_path)
+        readings = [reader.read({os.getpid()}) for _ in range(3)]
+    paths = [Path(name).resolve() for name in names]
+    for card in cards:
+        touched = {str(path.relative_to(card)) for path in paths if path.is_relative_to(card)}
+        assert "power/runtime_status" in touched
+        assert touched <= STATIC
+    awake = [gpu for gpu in found if gpu.drives_display is not None]
+    assert len(found) - len(awake) == len(cards)
+    for look in readings:
+        assert len([reading for reading in look if reading == GpuReading(reading.index)]) == len(cards)
+
+
+def test_a_sleeping_card_is_still_described(tmp_path: Path) -> None:
+    plant(tmp_path, "rx6800xt")
+    write(device(tmp_path, "0000:0a:00.0") / "power/runtime_status", "suspended\n")
+    (gpu,) = list_gpus(tmp_path)
+    assert (gpu.name, gpu.memory_bytes) == ("AMD Radeon RX 6800 XT", 17_163_091_968)
+    assert (gpu.architecture, gpu.pcie_lanes, gpu.drives_display) == ("gfx1030", None, None)
+
+
+def test_what_was_told_awake_holds_in_sleep(tmp_path: Path) -> None:
+    awake = list_gpus(plant(tmp_path, "rx6800xt"))
+    status = write(device(tmp_path, "0000:0a:00.0") / "power/runtime_status", "suspended\n")
+    assert list_gpus(tmp_path) == awake
+    reader = GpuReader(tmp_path)
+    assert reader.read() == (GpuReading(0),)
+    status.write_text("active\n")
+    assert reader.read()[0].utilization_pct == 97.0
+
+
+def test_a_card_that_is_pulled_out_gives_nones(tmp_path: Path) -> None:
+    plant(tmp_path, "rx6800xt")
+    reader = GpuReader(tmp_path)
+    reader.read()
+    card = device(tmp_path, "0000:0a:00.0")
+    card.rename(tmp_path / "gone")
+    assert reader.read() == (GpuReading(0),)
+
+
+def test_pci_names() -> None:
+    ids = (DATA / "pci.ids").read_bytes()
+    names = pci_ids.pci_names
+    assert names(ids, 0x1002, 0x73BF)[1] == "Navi 21 [Radeon RX 6800/6800 XT / 6900 XT]"
+    assert names(ids, 0x10DE, 0x2520) == ("NVIDIA Corporation", "GA106M [GeForce RTX 3060 Mobile / Max-Q]")
+    assert names(ids, 0x10DE, 0x73BF) == ("NVIDIA Corporation", None), "that is another vendor's"
+    assert names(ids, 0x1002, 0x0E3A)[1] is None, "that is a subsystem"
+    assert names(ids, 0x1D17, 0x46A6)[1] is None
+    assert names(ids, 0xABCD, 1) == (None, None)
+    assert names(b"8086  Intel Corporation", 0x8086, 1) == ("Intel Corporation", None)
+    assert pci_ids.amdgpu_name((DATA / "amdgpu.ids").read_bytes(), 0x73BF, 0xC0) == "AMD Radeon RX 6900 XT"
+    assert pci_ids.amdgpu_name(b"", 0x73BF, 0xC0) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "sold_as"),
+    [("DG2 [Arc A770]", "Arc A770"), ("Phoenix1", "Phoenix1"), ("A [B] [C]", "C"), ("A []", "A"), ("[", "")],
+)
+def test_what_it_is_sold_as(name: str, sold_as: str) -> None:
+    assert pci_ids.bracketed(name) == sold_as
+
+
+@given(st.binary(), st.integers(0, 0xFFFF), st.integers(0, 0xFFFF))
+def test_any_list_of_names(ids: bytes, vendor_id: int, device_id: int) -> None:
+    text = ids + f"\n{vendor_id:04x}  V\n\t{device_id:04x}  ".encode() + ids
+    for name in (*pci_ids.pci_names(text, vendor_id, device_id), pci_ids.amdgpu_name(ids, device_id, 1)):
+        assert name is None or (name and name == " ".join(name.split()))
+
+
+@pytest.mark.parametrize(
+    ("text", "generation"),
+    [
+        ("2.5 GT/s PCIe", 1),
+        ("5 GT/s", 2),
+        ("8.0 GT/s PCIe", 3),
+        ("16.0 GT/s PCIe", 4),
+        ("32.0 GT/s PCIe", 5),
+        ("64.0 GT/s PCIe", 6),
+        ("Unknown", None),
+        ("Unknown speed", None),
+        ("1.0 GT/s", None),
+        ("", None),
+    ],
+)
+def test_pcie_generation(text: str, generation: int | None) -> None:
+    assert linux_gpus.generation_from(text) == generation
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        (80_003, "gfx803"),
+        (90_010, "gfx90a"),
+        (90_402, "gfx942"),
+        (100_306, "gfx1036"),
+        (110_501, "gfx1151"),
+        (120_001, "gfx1201"),
+        (0, None),
+        (500, None),
+        (10**12, None),
+    ],
+)
+def test_gfx_name(version: int, name: str | None) -> None:
+    assert linux_gpus.gfx_name(version) == name
+
+
+FILES = sorted(set(re.findall(r"^([a-z]\S*) = ", (DATA / "rx6800xt.txt").read_text(), re.MULTILINE)))
+garbage = st.one_of(
+    st.binary(max_size=40),
+    st.sampled_from(
+        [b"", b"-1", b"0", b"nan", b"inf", b"1e999", b"18446744073709551615", b"4294967295", b"9" * 60]
+    ),
+)
+
+
+@given(st.dictionaries(st.sampled_from(FILES), garbage, min_size=1))
+def test_garbage_in_any_file(tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]) -> None:
+    root = plant(tmp_path_factory.mktemp("tree"), "rx6800xt")
+    for name, content in files.items():
+        write(device(root, "0000:0a:00.0") / name, content)
+    reader = GpuReader(root)
+    for gpu in list_gpus(root):
+        numbers = (gpu.memory_bytes, gpu.power_limit_w, gpu.pcie_generation, gpu.pcie_lanes)
+        assert all(number is None or 0 < number < math.inf for number in numbers)
+    for reading in (*reader.read(), *reader.read()):
+        for value in (
+            reading.utilization_pct,
+            reading.memory_used_bytes,
+            reading.memory_utilization_pct,
+            reading.fan_pct,
+            reading.energy_j,
+        ):
+            assert value is None or 0 <= value < math.inf
+        for value in (reading.temperature_c, reading.power_w, reading.clock_mhz, reading.memory_clock_mhz):
+            assert value is None or 0 < value < math.inf
+
+
+@given(st.text(), st.text())
+def test_any_text_is_a_value_or_none(text: str, other: str) -> None:
+    linux_gpus.generation_from(text)
+    linux_gpus.intel_architecture(text)
+    assert all(value >= 0 for value in linux_gpus.properties_from(f"{text}\n{other} 5").values())
+    found = starred_mhz(f"{text}: {other}Mhz *")
+    assert found is None or 1 <= found <= 10_000
+
+
+@given(st.one_of(st.none(), st.booleans(), st.text(), st.floats(), st.integers(), st.binary()))
+def test_only_true_numbers_pass(value: object) -> None:
+    for found in (within(value, 1, 100), whole(value, 1, 100)):
+        assert found is None or 1 <= found <= 100
+
+
+def test_numbers_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "number"
+    for text, number in (("12\n", 12.0), ("-3", -3.0), ("1.5", 1.5), ("nan", None), ("", None), ("1_0", None)):
+        assert read_number(write(path, text)) == number
+    assert read_number(None) is read_number(tmp_path / "none") is None

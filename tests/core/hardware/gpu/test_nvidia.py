@@ -1,0 +1,389 @@
+import os
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.hardware.gpu import gpus as gpu
+from app.core.hardware.gpu import nvidia, nvidia_smi
+from app.core.hardware.gpu.values import EnergyMeter, clean_text, within
+from app.core.records import Gpu, GpuReading
+from tests.core.hardware.gpu.gpu_trees import device, plant, write
+from tests.core.hardware.gpu.nvml import NOWHERE, OTHER, OWN, PYNVML, FakeDriver, held
+
+posix_only = pytest.mark.skipif(os.name != "posix", reason="the made-up nvidia-smi is a shell script")
+
+ADA = Gpu(
+    "NVIDIA GeForce RTX 4090", "nvidia", 24 * 2**30, "580.65.06", "8.9", "nvml", "Ada", 450.0, 4, 16, False, True
+)
+PASCAL = Gpu(
+    "NVIDIA GeForce GTX 1080",
+    "nvidia",
+    24 * 2**30,
+    "580.65.06",
+    "6.1",
+    "nvml",
+    "Pascal",
+    180.0,
+    3,
+    16,
+    False,
+    False,
+)
+FULL_READING = GpuReading(0, 97.0, 2**30, 65.0, 312.5, 2520.0, (), None, 40.0, 10_501.0, 45.0, 0.0)
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget what was learnt in this process."""
+    for module in (nvidia, nvidia_smi):
+        monkeypatch.setattr(module, "_HUNG", threading.Event())
+    monkeypatch.setattr(nvidia, "_told", {})
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    fake = FakeDriver(2)
+    monkeypatch.setitem(sys.modules, "pynvml", fake.module())
+    return fake
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> gpu.GpuReader:
+    return gpu.GpuReader(tmp_path)
+
+
+def test_two_gpus(driver: FakeDriver, tmp_path: Path) -> None:
+    assert gpu.list_gpus(tmp_path) == (ADA, PASCAL)
+    assert driver.running == 0
+
+
+def test_reading_two_gpus(driver: FakeDriver, reader: gpu.GpuReader) -> None:
+    first, second = reader.read()
+    assert first == FULL_READING
+    assert (second.index, second.energy_j) == (1, None)
+    reader.read()
+    assert (driver.starts, driver.running) == (1, 1)
+    reader.close()
+    assert driver.running == 0
+    assert reader.read()[0] == FULL_READING
+    reader.close()
+    reader.close()
+    assert (driver.starts, driver.running) == (2, 0)
+
+
+def test_nothing_is_loaded_before_the_first_read(driver: FakeDriver, reader: gpu.GpuReader) -> None:
+    reader.close()
+    assert (driver.starts, driver.running) == (0, 0)
+
+
+def test_unsupported_values_are_none(driver: FakeDriver, reader: gpu.GpuReader, tmp_path: Path) -> None:
+    for key, name in (
+        ("Power", "NVMLError_NotSupported"),
+        ("Utilization", "NVMLError_NotSupported"),
+        ("Clock", "NVMLError_Unknown"),
+        ("MemoryInfo", "NVMLError_NoPermission"),
+        ("Capability", "NVMLError_NotSupported"),
+        ("Name", "NVMLError_Unknown"),
+        ("Reasons", "NVMLError_FunctionNotFound"),
+        ("OldReasons", "NVMLError_NotSupported"),
+        ("Computing", "NVMLError_NotSupported"),
+        ("Drawing", "NVMLError_NotSupported"),
+        ("MemoryClock", "NVMLError_NotSupported"),
+        ("Fan", "NVMLError_NotSupported"),
+        ("Energy", "NVMLError_NotSupported"),
+        ("Architecture", "NVMLError_Unknown"),
+        ("Limit", "NVMLError_NoPermission"),
+        ("Generation", "NVMLError_NotSupported"),
+        ("Lanes", "NVMLError_NotSupported"),
+        ("Active", "NVMLError_NotSupported"),
+        ("Mode", "NVMLError_NotSupported"),
+    ):
+        driver.values[key][0] = getattr(PYNVML, name)()
+    assert reader.read({OWN})[0] == GpuReading(0, temperature_c=65.0)
+    assert reader.read()[1].power_w == 312.5
+    assert gpu.list_gpus(tmp_path)[0] == Gpu("NVIDIA GPU", "nvidia", driver="580.65.06")
+
+
+def test_values_that_mean_unknown_are_none(driver: FakeDriver, reader: gpu.GpuReader, tmp_path: Path) -> None:
+    all_ones = 2**32 - 1
+    driver.values["Power"] = [0, all_ones]
+    driver.values["Temperature"] = [0, all_ones]
+    driver.values["Clock"] = [0, all_ones]
+    driver.values["MemoryClock"] = [0, all_ones]
+    driver.values["Fan"] = [0, all_ones]
+    driver.values["Energy"] = [2**64 - 1, -1]
+    driver.values["Architecture"] = [all_ones, 77]
+    driver.values["Limit"] = [0, all_ones]
+    driver.values["Generation"] = [0, all_ones]
+    driver.values["Lanes"] = [0, all_ones]
+    driver.values["Active"] = driver.values["Mode"] = [all_ones, 7]
+    driver.values["Utilization"] = [
+        SimpleNamespace(gpu=0, memory=0),
+        SimpleNamespace(gpu=all_ones, memory=all_ones),
+    ]
+    driver.values["MemoryInfo"] = [
+        SimpleNamespace(total=0, used=0),
+        SimpleNamespace(total=2**64 - 1, used=2**64 - 1),
+    ]
+    driver.values["Reasons"] = [2**64 - 1, -1]
+    first = GpuReading(0, utilization_pct=0.0, memory_used_bytes=0, memory_utilization_pct=0.0, fan_pct=0.0)
+    assert reader.read() == (first, GpuReading(1))
+    assert gpu.list_gpus(tmp_path) == (
+        Gpu("NVIDIA GeForce RTX 4090", "nvidia", None, "580.65.06", "8.9"),
+        Gpu("NVIDIA GeForce GTX 1080", "nvidia", None, "580.65.06", "6.1"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("bits", "words"),
+    [
+        (0x0, ()),
+        (0x1 | 0x2 | 0x10 | 0x100, ()),  # idle, chosen clocks, waiting for another card, a display
+        (0x4, ("power cap",)),
+        (0x8 | 0x40, ("hardware slowdown", "thermal")),
+        (0x20, ("thermal",)),
+        (0x8 | 0x80, ("hardware slowdown", "power brake")),
+    ],
+)
+def test_what_holds_the_clock_down_is_said_in_words(
+    driver: FakeDriver, reader: gpu.GpuReader, bits: int, words: tuple[str, ...]
+) -> None:
+    driver.values["Reasons"][0] = bits
+    assert reader.read()[0].throttle_reasons == words
+    driver.values["Reasons"][0] = PYNVML.NVMLError_FunctionNotFound()  # a driver that knows the old name only
+    driver.values["OldReasons"][0] = bits
+    assert reader.read()[0].throttle_reasons == words
+    reader.close()
+
+
+@pytest.mark.parametrize(
+    ("computing", "drawing", "expected"),
+    [
+        ([], [], 0),
+        ([held(OWN, 2**30)], [], 0),
+        ([held(OWN, 2**30), held(OTHER, 5)], [], 5),
+        ([held(OTHER, 5)], [held(OTHER, 7)], 7),  # one that computes and draws
+        ([held(OTHER, 5)], None, 5),
+        (None, [held(OTHER, 5)], 5),
+        (None, None, None),
+        ([held(OTHER, None)], [], None),  # Windows does not say how much
+        ([held(OTHER, 2**64 - 1)], [], None),
+        ([held(NOWHERE, 5)], [], None),  # a container is told the host's numbers
+    ],
+)
+def test_memory_of_others(
+    driver: FakeDriver,
+    reader: gpu.GpuReader,
+    computing: list[SimpleNamespace] | None,
+    drawing: list[SimpleNamespace] | None,
+    expected: int | None,
+) -> None:
+    missing = PYNVML.NVMLError_NotSupported()
+    driver.values["Computing"][0] = missing if computing is None else computing
+    driver.values["Drawing"][0] = missing if drawing is None else drawing
+    assert reader.read(frozenset({OWN}))[0].other_memory_bytes == expected
+    assert reader.read()[0].other_memory_bytes is None
+    reader.close()
+
+
+def test_a_gpu_lost_on_the_way_gives_nones(driver: FakeDriver, reader: gpu.GpuReader) -> None:
+    assert reader.read()[0] == FULL_READING
+    driver.lose(0, "NVMLError_GpuIsLost")
+    first, second = reader.read()
+    assert first == GpuReading(0)
+    assert second.power_w == 312.5
+
+
+def test_a_gpu_lost_before_the_start_keeps_its_place(
+    driver: FakeDriver, reader: gpu.GpuReader, tmp_path: Path
+) -> None:
+    driver.lose(0, "NVMLError_GpuIsLost")
+    assert reader.read()[0] == GpuReading(0)
+    assert reader.read()[1].index == 1
+    assert [found.name for found in gpu.list_gpus(tmp_path)] == ["NVIDIA GPU", "NVIDIA GeForce GTX 1080"]
+
+
+@pytest.mark.parametrize("error", ["LibraryNotFound", "DriverNotLoaded", "LibRmVersionMismatch", "NoPermission"])
+def test_no_driver_means_no_gpus(
+    driver: FakeDriver, reader: gpu.GpuReader, error: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    driver.start_error = getattr(PYNVML, f"NVMLError_{error}")()
+    assert gpu.list_gpus(tmp_path) == ()
+    assert reader.read() == ()
+    assert reader.read() == ()
+    assert driver.starts == 2  # a reader does not try again with each sample
+    reader.close()
+
+
+def test_energy_counts_from_the_first_look_and_survives_a_new_start(
+    driver: FakeDriver, reader: gpu.GpuReader
+) -> None:
+    def energy_j(counter_mj: object) -> float | None:
+        driver.values["Energy"][0] = counter_mj
+        return reader.read()[0].energy_j
+
+    assert energy_j(90_000_000) == 0.0
+    assert energy_j(90_312_500) == pytest.approx(312.5)
+    assert energy_j(PYNVML.NVMLError_GpuIsLost()) is None
+    assert energy_j(90_400_000) == pytest.approx(400.0)
+    reader.close()
+    assert energy_j(90_500_000) == pytest.approx(500.0)
+    assert energy_j(1_000) == pytest.approx(500.0)  # the driver was loaded anew
+    assert energy_j(2_000) == pytest.approx(501.0)
+    assert energy_j(2**50) == pytest.approx(501.0)  # nothing needs that much
+    assert energy_j(2**50 + 4000) == pytest.approx(505.0)
+    reader.close()
+
+
+@given(st.lists(st.tuples(st.none() | st.floats(0, 1e15), st.floats(0, 100))))
+def test_an_energy_meter_never_goes_back_or_leaps(looks: list[tuple[float | None, float]]) -> None:
+    meter, now_s, last_j = EnergyMeter(), 0.0, 0.0
+    for counter_j, pause_s in looks:
+        now_s += pause_s
+        energy_j = meter.add(counter_j, now_s)
+        assert (energy_j is None) == (counter_j is None)
+        if energy_j is not None:
+            assert last_j <= energy_j <= 10_000 * (now_s + len(looks))
+            last_j = energy_j
+        assert meter.power_w is None or meter.power_w >= 0
+
+
+def test_a_hanging_nvml_is_waited_for_once(
+    driver: FakeDriver, reader: gpu.GpuReader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    driver.hanging = threading.Event()
+    asked = threading.Event()
+    monkeypatch.setattr(nvidia, "open_gputil", asked.set)
+    assert gpu.list_gpus(tmp_path) == ()
+    assert nvidia._HUNG.is_set()
+    assert (reader.read(), reader.read(), gpu.list_gpus(tmp_path)) == ((), (), ())
+    assert driver.starts == 1
+    assert not asked.is_set(), "what hangs there would hang here"
+    driver.hanging.set()
+    reader.close()
+
+
+@posix_only  # folders' names with colons
+def test_a_sleeping_gpu_is_not_woken(driver: FakeDriver, tmp_path: Path) -> None:
+    plant(tmp_path, "laptop_rtx3060")
+    status = device(tmp_path, "0000:01:00.0") / "power/runtime_status"
+    reader = gpu.GpuReader(tmp_path)
+    asleep = Gpu("NVIDIA GeForce RTX 3060 Laptop GPU", "nvidia", driver="550.120", source="procfs")
+    assert gpu.list_gpus(tmp_path)[0] == asleep
+    assert [found.vendor for found in gpu.list_gpus(tmp_path)] == ["nvidia", "intel"]
+    assert [reading.index for reading in reader.read()] == [0, 1]
+    assert reader.read()[0] == GpuReading(0)
+    assert driver.starts == 0
+    driver.values = {key: values[:1] for key, values in driver.values.items()}
+    status.write_text("active\n")
+    assert reader.read()[0] == FULL_READING
+    assert gpu.list_gpus(tmp_path)[0] == ADA
+    status.write_text("suspended\n")
+    starts = driver.starts
+    assert gpu.list_gpus(tmp_path)[0] == ADA  # as it was told when it was awake
+    assert reader.read()[0] == GpuReading(0)
+    assert driver.starts == starts
+    reader.close()
+
+
+@posix_only
+def test_one_of_two_gpus_asleep(driver: FakeDriver, tmp_path: Path) -> None:
+    for number, state in ((1, "suspended"), (41, "active")):
+        folder = tmp_path / f"sys/bus/pci/devices/0000:{number:02}:00.0"
+        for name, content in (("vendor", "0x10de"), ("device", "0x2684"), ("class", "0x030000")):
+            write(folder / name, f"{content}\n")
+        write(folder / "power/runtime_status", f"{state}\n")
+        (folder / "driver").symlink_to("../../drivers/nvidia")
+    reader = gpu.GpuReader(tmp_path)
+    first, second = reader.read()
+    assert first == GpuReading(0)
+    assert second.power_w == 312.5
+    reader.close()
+
+
+@posix_only
+@pytest.mark.parametrize("module", ["nvidia", "nouveau", "vfio-pci", None])
+def test_a_card_that_nvidias_driver_does_not_give_comes_last(
+    driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str | None
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    driver.start_error = PYNVML.NVMLError_LibRmVersionMismatch()
+    plant(tmp_path, "laptop_rtx3060")
+    card = device(tmp_path, "0000:01:00.0")
+    (card / "power/runtime_status").write_text("active\n")
+    (card / "driver").unlink()
+    if module is not None:
+        (card / "driver").symlink_to(f"../drivers/{module}")
+    first, last = gpu.list_gpus(tmp_path)
+    expected = f"{module} (Linux 6.8.0)" if module in ("nouveau", "vfio-pci") else None
+    assert (first.vendor, last.vendor, last.source, last.driver) == ("intel", "nvidia", "sysfs", expected)
+    assert last.name == "NVIDIA GeForce RTX 3060 Mobile / Max-Q"
+    reader = gpu.GpuReader(tmp_path)
+    assert [reading.index for reading in reader.read()] == [0, 1]
+    (card / "power/runtime_status").write_text("suspended\n")
+    assert [reading.index for reading in reader.read()] == [0, 1]
+    reader.close()
+
+
+@given(st.one_of(st.none(), st.floats(), st.integers()))
+def test_only_values_in_range_pass(value: float | None) -> None:
+    found = within(value, 1, 100)
+    assert found is None or (found == value and 1 <= found <= 100)
+
+
+@given(st.none() | st.integers())
+def test_any_reasons_are_words_or_none(bits: int | None) -> None:
+    words = nvidia.throttle_words(bits)
+    assert words is None or set(words) <= {"power cap", "hardware slowdown", "thermal", "power brake"}
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.none() | st.integers(0, 2**50))), st.sets(st.integers(1, 9)))
+def test_own_memory_is_never_that_of_others(sizes: list[tuple[int, int | None]], own: set[int]) -> None:
+    others = {pid: size for pid, size in sizes if pid not in own}
+    found = nvidia.other_memory_bytes(sizes, own, lambda pid: True)
+    if any(size is None for pid, size in sizes if pid not in own):
+        assert found is None
+    else:
+        assert found is not None
+        assert sum(size or 0 for size in others.values()) <= found <= sum(size or 0 for _, size in sizes)
+
+
+@given(st.one_of(st.none(), st.text(), st.binary()))
+def test_driver_text_is_one_clean_line_or_none(value: str | bytes | None) -> None:
+    text = clean_text(value)
+    assert text is None or (text and text == " ".join(text.split()))
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (
+            "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023\n",
+            "535.129.03",
+        ),
+        (
+            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  595.91.07  Release Build  (dvs@host)\nGCC",
+            "595.91.07",
+        ),
+        ("NVRM version: NVIDIA UNIX x86_64 Kernel Module  384.81", "384.81"),
+        ("NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  540.4.0  Release Build", "540.4.0"),
+        ("GCC version:  gcc version 13.2.0", None),
+        ("", None),
+    ],
+)
+def test_driver_version(text: str, version: str | None) -> None:
+    assert nvidia.driver_version_from(text) == version
+
+
+@given(st.text())
+def test_any_text_of_the_driver(text: str) -> None:
+    for found in (nvidia.driver_version_from(text), nvidia.model_from(f"Model: {text}")):
+        assert found is None or found.strip()
+    assert nvidia.model_from(f"GPU UUID: GPU-{text}".replace("Model:", "")) is None
+    assert nvidia.model_from("Model: \t\t Unknown\nIRQ: 1\n") is None

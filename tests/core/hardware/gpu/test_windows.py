@@ -1,0 +1,401 @@
+import ctypes
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.hardware import registry
+from app.core.hardware.gpu import windows as windows_gpus
+from app.core.hardware.gpu import windows_dxgi, windows_pdh
+from app.core.hardware.gpu.windows import Entry, WindowsGpus, busiest_pct, entry_from, pair, sums
+from app.core.hardware.gpu.windows_dxgi import Adapter, adapters_from
+from app.core.hardware.gpu.windows_pdh import Counters
+from app.core.records import Gpu, GpuReading
+from tests.core.hardware.gpu.gpu_trees import DATA
+
+ARC, GEFORCE, WARP = 0xADFB, 0x9AC6, 0xC8F1
+CLASS = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}"
+
+# Of a computer in which a Radeon was once, with a virtual display and one by USB.
+KEYS: dict[str, dict[str, object]] = {
+    "0000": {
+        "DriverDesc": "Intel(R) Arc(TM) A770 Graphics",
+        "MatchingDeviceId": r"PCI\VEN_8086&DEV_56A0",
+        "DriverVersion": "32.0.101.6129",
+        "HardwareInformation.qwMemorySize": 17_079_205_888,
+    },
+    "0001": {
+        "DriverDesc": "NVIDIA GeForce RTX 3070",
+        "MatchingDeviceId": r"pci\ven_10de&dev_2484",
+        "DriverVersion": "32.0.15.8165",
+        "HardwareInformation.qwMemorySize": (8 * 2**30).to_bytes(8, "little"),
+    },
+    "0002": {
+        "DriverDesc": "AMD Radeon (TM)  RX 580",
+        "MatchingDeviceId": r"PCI\VEN_1002&DEV_67DF&SUBSYS_0B311002&REV_E7",
+    },
+    "0003": {"DriverDesc": "Microsoft Basic Display Adapter", "MatchingDeviceId": r"root\basicdisplay"},
+    "0004": {"DriverDesc": "Microsoft Hyper-V Video", "MatchingDeviceId": r"vmbus\{da0a7802-e377-4aac-8e77}"},
+    "0005": {"DriverDesc": "DisplayLink USB Device", "MatchingDeviceId": r"usb\vid_17e9&pid_6000"},
+    "0006": {"DriverDesc": "VMware SVGA 3D", "MatchingDeviceId": r"pci\ven_15ad&dev_0405"},
+    "0007": {"MatchingDeviceId": r"pci\ven_8086&dev_0001"},
+    "Properties": {},
+    "Configuration": {"DriverDesc": "none", "MatchingDeviceId": r"pci\ven_8086&dev_0002"},
+}
+ADAPTERS = (
+    Adapter(GEFORCE, 0x10DE, 0x2484, 8 * 2**30, 16 * 2**30, False),
+    Adapter(ARC, 0x8086, 0x56A0, 16 * 2**30, 16 * 2**30, True),
+)
+
+
+@pytest.fixture
+def windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys: dict[str, dict[str, object]] = {CLASS: {}} | {
+        rf"{CLASS}\{name}": values for name, values in KEYS.items()
+    }
+
+    @contextmanager
+    def open_key(hive: int, key: str) -> Iterator[str]:
+        if key not in keys:
+            raise FileNotFoundError(key)
+        yield key
+
+    def query_value(key: str, name: str) -> tuple[object, int]:
+        if name not in keys[key]:
+            raise FileNotFoundError(name)
+        return keys[key][name], 1
+
+    winreg = ModuleType("winreg")
+    vars(winreg).update(
+        HKEY_LOCAL_MACHINE=1,
+        OpenKey=open_key,
+        QueryValueEx=query_value,
+        QueryInfoKey=lambda key: (len(KEYS), 0, 0),
+        EnumKey=lambda key, index: list(KEYS)[index],
+    )
+    monkeypatch.setitem(sys.modules, "winreg", winreg)
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(windows_gpus, "list_adapters", lambda: ADAPTERS)
+
+
+def recorded(name: str) -> list[tuple[str, float]]:
+    lines = [line for line in (DATA / name).read_text().splitlines() if not line.startswith("#")]
+    return [(instance, float(value)) for value, _, instance in (line.partition(" = ") for line in lines)]
+
+
+@pytest.mark.usefixtures("windows")
+def test_cards_of_the_registry() -> None:
+    gpus = WindowsGpus()
+    assert gpus.vendors == ("intel", "nvidia"), "the Radeon is no longer there"
+    arc, geforce = gpus.gpus([0, 1])
+    assert arc == Gpu(
+        "Intel Arc A770 Graphics",
+        "intel",
+        17_079_205_888,
+        "32.0.101.6129",
+        source="registry",
+        shares_memory=False,
+        drives_display=True,
+    )
+    assert (geforce.memory_bytes, geforce.driver, geforce.drives_display) == (8 * 2**30, "581.65", False)
+
+
+@pytest.mark.usefixtures("windows")
+def test_cards_where_dxgi_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows_gpus, "list_adapters", lambda: None)
+    monkeypatch.setattr(windows_gpus, "open_counters", lambda paths: None)
+    gpus = WindowsGpus()
+    assert gpus.vendors == ("intel", "nvidia", "amd")
+    assert gpus.gpus([2])[0] == Gpu("AMD Radeon RX 580", "amd", source="registry", shares_memory=False)
+    assert gpus.readings([0, 2]) == (GpuReading(0), GpuReading(0))
+    gpus.close()
+
+
+@pytest.mark.usefixtures("windows")
+def test_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    class FakeCounters:
+        opened = closed = 0
+
+        def read(self) -> dict[str, list[tuple[str, float]]]:
+            return {
+                windows_gpus._ENGINES: recorded("pdh_engines.txt"),
+                windows_gpus._OWN_MEMORY: recorded("pdh_memory.txt"),
+            }
+
+        def close(self) -> None:
+            FakeCounters.closed += 1
+
+    def open_counters(paths: tuple[str, ...]) -> FakeCounters:
+        FakeCounters.opened += 1
+        return FakeCounters()
+
+    monkeypatch.setattr(windows_gpus, "open_counters", open_counters)
+    gpus = WindowsGpus()
+    assert gpus.readings([]) == ()
+    assert FakeCounters.opened == 0, "NVML reads all there is"
+    assert gpus.readings([0]) == (GpuReading(0, None, 2_479_771_648),), "shares of microseconds say nothing"
+    assert gpus.readings([0]) == (GpuReading(0, 97.0, 2_479_771_648),)
+    assert gpus.readings([1, 0])[0] == GpuReading(0, 12.0, 480_039_912)
+    gpus.close()
+    gpus.close()
+    assert (FakeCounters.opened, FakeCounters.closed) == (1, 1)
+
+
+def test_recorded_instances() -> None:
+    busy_pct = busiest_pct(recorded("pdh_engines.txt"))
+    assert busy_pct == {ARC: pytest.approx(97.0), GEFORCE: 12.0, WARP: 0.0}
+    assert sums(recorded("pdh_memory.txt")) == {ARC: 2_479_771_648, GEFORCE: 480_039_912, WARP: 0}
+
+
+def test_two_engines_of_a_kind_do_not_add_up() -> None:
+    start = "pid_1_luid_0x00000001_0x00000002_phys_0_eng"
+    copies = [(f"{start}_{number}_engtype_Copy", 60.0) for number in (1, 2)]
+    assert busiest_pct(copies) == {1 << 32 | 2: 60.0}
+    assert busiest_pct([*copies, (f"pid_2{start[5:]}_1_engtype_Copy", 70.0)]) == {1 << 32 | 2: 100.0}
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.text() | st.from_regex(r"pid_\d+_luid_0x[0-9A-F]{8}_0x[0-9a-f]{8}_phys_\d_eng_\d+_engtype_.*"),
+            st.floats(),
+        )
+    )
+)
+def test_any_instances(values: list[tuple[str, float]]) -> None:
+    assert all(0 <= share <= 100 for share in busiest_pct(values).values())
+    assert all(0 <= size < math.inf for size in sums(values).values())
+
+
+@pytest.mark.parametrize(
+    ("version", "number"),
+    [
+        ("32.0.15.8165", "581.65"),
+        ("31.0.15.3623", "536.23"),
+        ("27.21.14.5671", "456.71"),
+        ("10.18.13.0500", "305.00"),
+        ("32.0.15", "32.0.15"),
+        ("a.b.c.d", "a.b.c.d"),
+        ("", ""),
+    ],
+)
+def test_nvidias_own_number(version: str, number: str) -> None:
+    assert windows_gpus.nvidia_version(version) == number
+
+
+@pytest.mark.parametrize(
+    ("vendor", "name", "shares"),
+    [
+        ("intel", "Intel Iris Xe Graphics", True),
+        ("intel", "Intel UHD Graphics 770", True),
+        ("intel", "Intel Arc Graphics", True),
+        ("intel", "Intel Arc A770 Graphics", False),
+        ("intel", "Intel Arc B580 Graphics", False),
+        ("intel", "Intel Arc Pro A40/A50 Graphics", False),
+        ("amd", "AMD Radeon Graphics", True),
+        ("amd", "AMD Radeon 780M Graphics", True),
+        ("amd", "AMD Radeon RX 7900 XTX", False),
+        ("amd", "AMD Radeon RX 580", False),
+        ("amd", "AMD Radeon R7 200 Series", None),
+        ("nvidia", "NVIDIA GeForce RTX 3070", False),
+        ("other", "Qualcomm Adreno X1-85 GPU", None),
+    ],
+)
+def test_whose_memory_it_is(vendor: str, name: str, shares: bool | None) -> None:
+    assert windows_gpus.shares_memory(vendor, name) is shares
+
+
+def test_a_gpu_in_the_processor() -> None:
+    entry = Entry("AMD Radeon 780M Graphics", 0x1002, 0x15BF, "32.0.12033.1030", 512 * 2**20)
+    gpu = windows_gpus.describe(entry, Adapter(1, 0x1002, 0x15BF, 512 * 2**20, 14 * 2**30, True))
+    assert (gpu.memory_bytes, gpu.shares_memory) == (14 * 2**30, True)
+    assert windows_gpus.describe(entry, None).memory_bytes is None
+
+
+def test_alike_cards_are_paired_in_their_order() -> None:
+    entry = Entry("NVIDIA GeForce RTX 3070", 0x10DE, 0x2484, None, None)
+    first, second = (Adapter(luid, 0x10DE, 0x2484, None, None, None) for luid in (1, 2))
+    assert pair([entry, entry, entry], [first, second]) == ((entry, first), (entry, second))
+    assert pair([entry], [first, second]) == ((entry, first),), "a virtual display doubles its adapter"
+
+
+texts = st.none() | st.text() | st.binary() | st.integers() | st.floats()
+
+
+@given(st.fixed_dictionaries(dict.fromkeys(windows_gpus._VALUES, texts)), st.text())
+def test_any_entry(values: dict[str, object], name: str) -> None:
+    for device_id in (values["MatchingDeviceId"], r"PCI\VEN_10DE&DEV_2484"):
+        entry = entry_from(values | {"MatchingDeviceId": device_id})
+        assert entry is None or entry.memory_bytes != 0
+    windows_gpus.nvidia_version(name)
+
+
+class FakePdh:
+    """pdh.dll with counters whose values stand in one buffer: first the items, then their names."""
+
+    def __init__(self, values: dict[str, list[tuple[str, int, float]]], status: int = 0) -> None:
+        self.values = values
+        self.status = status
+        self.paths: list[str] = []
+        self.collected = 0
+        self.closed = 0
+        self.names: list[Any] = []
+
+    def PdhOpenQueryW(self, source: None, data: None, query: Any) -> int:  # noqa: N802 - its name there
+        query._obj.value = 7
+        return self.status
+
+    def PdhAddEnglishCounterW(self, query: Any, path: str, data: None, counter: Any) -> int:  # noqa: N802
+        if path not in self.values:
+            return 0xC0000BB8 - 2**32  # PDH_CSTATUS_NO_OBJECT, with the sign that ctypes gives it
+        self.paths.append(path)
+        counter._obj.value = len(self.paths)
+        return 0
+
+    def PdhCollectQueryData(self, query: Any) -> int:  # noqa: N802
+        self.collected += 1
+        return 0
+
+    def PdhGetFormattedCounterArrayW(  # noqa: N802
+        self, counter: Any, kind: int, size: Any, count: Any, buffer: Any
+    ) -> int:
+        values = self.values[self.paths[counter.value - 1]]
+        needed = ctypes.sizeof(windows_pdh._Item) * len(values)
+        if buffer is None or size._obj.value < needed:
+            size._obj.value = needed
+            return 0x800007D2 - 2**32
+        count._obj.value = len(values)
+        items = (windows_pdh._Item * len(values)).from_buffer(buffer)
+        self.names = [ctypes.c_wchar_p(name) for name, _, _ in values]
+        for item, name, (_, status, number) in zip(items, self.names, values, strict=True):
+            item.name, item.value.status, item.value.number = name, status, number
+        return 0
+
+    def PdhCloseQuery(self, query: Any) -> int:  # noqa: N802
+        self.closed += 1
+        return 0
+
+
+def test_counters() -> None:
+    pdh = FakePdh({"a": [("one", 0, 1.5), ("two", 1, 2.5), ("three", 0xC0000BC6, 9.0)], "b": []})
+    counters = Counters(pdh, ("a", "missing", "b"))
+    assert pdh.collected == 1, "shares need a look before"
+    assert counters.read() == {"a": [("one", 1.5), ("two", 2.5)], "b": []}
+    pdh.values["a"] = [("four", 0, 4.0)] * 50
+    assert counters.read()["a"] == [("four", 4.0)] * 50
+    counters.close()
+    counters.close()
+    assert pdh.closed == 1
+    assert counters.read() == {}
+
+
+def test_counters_that_fail() -> None:
+    pdh = FakePdh({"a": [("one", 0, 1.0)]}, status=-1)
+    assert Counters(pdh, ("a",)).read() == {}
+    pdh.status = 0
+    counters = Counters(pdh, ("a",))
+    pdh.PdhCollectQueryData = lambda query: -1  # type: ignore[method-assign]
+    assert counters.read() == {}
+
+
+INDEX_AND_PLACE = (ctypes.c_uint32, ctypes.c_void_p)
+
+
+class FakeDxgi:
+    """A factory and its adapters as COM lays them out: pointers to tables of functions."""
+
+    def __init__(self, adapters: list[dict[str, int]]) -> None:
+        self.adapters = adapters
+        self.released: list[str] = []
+        self.kept: list[Any] = []
+        self.factory = self.build({2: (self.release("factory"), ()), 12: (self.enum_adapters, INDEX_AND_PLACE)})
+
+    def build(self, functions: dict[int, tuple[Callable[..., int], tuple[Any, ...]]]) -> int:
+        table = (ctypes.c_void_p * 16)()
+        for place, (function, kinds) in functions.items():
+            callback = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, *kinds)(function)
+            table[place] = ctypes.cast(callback, ctypes.c_void_p).value
+            self.kept.append(callback)
+        instance = ctypes.c_void_p(ctypes.addressof(table))
+        self.kept += [table, instance]
+        return ctypes.addressof(instance)
+
+    def release(self, name: str) -> Callable[[int], int]:
+        def release(this: int) -> int:
+            self.released.append(name)
+            return 0
+
+        return release
+
+    def enum_adapters(self, this: int, index: int, out: int) -> int:
+        if index >= len(self.adapters):
+            return 0x887A0002
+        values = self.adapters[index]
+
+        def describe(this: int, told: int) -> int:
+            description = windows_dxgi._Description.from_address(told)
+            for name, value in values.items():
+                if name != "outputs":
+                    setattr(description, name, value)
+            return 0
+
+        def enum_outputs(this: int, number: int, out: int) -> int:
+            if number >= values.get("outputs", 0):
+                return 0x887A0002
+            ctypes.c_void_p.from_address(out).value = self.build({2: (self.release("output"), ())})
+            return 0
+
+        adapter = self.build(
+            {
+                2: (self.release("adapter"), ()),
+                7: (enum_outputs, INDEX_AND_PLACE),
+                10: (describe, (ctypes.c_void_p,)),
+            }
+        )
+        ctypes.c_void_p.from_address(out).value = adapter
+        return 0
+
+    def create(self, identity: Any, factory: Any) -> int:
+        assert bytes(identity._obj) == bytes.fromhex("78ae0a776ff2ba4da829253c83d1b387")
+        factory._obj.value = self.factory
+        return 0
+
+
+def test_adapters_of_dxgi() -> None:
+    radeon = {"vendor_id": 0x1002, "device_id": 0x73BF, "own_memory": 16 * 2**30, "luid_low": 0xADFB, "outputs": 1}
+    warp = {"vendor_id": 0x1414, "device_id": 0x8C, "flags": 2}
+    own = {"vendor_id": 0x8086, "device_id": 0x4680, "shared_memory": 2**33, "luid_high": 1, "luid_low": 5}
+    dxgi = FakeDxgi([radeon, warp, own])
+    assert adapters_from(dxgi.create) == (
+        Adapter(0xADFB, 0x1002, 0x73BF, 16 * 2**30, None, True),
+        Adapter(1 << 32 | 5, 0x8086, 0x4680, None, 2**33, False),
+    )
+    assert sorted(dxgi.released) == ["adapter", "adapter", "adapter", "factory", "output"]
+    assert adapters_from(lambda identity, factory: 0x80004005) is None
+
+
+def test_other_systems_have_no_registry_and_no_libraries() -> None:
+    if sys.platform != "win32":
+        assert registry.read_value(CLASS, "DriverDesc") is None
+        assert registry.read_text(CLASS, "DriverDesc") == ""
+        assert registry.list_subkeys(CLASS) == ()
+        assert windows_dxgi.list_adapters() is None
+        assert windows_pdh.open_counters(("a",)) is None
+
+
+@pytest.mark.usefixtures("windows")
+def test_windows_without_its_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> None:
+        raise OSError(name)
+
+    monkeypatch.setattr(ctypes, "WinDLL", refuse, raising=False)
+    assert windows_dxgi.list_adapters() is None
+    assert windows_pdh.open_counters(("a",)) is None
+    assert registry.list_subkeys("nowhere") == ()
+    assert registry.read_value("nowhere", "name") is None

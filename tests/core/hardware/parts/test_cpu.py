@@ -1,0 +1,244 @@
+"""Kinds of cores, clocks, caches and instruction sets, from what real computers of three systems say."""
+
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.hardware.parts.cpu import (
+    Cpu,
+    cache_bytes,
+    linux_cpu,
+    linux_instruction_sets,
+    macos_cpu,
+    read_cpu,
+    windows_cpu,
+)
+from tests.core.hardware.telemetry.test_slowdowns import write
+
+CPUS = "sys/devices/system/cpu/cpu"
+# An Apple M3 Ultra, as sysctl prints it.
+M3_ULTRA = """hw.perflevel0.physicalcpu: 20
+hw.perflevel0.l1dcachesize: 131072
+hw.perflevel0.l2cachesize: 16777216
+hw.perflevel0.cpusperl2: 5
+hw.perflevel1.physicalcpu: 8
+hw.perflevel1.l1dcachesize: 65536
+hw.perflevel1.l2cachesize: 4194304
+hw.perflevel1.cpusperl2: 4
+hw.physicalcpu: 28
+hw.packages: 1
+hw.optional.arm.FEAT_BF16: 1
+hw.optional.arm.FEAT_I8MM: 1
+hw.optional.neon: 1
+"""
+# A MacBook Pro of 2019 (Core i7-9750H).
+INTEL_MAC = """hw.cpufrequency: 2600000000
+hw.cpufrequency_max: 2600000000
+hw.physicalcpu: 6
+hw.packages: 1
+hw.l1dcachesize: 32768
+hw.l2cachesize: 262144
+hw.l3cachesize: 12582912
+hw.optional.avx2_0: 1
+hw.optional.avx512f: 0
+"""
+ZEN_4 = "flags\t\t: fpu sse2 avx avx2 avx512f avx512_vnni avx512_bf16 hypervisor\n"
+RASPBERRY = "Features\t: fp asimd evtstrm crc32 cpuid\n"
+
+
+def thread(number: int, core: int, *, caches: dict[str, str] | None = None, **files: str) -> dict[str, str]:
+    """Return what Linux has of a logical processor."""
+    folder = f"{CPUS}{number}"
+    tree = {f"{folder}/topology/core_id": str(core), f"{folder}/topology/physical_package_id": "0"}
+    for index, told in enumerate((caches or {}).items()):
+        (level, kind), (size, shared) = told[0].split(), told[1].split()
+        cache = f"{folder}/cache/index{index}"
+        tree |= {f"{cache}/level": level, f"{cache}/type": kind, f"{cache}/size": size}
+        tree |= {f"{cache}/shared_cpu_list": shared}
+    return tree | {f"{folder}/{name.replace('__', '/')}": text for name, text in files.items()}
+
+
+def alder_lake() -> dict[str, str]:
+    """Return two performance cores of two threads each and four efficiency cores, as of a Core i5-1235U."""
+    tree = {"sys/devices/cpu_core/cpus": "0-3", "sys/devices/cpu_atom/cpus": "4-7"}
+    for number in range(8):
+        core = number // 2 * 4 if number < 4 else 4 + number
+        pair = f"{number // 2 * 2}-{number // 2 * 2 + 1}"
+        own = pair if number < 4 else str(number)
+        caches = {
+            "1 Data": f"{48 if number < 4 else 32}K {own}",
+            "1 Instruction": f"{32 if number < 4 else 64}K {own}",
+            "2 Unified": f"1280K {pair}" if number < 4 else "2048K 4-7",
+            "3 Unified": "12288K 0-7",
+        }
+        clocks = {"base_frequency": "1300000", "cpuinfo_max_freq": "4400000" if number < 4 else "3300000"}
+        tree |= thread(number, core, caches=caches, **{f"cpufreq__{name}": text for name, text in clocks.items()})
+    return tree | {"proc/cpuinfo": "flags\t: fpu avx2 avx_vnni\n"}
+
+
+def test_a_hybrid_processor_of_intel(tmp_path: Path) -> None:
+    assert linux_cpu(write(tmp_path, alder_lake())) == Cpu(
+        performance_cores=2,
+        efficiency_cores=4,
+        cpu_base_mhz=1300.0,
+        cpu_boost_mhz=4400.0,
+        l1_data_bytes=(2 * 48 + 4 * 32) * 1024,
+        l2_bytes=(2 * 1280 + 2048) * 1024,
+        l3_bytes=12 * 2**20,
+        instruction_sets=("AVX2", "VNNI"),
+    )
+
+
+def test_an_arm_processor_tells_its_cores_apart_by_capacity(tmp_path: Path) -> None:
+    tree: dict[str, str] = {}
+    for number in range(6):
+        tree |= thread(number, number, cpu_capacity="1024" if number >= 4 else "446")
+    cpu = linux_cpu(write(tmp_path, tree))
+    assert (cpu.performance_cores, cpu.efficiency_cores) == (2, 4)
+
+
+def test_cores_that_are_alike_are_not_told_apart(tmp_path: Path) -> None:
+    tree = thread(0, 0, cpu_capacity="1024", acpi_cppc__nominal_freq="3400") | thread(1, 1, cpu_capacity="1024")
+    cpu = linux_cpu(write(tmp_path, tree | {"proc/cpuinfo": ZEN_4}))
+    assert (cpu.performance_cores, cpu.efficiency_cores) == (None, None)
+    assert (cpu.cpu_base_mhz, cpu.cpu_boost_mhz) == (3400.0, None)
+    assert cpu.instruction_sets == ("AVX2", "AVX-512", "VNNI", "BF16")
+
+
+@pytest.mark.parametrize(
+    ("highest_khz", "nominal_mhz", "expected"),
+    [
+        ("3700000", "", (3700.0, None)),  # a Ryzen 9 5900X before Linux 5.11, which boosts to 4.8 GHz
+        ("3700000", "3701", (3701.0, None)),
+        ("2401000", "2400", (2400.0, None)),  # Intel's way to ask for any boost
+        ("4950000", "3701", (3701.0, 4950.0)),
+    ],
+)
+def test_acpi_calls_the_base_clock_the_highest(
+    tmp_path: Path, highest_khz: str, nominal_mhz: str, expected: tuple[float, float | None]
+) -> None:
+    tree = thread(
+        0,
+        0,
+        cpufreq__scaling_driver="acpi-cpufreq",
+        cpufreq__cpuinfo_max_freq=highest_khz,
+        acpi_cppc__nominal_freq=nominal_mhz,
+    )
+    cpu = linux_cpu(write(tmp_path, tree))
+    assert (cpu.cpu_base_mhz, cpu.cpu_boost_mhz) == expected
+
+
+def test_a_machine_that_tells_nothing(tmp_path: Path) -> None:
+    assert linux_cpu(tmp_path) == Cpu()
+
+
+@pytest.mark.parametrize(
+    ("cpuinfo", "expected"),
+    [
+        (ZEN_4, ("AVX2", "AVX-512", "VNNI", "BF16")),
+        ("flags\t: avx2 avx512f amx_tile amx_bf16\n", ("AVX2", "AVX-512", "BF16", "AMX")),
+        ("flags\t: fpu sse2\n", ()),
+        (RASPBERRY, ("NEON",)),
+        ("model name\t: x\n", None),
+        ("", None),
+    ],
+)
+def test_instruction_sets(cpuinfo: str, expected: tuple[str, ...] | None) -> None:
+    assert linux_instruction_sets(cpuinfo) == expected
+
+
+def test_an_apple_processor() -> None:
+    assert macos_cpu(M3_ULTRA) == Cpu(
+        performance_cores=20,
+        efficiency_cores=8,
+        l1_data_bytes=20 * 131_072 + 8 * 65_536,
+        l2_bytes=4 * 16_777_216 + 2 * 4_194_304,
+        instruction_sets=("BF16", "NEON", "I8MM"),
+    )
+
+
+def test_an_intel_mac() -> None:
+    assert macos_cpu(INTEL_MAC) == Cpu(
+        cpu_base_mhz=2600.0,
+        l1_data_bytes=6 * 32_768,
+        l2_bytes=6 * 262_144,
+        l3_bytes=12_582_912,
+        instruction_sets=("AVX2",),
+    )
+
+
+def core(efficiency_class: int) -> bytes:
+    """Return a PROCESSOR_RELATIONSHIP with one group mask, as Windows lays it out."""
+    return struct.pack("<IIBB20xH16x", 0, 48, 0, efficiency_class, 1)
+
+
+def cache(level: int, kind: int, size_bytes: int) -> bytes:
+    """Return a CACHE_RELATIONSHIP with one group mask."""
+    return struct.pack("<IIBBHII20x16x", 2, 56, level, 8, 64, size_bytes, kind)
+
+
+def test_windows_topology() -> None:
+    group = struct.pack("<II24x", 4, 32)  # a relation that says nothing of cores
+    caches = cache(1, 2, 49_152) + cache(1, 1, 32_768) + cache(2, 0, 1_310_720) + cache(3, 0, 12 * 2**20)
+    table = core(1) + group + core(1) + core(0) * 4 + caches
+    assert windows_cpu(table, {"AVX2": True, "AVX-512": False}, 1300.0) == Cpu(
+        performance_cores=2,
+        efficiency_cores=4,
+        cpu_base_mhz=1300.0,
+        l1_data_bytes=49_152,
+        l2_bytes=1_310_720,
+        l3_bytes=12 * 2**20,
+        instruction_sets=("AVX2",),
+    )
+
+
+def test_windows_without_answers() -> None:
+    assert windows_cpu(b"", None, None) == Cpu()
+    assert windows_cpu(core(0) * 4, {}, 0.0) == Cpu(instruction_sets=())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("48K", 49_152), ("12M", 12 * 2**20), ("512", 512), ("", None), ("x", None), ("0K", None)],
+)
+def test_sizes_of_caches(text: str, expected: int | None) -> None:
+    assert cache_bytes(text) == expected
+
+
+@given(st.binary(max_size=400))
+def test_any_topology_is_survived(table: bytes) -> None:
+    cpu = windows_cpu(table, None, None)
+    assert cpu.l2_bytes is None or cpu.l2_bytes > 0
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_survived(text: str) -> None:
+    assert macos_cpu(text).l3_bytes is None
+    assert linux_instruction_sets(text) is None or "flags" in text or "Features" in text
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's files")
+@given(
+    files=st.dictionaries(
+        st.sampled_from(["cpufreq/base_frequency", "cpu_capacity", "cache/index0/size"]), st.text()
+    )
+)
+def test_any_files_are_survived(tmp_path_factory: pytest.TempPathFactory, files: dict[str, str]) -> None:
+    root = tmp_path_factory.mktemp("cpu")
+    for name, text in files.items():
+        path = root / f"{CPUS}0" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode("utf-8", errors="replace"))
+    assert linux_cpu(root).l1_data_bytes is None
+
+
+def test_this_computer() -> None:
+    cpu = read_cpu()
+    assert cpu.instruction_sets is None or set(cpu.instruction_sets) <= {
+        *("AVX2", "AVX-512", "VNNI", "BF16", "AMX", "NEON", "I8MM", "SVE")
+    }
+    assert cpu.cpu_boost_mhz is None or cpu.cpu_boost_mhz > 100

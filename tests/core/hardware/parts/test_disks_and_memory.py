@@ -1,0 +1,380 @@
+"""Disks, memory modules and the number of a machine, from what real computers say."""
+
+import os
+import plistlib
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.hardware.parts import identity
+from app.core.hardware.parts.disks import (
+    Storage,
+    follow_links,
+    linux_storage,
+    macos_storage,
+    mount_of,
+    read_storage,
+    whole_disks_of,
+    windows_disk,
+)
+from app.core.hardware.parts.memory_speed import read_memory_speed, speed_from_table, speed_from_udev
+from app.core.records import Disk
+from tests.core.hardware.telemetry.test_slowdowns import write
+
+# Of a desktop with two slots of four in use (systemd 252); empty slots come with a speed.
+UDEV = """E:ID_VENDOR=Gigabyte
+E:MEMORY_ARRAY_NUM_DEVICES=4
+E:MEMORY_DEVICE_0_PRESENT=0
+E:MEMORY_DEVICE_0_SPEED_MTS=2133
+E:MEMORY_DEVICE_0_CONFIGURED_SPEED_MTS=2133
+E:MEMORY_DEVICE_0_SERIAL_NUMBER=Unknown
+E:MEMORY_DEVICE_1_SIZE=17179869184
+E:MEMORY_DEVICE_1_SPEED_MTS=3600
+E:MEMORY_DEVICE_1_CONFIGURED_SPEED_MTS=3000
+E:MEMORY_DEVICE_3_SIZE=17179869184
+E:MEMORY_DEVICE_3_SPEED_MTS=3600
+E:MEMORY_DEVICE_3_CONFIGURED_SPEED_MTS=3000
+"""
+MOUNTS = """22 27 0:21 / /proc rw,relatime - proc proc rw
+27 1 259:2 / / rw,relatime shared:1 - ext4 /dev/nvme0n1p2 rw
+40 27 259:3 / /home rw,relatime shared:2 - ext4 /dev/nvme0n1p3 rw
+41 40 253:0 / /home/anna/my\\040data rw - xfs /dev/mapper/vg-data rw
+50 27 0:45 / /mnt/nas rw - nfs4 192.168.0.2:/data rw
+51 27 0:46 / /mnt/pool rw - btrfs /dev/sda1 rw
+52 27 0:50 / /mnt/c rw - 9p drvfs rw
+"""
+
+
+def module(size_mb: int, speed_mts: int, configured_mts: int, *, extended: tuple[int, int] | None = None) -> bytes:
+    """Return a structure of SMBIOS type 17 with its texts, as firmware has it."""
+    body = bytearray(0x5C)
+    body[0], body[1] = 17, len(body)
+    struct.pack_into("<H", body, 0x0C, size_mb)
+    struct.pack_into("<H", body, 0x15, speed_mts)
+    struct.pack_into("<H", body, 0x20, configured_mts)
+    if extended:
+        struct.pack_into("<II", body, 0x54, *extended)
+    return bytes(body) + b"DIMM 0\0Samsung\0SERIAL123\0\0"
+
+
+def smbios(*structures: bytes) -> bytes:
+    head = bytes([0, 3, 3, 0]) + struct.pack("<I", sum(map(len, structures)))
+    system = bytes([1, 27]) + bytes(25) + b"\0\0"
+    return head + system + b"".join(structures) + bytes([127, 4, 0, 0, 0, 0])
+
+
+def test_the_speed_that_udev_keeps_is_that_of_filled_slots() -> None:
+    assert speed_from_udev(UDEV) == 3000
+    assert speed_from_udev(UDEV.replace("CONFIGURED_SPEED", "X")) == 3600
+    assert speed_from_udev("E:MEMORY_DEVICE_0_SPEED_MTS=0\n") is None
+    assert speed_from_udev("") is None
+
+
+def test_the_table_of_the_firmware() -> None:
+    assert speed_from_table(smbios(module(0, 3200, 3200), module(16_384, 3600, 3200))) == 3200
+    assert speed_from_table(smbios(module(16_384, 3600, 0))) == 3600, "older firmware has no configured speed"
+    assert speed_from_table(smbios(module(16_384, 0xFFFF, 0xFFFF, extended=(70_000, 66_000)))) == 66_000
+    assert speed_from_table(smbios()) is None
+    assert speed_from_table(b"") is None
+
+
+def test_the_table_where_it_may_be_read(tmp_path: Path) -> None:
+    folder = tmp_path / "sys/firmware/dmi/entries/17-0"
+    folder.mkdir(parents=True)
+    (folder / "raw").write_bytes(module(16_384, 3600, 3200))
+    assert read_memory_speed(tmp_path) == 3200
+    write(tmp_path, {"run/udev/data/+dmi:id": UDEV})
+    assert read_memory_speed(tmp_path) == 3000
+
+
+@given(st.binary(max_size=300))
+def test_any_table_is_survived(table: bytes) -> None:
+    speed = speed_from_table(table)
+    assert speed is None or 0 < speed < 100_000
+
+
+@given(st.text(max_size=300))
+def test_any_udev_text_is_survived(text: str) -> None:
+    speed = speed_from_udev(text)
+    assert speed is None or 0 < speed < 100_000
+
+
+@pytest.mark.parametrize(
+    ("place", "device"),
+    [
+        ("/", "259:2"),
+        ("/homeless", "259:2"),
+        ("/home", "259:3"),
+        ("/home/anna", "259:3"),
+        ("/home/anna/my data/sets", "253:0"),
+        ("/mnt/nas/x", "0:45"),
+    ],
+)
+def test_the_deepest_mount_counts(place: str, device: str) -> None:
+    found = mount_of(place, MOUNTS)
+    assert found is not None
+    assert found.device == device
+
+
+def disks_of_a_computer(root: Path) -> Path:
+    """Make a sys folder with an NVMe drive, a disk, and a volume that is spread over both and encrypted."""
+    real = {
+        "nvme0n1": (
+            "pci0000:00/nvme/nvme0/nvme0n1",
+            "0",
+            "Samsung SSD 980 PRO 1TB                 ",
+            "1953525168",
+        ),
+        "sda": ("pci0000:00/ata1/sda", "1", "WDC WD40EFRX-68N\n", "7814037168"),
+    }
+    for name, (folder, spins, model, sectors) in real.items():
+        place = f"sys/devices/{folder}"
+        write(root, {f"{place}/size": sectors, f"{place}/queue/rotational": spins, f"{place}/device/model": model})
+        (root / "sys/class/block").mkdir(parents=True, exist_ok=True)
+        (root / f"sys/class/block/{name}").symlink_to(root / place)
+    nvme, sda = (root / f"sys/devices/{real[name][0]}" for name in real)
+    write(
+        root, {f"sys/devices/pci0000:00/nvme/nvme0/nvme0n1/nvme0n1p{part}/partition": str(part) for part in (2, 3)}
+    )
+    write(root, {"sys/devices/pci0000:00/ata1/sda/sda1/partition": "1"})
+    slaves = root / "sys/devices/virtual/block/dm-0/slaves"
+    slaves.mkdir(parents=True)
+    (slaves / "nvme0n1p3").symlink_to(nvme / "nvme0n1p3")
+    (slaves / "sda1").symlink_to(sda / "sda1")
+    numbers = root / "sys/dev/block"
+    numbers.mkdir(parents=True)
+    (numbers / "259:2").symlink_to(nvme / "nvme0n1p2")
+    (numbers / "253:0").symlink_to(slaves.parent)
+    (root / "sys/class/block/sda1").symlink_to(sda / "sda1")
+    return write(root, {"proc/self/mountinfo": MOUNTS})
+
+
+NVME = Disk("NVMe SSD", "Samsung SSD 980 PRO 1TB", 1_953_525_168 * 512)
+SPINNING = Disk("hard disk", "WDC WD40EFRX-68N", 7_814_037_168 * 512)
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("/opt", Storage((NVME,), "ext4")),
+        ("/home/anna/my data", Storage((NVME, SPINNING), "xfs")),
+        ("/mnt/pool/x", Storage((SPINNING,), "btrfs")),  # btrfs numbers a device of its own
+        ("/mnt/nas", Storage((Disk("network"),), "nfs4")),
+        ("/mnt/c/Users", Storage((Disk("folder of the host"),), "9p")),
+        ("/home", Storage((), "ext4")),  # its partition is not there
+    ],
+)
+def test_what_a_folder_lies_on(tmp_path: Path, place: str, expected: Storage) -> None:
+    assert linux_storage(Path(place), disks_of_a_computer(tmp_path)) == expected
+
+
+def test_a_device_that_is_its_own_part_is_survived(tmp_path: Path) -> None:
+    root = disks_of_a_computer(tmp_path)
+    loop = root / "sys/devices/virtual/block/dm-0/slaves/self"
+    loop.symlink_to(loop.parent.parent)
+    assert linux_storage(Path("/home/anna/my data"), root).file_system == "xfs"
+
+
+def test_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    for name in ("not/there", "x" * 300, "\0"):
+        assert read_storage(tmp_path / name) == read_storage(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("device", "model", "kind"),
+    [
+        ("virtual/block/loop0", "", "virtual disk"),
+        ("virtual/block/zram0", "", "virtual disk"),
+        ("virtual/block/nbd0", "", "virtual disk"),
+        ("rbd/0/block/rbd0", "", "virtual disk"),
+        ("pci0000:00/virtio1/block/vda", "", "virtual disk"),
+        ("pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host0/block/sda", "SanDisk Ultra", "USB disk"),
+        ("pci0000:00/virtio2/host0/block/sda", "PersistentDisk", "virtual disk"),
+        ("pci0000:00/nvme/nvme0/nvme0n1", "Amazon Elastic Block Store", "virtual disk"),
+        ("pci0000:00/nvme/nvme0/nvme0n1", "Amazon EC2 NVMe Instance Storage", "NVMe SSD"),
+        ("LNXSYSTM:00/VMBUS:00/host0/block/sda", "Virtual Disk", "virtual disk"),
+        ("virtual/nvme-subsystem/nvme-subsys0/nvme0n1", "Samsung SSD 980 PRO", "NVMe SSD"),
+        ("pci0000:00/ata1/block/sda", "WDC WD40EFRX", "hard disk"),
+    ],
+)
+def test_disks_that_say_that_they_spin(tmp_path: Path, device: str, model: str, kind: str) -> None:
+    place = f"sys/devices/{device}"
+    write(tmp_path, {f"{place}/queue/rotational": "1", f"{place}/device/model": model, f"{place}/size": "8"})
+    write(tmp_path, {"proc/self/mountinfo": "27 1 8:1 / / rw - ext4 /dev/x rw"})
+    (tmp_path / "sys/dev/block").mkdir(parents=True)
+    (tmp_path / "sys/dev/block/8:1").symlink_to(tmp_path / place)
+    (found,) = linux_storage(Path("/opt"), tmp_path).disks
+    assert (found.kind, found.size_bytes) == (kind, 4096)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no list of mounts")
+@pytest.mark.parametrize("system", ["nfs4", "fuse.sshfs", "autofs"])
+def test_a_folder_of_a_dead_server_is_not_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str
+) -> None:
+    nas = tmp_path / "nas"
+    nas.mkdir()
+    (tmp_path / "data").symlink_to("nas/sets")
+    (tmp_path / "more").symlink_to(tmp_path / "data")
+    root = write(
+        tmp_path / "root", {"proc/self/mountinfo": f"{MOUNTS}60 27 0:99 / {nas} rw - {system} nas:/data rw"}
+    )
+
+    def forbid(name: str) -> None:
+        real = getattr(os, name)
+
+        def look(path: object, *arguments: object, **options: object) -> object:
+            assert not str(path).startswith(str(nas)), "this would hang"
+            return real(path, *arguments, **options)
+
+        monkeypatch.setattr(os, name, look)
+
+    for name in ("stat", "lstat", "readlink", "open", "scandir", "listdir"):
+        forbid(name)
+    for place in ("nas/sets/mnist", "data/mnist", "more/mnist", "x/../more/mnist"):
+        found = read_storage(tmp_path / place, root)
+        assert found == Storage(() if system == "autofs" else (Disk("network"),), system)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="symbolic links")
+def test_links_are_followed_and_circles_are_survived(tmp_path: Path) -> None:
+    home = tmp_path.resolve()
+    (home / "disk/sets").mkdir(parents=True)
+    (home / "data").symlink_to("disk")
+    (home / "a").symlink_to("b")
+    (home / "b").symlink_to(home / "a")
+    assert follow_links(home / "data/sets/../new", "") == home / "disk/new"
+    assert follow_links(home / "a/x", "").is_absolute()
+
+
+INTERNAL = {
+    "MediaName": "APPLE SSD AP1024Z",
+    "SolidState": True,
+    "BusProtocol": "Apple Fabric",
+    "TotalSize": 1_000_555_581_440,
+    "WholeDisk": True,
+    "VirtualOrPhysical": "Physical",
+}
+APFS = {
+    "FilesystemType": "apfs",
+    "MediaName": "Anna's secrets",
+    "VolumeName": "Anna's secrets",
+    "BusProtocol": "Apple Fabric",
+    "SolidState": True,
+    "TotalSize": 994_662_584_320,
+    "WholeDisk": False,
+    "ParentWholeDisk": "disk3",
+    "APFSPhysicalStores": [{"APFSPhysicalStore": "disk0s2"}],
+}
+
+
+def test_a_volume_of_a_mac_is_named_by_its_whole_disk() -> None:
+    volume = plistlib.dumps(APFS)
+    assert whole_disks_of(volume) == ("disk0",), "not the container, which is made up"
+    found = macos_storage(volume, [plistlib.dumps(INTERNAL)])
+    assert found == Storage((Disk("NVMe SSD", "APPLE SSD AP1024Z", 1_000_555_581_440),), "apfs")
+    fusion = APFS | {"APFSPhysicalStores": [{"APFSPhysicalStore": f"disk{number}s2"} for number in (0, 1, 1)]}
+    assert whole_disks_of(plistlib.dumps(fusion)) == ("disk0", "disk1")
+    older = {"ParentWholeDisk": "disk2", "FilesystemType": "hfs"}
+    assert whole_disks_of(plistlib.dumps(older)) == ("disk2",)
+    usb = plistlib.dumps(INTERNAL | {"BusProtocol": "USB", "SolidState": False, "TotalSize": True})
+    assert macos_storage(plistlib.dumps(older), [usb]) == Storage((Disk("USB disk", "APPLE SSD AP1024Z"),), "hfs")
+
+
+@pytest.mark.parametrize(
+    "disk",
+    [
+        b"",
+        plistlib.dumps(INTERNAL | {"WholeDisk": False}),
+        plistlib.dumps(INTERNAL | {"VirtualOrPhysical": "Virtual"}),
+    ],
+)
+def test_names_that_the_user_chose_are_not_told(disk: bytes) -> None:
+    for disks in ([], [disk]):
+        found = macos_storage(plistlib.dumps(APFS), disks)
+        assert [(each.kind, each.name) for each in found.disks] == [("NVMe SSD", None)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the made-up diskutil is a shell script")
+def test_diskutil_is_asked_for_the_whole_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, told in (("volume", APFS), ("disk0", INTERNAL)):
+        (tmp_path / name).write_bytes(plistlib.dumps(told))
+    script = tmp_path / "diskutil"
+    script.write_text(f'#!/bin/sh\n[ "$3" = disk0 ] && exec cat {tmp_path}/disk0\nexec cat {tmp_path}/volume\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert [disk.name for disk in read_storage(tmp_path).disks] == ["APPLE SSD AP1024Z"]
+
+
+@pytest.mark.parametrize(
+    "told", [b"", b"Could not find disk: /x\n", b"<plist><array/></plist>", b"<?xml", b"\xff"]
+)
+def test_what_is_no_answer_of_diskutil(told: bytes) -> None:
+    assert macos_storage(told) == Storage()
+
+
+@given(st.binary(max_size=200))
+def test_any_answer_of_diskutil_is_survived(told: bytes) -> None:
+    assert macos_storage(told, [told]).disks in ((), (Disk(),))
+    assert whole_disks_of(told) == ()
+
+
+def descriptor(name: bytes, bus: int) -> bytes:
+    """Return a STORAGE_DEVICE_DESCRIPTOR with the name behind it, and a serial number behind that."""
+    head = struct.pack("<IIBBBBIIIII", 40, 80, 0, 0, 0, 1, 0, 40, 0, 41 + len(name), bus)
+    return head.ljust(40, b"\0") + name + b"\0" + b"S5GXNX0R123456\0"
+
+
+@pytest.mark.parametrize(
+    ("name", "bus", "penalty", "kind"),
+    [
+        (b"Samsung SSD 980 PRO 1TB", 17, 0, "NVMe SSD"),
+        (b"CT500MX500SSD1", 11, 0, "SSD"),
+        (b"WDC WD40EFRX", 11, 1, "hard disk"),
+        (b"SanDisk Ultra", 7, 1, "USB disk"),
+        (b"Virtual Disk", 10, 0, "virtual disk"),
+    ],
+)
+def test_a_disk_of_windows(name: bytes, bus: int, penalty: int, kind: str) -> None:
+    found = windows_disk(descriptor(name, bus), struct.pack("<IIB", 12, 12, penalty), 10**12)
+    assert found == Disk(kind, name.decode(), 10**12)
+    assert "S5GXNX0R" not in str(found)
+
+
+@given(st.binary(max_size=100), st.binary(max_size=20))
+def test_any_descriptor_is_survived(told: bytes, penalty: bytes) -> None:
+    assert windows_disk(told, penalty, None).size_bytes is None
+
+
+SECRET = "0fd32f6d1a9b4f7e8c5d2b1a0f9e8d7c"
+
+
+def test_the_number_of_a_machine_stays_and_does_not_tell_its_secret(tmp_path: Path) -> None:
+    write(tmp_path, {"etc/machine-id": SECRET})
+    number = identity.read_machine_id(tmp_path)
+    assert number == identity.read_machine_id(tmp_path)
+    assert number is not None
+    assert len(number) == 16
+    assert number not in SECRET
+    assert not any(number[at : at + 5] in SECRET for at in range(12))
+    assert identity.machine_id(f"{SECRET[:-1]}0") != number
+    windows = identity.machine_id("{0FD32F6D-1A9B-4F7E-8C5D-2B1A0F9E8D7C}")
+    assert windows == number, "braces and capitals do not make another machine"
+
+
+@pytest.mark.parametrize(
+    "secret", ["", "uninitialized\n", "0" * 32, "abc", "not a number at all, but long enough"]
+)
+def test_systems_without_a_number(tmp_path: Path, secret: str) -> None:
+    write(tmp_path, {"etc/machine-id": secret})
+    assert identity.read_machine_id(tmp_path) is None
+
+
+def test_the_second_place_of_the_number(tmp_path: Path) -> None:
+    write(tmp_path, {"var/lib/dbus/machine-id": SECRET})
+    assert identity.read_machine_id(tmp_path) == identity.machine_id(SECRET)

@@ -1,0 +1,76 @@
+"""What disks read and write, each byte once."""
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+
+from app.core.hardware.telemetry import monitor
+
+
+def block(root: Path, name: str, device: str, *, hardware: bool = True) -> None:
+    """Make a block device that Linux has in this folder; "device" leads to its hardware, if it has any."""
+    folder = root / "sys/devices" / device / name
+    folder.mkdir(parents=True)
+    if hardware:
+        (folder / "device").mkdir()
+    (root / "sys/block").mkdir(parents=True, exist_ok=True)
+    (root / "sys/block" / name).symlink_to(folder)
+
+
+def test_what_was_written_to_disk_is_seen_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    counts = {
+        name: SimpleNamespace(read_bytes=5_000, write_bytes=1_000_000)
+        for name in ("sda", "sda1", "dm-0", "md0", "loop0", "nvme0n1", "nvme0c0n1")
+    }
+    monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: counts)
+    block(tmp_path, "sda", "pci0000:00/ata1/block")
+    block(tmp_path, "nvme0c0n1", "pci0000:00/nvme/nvme0")  # one of two ways to the disk below
+    block(tmp_path, "nvme0n1", "virtual/nvme-subsystem/nvme-subsys0")
+    for name in ("dm-0", "loop0"):
+        block(tmp_path, name, "virtual/block", hardware=False)
+    block(tmp_path, "md0", "block", hardware=False)
+    disks = monitor.DiskCounters(tmp_path)
+    assert disks.read_bytes() == (10_000, 2_000_000)
+    block(tmp_path, "sdb", "pci0000:00/usb1/block")
+    counts["sdb"] = SimpleNamespace(read_bytes=1, write_bytes=2)
+    assert disks.read_bytes() == (10_001, 2_000_002)
+    del counts["sda"]
+    assert disks.read_bytes() == (5_001, 1_000_002)
+    counts.clear()
+    assert disks.read_bytes() == (None, None)
+
+
+def test_the_disks_are_asked_for_only_when_others_are_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    counts = {"sda": SimpleNamespace(read_bytes=1, write_bytes=2)}
+    monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: counts)
+    block(tmp_path, "sda", "pci0000:00/ata1/block")
+    disks = monitor.DiskCounters(tmp_path)
+    assert disks.read_bytes() == (1, 2)
+    (tmp_path / "sys/block/sda").unlink()
+    assert disks.read_bytes() == (1, 2), "the folder is not looked at again"
+
+
+def test_elsewhere_all_disks_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    counts = {name: SimpleNamespace(read_bytes=1, write_bytes=2) for name in ("PhysicalDrive0", "PhysicalDrive1")}
+    monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: counts)
+    assert monitor.DiskCounters(tmp_path).read_bytes() == (2, 4)
+
+
+def test_a_look_tells_what_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = SimpleNamespace(read_bytes=5_000, write_bytes=1_000_000)
+    monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: {"sda": counts})
+    monkeypatch.setattr(monitor.DiskCounters, "_is_disk", lambda disks, name: True)
+    sampler = monitor.Sampler()
+    counts.write_bytes += 9_000_000
+    telemetry = sampler.sample()
+    assert telemetry.disk_read_bytes_per_s == 0.0
+    assert telemetry.disk_write_bytes_per_s is not None
+    assert telemetry.disk_write_bytes_per_s > 0

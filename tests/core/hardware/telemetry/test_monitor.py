@@ -1,0 +1,345 @@
+import logging
+import math
+import os
+import statistics
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.hardware.gpu.gpus import GpuReader
+from app.core.hardware.telemetry import monitor
+from app.core.records import GpuReading, Telemetry
+
+
+class FakeSampler(monitor.Sampler):
+    """Gives a numbered sample, after doing what the test wants."""
+
+    def __init__(self, act: Callable[[int], None] = lambda count: None) -> None:
+        super().__init__()
+        self.act = act
+        self.count = 0
+        self.closed = threading.Event()
+
+    def sample(self) -> Telemetry:
+        self.count += 1
+        self.act(self.count)
+        return Telemetry(cpu_pct=float(self.count))
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+class Receiver:
+    """Keeps samples and tells when enough have come."""
+
+    def __init__(self, wanted: int) -> None:
+        self.wanted = wanted
+        self.samples: list[tuple[float, Telemetry]] = []
+        self.enough = threading.Event()
+
+    def __call__(self, monotonic_s: float, telemetry: Telemetry) -> None:
+        self.samples.append((monotonic_s, telemetry))
+        if len(self.samples) >= self.wanted:
+            self.enough.set()
+
+
+def monitor_threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "monitor"]
+
+
+def test_this_machine_gives_plausible_values() -> None:
+    receiver = Receiver(2)
+    with monitor.Monitor(receiver, interval_s=0.25):
+        assert receiver.enough.wait(10)
+    for _, telemetry in receiver.samples:
+        assert telemetry.cpu_pct is not None
+        assert 0 <= telemetry.cpu_pct <= 100
+        assert telemetry.memory_used_bytes is not None
+        assert 10**6 < telemetry.memory_used_bytes <= psutil.virtual_memory().total
+        assert telemetry.swap_used_bytes is None or 0 <= telemetry.swap_used_bytes <= 2**50
+        assert telemetry.cpu_clock_mhz is None or 1 < telemetry.cpu_clock_mhz < 20_000
+        assert telemetry.cpu_temperature_c is None or 0 < telemetry.cpu_temperature_c < 150
+        assert (telemetry.steal_pct is not None) == sys.platform.startswith("linux")
+        assert telemetry.swap_bytes_per_s is None or telemetry.swap_bytes_per_s >= 0
+        assert telemetry.throttle_count is None or telemetry.throttle_count >= 0
+        assert telemetry.on_battery in (None, True, False)
+        assert telemetry.power_plan is None or 0 < len(telemetry.power_plan) < 200
+        assert telemetry.clock_step_s == 0.0
+        assert telemetry.suspended_s in (None, 0.0)
+        assert telemetry.other_cpu_pct is None, "nobody said which process is the run's own"
+        assert telemetry.core_pct is not None
+        assert len(telemetry.core_pct) == psutil.cpu_count()
+        assert all(0 <= share_pct <= 100 for share_pct in telemetry.core_pct)
+        assert telemetry.disk_read_bytes_per_s is None or telemetry.disk_read_bytes_per_s >= 0
+
+
+def test_the_first_sample_sees_the_load() -> None:
+    sampler = monitor.Sampler()
+    ends_s = time.monotonic() + 0.3
+    while time.monotonic() < ends_s:
+        math.sqrt(2.0)
+    busy_pct = sampler.sample().cpu_pct
+    assert busy_pct is not None
+    assert busy_pct >= 0.5 * 100 / (psutil.cpu_count() or 1)
+
+
+def test_the_monitor_primes_a_sampler_that_was_made_earlier(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampler = monitor.Sampler()
+    primed = threading.Event()
+    monkeypatch.setattr(sampler, "prime", primed.set)
+    with monitor.Monitor(lambda monotonic_s, telemetry: None, interval_s=60, sampler=sampler):
+        assert primed.wait(5)
+
+
+def test_a_sampler_can_be_made_in_the_monitors_thread() -> None:
+    makers: list[str] = []
+
+    def make() -> FakeSampler:
+        makers.append(threading.current_thread().name)
+        return FakeSampler()
+
+    receiver = Receiver(1)
+    watched = monitor.Monitor(receiver, interval_s=0.02, sampler=make)
+    assert not makers
+    with watched:
+        assert receiver.enough.wait(20)
+    assert makers == ["monitor"]
+
+
+def test_samples_carry_increasing_times_on_the_grid() -> None:
+    receiver = Receiver(5)
+    started_s = time.monotonic()
+    with monitor.Monitor(receiver, interval_s=0.05, sampler=FakeSampler()):
+        assert receiver.enough.wait(10)
+    times_s = [monotonic_s for monotonic_s, _ in receiver.samples]
+    assert times_s[0] >= started_s + 0.04
+    assert all(later - earlier > 0.01 for earlier, later in pairwise(times_s))
+    assert [telemetry.cpu_pct for _, telemetry in receiver.samples[:5]] == [1, 2, 3, 4, 5]
+
+
+def test_slow_samples_do_not_add_up_to_drift() -> None:
+    receiver = Receiver(9)
+    never = threading.Event()
+
+    def dawdle(count: int) -> None:
+        never.wait(0.06)
+
+    sampler = FakeSampler(dawdle)
+    with monitor.Monitor(receiver, interval_s=0.1, sampler=sampler):
+        assert receiver.enough.wait(10)
+    times_s = [monotonic_s for monotonic_s, _ in receiver.samples]
+    gaps_s = [later - earlier for earlier, later in pairwise(times_s)]
+    assert statistics.median(gaps_s) == pytest.approx(0.1, abs=0.03)  # 0.16 if each waited its interval anew
+
+
+@given(st.integers(0, 10**6), st.floats(0, 10**6), st.floats(0.01, 100))
+def test_next_tick_is_later_and_missed_ones_are_left_out(tick: int, elapsed_s: float, interval_s: float) -> None:
+    found = monitor.next_tick(tick, elapsed_s, interval_s)
+    assert found > tick
+    if found > tick + 1:
+        rounding_s = 1e-6
+        assert -rounding_s <= found * interval_s - elapsed_s <= interval_s + rounding_s
+
+
+def test_stop_is_prompt_and_ends_the_thread() -> None:
+    sampler = FakeSampler()
+    watched = monitor.Monitor(lambda monotonic_s, telemetry: None, interval_s=60, sampler=sampler)
+    watched.start()
+    watched.start()
+    assert len(monitor_threads()) == 1
+    started_s = time.monotonic()
+    watched.stop()
+    assert time.monotonic() - started_s < 1
+    assert not monitor_threads()
+    assert sampler.closed.is_set()
+    assert sampler.count == 0
+    watched.stop()
+
+
+def test_a_stopped_monitor_starts_again() -> None:
+    receiver = Receiver(1)
+    watched = monitor.Monitor(receiver, interval_s=0.02, sampler=FakeSampler())
+    watched.stop()
+    for _ in range(2):
+        receiver.enough.clear()
+        with watched:
+            assert receiver.enough.wait(5)
+    assert not monitor_threads()
+
+
+def test_a_failing_sampler_is_logged_once_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    def fail_first(count: int) -> None:
+        if count <= 3:
+            raise OSError("the sensor bus is gone")
+
+    receiver = Receiver(2)
+    with (
+        caplog.at_level(logging.ERROR),
+        monitor.Monitor(receiver, interval_s=0.02, sampler=FakeSampler(fail_first)),
+    ):
+        assert receiver.enough.wait(5)
+    assert receiver.samples[0][1].cpu_pct == 4
+    assert caplog.text.count("A telemetry sample failed") == 1
+    assert "the sensor bus is gone" in caplog.text
+    assert "Traceback" in caplog.text
+
+
+def test_a_failing_receiver_does_not_end_the_monitor(caplog: pytest.LogCaptureFixture) -> None:
+    keep = Receiver(3)
+
+    def receive(monotonic_s: float, telemetry: Telemetry) -> None:
+        keep(monotonic_s, telemetry)
+        raise ZeroDivisionError
+
+    with caplog.at_level(logging.ERROR), monitor.Monitor(receive, interval_s=0.02, sampler=FakeSampler()):
+        assert keep.enough.wait(5)
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_hanging_driver_does_not_hold_up_stop() -> None:
+    hanging, driver_answers = threading.Event(), threading.Event()
+
+    def hang(count: int) -> None:
+        hanging.set()
+        driver_answers.wait(60)
+
+    receiver = Receiver(1)
+    sampler = FakeSampler(hang)
+    watched = monitor.Monitor(receiver, interval_s=0.02, sampler=sampler)
+    watched.start()
+    assert hanging.wait(5)
+    started_s = time.monotonic()
+    watched.stop()
+    assert 2.5 < time.monotonic() - started_s < 4
+    driver_answers.set()
+    assert sampler.closed.wait(5)
+    assert not receiver.samples  # what comes after stop is not passed on
+
+
+def test_a_hanging_driver_does_not_hold_up_a_look_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver_answers = threading.Event()
+
+    class HangingReader(GpuReader):
+        def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+            driver_answers.wait(60)
+            return (GpuReading(0),)
+
+    monkeypatch.setattr(monitor, "GpuReader", HangingReader)
+    monkeypatch.setattr(monitor, "_STOP_LIMIT_S", 0.1)
+    assert monitor.look(0.02) == ()
+    assert not driver_answers.is_set()
+    monkeypatch.setattr(monitor, "_STOP_LIMIT_S", 20.0)
+    assert len(monitor.look(0.02, with_gpus=False)) == 2
+    driver_answers.set()
+
+
+def test_a_receiver_may_stop_the_monitor() -> None:
+    ended = threading.Event()
+
+    def stop(monotonic_s: float, telemetry: Telemetry) -> None:
+        watched.stop()
+        ended.set()
+
+    sampler = FakeSampler()
+    watched = monitor.Monitor(stop, interval_s=0.02, sampler=sampler)
+    watched.start()
+    assert ended.wait(2)
+    assert sampler.closed.wait(2)
+    assert sampler.count == 1
+
+
+@pytest.mark.parametrize("error", [NotImplementedError(), OSError(), AttributeError(), psutil.AccessDenied()])
+def test_psutil_failures_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: Exception) -> None:
+    def refuse(**_: object) -> None:
+        raise error
+
+    failing = ("cpu_times", "cpu_freq", "virtual_memory", "swap_memory", "sensors_battery")
+    for name in (*failing, "disk_io_counters"):
+        monkeypatch.setattr(psutil, name, refuse, raising=False)
+    monkeypatch.setattr(psutil.Process, "cpu_times", lambda process: refuse())
+    telemetry = monitor.Sampler(worker_pid=os.getpid(), root=tmp_path).sample()
+    assert replace(telemetry, suspended_s=None) == Telemetry(clock_step_s=0.0)
+
+
+def test_each_processor_has_its_share() -> None:
+    before = [{"idle": 10.0, "user": 5.0}, {"idle": 20.0, "user": 5.0}]
+    after = [{"idle": 10.0, "user": 6.0}, {"idle": 20.75, "user": 5.25}]
+    assert monitor.core_shares_pct(before, after) == (100.0, 25.0)
+    assert monitor.core_shares_pct(before, after[:1]) is None, "one was switched off meanwhile"
+    assert monitor.core_shares_pct(before, before) is None
+
+
+def test_machines_without_clock_or_sensors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for frequency in (None, SimpleNamespace(current=0.0)):
+        monkeypatch.setattr(psutil, "cpu_freq", lambda frequency=frequency: frequency)
+        telemetry = monitor.Sampler(root=tmp_path).sample()
+        assert telemetry.cpu_clock_mhz is None
+        assert telemetry.cpu_temperature_c is None
+
+
+def test_gpus_are_read_only_when_given() -> None:
+    told: list[Collection[int] | None] = []
+
+    class FakeReader(GpuReader):
+        closed = False
+
+        def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+            told.append(own_pids)
+            return (GpuReading(0, power_w=120.0),)
+
+        def close(self) -> None:
+            self.closed = True
+
+    reader = FakeReader()
+    sampler = monitor.Sampler(reader)
+    assert sampler.sample().gpus == (GpuReading(0, power_w=120.0),)
+    sampler.close()
+    assert reader.closed
+    assert monitor.Sampler().sample().gpus == ()
+    monitor.Sampler(reader, os.getpid()).sample()
+    assert told == [None, frozenset({os.getpid()})]
+
+
+def test_cpu_shares() -> None:
+    before_s = {"user": 10.0, "system": 5.0, "idle": 100.0, "iowait": 1.0, "steal": 2.0, "guest": 4.0}
+    after_s = {"user": 13.0, "system": 6.0, "idle": 104.0, "iowait": 2.0, "steal": 3.0, "guest": 7.0}
+    assert monitor.cpu_shares_pct(before_s, after_s) == (50.0, 10.0)
+    assert monitor.cpu_shares_pct(after_s, after_s) == (None, None)
+    assert monitor.cpu_shares_pct({}, after_s) == (None, None)
+    windows_before, windows_after = {"user": 1.0, "idle": 1.0}, {"user": 2.0, "idle": 4.0}
+    assert monitor.cpu_shares_pct(windows_before, windows_after) == (25.0, None)
+
+
+def test_other_load_is_what_is_neither_own_nor_stolen() -> None:
+    before_s = {"user": 10.0, "system": 5.0, "idle": 100.0, "iowait": 1.0, "steal": 2.0}
+    after_s = {"user": 13.0, "system": 6.0, "idle": 104.0, "iowait": 2.0, "steal": 3.0}
+    assert monitor.other_share_pct(before_s, after_s, 0.0) == pytest.approx(40.0)
+    assert monitor.other_share_pct(before_s, after_s, 3.0) == pytest.approx(10.0)
+    assert monitor.other_share_pct(before_s, after_s, 9.0) == 0.0
+    assert monitor.other_share_pct(before_s, after_s, None) is None
+    assert monitor.other_share_pct(after_s, after_s, 1.0) is None
+    assert monitor.other_share_pct({}, after_s, 1.0) is None
+    windows_before, windows_after = {"user": 1.0, "idle": 1.0}, {"user": 2.0, "idle": 4.0}
+    assert monitor.other_share_pct(windows_before, windows_after, 0.4) == pytest.approx(15.0)
+
+
+times_s = st.dictionaries(st.sampled_from(["user", "idle", "iowait", "steal", "guest"]), st.floats(0, 1e9))
+
+
+@given(times_s, times_s)
+def test_cpu_shares_stay_in_range(before_s: dict[str, float], after_s: dict[str, float]) -> None:
+    for share_pct in (
+        *monitor.cpu_shares_pct(before_s, after_s),
+        monitor.other_share_pct(before_s, after_s, sum(after_s.values()) / 3),
+    ):
+        assert share_pct is None or 0 <= share_pct <= 100

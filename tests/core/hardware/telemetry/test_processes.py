@@ -1,0 +1,178 @@
+"""Whose processor time it is: the run's own, with all that it started, or that of other programs."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.hardware.telemetry import processes
+from app.core.hardware.telemetry.monitor import Sampler, look
+from app.core.hardware.telemetry.processes import OwnProcesses, Used, spent_s
+from app.core.paths import Paths
+from app.core.runs.worker_command import worker_command
+from workloads import CATALOGUE
+from workloads.engines.device import foreign_variables
+
+linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's files")
+BUSY = "while True: pass"
+# The busy one is a child of the process that we start.
+BUSY_CHILD = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BUSY!r}])"
+LIMIT_S = 20.0
+
+
+@contextmanager
+def running(code: str) -> Iterator[psutil.Process]:
+    started = subprocess.Popen([sys.executable, "-c", code])
+    process = psutil.Process(started.pid)
+    try:
+        yield process
+    finally:
+        for child in process.children(recursive=True):
+            child.kill()
+        started.kill()
+        started.wait()
+
+
+def used_s(process: psutil.Process) -> float:
+    return sum(sum(each.cpu_times()[:2]) for each in (process, *process.children(recursive=True)))
+
+
+def wait_until_busy(process: psutil.Process) -> None:
+    ends_s = time.monotonic() + LIMIT_S
+    while used_s(process) < 0.3 and time.monotonic() < ends_s:
+        time.sleep(0.05)
+
+
+def test_a_busy_program_is_other_load_and_the_worker_is_not() -> None:
+    cores = psutil.cpu_count() or 1
+    with running(BUSY) as worker, running(BUSY) as other:
+        wait_until_busy(worker)
+        wait_until_busy(other)
+        # Both look at the same seconds, so that what else this computer does is in both.
+        seen, unseen = Sampler(worker_pid=worker.pid), Sampler(worker_pid=os.getpid())
+        begin_s, before_s = time.monotonic(), used_s(other)
+        time.sleep(1.5)
+        with_other, without = seen.sample().other_cpu_pct, unseen.sample().other_cpu_pct
+        share_pct = 100 * (used_s(other) - before_s) / (time.monotonic() - begin_s) / cores
+    assert with_other is not None
+    assert without is not None
+    assert share_pct > 8, "the busy program got no processor at all"
+    assert with_other - without == pytest.approx(share_pct, abs=max(6, share_pct / 3))
+
+
+def test_a_child_of_the_worker_is_no_other_load() -> None:
+    cores = psutil.cpu_count() or 1
+    with running(BUSY_CHILD) as worker:
+        wait_until_busy(worker)
+        nobody, own = Sampler(worker_pid=os.getppid()), OwnProcesses(worker.pid)
+        assert own.spent_s() is None
+        begin_s, before_s = time.monotonic(), used_s(worker)
+        time.sleep(1.0)
+        spent = own.spent_s()
+        share_s = used_s(worker) - before_s
+        assert nobody.sample().other_cpu_pct is not None
+        assert own.pids == frozenset((os.getpid(), worker.pid, *(child.pid for child in worker.children())))
+    assert spent is not None
+    assert share_s > 0.05 * (time.monotonic() - begin_s) / cores
+    assert spent == pytest.approx(share_s, abs=0.1 + share_s / 5)
+
+
+def test_nothing_is_said_without_a_worker() -> None:
+    assert Sampler().sample().other_cpu_pct is None
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    own = OwnProcesses(ended.pid)
+    ended.wait()
+    assert own.spent_s() is None
+    assert own.spent_s() is None
+    assert own.pids is None
+    assert OwnProcesses(2**22 + 1).spent_s() is None
+
+
+def test_looks_before_a_run_take_the_time_that_they_are_given() -> None:
+    begin_s = time.monotonic()
+    first, second = look(0.4)
+    assert 0.4 <= time.monotonic() - begin_s < 3
+    for telemetry in (first, second):
+        assert telemetry.other_cpu_pct is not None
+        assert telemetry.memory_used_bytes is not None
+    assert len(look(0.03, 3)) == 3
+
+
+def test_looks_end_at_once_when_nobody_waits_for_them_any_more() -> None:
+    stop = threading.Event()
+    threading.Timer(0.1, stop.set).start()
+    begin_s = time.monotonic()
+    assert look(60.0, with_gpus=False, stop=stop) == ()
+    assert time.monotonic() - begin_s < 10
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected_s"),
+    [
+        ({1: Used(5, 2)}, {1: Used(6, 2)}, 1),
+        ({1: Used(5, 0)}, {1: Used(5, 0), 2: Used(3, 0)}, 3),  # it began in between
+        ({1: Used(5, 0), 2: Used(3, 0)}, {1: Used(5, 4)}, 1),  # it ended, and most of it was counted before
+        ({1: Used(5, 0)}, {1: Used(5, 2)}, 2),  # it began and ended in between
+        ({1: Used(5, 0), 2: Used(3, 0)}, {1: Used(6, 0)}, 1),  # a system that does not pass it on to the parent
+        ({1: Used(5, 0)}, {1: Used(4, 0)}, 0),
+    ],
+)
+def test_time_of_children_counts_once(before: dict[int, Used], after: dict[int, Used], expected_s: float) -> None:
+    assert spent_s(before, after) == pytest.approx(expected_s)
+
+
+looks = st.dictionaries(st.integers(1, 5), st.builds(Used, st.floats(0, 1e6), st.floats(0, 1e6)))
+
+
+@given(looks, looks)
+def test_time_is_never_negative(before: dict[int, Used], after: dict[int, Used]) -> None:
+    assert spent_s(before, after) >= 0
+
+
+def test_a_tree_as_linux_lists_it(tmp_path: Path) -> None:
+    for thread, children in (
+        ("10/task/10", "11 12 "),
+        ("10/task/15", "13 "),
+        ("11/task/11", "14 10 x 99999999999 "),
+    ):
+        (tmp_path / thread).mkdir(parents=True)
+        (tmp_path / thread / "children").write_text(children)
+    assert processes.child_pids(10, tmp_path) == [11, 12, 13]
+    assert sorted(processes.descendants(10, tmp_path)) == [11, 12, 13, 14]
+    assert processes.descendants(12, tmp_path) == ()
+
+
+def test_without_such_lists_psutil_is_asked(tmp_path: Path) -> None:
+    (tmp_path / f"{os.getpid()}/task/1").mkdir(parents=True)
+    assert processes.child_pids(os.getpid(), tmp_path) is None
+    assert processes.child_pids(os.getpid(), tmp_path / "none") is None
+    with running("import time; time.sleep(60)") as child:
+        assert child.pid in processes.descendants(os.getpid(), tmp_path)
+        assert child.pid in processes.descendants(os.getpid())
+
+
+@given(st.binary(max_size=60))
+def test_any_list_is_survived(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    proc = tmp_path_factory.mktemp("proc")
+    (proc / "7/task/7").mkdir(parents=True)
+    (proc / "7/task/7/children").write_bytes(content)
+    assert all(0 <= pid < 10**9 for pid in processes.descendants(7, proc))
+
+
+@linux_only
+@pytest.mark.parametrize("changes", [{}, {"device": "cpu"}, {"threads": 3}, {"onednn": False}, {"onednn": True}])
+def test_what_epochmark_sets_itself_is_not_told(paths: Paths, changes: dict[str, Any]) -> None:
+    spec = CATALOGUE["cifar10_keras_cnn"].default_spec(**changes)
+    clean = worker_command(spec, paths, {"PATH": "/bin"}).environment
+    assert foreign_variables(clean, spec) == ()
+    assert foreign_variables(clean | {"OMP_NUM_THREADS": "64"}, spec) == ("OMP_NUM_THREADS",)

@@ -1,0 +1,83 @@
+"""The processor's temperature, from its own chips only: reading another chip may wake a graphics card."""
+
+import math
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.core.hardware.telemetry.monitor import Sampler
+from app.core.hardware.telemetry.sensors import CpuTemperature, find_sensors, pick_cpu_temperature_c
+from tests.core.hardware.telemetry.test_slowdowns import write
+
+HWMON = "sys/class/hwmon/hwmon"
+# A laptop's: the card's chip comes first, and reading its temperature would wake it.
+LAPTOP = {
+    f"{HWMON}0/name": "amdgpu",
+    f"{HWMON}0/temp1_input": "45000",
+    f"{HWMON}1/name": "coretemp",
+    f"{HWMON}1/temp1_input": "68000",
+    f"{HWMON}1/temp1_label": "Package id 0",
+    f"{HWMON}1/temp2_input": "71000",
+    f"{HWMON}1/temp2_label": "Core 0",
+}
+
+
+def test_a_laptop(tmp_path: Path) -> None:
+    sampler = Sampler(root=write(tmp_path, LAPTOP))
+    assert sampler.sample().cpu_temperature_c == 68.0
+    write(tmp_path, {f"{HWMON}1/temp1_input": "75500"})
+    assert sampler.sample().cpu_temperature_c == 75.5
+    assert find_sensors(tmp_path).temperature
+
+
+def test_no_other_chip_is_read(tmp_path: Path) -> None:
+    write(tmp_path, LAPTOP)
+    opened: list[str] = []
+    watching = [True]
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        if watching and event == "open":
+            opened.append(str(arguments[0]))
+
+    sys.addaudithook(watch)  # it cannot be taken away, only silenced
+    CpuTemperature(tmp_path).read_c()
+    watching.clear()
+    inputs = [path for path in opened if path.endswith("_input")]
+    assert inputs
+    assert all("hwmon1/" in path for path in inputs)
+
+
+def test_a_board_that_has_thermal_zones_only(tmp_path: Path) -> None:
+    zone = "sys/class/thermal/thermal_zone0"
+    reader = CpuTemperature(write(tmp_path, {f"{zone}/type": "cpu-thermal", f"{zone}/temp": "48300"}))
+    assert reader.read_c() == 48.3
+
+
+@pytest.mark.parametrize("text", ["", "garbage", "0", "-4000", "999999999"])
+def test_what_no_processor_has_is_not_told(tmp_path: Path, text: str) -> None:
+    tree = {f"{HWMON}0/name": "k10temp", f"{HWMON}0/temp1_input": text}
+    assert CpuTemperature(write(tmp_path, tree)).read_c() is None
+
+
+@pytest.mark.parametrize(
+    ("chips", "expected_c"),
+    [
+        (
+            {"coretemp": [("Core 0", 71.0), ("Package id 0", 68.0), ("Package id 1", 70.0)]},
+            70.0,
+        ),
+        ({"k10temp": [("Tctl", 95.0), ("Tdie", 68.0)]}, 68.0),
+        ({"k10temp": [("Tctl", 61.5)], "nvme": [("Composite", 80.0)]}, 61.5),
+        ({"cpu_thermal": [("", 48.3)]}, 48.3),
+        ({"coretemp": [("Core 0", 50.0), ("Core 1", 55.0)]}, 55.0),
+        ({"coretemp": [("Package id 0", 0.0)], "cpu_thermal": [("", 41.0)]}, 41.0),
+        ({"coretemp": [("Package id 0", math.nan)]}, None),
+        ({"nvme": [("Composite", 40.0)]}, None),
+        ({}, None),
+    ],
+)
+def test_the_package_counts_before_its_cores(
+    chips: dict[str, list[tuple[str, float]]], expected_c: float | None
+) -> None:
+    assert pick_cpu_temperature_c(chips) == expected_c

@@ -1,0 +1,392 @@
+"""What slows a computer down, read from recorded files of many systems, and the limits that a worker is under."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.hardware.telemetry import slowdowns as conditions
+from app.core.hardware.telemetry.slowdowns import Clocks, ConditionsReader, clock_changes, saves_power
+from workloads import CATALOGUE
+from workloads.engines.device import cpu_quota, foreign_variables
+
+linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's files")
+SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec
+CPUS = "sys/devices/system/cpu"
+VMSTAT = "nr_free_pages 261\npswpin 10\npswpout 5\npgfault 9\n"
+
+
+def write(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{text}\n")
+    return root
+
+
+def supply(name: str, **files: str) -> dict[str, str]:
+    return {f"sys/class/power_supply/{name}/{file}": text for file, text in files.items()}
+
+
+MAINS, NO_MAINS = supply("AC", type="Mains", online="1"), supply("AC", type="Mains", online="0")
+FULL = supply("BAT0", type="Battery", status="Full", scope="System")
+DISCHARGING = supply("BAT0", type="Battery", status="Discharging")
+MOUSE = supply("hidpp_battery_0", type="Battery", scope="Device", status="Discharging")
+USB_C = supply("ucsi-source-psy-USBC000:001", type="USB", online="1")
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, None),
+        (MAINS, None),
+        (MOUSE, None),
+        (supply("ups", type="UPS", online="1", status="Discharging"), None),
+        (MAINS | FULL, False),
+        (NO_MAINS | DISCHARGING, True),
+        (NO_MAINS | DISCHARGING | USB_C, False),
+        (MAINS | DISCHARGING, False),  # a charger that is too weak
+        (FULL | MOUSE, False),
+        (DISCHARGING, True),
+        (supply("BAT1", type="Battery", status="Unknown"), None),
+        (NO_MAINS | supply("BAT1", type="Battery", status="Unknown"), True),
+        (supply("AC", type="Mains") | FULL, False),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="a file name with colons")
+def test_batteries_as_linux_tells_of_them(tmp_path: Path, files: dict[str, str], expected: bool | None) -> None:
+    assert conditions.battery_from(write(tmp_path, files)) is expected
+
+
+@pytest.mark.parametrize(
+    ("battery", "expected"),
+    [(None, None), (SimpleNamespace(power_plugged=None), None)]
+    + [(SimpleNamespace(power_plugged=plugged), not plugged) for plugged in (True, False)],
+)
+def test_batteries_elsewhere(monkeypatch: pytest.MonkeyPatch, battery: object, expected: bool | None) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: battery, raising=False)
+    assert conditions.read_on_battery() is expected
+    monkeypatch.delattr(psutil, "sensors_battery")
+    assert conditions.read_on_battery() is None
+
+
+def policies(governor: str, driver: str, preference: str = "", count: int = 2) -> dict[str, str]:
+    files = {"scaling_governor": governor, "scaling_driver": driver, "energy_performance_preference": preference}
+    return {
+        f"{CPUS}/cpufreq/policy{number}/{name}": text
+        for number in range(count)
+        for name, text in files.items()
+        if text
+    }
+
+
+def profile(name: str) -> dict[str, str]:
+    return {"sys/firmware/acpi/platform_profile": name}
+
+
+@pytest.mark.parametrize(
+    ("files", "plan", "saves"),
+    [
+        ({}, None, False),
+        (policies("powersave", "intel_pstate"), "powersave (intel_pstate)", False),
+        (policies("powersave", "amd-pstate-epp"), "powersave (amd-pstate-epp)", False),
+        (policies("performance", "intel_pstate"), "performance (intel_pstate)", False),
+        (policies("powersave", "acpi-cpufreq"), "powersave (acpi-cpufreq)", True),
+        (policies("powersave", "intel_cpufreq"), "powersave (intel_cpufreq)", True),
+        (policies("powersave", ""), "powersave (unknown)", True),
+        (policies("schedutil", "acpi-cpufreq"), "schedutil (acpi-cpufreq)", False),
+        (
+            policies("powersave", "intel_pstate", "balance_power") | profile("balanced"),
+            "powersave (intel_pstate), preference balance_power, profile balanced",
+            False,
+        ),
+        (
+            policies("powersave", "intel_pstate", "power"),
+            "powersave (intel_pstate), preference power",
+            True,
+        ),
+        (profile("low-power"), "profile low-power", True),
+        (profile("quiet"), "profile quiet", True),
+        (profile("cool"), "profile cool", True),
+        (profile("balanced-performance"), "profile balanced-performance", False),
+        (profile("../../x"), None, False),
+        (
+            policies("schedutil", "cpufreq-dt") | {f"{CPUS}/cpufreq/policy4/scaling_governor": "powersave"},
+            "powersave/schedutil (cpufreq-dt)",
+            True,
+        ),
+    ],
+)
+def test_power_plans_of_linux(tmp_path: Path, files: dict[str, str], plan: str | None, saves: bool) -> None:
+    assert conditions.linux_plan(write(tmp_path, files)) == plan
+    assert saves_power(plan or "") is saves
+
+
+@pytest.mark.parametrize(
+    ("scheme", "mode", "plan", "saves"),
+    [
+        ("381b4222-f694-41f0-9685-ff5bb260df2e", "", "balanced", False),
+        ("{381B4222-F694-41F0-9685-FF5BB260DF2E}", "00000000-0000-0000-0000-000000000000", "balanced", False),
+        (
+            "381b4222-f694-41f0-9685-ff5bb260df2e",
+            "961cc777-2547-4f9d-8174-7d86181b8a7a",
+            "balanced, best power efficiency",
+            True,
+        ),
+        ("a1841308-3541-4fab-bc81-f71556f20b4a", "", "power saver", True),
+        ("8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c", "", "high performance", False),
+        ("e9a42b02-d5df-448d-aa00-03f14749eb61", "", "ultimate performance", False),
+        ("01234567-89ab-cdef-0123-456789abcdef", "", "a plan of its own", False),
+        ("", "", None, False),
+    ],
+)
+def test_power_plans_of_windows(scheme: str, mode: str, plan: str | None, saves: bool) -> None:
+    assert conditions.windows_plan(scheme, mode) == plan
+    assert saves_power(plan or "") is saves
+
+
+def throttled(*counts: tuple[int, int, int, int]) -> dict[str, str]:
+    """Return the files of logical processors: each with its package, core, and how often both were throttled."""
+    files = {}
+    for number, (package, core, core_count, package_count) in enumerate(counts):
+        folder = f"{CPUS}/cpu{number}"
+        files[f"{folder}/topology/physical_package_id"] = str(package)
+        files[f"{folder}/topology/core_id"] = str(core)
+        files[f"{folder}/thermal_throttle/core_throttle_count"] = str(core_count)
+        files[f"{folder}/thermal_throttle/package_throttle_count"] = str(package_count)
+    return files
+
+
+def test_each_core_and_package_is_counted_once(tmp_path: Path) -> None:
+    # Two threads of a core tell the same, and so do all cores of a package.
+    write(tmp_path, throttled((0, 0, 3, 7), (0, 0, 3, 7), (0, 1, 5, 7), (1, 0, 2, 1)) | policies("a", "b"))
+    files = conditions.throttle_files(tmp_path)
+    before = conditions.throttle_counts(files)
+    assert sorted(before.values()) == [1, 2, 3, 5, 7]
+    write(tmp_path, throttled((0, 0, 4, 7), (0, 0, 4, 7), (0, 1, 7, 9), (1, 0, 2, 0)))
+    after = conditions.throttle_counts(files)
+    assert conditions.count_increase(before, before) == 0
+    assert conditions.count_increase(before, after) == 3  # of two cores; package 1 began anew
+    write(tmp_path, throttled((0, 0, 4, 9)))
+    assert conditions.count_increase(after, conditions.throttle_counts(files)) == 2
+
+
+def test_counters_that_are_missing_or_damaged_are_left_out(tmp_path: Path) -> None:
+    write(tmp_path, throttled((0, 0, 3, 7)))
+    files = conditions.throttle_files(tmp_path)
+    before = conditions.throttle_counts(files)
+    files[0].write_text("many\n")
+    assert conditions.count_increase(before, conditions.throttle_counts(files)) == 0
+    files[1].unlink()
+    assert conditions.count_increase(before, conditions.throttle_counts(files)) is None
+    assert conditions.throttle_files(tmp_path / "none") == ()
+
+
+@linux_only
+def test_changes_count_from_the_look_before(tmp_path: Path) -> None:
+    write(tmp_path, throttled((0, 0, 3, 7)) | NO_MAINS | DISCHARGING | policies("powersave", "acpi-cpufreq"))
+    write(tmp_path, {"proc/vmstat": VMSTAT})
+    reader = ConditionsReader(tmp_path)
+    first = reader.read()
+    assert (first.swap_bytes_per_s, first.throttle_count, first.on_battery) == (0, 0, True)
+    assert (first.power_plan, first.clock_step_s, first.suspended_s) == ("powersave (acpi-cpufreq)", 0, 0)
+    write(tmp_path, throttled((0, 0, 5, 8)) | MAINS | policies("performance", "acpi-cpufreq"))
+    write(tmp_path, {"proc/vmstat": VMSTAT.replace("5", "2005")})
+    second = reader.read()
+    assert (second.throttle_count, second.on_battery) == (3, False)
+    assert second.swap_bytes_per_s is not None
+    assert second.swap_bytes_per_s > 2000
+    assert second.power_plan == first.power_plan, "read again after ten seconds only"
+    third = reader.read()
+    assert (third.swap_bytes_per_s, third.throttle_count) == (0, 0)
+
+
+@linux_only
+def test_the_power_plan_is_read_again_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = ConditionsReader(write(tmp_path, profile("balanced")))
+    assert reader.read().power_plan == "profile balanced"
+    write(tmp_path, profile("low-power"))
+    monkeypatch.setattr(conditions, "PLAN_EVERY_S", 0.0)
+    assert reader.read().power_plan == "profile low-power"
+
+
+@linux_only
+def test_a_system_that_tells_nothing(tmp_path: Path) -> None:
+    look = ConditionsReader(tmp_path).read()
+    assert look == conditions.Conditions(None, None, None, None, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        (Clocks(1001.0, 51.0, 91.0), (0.0, 0.0)),
+        (Clocks(1001.4, 51.0, 91.4), (0.0, 0.0)),  # held up between two clocks
+        (Clocks(1001.6, 51.0, 91.0), (pytest.approx(0.6), 0.0)),
+        (Clocks(401.0, 51.0, 91.0), (-600.0, 0.0)),
+        (Clocks(1301.0, 51.0, 391.0), (0.0, 300.0)),  # slept: the wall clock went on and was not set
+        (Clocks(1001.0, 51.0, 391.0), (-300.0, 300.0)),
+        (Clocks(1301.0, 51.0, None), (300.0, None)),
+    ],
+)
+def test_sleep_is_told_from_a_clock_that_is_set(after: Clocks, expected: tuple[float, float | None]) -> None:
+    assert clock_changes(Clocks(1000.0, 50.0, 90.0), after) == expected
+
+
+@given(*[st.builds(Clocks, *[st.floats(-1e9, 1e9)] * 2, st.none() | st.floats(-1e9, 1e9))] * 2)
+def test_small_differences_of_clocks_are_none(before: Clocks, after: Clocks) -> None:
+    step_s, slept_s = clock_changes(before, after)
+    assert step_s == 0 or abs(step_s) > conditions.CLOCK_STEP_S
+    assert slept_s is None or slept_s == 0 or slept_s > conditions.CLOCK_STEP_S
+
+
+def test_clocks_are_read_again_when_something_came_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    times_s = iter([1.0, 4.0, 5.0, 5.01])
+    monkeypatch.setattr(time, "monotonic", lambda: next(times_s))
+    assert conditions.read_clocks().steady_s == 5.0
+
+
+def test_swapping_is_counted_from_linux_own_counters() -> None:
+    assert conditions.swapped_bytes_from(VMSTAT, 4096) == 15 * 4096
+    assert conditions.swapped_bytes_from("pswpin 10\n", 4096) is None
+    assert conditions.rate_per_s(100, 300, 2.0) == 100.0
+    for before, after, elapsed_s in ((None, 1, 1.0), (1, None, 1.0), (2, 1, 1.0), (1, 2, 0.0)):
+        assert conditions.rate_per_s(before, after, elapsed_s) is None
+
+
+def test_macos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    swapped = iter(range(0, 10**9, 10**6))
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(psutil, "swap_memory", lambda: SimpleNamespace(sin=0, sout=next(swapped)))
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: SimpleNamespace(power_plugged=False), raising=False)
+    look = ConditionsReader(tmp_path).read()
+    assert look.swap_bytes_per_s is not None
+    assert look.swap_bytes_per_s > 0
+    assert (look.on_battery, look.power_plan, look.suspended_s) == (True, None, None)
+
+
+class FakeRegistry:
+    """The module winreg, with the values of one key of a real laptop."""
+
+    HKEY_LOCAL_MACHINE = 1
+    values: ClassVar = {
+        "ActivePowerScheme": "381b4222-f694-41f0-9685-ff5bb260df2e",
+        "ActiveOverlayAcPowerScheme": "ded574b5-45a0-4f42-8737-46345c09c238",
+        "ActiveOverlayDcPowerScheme": "961cc777-2547-4f9d-8174-7d86181b8a7a",
+    }
+
+    @contextmanager
+    def OpenKey(self, hive: int, key: str) -> Iterator[str]:  # noqa: N802 - its name there
+        assert (hive, key) == (1, r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes")
+        yield key
+
+    def QueryValueEx(self, key: str, name: str) -> tuple[str, int]:  # noqa: N802 - its name there
+        if name not in self.values:
+            raise FileNotFoundError(name)
+        return self.values[name], 1
+
+
+@pytest.mark.parametrize(
+    ("plugged", "plan"), [(True, "balanced, best performance"), (False, "balanced, best power efficiency")]
+)
+def test_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plugged: bool, plan: str) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setitem(sys.modules, "winreg", FakeRegistry())
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: SimpleNamespace(power_plugged=plugged), raising=False)
+    look = ConditionsReader(tmp_path).read()
+    assert look == conditions.Conditions(None, None, not plugged, plan, 0.0, None)
+    monkeypatch.setattr(FakeRegistry, "values", {})
+    assert conditions.read_power_plan(tmp_path) is None
+
+
+@given(st.text(), st.integers(1, 65536))
+def test_any_text_is_survived(text: str, page_bytes: int) -> None:
+    found = conditions.swapped_bytes_from(text, page_bytes)
+    assert found is None or isinstance(found, int)
+    assert saves_power(text) in (True, False)
+    assert conditions.windows_plan(text, text) is None or len(text) > 0
+    assert conditions.macos_plan(text) is None or "powermode" in text
+
+
+@given(st.binary(max_size=200))
+def test_any_file_is_survived(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+    root = tmp_path_factory.mktemp("root")
+    files = MAINS | DISCHARGING | policies("a", "b", "c", 1) | throttled((0, 0, 1, 1)) | profile("x")
+    for name in (*files, "proc/vmstat", "proc/self/cgroup", "sys/fs/cgroup/cpu.max"):
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    assert conditions.battery_from(root) in (True, False, None)
+    plan = conditions.linux_plan(root)
+    assert plan is None or len(plan) < 300
+    counts = conditions.throttle_counts(conditions.throttle_files(root))
+    assert all(0 <= count < 10**19 for count in counts.values())
+    quota = cpu_quota(root)
+    assert quota is None or 0 < quota < 1e12
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, None),
+        ({"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "200000 100000"}, 2.0),  # docker run --cpus 2
+        ({"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "max 100000"}, None),
+        (
+            {
+                "proc/self/cgroup": "0::/user.slice/user-1000.slice/run-1.scope",
+                "sys/fs/cgroup/user.slice/cpu.max": "150000 100000",
+                "sys/fs/cgroup/user.slice/user-1000.slice/run-1.scope/cpu.max": "400000 100000",
+            },
+            1.5,
+        ),
+        (
+            {
+                "proc/self/cgroup": "4:memory:/docker/1f\n2:cpu,cpuacct:/docker/1f",
+                "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "50000",
+                "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000",
+            },
+            0.5,
+        ),
+        (
+            {
+                "proc/self/cgroup": "1:cpu:/a",
+                "sys/fs/cgroup/cpu/a/cpu.cfs_quota_us": "-1",
+                "sys/fs/cgroup/cpu/a/cpu.cfs_period_us": "100000",
+            },
+            None,
+        ),
+        ({"proc/self/cgroup": "2:cpuset:/", "sys/fs/cgroup/cpu.max": "50000 100000"}, None),
+        ({"proc/self/cgroup": "0::/../../etc", "etc/cpu.max": "50000 100000"}, None),
+        ({"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "200000"}, None),
+        ({"proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "200000 0"}, None),
+    ],
+)
+def test_limits_of_a_container(tmp_path: Path, files: dict[str, str], expected: float | None) -> None:
+    assert cpu_quota(write(tmp_path, files)) == expected
+
+
+def test_variables_that_change_the_engine_are_told_by_name() -> None:
+    foreign = {
+        "TF_ENABLE_ONEDNN_OPTS": "0",
+        "XLA_FLAGS": "--xla_dump_to=/home/anna",
+        "OMP_NUM_THREADS": "1",
+        "CUDA_VISIBLE_DEVICES": "1",
+        "LD_PRELOAD": "/junk.so",
+        "NVIDIA_TF32_OVERRIDE": "0",
+    }
+    harmless = {"PATH": "/bin", "LD_LIBRARY_PATH": "/cuda", "NVIDIA_VISIBLE_DEVICES": "all", "HOME": "/home/anna"}
+    assert foreign_variables(harmless, SPEC()) == ()
+    assert foreign_variables(foreign | harmless, SPEC()) == tuple(sorted(foreign))
+
+
+def test_a_name_that_is_no_text_does_not_harm_the_run() -> None:
+    assert foreign_variables({"TF_\udcff": "1"}, SPEC()) == ("TF_?",)
+    assert len(foreign_variables({f"TF_{number}": "1" for number in range(100)}, SPEC())) == 50

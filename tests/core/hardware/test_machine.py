@@ -1,0 +1,372 @@
+import sys
+import threading
+import time
+from pathlib import Path
+from types import ModuleType, SimpleNamespace, TracebackType
+
+import psutil
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.hardware import machine as hardware
+from app.core.hardware import reading
+
+KVM_CPUINFO = """processor\t: 0
+model\t\t: 85
+model name\t: Intel(R) Xeon(R) CPU @ 2.30GHz
+flags\t\t: fpu vme hypervisor avx2
+
+processor\t: 1
+model name\t: another
+"""
+AMD_CPUINFO = "model name\t: AMD Ryzen 7 5800X 8-Core Processor\nflags\t\t: fpu vme avx2\n"
+PI_CPUINFO = """processor\t: 0
+BogoMIPS\t: 108.00
+Features\t: fp asimd
+CPU implementer\t: 0x41
+CPU part\t: 0xd08
+
+Hardware\t: BCM2835
+Serial\t\t: 10000000deadbeef
+Model\t\t: Raspberry Pi 4 Model B Rev 1.4
+"""
+GRAVITON_CPUINFO = "processor\t: 0\nFeatures\t: fp asimd\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"
+DEBIAN = 'NAME="Debian GNU/Linux"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n'
+
+
+def make_tree(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return root
+
+
+def test_kvm_guest(tmp_path: Path) -> None:
+    tree = {
+        "proc/cpuinfo": KVM_CPUINFO,
+        "proc/sys/kernel/osrelease": "6.1.0-18-amd64\n",
+        "etc/os-release": DEBIAN,
+        "sys/class/dmi/id/sys_vendor": "QEMU\n",
+        "sys/class/dmi/id/product_name": "Standard PC (Q35 + ICH9, 2009)\n",
+        "proc/1/cgroup": "0::/init.scope\n",
+    }
+    assert hardware.read_linux(make_tree(tmp_path, tree)) == hardware.SystemFacts(
+        os_name="Linux 6.1.0 (Debian GNU/Linux 12)",
+        cpu_name="Intel Xeon",
+        virtual_machine=True,
+        virtualization="kvm",
+        kernel="6.1.0",
+    )
+
+
+def test_bare_metal_amd(tmp_path: Path) -> None:
+    tree = {
+        "proc/cpuinfo": AMD_CPUINFO,
+        "proc/sys/kernel/osrelease": "6.8.4-built-by-jane\n",
+        "etc/os-release": "PRETTY_NAME='Fedora Linux 40'\n",
+        "sys/class/dmi/id/sys_vendor": "ASUS\n",
+        "sys/class/dmi/id/product_name": "System Product Name\n",
+        "proc/1/cgroup": "0::/init.scope\n",
+    }
+    assert hardware.read_linux(make_tree(tmp_path, tree)) == hardware.SystemFacts(
+        os_name="Linux 6.8.4 (Fedora Linux 40)",
+        cpu_name="AMD Ryzen 7 5800X 8-Core Processor",
+        virtual_machine=False,
+        kernel="6.8.4",
+    )
+
+
+def test_raspberry_pi(tmp_path: Path) -> None:
+    tree = {
+        "proc/cpuinfo": PI_CPUINFO,
+        "proc/sys/kernel/osrelease": "6.6.31+rpt-rpi-v8\n",
+        "proc/device-tree/model": "Raspberry Pi 4 Model B Rev 1.4\x00",
+    }
+    facts = hardware.read_linux(make_tree(tmp_path, tree))
+    assert facts == hardware.SystemFacts(
+        os_name="Linux 6.6.31",
+        cpu_name="Raspberry Pi 4 Model B Rev 1.4",
+        virtual_machine=False,
+        kernel="6.6.31",
+    )
+
+
+def test_arm_server_in_a_cloud(tmp_path: Path) -> None:
+    tree = {
+        "proc/cpuinfo": GRAVITON_CPUINFO,
+        "sys/class/dmi/id/sys_vendor": "Amazon EC2\n",
+        "sys/class/dmi/id/product_name": "m6g.large\n",
+    }
+    facts = hardware.read_linux(make_tree(tmp_path, tree))
+    assert facts == hardware.SystemFacts("Linux", "Arm Neoverse N1", True, "Amazon EC2")
+
+
+def test_unknown_arm_machine_says_unknown(tmp_path: Path) -> None:
+    tree = {"proc/cpuinfo": "processor\t: 0\nCPU implementer\t: 0x99\nCPU part\t: 0x001\n"}
+    assert hardware.read_linux(make_tree(tmp_path, tree)) == hardware.SystemFacts("Linux")
+
+
+def test_wsl2(tmp_path: Path) -> None:
+    tree = {
+        "proc/cpuinfo": KVM_CPUINFO,
+        "proc/sys/kernel/osrelease": "5.15.153.1-microsoft-standard-WSL2\n",
+        "etc/os-release": 'PRETTY_NAME="Ubuntu 24.04 LTS"\n',
+    }
+    facts = hardware.read_linux(make_tree(tmp_path, tree))
+    assert facts == hardware.SystemFacts(
+        "Linux 5.15.153.1 (Ubuntu 24.04 LTS)", "Intel Xeon", True, "wsl", "5.15.153.1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({".dockerenv": ""}, (False, "docker")),
+        ({"run/.containerenv": ""}, (False, "podman")),
+        ({"proc/1/cgroup": "12:pids:/docker/0123\n"}, (False, "docker")),
+        ({"proc/1/cgroup": "0::/kubepods/besteffort/pod1\n"}, (False, "kubernetes")),
+        ({".dockerenv": "", "proc/cpuinfo": KVM_CPUINFO}, (True, "docker")),
+        (
+            {".dockerenv": "", "proc/cpuinfo": KVM_CPUINFO, "sys/hypervisor/type": "xen\n"},
+            (True, "docker in Xen"),
+        ),
+    ],
+)
+def test_container(tmp_path: Path, files: dict[str, str], expected: tuple[bool, str]) -> None:
+    facts = hardware.read_linux(make_tree(tmp_path, {"proc/cpuinfo": AMD_CPUINFO, **files}))
+    assert (facts.virtual_machine, facts.virtualization) == expected
+
+
+def test_empty_tree_is_unknown(tmp_path: Path) -> None:
+    assert hardware.read_linux(tmp_path) == hardware.SystemFacts(os_name="Linux")
+
+
+def test_folders_and_garbage_in_place_of_files(tmp_path: Path) -> None:
+    for name in ("proc/cpuinfo", "etc/os-release"):
+        (tmp_path / name).mkdir(parents=True)
+    release = tmp_path / "proc/sys/kernel/osrelease"
+    release.parent.mkdir(parents=True)
+    release.write_bytes(b"\xff\xfe\x00\x80 \n")
+    assert hardware.read_linux(tmp_path) == hardware.SystemFacts(os_name="Linux")
+
+
+@pytest.mark.parametrize(
+    ("raw", "tidy"),
+    [
+        ("Intel(R) Core(TM) i7-8700K CPU @ 3.70GHz", "Intel Core i7-8700K"),
+        ("Intel(R) Xeon(R) CPU           X5650  @ 2.67GHz", "Intel Xeon X5650"),
+        ("13th Gen Intel(R) Core(TM) i9-13900K", "13th Gen Intel Core i9-13900K"),
+        ("QEMU Virtual CPU version 2.5+", "QEMU Virtual CPU version 2.5+"),
+        ("Apple M2 Pro", "Apple M2 Pro"),
+        ("  ", None),
+        ("unknown", None),
+        (None, None),
+    ],
+)
+def test_tidy_name(raw: str | None, tidy: str | None) -> None:
+    assert reading.tidy_name(raw) == tidy
+
+
+def test_a_generic_arm_name_is_the_last_resort() -> None:
+    generic = "model name\t: ARMv7 Processor rev 3 (v7l)\n"
+    assert hardware.cpu_name_from(generic) == "ARMv7 Processor rev 3 (v7l)"
+    assert hardware.cpu_name_from(generic + "Hardware\t: BCM2711\n") == "BCM2711"
+
+
+@pytest.mark.parametrize(
+    ("names", "kind"),
+    [
+        ("VMware, Inc. VMware Virtual Platform", "VMware"),
+        ("innotek GmbH VirtualBox", "VirtualBox"),
+        ("Microsoft Corporation Virtual Machine", "Hyper-V"),
+        ("Microsoft Corporation Surface Pro", None),
+        ("Google Google Compute Engine", "Google Compute Engine"),
+        ("Google Eve", None),
+        ("Amazon EC2 m5.large", "Amazon EC2"),
+        ("Amazon EC2 m6g.metal", None),
+        ("Xenia Systems Box", None),
+        ("", None),
+    ],
+)
+def test_firmware_kind(names: str, kind: str | None) -> None:
+    assert hardware.firmware_kind(names) == kind
+
+
+def test_the_processor_flag_outweighs_the_firmware() -> None:
+    assert hardware.judge_linux("flags\t: fpu", "Amazon EC2 m5", "6.1") == (False, None)
+    assert hardware.judge_linux("flags\t: fpu hypervisor", "Homebrew Board", "6.1") == (True, None)
+
+
+def test_windows_names() -> None:
+    assert hardware.windows_name(22_631, server=False) == "Windows 11"
+    assert hardware.windows_name(19_045, server=False) == "Windows 10"
+    assert hardware.windows_name(20_348, server=True) == "Windows Server (build 20348)"
+
+
+class FakeKey:
+    def __init__(self, values: dict[str, str]) -> None:
+        self.values = values
+
+    def __enter__(self) -> "FakeKey":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        pass
+
+
+def fake_windows(monkeypatch: pytest.MonkeyPatch, registry: dict[str, dict[str, str]]) -> None:
+    def open_key(root: int, key: str) -> FakeKey:
+        if key not in registry:
+            raise FileNotFoundError(key)
+        return FakeKey(registry[key])
+
+    def query_value(key: FakeKey, name: str) -> tuple[str, int]:
+        if name not in key.values:
+            raise FileNotFoundError(name)
+        return key.values[name], 1
+
+    winreg = ModuleType("winreg")
+    vars(winreg).update(HKEY_LOCAL_MACHINE=1, OpenKey=open_key, QueryValueEx=query_value)
+    monkeypatch.setitem(sys.modules, "winreg", winreg)
+    version = SimpleNamespace(major=10, minor=0, build=26_100, product_type=1)
+    monkeypatch.setattr(sys, "getwindowsversion", lambda: version, raising=False)
+    monkeypatch.setattr(sys, "platform", "win32")
+
+
+def test_windows_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = {
+        r"HARDWARE\DESCRIPTION\System\CentralProcessor\0": {
+            "ProcessorNameString": "12th Gen Intel(R) Core(TM) i5-12400F   "
+        },
+        r"HARDWARE\DESCRIPTION\System\BIOS": {
+            "SystemManufacturer": "VMware, Inc.",
+            "SystemProductName": "VMware7,1",
+        },
+    }
+    fake_windows(monkeypatch, registry)
+    facts = hardware.read_windows()
+    known = hardware.SystemFacts("Windows 11", "12th Gen Intel Core i5-12400F", True, "VMware", "10.0.26100")
+    assert facts == known
+    registry[r"HARDWARE\DESCRIPTION\System\BIOS"]["SystemManufacturer"] = "LENOVO"
+    registry[r"HARDWARE\DESCRIPTION\System\BIOS"]["SystemProductName"] = "82JU"
+    facts = hardware.read_windows()
+    assert (facts.virtual_machine, facts.virtualization) == (False, None)
+
+
+def test_windows_without_registry_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_windows(monkeypatch, {})
+    assert hardware.read_windows() == hardware.SystemFacts("Windows 11", kernel="10.0.26100")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the made-up sysctl is a shell script")
+def test_macos_sysctl(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    script = tmp_path / "sysctl"
+    script.write_text("#!/bin/sh\necho 'machdep.cpu.brand_string: Apple M2'\necho 'kern.hv_vmm_present: 1'\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("platform.release", lambda: "24.1.0")
+    monkeypatch.setattr("platform.mac_ver", lambda: ("15.1", ("", "", ""), "arm64"))
+    assert hardware.read_macos() == hardware.SystemFacts("macOS 15.1", "Apple M2", True, None, "24.1.0")
+    script.unlink()
+    assert hardware.read_macos() == hardware.SystemFacts("macOS 15.1", kernel="24.1.0")
+
+
+texts = st.text(max_size=300)
+odd_lines = st.lists(
+    st.tuples(st.sampled_from(["model name", "flags", "Model", "PRETTY_NAME", "", "CPU part"]), texts),
+    max_size=6,
+).map(lambda pairs: "\n".join(f"{key}\t: {value}\n{key}={value}" for key, value in pairs))
+anything = st.one_of(texts, odd_lines)
+
+
+@given(anything, anything)
+def test_any_text_gives_a_clean_name_or_none(cpuinfo: str, board: str) -> None:
+    name = hardware.cpu_name_from(cpuinfo, board)
+    assert name is None or (0 < len(name) <= 80 and name.isprintable() and name == " ".join(name.split()))
+
+
+@given(anything, texts)
+def test_any_text_gives_one_line_for_the_system(os_release: str, kernel_release: str) -> None:
+    name = hardware.linux_name(os_release, kernel_release)
+    assert name.startswith("Linux")
+    assert name.isprintable()
+
+
+@given(anything, texts, texts, texts)
+def test_any_text_gives_a_judgement(cpuinfo: str, firmware: str, kernel_release: str, board: str) -> None:
+    virtual, kind = hardware.judge_linux(cpuinfo, firmware, kernel_release, board)
+    assert virtual in {True, False, None}
+    assert kind is None or virtual or kind == "wsl"
+    assert hardware.container_kind(cpuinfo) in {None, "docker", "podman", "kubernetes", "lxc"}
+
+
+def test_this_machine() -> None:
+    hardware.detect_machine()  # imports the NVIDIA library
+    started_s = time.monotonic()
+    machine = hardware.detect_machine()
+    assert time.monotonic() - started_s < 20
+    assert machine.os_name.startswith(("Linux", "Windows", "macOS"))
+    assert machine.memory_bytes == psutil.virtual_memory().total
+    assert machine.logical_cores == psutil.cpu_count()
+    assert machine.physical_cores is None or 1 <= machine.physical_cores <= (machine.logical_cores or 0)
+    assert machine.python_version == ".".join(str(part) for part in sys.version_info[:3])
+    assert machine.architecture in {"x86_64", "arm64"}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the tree stands in for Linux")
+def test_detect_machine_reads_the_given_tree(tmp_path: Path) -> None:
+    tree = {"proc/cpuinfo": AMD_CPUINFO, "etc/os-release": DEBIAN}
+    machine = hardware.detect_machine(make_tree(tmp_path, tree))
+    assert (machine.cpu_name, machine.os_name, machine.virtual_machine) == (
+        "AMD Ryzen 7 5800X 8-Core Processor",
+        "Linux (Debian GNU/Linux 12)",
+        False,
+    )
+
+
+def test_what_hangs_does_not_hold_up_the_rest(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    over = threading.Event()
+
+    def hang(*_: object) -> None:
+        over.wait(60)
+
+    for name in ("read_storage", "list_gpus", "read_machine_id"):
+        monkeypatch.setattr(hardware, name, hang)
+    for name in ("_STORAGE_LIMIT_S", "_GPUS_LIMIT_S"):
+        monkeypatch.setattr(hardware, name, 0.05)
+    machine = hardware.detect_machine(data_folder=tmp_path)
+    assert not over.is_set()
+    assert (machine.disks, machine.gpus, machine.machine_id) == ((), (), None)
+    assert machine.logical_cores
+    assert caplog.text.count("hangs") == 3
+    hanging = [thread for thread in threading.enumerate() if thread.name in ("storage", "gpus", "machine id")]
+    assert len(hanging) == 3
+    assert all(thread.daemon for thread in hanging), "the program can end"
+    over.set()
+    for thread in hanging:
+        thread.join(20)
+
+
+def test_a_fault_in_the_background_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(root: Path) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(hardware, "list_gpus", fail)
+    with pytest.raises(ZeroDivisionError):
+        hardware.detect_machine()
+
+
+def test_machine_without_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(psutil, "cpu_count", lambda logical: 0)
+    monkeypatch.setattr(psutil, "virtual_memory", refuse)
+    machine = hardware.detect_machine()
+    assert (machine.physical_cores, machine.logical_cores, machine.memory_bytes) == (None, None, None)

@@ -1,0 +1,264 @@
+"""The machine part by part: each is told in words, or its reason is."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.cli.machine import reason_lines
+from app.core.hardware.part_texts import NOT_KNOWN, machine_parts, split_virtualization
+from app.core.hardware.telemetry import slowdowns as conditions
+from app.core.hardware.telemetry.sensors import Power, Sensors, find_sensors
+from app.core.hardware.telemetry.slowdowns import read_power_state
+from app.core.hardware.unknown import gpu_reason, reason
+from app.core.records import Disk, Gpu, Machine, PowerState
+from tests.core.hardware.gpu.gpu_trees import opened_files
+from tests.core.hardware.telemetry.test_slowdowns import write
+
+CARD = Gpu(
+    name="NVIDIA GeForce RTX 4070",
+    vendor="nvidia",
+    memory_bytes=12_000_000_000,
+    driver="580.65.06",
+    compute_capability="8.9",
+    architecture="Ada",
+    power_limit_w=200.0,
+    pcie_generation=4,
+    pcie_lanes=16,
+    drives_display=True,
+)
+SYSTEMS = ("Linux 6.1 (Debian GNU/Linux 12)", "Windows 11", "macOS 15.1", "Plan 9")
+
+
+@pytest.fixture
+def whole(machine: Machine) -> Machine:
+    """A machine of which everything is known."""
+    return replace(
+        machine,
+        gpus=(CARD,),
+        performance_cores=2,
+        efficiency_cores=2,
+        cpu_base_mhz=1300.0,
+        cpu_boost_mhz=4400.0,
+        l1_data_bytes=96 * 1024,
+        l2_bytes=int(2.5 * 2**20),
+        l3_bytes=12 * 2**20,
+        instruction_sets=("AVX2", "VNNI"),
+        memory_speed_mts=3200,
+        disks=(Disk("NVMe SSD", "Fast Disk", 10**12),),
+        file_system="ext4",
+        kernel="6.1.0",
+        machine_id="9f3b6a0c1d2e4f57",
+    )
+
+
+def told(machine: Machine, power: Power | None = None) -> dict[str, str]:
+    return {part.name: part.value for part in machine_parts(machine, power)}
+
+
+def test_everything_that_is_known_is_told(whole: Machine) -> None:
+    parts = machine_parts(whole, Power(PowerState(True, 56.0, "powersave"), Sensors(power=True, temperature=True)))
+    assert not [part for part in parts if part.value == NOT_KNOWN or part.reason]
+    assert {part.name: part.value for part in parts} == {
+        "processor": "Test CPU",
+        "cores": "4 physical (2 performance, 2 efficiency), 8 logical",
+        "base clock": "1.30 GHz",
+        "boost clock": "4.40 GHz",
+        "caches": "L1 data 96 KB, L2 2.5 MB, L3 12 MB",
+        "instruction sets": "AVX2, VNNI",
+        "memory": "16.0 GB",
+        "memory speed": "3,200 MT/s",
+        "GPU": "NVIDIA GeForce RTX 4070, 12.0 GB",
+        "GPU architecture": "Ada, compute capability 8.9",
+        "GPU driver": "580.65.06",
+        "GPU power limit": "200 W",
+        "GPU link": "PCIe 4.0 × 16",
+        "GPU display": "attached",
+        "disk": "NVMe SSD, Fast Disk, 1.0 TB, ext4",
+        "system": "Test OS 1, x86_64",
+        "kernel": "6.1.0",
+        "virtual machine": "no",
+        "Python": "3.11.7",
+        "machine id": "9f3b6a0c1d2e4f57",
+        "power source": "battery, charged to 56 %",
+        "power plan": "powersave",
+        "processor power": "readable",
+        "temperature sensor": "readable",
+    }
+
+
+@pytest.mark.parametrize("os_name", SYSTEMS)
+@pytest.mark.parametrize("virtual", [True, False, None])
+def test_whatever_is_not_known_has_its_reason(os_name: str, virtual: bool | None) -> None:
+    machine = Machine(None, None, None, None, os_name, "x86_64", "3.12.1", virtual, None, (Gpu("A GPU", "amd"),))
+    unknown = [part for part in machine_parts(machine, Power()) if part.value == NOT_KNOWN]
+    assert len(unknown) > 12
+    for part in unknown:
+        assert part.reason.endswith("."), part.name
+
+
+def test_only_linux_speaks_of_udev(machine: Machine) -> None:
+    texts = {
+        os_name: reason("processor power", replace(machine, os_name=os_name), is_forbidden=os_name[:5] == "Linux")
+        for os_name in SYSTEMS
+    }
+    assert "60-rapl.rules" in texts[SYSTEMS[0]]
+    assert sum("udev" in text for text in texts.values()) == 1
+
+
+@pytest.mark.parametrize("forbidden", [True, False])
+def test_sensors_that_cannot_be_read_have_their_reason(machine: Machine, forbidden: bool) -> None:
+    machine = replace(machine, os_name=SYSTEMS[0], virtual_machine=False)
+    power = Power(sensors=Sensors(power_forbidden=forbidden))
+    parts = {part.name: part for part in machine_parts(machine, power)}
+    assert parts["processor power"].value == NOT_KNOWN
+    assert ("60-rapl.rules" in parts["processor power"].reason) is forbidden
+    assert "sensor inside the processor" in parts["temperature sensor"].reason
+
+
+HWMON = "sys/class/hwmon/hwmon"
+ZONE = "sys/class/thermal/thermal_zone0"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({}, False),
+        ({f"{HWMON}0/name": "k10temp", f"{HWMON}0/temp1_input": "41000"}, True),
+        ({f"{HWMON}0/name": "coretemp", f"{HWMON}0/device/temp2_input": "41000"}, True),
+        ({f"{HWMON}0/name": "coretemp", f"{HWMON}0/temp1_input": "0"}, False),
+        ({f"{HWMON}0/name": "nvme", f"{HWMON}0/temp1_input": "41000"}, False),
+        ({f"{ZONE}/type": "x86_pkg_temp", f"{ZONE}/temp": "41000"}, True),
+        ({f"{ZONE}/type": "x86_pkg_temp", f"{ZONE}/temp": "41000"} | {f"{HWMON}0/temp1_input": "1"}, True),
+        ({f"{ZONE}/type": "acpitz", f"{ZONE}/temp": "41000"}, False),
+    ],
+)
+def test_the_processors_temperature(tmp_path: Path, files: dict[str, str], expected: bool) -> None:
+    assert find_sensors(write(tmp_path, files)).temperature is expected
+
+
+def test_sensors_of_graphics_cards_are_not_read(tmp_path: Path) -> None:
+    write(tmp_path, {f"{HWMON}0/name": "amdgpu", f"{HWMON}0/temp1_input": "41000"})
+    with opened_files() as opened:
+        find_sensors(tmp_path)
+    assert [name for name in opened if name.endswith("name")]
+    assert not [name for name in opened if name.endswith("temp1_input")], "that would wake the card"
+
+
+def test_windows_does_not_tell_of_all_instruction_sets(whole: Machine) -> None:
+    def reasons(**changes: str) -> list[str]:
+        parts = machine_parts(replace(whole, instruction_sets=("AVX2",), **changes))  # type: ignore[arg-type]
+        return [part.reason for part in parts if part.name == "instruction sets"]
+
+    assert reasons(os_name="Windows 11") == ["Windows tells of AVX2 and AVX-512 only."]
+    assert reasons(os_name="Windows 11", architecture="arm64") == ["Windows tells of NEON only."]
+    assert reasons(os_name="macOS 15.1") == [""]
+
+
+def test_a_reason_is_told_once_for_all_its_parts(machine: Machine) -> None:
+    virtual = replace(machine, os_name=SYSTEMS[0], virtual_machine=True)
+    lines = reason_lines(machine_parts(virtual, Power()))
+    assert [line for line in lines if "A virtual machine" in line] == [
+        "  base clock, boost clock, memory speed, power plan, processor power, temperature sensor:"
+        " A virtual machine shows what its host gives it, and the host does not give this."
+    ]
+    assert len({line.partition(": ")[2] for line in lines}) == len(lines)
+
+
+def test_what_is_not_known_of_a_card(machine: Machine) -> None:
+    assert "has slept" in gpu_reason(Gpu("AMD Radeon", "amd", source="sysfs"), "power limit")
+    assert gpu_reason(Gpu("Apple M1", "apple", source="ioreg"), "driver") == "Its driver does not tell."
+    inside = Gpu("AMD Radeon 780M", "amd", source="sysfs", shares_memory=True)
+    reasons = {part.name: part.reason for part in machine_parts(replace(machine, gpus=(inside,)))}
+    assert "part of the processor" in reasons["GPU power limit"]
+    assert "part of the processor" not in reasons["GPU driver"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (None, (None, None)),
+        ("kvm", ("kvm", None)),
+        ("docker", (None, "docker")),
+        ("docker in Xen", ("Xen", "docker")),
+    ],
+)
+def test_what_a_machine_is_virtual_by(text: str | None, expected: tuple[str | None, str | None]) -> None:
+    assert split_virtualization(text) == expected
+
+
+def test_a_computer_without_a_graphics_card_is_not_at_fault(machine: Machine) -> None:
+    part = next(part for part in machine_parts(machine) if part.name == "GPU")
+    assert part.value == "none found"
+    assert "no fault" in part.reason
+
+
+def test_several_cards_are_numbered_and_many_told_in_a_line_each(machine: Machine) -> None:
+    two = told(replace(machine, gpus=(CARD, replace(CARD, shares_memory=True, name="Intel UHD"))))
+    assert (two["GPU 0"], two["GPU 1"]) == (
+        "NVIDIA GeForce RTX 4070, 12.0 GB",
+        "Intel UHD, 12.0 GB of the computer's memory",
+    )
+    many = told(replace(machine, gpus=(CARD,) * 10))
+    assert "GPU 7 driver" in many
+    assert "GPU 9" in many
+    assert "GPU 9 driver" not in many
+
+
+def test_the_power_of_a_stored_machine_is_left_out(machine: Machine) -> None:
+    assert "power plan" not in told(machine)
+
+
+@pytest.mark.parametrize(("battery", "charge_pct"), [((56.4, False), 56.4), ((101.0, True), None), (None, None)])
+def test_the_charge_of_a_battery(
+    monkeypatch: pytest.MonkeyPatch, battery: tuple[float, bool] | None, charge_pct: float | None
+) -> None:
+    state = type("Battery", (), {"percent": battery[0], "power_plugged": battery[1]})() if battery else None
+    monkeypatch.setattr(psutil, "sensors_battery", lambda: state, raising=False)
+    monkeypatch.setattr(
+        "app.core.hardware.telemetry.slowdowns.read_on_battery", lambda _: battery and not battery[1]
+    )
+    assert read_power_state().battery_pct == charge_pct
+
+
+PMSET = "System-wide power settings:\nCurrently in use:\n standby              1\n powernap             1\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "plan", "saves"),
+    [
+        (PMSET + " lowpowermode         0\n", "automatic", False),
+        (PMSET + " lowpowermode         1\n womp 1\n", "low power mode", True),
+        (PMSET + " lowpowermode         0\n highpowermode        1\n", "high power mode", False),
+        (PMSET + " powermode            1\n", "low power mode", True),
+        (PMSET + " powermode            2\n", "high power mode", False),
+        (PMSET + " powermode            0\n", "automatic", False),
+        (PMSET, None, False),
+        ("", None, False),
+    ],
+)
+def test_power_plans_of_macos(settings: str, plan: str | None, saves: bool) -> None:
+    assert conditions.macos_plan(settings) == plan
+    assert conditions.saves_power(plan or "") is saves
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the made-up pmset is a shell script")
+def test_pmset_is_asked_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "pmset"
+    script.write_text(f"#!/bin/sh\necho run >> '{tmp_path}/runs'\necho ' lowpowermode 1'\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    reader = conditions.ConditionsReader(tmp_path)
+    assert [reader.read().power_plan for _ in range(3)] == ["low power mode"] * 3
+    assert (tmp_path / "runs").read_text().count("run") == 1
+    script.unlink()
+    assert conditions.read_power_plan() is None
+
+
+def test_tensorflow_counts_cards_with_nvidias_driver_on_linux_only(machine: Machine) -> None:
+    cards = (CARD, Gpu("Intel UHD", "intel"), replace(CARD, source="sysfs", driver="nouveau"))
+    assert replace(machine, gpus=cards).cuda_gpus == (CARD,)
+    assert replace(machine, gpus=cards, os_name="Windows 11").cuda_gpus == ()

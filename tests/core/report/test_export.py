@@ -1,0 +1,226 @@
+"""Exports: every column, read back as it was, no formula, nothing private, memory flat."""
+
+import csv
+import io
+import json
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from dataclasses import astuple, fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import app
+from app.core.paths import Paths
+from app.core.records import EpochColumns, Run, RunSummary
+from app.core.report.export import (
+    CSV_COLUMNS,
+    FORMAT_VERSION,
+    csv_lines,
+    hide,
+    json_lines,
+    private_texts,
+    run_as_dict,
+)
+from app.core.settings import Settings, save_settings
+from workloads.protocol import events
+
+EPOCHS = EpochColumns(
+    epoch_durations_s="68.9 66.3",
+    epoch_train_s="68.1 65.5",
+    epoch_validation_s="0.8 0.8",
+    epoch_loss="1.5 -0.25",
+    epoch_accuracy="0.45 0.6",
+    epoch_val_loss=None,
+    epoch_val_accuracy=None,
+)
+PRIVATE = {"/home/anna": "~", "/anna": "/user", "\\anna": "\\user"}
+
+
+def read_back(*summaries: RunSummary, private: dict[str, str] | None = None) -> list[dict[str, str]]:
+    rows = (astuple(summary) + astuple(EPOCHS) for summary in summaries)
+    return list(csv.DictReader(io.StringIO("".join(csv_lines(rows, private)), newline="")))
+
+
+def a_run(summary: RunSummary, **changes: Any) -> Run:
+    full: dict[str, Any] = {
+        "summary": summary,
+        "spec": {"workload": summary.workload},
+        "machine": {"cpu_name": "Test CPU"},
+        "environment": None,
+        "dataset": {"name": "cifar10"},
+        "model": None,
+        "epochs": (events.Epoch(seq=9, t_s=80.0, index=0, duration_s=68.9, train_s=68.1, loss=1.5),),
+        "steps": (events.Steps(seq=5, t_s=11.5, phase="measure", epoch=0, first_index=0, durations_s=(0.2, 0.1)),),
+        "metrics": {"test_loss": None},
+        "warnings": (events.Warn(code="slow", message="in /home/anna/x"),),
+        "samples": (events.Sample(t_s=1.0, telemetry={"cpu_pct": 50.0}),),
+    }
+    return Run(**(full | changes))
+
+
+def test_the_columns_are_the_fields_of_the_records_in_their_order(summary: RunSummary) -> None:
+    names = [field.name for kind in (RunSummary, EpochColumns) for field in fields(kind)]
+    assert list(CSV_COLUMNS) == ["format_version", *names]
+    assert list(read_back(summary)[0]) == list(CSV_COLUMNS)
+
+
+def test_a_row_says_what_the_run_says(summary: RunSummary) -> None:
+    (row,) = read_back(summary)
+    assert row["format_version"] == str(FORMAT_VERSION)
+    for field in fields(RunSummary):
+        value = getattr(summary, field.name)
+        expected = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        assert row[field.name] == expected, field.name
+    assert (row["epoch_durations_s"], row["epoch_loss"], row["epoch_val_loss"]) == ("68.9 66.3", "1.5 -0.25", "")
+
+
+def test_no_runs_are_a_heading_alone() -> None:
+    assert "".join(csv_lines([])) == ",".join(CSV_COLUMNS) + "\n"
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
+@pytest.mark.parametrize("column", ["cpu_name", "device_name", "os_name", "error_message", "workload", "comment"])
+def test_text_that_a_spreadsheet_would_run_is_neutralised(summary: RunSummary, column: str, start: str) -> None:
+    text = f'{start}HYPERLINK("http://x")'
+    (row,) = read_back(replace(summary, **{column: text}))  # type: ignore[arg-type]
+    assert row[column][0] == "'"
+    assert row[column].endswith('HYPERLINK("http://x")')
+
+
+def test_negative_numbers_stay_numbers(summary: RunSummary) -> None:
+    (row,) = read_back(replace(summary, value=-1.5, memory_bytes=-3))
+    assert (row["value"], row["memory_bytes"]) == ("-1.5", "-3")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
+def test_any_text_comes_back_from_a_csv_reader(summary: RunSummary, text: str) -> None:
+    first, second = read_back(replace(summary, cpu_name=text, error_message=text), summary, private={})
+    marked = "'" + text if text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) else text
+    for cell in (first["cpu_name"], first["error_message"]):
+        assert cell == marked.replace("\r\n", "\n").replace("\r", "\n")
+    assert second["id"] == str(summary.id)
+
+
+def test_csv_is_made_piece_by_piece_in_flat_memory(summary: RunSummary) -> None:
+    values = astuple(summary) + astuple(EPOCHS)
+    tracemalloc.start()
+    try:
+        sizes = [len(piece) for piece in csv_lines((values for _ in range(10_000)), {})]
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert sum(sizes) > 2_000_000
+    assert max(sizes) < 70_000
+    assert peak_bytes < 1_000_000
+
+
+def test_json_is_made_run_by_run(summary: RunSummary) -> None:
+    asked: list[int] = []
+
+    def runs() -> Iterator[Run]:
+        for number in range(3):
+            asked.append(number)
+            yield a_run(replace(summary, id=number))
+
+    pieces = json_lines(runs(), {})
+    next(pieces)
+    assert asked == []
+    next(pieces)
+    assert asked == [0]
+
+
+def test_json_holds_the_version_and_all_raw_durations(summary: RunSummary) -> None:
+    document = json.loads("".join(json_lines([a_run(summary), a_run(replace(summary, id=8))], PRIVATE)))
+    assert (document["format_version"], document["app_version"]) == (FORMAT_VERSION, app.__version__)
+    first, second = document["runs"]
+    assert (first["id"], second["id"]) == (7, 8)
+    assert {field.name for field in fields(RunSummary)} <= set(first)
+    assert first["epoch_records"] == [
+        {"t_s": 80.0, "index": 0, "duration_s": 68.9, "train_s": 68.1, "validation_s": None, "steps": None}
+        | {"loss": 1.5, "accuracy": None, "val_loss": None, "val_accuracy": None}
+        | {"cpu_energy_j": None, "gpu_energy_j": None}
+    ]
+    assert first["step_records"][0]["durations_s"] == [0.2, 0.1]
+    assert first["step_records"][0]["t_s"] == 11.5
+    assert first["telemetry"] == [{"t_s": 1.0, "cpu_pct": 50.0}]
+    assert first["warnings"] == [{"code": "slow", "message": "in ~/x"}]
+
+
+def test_json_holds_each_epochs_energy_but_not_the_number_of_the_machine(summary: RunSummary) -> None:
+    samples = tuple(events.Sample(t_s=float(t_s), telemetry={"cpu_energy_j": 10.0 * t_s}) for t_s in range(90))
+    run = replace(a_run(summary), samples=samples, machine={"cpu_name": "A CPU", "machine_id": "9f3b6a0c1d2e4f57"})
+    told = run_as_dict(replace(run, limit="The processor is the limit."), {})
+    assert told["epoch_records"][0]["cpu_energy_j"] == pytest.approx(689.0)
+    assert told["machine"] == {"cpu_name": "A CPU"}
+    assert told["limit"] == "The processor is the limit."
+
+
+def test_json_of_no_runs_is_a_document() -> None:
+    assert json.loads("".join(json_lines([])))["runs"] == []
+
+
+def test_json_never_holds_what_is_no_number(summary: RunSummary) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        list(json_lines([a_run(summary, metrics={"loss": float("nan")})], {}))
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_comes_back_from_a_json_reader(summary: RunSummary, text: str) -> None:
+    document = json.loads("".join(json_lines([a_run(replace(summary, cpu_name=text, error_message=text))], {})))
+    assert document["runs"][0]["cpu_name"] == document["runs"][0]["error_message"] == text
+
+
+def test_home_and_user_are_hidden_in_both_formats(summary: RunSummary, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/anna"))
+    message = "/home/anna/data: full; then /media/anna and D:\\Users\\anna\\x and '/home/anna'."
+    run = a_run(replace(summary, error_message=message))
+    hidden = "~/data: full; then /media/user and D:\\Users\\user\\x and '~'."
+    assert read_back(run.summary)[0]["error_message"] == hidden
+    assert run_as_dict(run)["error_message"] == hidden
+    assert "anna" not in "".join(json_lines([run]))
+
+
+def test_the_programs_and_epochmarks_own_folders_are_hidden(
+    summary: RunSummary, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
+    monkeypatch.setattr(sys, "base_prefix", str(tmp_path / "python"))
+    monkeypatch.setattr(app, "__file__", str(tmp_path / "venv" / "site" / "app" / "__init__.py"))
+    monkeypatch.setenv("EPOCHMARK_HOME", str(tmp_path / "kept"))
+    places = ("venv/site/workloads/x.py", "venv/bin", "python/os.py", "kept/data/runs", "kept/cache/logs", "other")
+    run = a_run(replace(summary, error_message=" ".join(str(tmp_path / place) for place in places)))
+    hidden = "<program>/workloads/x.py <python>/bin <python>/os.py <epochmark>/runs <epochmark>/logs ~/other"
+    for message in (read_back(run.summary)[0]["error_message"], run_as_dict(run)["error_message"]):
+        assert message.replace("\\", "/") == hidden
+
+
+def test_the_users_own_folder_for_data_sets_is_hidden(
+    monkeypatch: pytest.MonkeyPatch, paths: Paths, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("EPOCHMARK_HOME", str(tmp_path / "home"))
+    save_settings(paths.settings, Settings(datasets_folder=str(tmp_path / "secret project")))
+    assert hide(f"{tmp_path / 'secret project'}/x is missing", private_texts()) == "<datasets>/x is missing"
+    save_settings(paths.settings, Settings(datasets_folder="data"))
+    assert hide("the data is missing", private_texts()) == "the data is missing"
+
+
+@pytest.mark.parametrize("home", ["/", None])
+def test_a_user_without_a_home_loses_no_text(monkeypatch: pytest.MonkeyPatch, home: str | None) -> None:
+    def find_home() -> Path:
+        if home is None:
+            raise RuntimeError("Could not determine home directory.")
+        return Path(home)
+
+    monkeypatch.setattr(Path, "home", find_home)
+    assert hide("3 s/epoch in /data//x", private_texts()) == "3 s/epoch in /data//x"
+
+
+def test_hiding_leaves_longer_names_and_none_alone() -> None:
+    assert hide("/home/annabel and /annabel", PRIVATE) == "/home/annabel and /annabel"
+    assert hide(None, PRIVATE) is None

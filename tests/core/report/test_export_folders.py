@@ -1,0 +1,73 @@
+"""Folders that were chosen for a run: kept in the store, and in nothing that leaves the computer."""
+
+import json
+import os
+from pathlib import Path
+
+from app.core.paths import Paths
+from app.core.records import Machine, Run
+from app.core.report.export import chosen_folders, csv_lines, json_lines, run_as_dict, table_private_texts
+from app.core.report.wording import result_text
+from app.core.storage.database import Database
+from app.core.storage.recording import RunWriter, begin_run
+from app.core.storage.runs import load_run, rows_for_export
+from workloads import CATALOGUE
+from workloads.protocol import events
+
+PLACES = ("/mnt/secret project", "/mnt/secret project/inner", "/")
+MESSAGE = (
+    "The folder /mnt/secret project/inner went away; /mnt/secret project is there, '/mnt/secret projects' too."
+)
+HIDDEN = "The folder <folder 2> went away; <folder 1> is there, '/mnt/secret projects' too."
+
+
+def stored(database: Database, machine: Machine, *folders: str) -> Run:
+    workload = CATALOGUE["storage"]
+    spec = workload.default_spec(parameters={"folders": os.pathsep.join(folders)})
+    run_id = begin_run(database, spec, workload, machine)
+    writer = RunWriter(database, run_id)
+    writer.add(events.Metric(key="images_per_s", value=365.0))
+    writer.add(events.Warn(code="leftovers", message=MESSAGE))
+    writer.finish("failed", events.Error(code="bad_parameters", message=MESSAGE))
+    return load_run(database, run_id)
+
+
+def test_they_are_hidden_in_json(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run = stored(database, machine, *PLACES)
+    assert chosen_folders(run.spec) == list(PLACES)
+    plain = run_as_dict(run, {})
+    assert plain["spec"]["parameters"] == {
+        "folders": os.pathsep.join(("<folder 1>", "<folder 2>", "<folder 3>")),
+        "images": 1_000,
+        "network": "small",
+    }
+    assert plain["error_message"] == plain["warnings"][0]["message"] == HIDDEN
+    assert json.loads("".join(json_lines([run], {})))["runs"][0]["spec"] == plain["spec"]
+    assert run.spec["parameters"]["folders"] == os.pathsep.join(PLACES), "the stored run keeps them"
+
+
+def test_they_are_hidden_in_tables_and_texts(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run = stored(database, machine, *PLACES)
+        table = "".join(csv_lines(rows_for_export(database), table_private_texts(database)))
+    assert HIDDEN in table
+    for text in (table, result_text(run)):
+        assert "<folder 2>" in text
+        assert "secret project " not in text
+        assert "inner" not in text
+
+
+def test_other_runs_keep_their_specs(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        demo = CATALOGUE["demo"]
+        run = load_run(database, begin_run(database, demo.default_spec(), demo, machine))
+    assert run_as_dict(run)["spec"] == run.spec
+    assert chosen_folders({"workload": "from another version"}) == []
+    assert chosen_folders({"workload": "storage"}) == []
+
+
+def test_a_folder_inside_the_users_is_hidden_as_a_folder(paths: Paths, machine: Machine, tmp_path: Path) -> None:
+    with Database(paths.database) as database:
+        run = stored(database, machine, str(tmp_path))
+    assert str(tmp_path) not in json.dumps(run_as_dict(run))

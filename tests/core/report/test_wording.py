@@ -1,0 +1,238 @@
+"""Sentences: headlines and their notes, how far a number can be trusted, advice, and a result as text."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.core.records import Run, RunSummary
+from app.core.report.wording import (
+    ADVICE,
+    headline,
+    headline_note,
+    machine_line,
+    result_notes,
+    result_text,
+    stored_machine,
+    verdict_line,
+)
+from app.core.verdict.rules import RULES, judge
+from workloads.protocol import events
+
+ESTIMATE: dict[str, Any] = {"basis": "estimate", "preset": "quick", "epochs": 1, "epochs_done": 0}
+FIRST: dict[str, Any] = {"basis": "first_epoch", "epochs_done": 1, "spread_pct": None}
+SHORT: dict[str, Any] = {"value": None, "basis": None, "steps": 10, "spread_pct": None}
+NOTHING: dict[str, Any] = {"value": None, "basis": None, "epochs_done": 0, "spread_pct": None}
+
+
+def changed(run: Run, changes: dict[str, Any], **parts: Any) -> Run:
+    cut = [
+        msgspec.structs.replace(block, durations_s=block.durations_s[: changes.get("steps")])
+        for block in run.steps
+    ]
+    return replace(run, **({"steps": tuple(cut)} | parts), summary=replace(run.summary, **changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "value", "note"),
+    [
+        ({}, "66.3 s per epoch", "median of epochs 2 to 10 · spread 0.4 % · first epoch 68.9"),
+        (
+            {"value_low": 66.0, "value_high": 66.7, "confidence_pct": 95.0, "value_mean": 66.4},
+            "66.3 s per epoch",
+            "median of epochs 2 to 10 · 66.0 to 66.7 (95 %, ± 0.5 %) · mean 66.4 · spread 0.4 %"
+            " · first epoch 68.9",
+        ),
+        ({"epochs_done": 2, "spread_pct": None}, "66.3 s per epoch", "epoch 2 · first epoch 68.9"),
+        (FIRST, "66.3 s per epoch", "the first and only epoch: starting up is in it"),
+        (
+            ESTIMATE,
+            "about 66.3 s per epoch",
+            "an estimate from timed steps · spread 0.4 %",
+        ),
+        (
+            SHORT,
+            "131.0 ms per step, 763 examples per second",
+            "A short run: 10 of 500 steps an epoch, so it has no epoch time.",
+        ),
+        (NOTHING, "No whole epoch was measured.", ""),
+        (SHORT | {"step_median_s": None}, "No whole epoch was measured.", ""),
+    ],
+)
+def test_a_headline_is_a_value_and_what_it_rests_on(
+    summary: RunSummary, changes: dict[str, Any], value: str, note: str
+) -> None:
+    run = replace(summary, **changes)
+    assert headline_note(run) == note
+    assert headline(run) == (f"{value}\n{note}" if note else value)
+
+
+def test_there_is_advice_for_every_error_that_a_run_can_end_with() -> None:
+    assert set(ADVICE) == set(events.ErrorCode.__args__)  # type: ignore[attr-defined]
+    for sentence in ADVICE.values():
+        assert sentence.endswith(".")
+        assert " --" not in sentence.replace("start.py --repair", "")
+
+
+@pytest.mark.parametrize(
+    ("changes", "cautions", "facts"),
+    [
+        ({}, [], ["epochs after the first spread by 0.4 %", "real data"]),
+        ({"spread_pct": 5.0}, [], ["spread by 5.0 %", "real data"]),
+        ({"spread_pct": 5.1}, ["spread by 5.1 % (standard deviation). Above 5 %, even nine"], ["real data"]),
+        (ESTIMATE, [], ["no whole epoch was run", "parts of the measurement spread", "real data"]),
+        (FIRST, ["The first and only epoch: starting up is in it."], ["real data"]),
+        (SHORT, ["A short run: 10 of 500 steps"], ["real data"]),
+        (
+            NOTHING | {"status": "failed"},
+            ["The run failed after 0 of 10 epochs.", "No whole epoch was measured."],
+            ["real data"],
+        ),
+        ({"status": "cancelled", "epochs_done": 3}, ["was cancelled after 3 of 10"], ["spread", "real data"]),
+        ({"status": "interrupted"}, ["was interrupted after 10 of 10"], ["spread", "real data"]),
+        (NOTHING | {"status": "running"}, ["is not over", "No whole epoch"], ["real data"]),
+        ({"data_source": "synthetic"}, [], ["spread", "synthetic data of the same shapes"]),
+        ({"data_source": None}, [], ["spread"]),
+        ({"workload": "demo"}, ["The demo does not train"], ["spread", "real data"]),
+        ({"workload": "of another version"}, [], ["spread", "real data"]),
+    ],
+)
+def test_what_is_known_about_a_number_is_said_cautions_first(
+    stored_run: Run, changes: dict[str, Any], cautions: list[str], facts: list[str]
+) -> None:
+    notes = result_notes(changed(stored_run, changes))
+    assert [note.kind for note in notes] == ["caution"] * len(cautions) + ["fact"] * len(facts)
+    for note, words in zip(notes, [*cautions, *facts], strict=True):
+        assert words in note.text
+
+
+def test_warnings_stolen_time_and_a_virtual_machine_are_said(stored_run: Run) -> None:
+    samples = tuple(
+        events.Sample(t_s=1.0, telemetry={"steal_pct": value} if value else {}) for value in (12.0, None, 2.0)
+    )
+    warning = events.Warn(code="gpu_not_used", message="TensorFlow cannot use the GPU.")
+    virtual = stored_run.machine | {"virtual_machine": True, "virtualization": "docker in kvm"}
+    notes = result_notes(replace(stored_run, samples=samples, warnings=(warning,), machine=virtual))
+    assert [note.text for note in notes if note.kind == "caution"] == [
+        "The host took 7 % of the processor time for other work.",
+        "TensorFlow cannot use the GPU.",
+    ]
+    assert notes[-1].text == "Measured in a virtual machine (kvm)."
+
+
+@pytest.mark.parametrize("steal_pct", [[], [None], [5.0, 5.0], [0.0, 9.0]])
+def test_little_or_unknown_stolen_time_is_not_worth_a_word(stored_run: Run, steal_pct: list[float | None]) -> None:
+    samples = tuple(events.Sample(t_s=1.0, telemetry={"steal_pct": value}) for value in steal_pct)
+    assert {note.kind for note in result_notes(replace(stored_run, samples=samples))} == {"fact"}
+
+
+def test_notes_are_the_reasons_of_the_verdict(stored_run: Run) -> None:
+    samples = (events.Sample(t_s=80.0, telemetry={"suspended_s": 60.0, "on_battery": True}),)
+    run = replace(stored_run, samples=samples)
+    judged = judge(run)
+    assert [note.text for note in result_notes(run)] == [reason.text for reason in judged.reasons]
+    assert [reason.level for reason in judged.reasons] == ["invalid", "caution", "fact", "fact"]
+    assert [note.kind for note in result_notes(run)] == ["caution", "caution", "fact", "fact"]
+
+
+def reasons(level: str, *codes_and_texts: tuple[str, str]) -> tuple[events.Reason, ...]:
+    return tuple(
+        msgspec.convert({"code": code, "level": level, "text": text}, events.Reason)
+        for code, text in codes_and_texts
+    )
+
+
+def test_a_verdict_in_one_line() -> None:
+    facts = reasons("fact", ("real_data", "Trained on real data."))
+    load = ("other_load", "Other programs used 12 % of the processor.")
+    cautions = reasons("caution", ("on_battery", "The computer ran on battery."), load)
+    assert verdict_line(events.Judged(level="valid", reasons=facts)) == "Valid"
+    caution = events.Judged(level="caution", reasons=(*cautions, *facts))
+    assert verdict_line(caution) == "Caution: on battery; 12 % other load"
+    invalid = reasons("invalid", ("suspended", "The computer slept for 60 s while it was measured."))
+    assert verdict_line(events.Judged(level="invalid", reasons=(*invalid, *cautions))) == (
+        "Invalid: slept during the run"
+    )
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "words"),
+    [
+        ("interval_wide", "The estimate is known to ± 3.1 % only.", "known to ± 3.1 % only"),
+        ("spread", "The epochs after the first spread by 5.1 % (standard deviation).", "5.1 % spread"),
+        ("host_steal", "The host took 7 % of the processor time for other work.", "7 % taken by the host"),
+        ("other_load", "Others were busy.", "other load"),
+        ("gpu_not_used", "TensorFlow cannot use the GPU.", "GPU not used"),
+        ("data_incomplete", "The data is incomplete.", "data incomplete"),
+        ("{of_another} version", "", "{of another} version"),
+    ],
+)
+def test_a_reason_in_a_few_words(code: str, text: str, words: str) -> None:
+    judged = events.Judged(level="caution", reasons=reasons("caution", (code, text), (code, text)))
+    assert verdict_line(judged) == f"Caution: {words}"
+
+
+def test_every_rule_has_few_words(stored_run: Run) -> None:
+    for rule in RULES:
+        line = verdict_line(events.Judged(level="caution", reasons=reasons("caution", (rule.code, "About 5 %."))))
+        assert len(line) < 60
+        assert not {"_", "{"} & set(line)
+
+
+def test_a_result_as_text_is_a_dozen_lines_for_strangers(stored_run: Run) -> None:
+    assert result_text(stored_run).splitlines() == [
+        "CIFAR-10 CNN · standard · batch 100",
+        "66.3 s per epoch (median of epochs 2 to 10 · spread 0.4 % · first epoch 68.9)",
+        "Verdict: valid",
+        "Machine: Intel Core i7-1165G7 · 4 cores / 8 threads · 16.0 GB · Test OS 1",
+        "Engine: TensorFlow 2.21.0 on cpu · float32 · without XLA",
+        "Data: real, seed 0",
+        "4.8× the i5-8250U, between MX150 and i5-8250U",
+        "  i7-9700K (2019)  36.0 s / epoch",
+        "  MX150 (2019)  36.0 s / epoch",
+        "  i7-1165G7 (this run)  66.3 s / epoch",
+        "  i5-8250U (2019)  320 s / epoch",
+        "  Colab TPU (2019)  382 s / epoch",
+        "Epochmark 0.1.0, run on 2026-11-20",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds_s", "first", "last"), [(2.0, "i7-1165G7", "i7-9700K"), (500.0, "i7-9700K", "i7-1165G7")]
+)
+def test_the_fastest_and_the_slowest_have_five_lines_of_bars_too(
+    stored_run: Run, seconds_s: float, first: str, last: str
+) -> None:
+    lines = result_text(changed(stored_run, {"value": seconds_s})).splitlines()
+    names = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert (len(names), names[0], names[-1]) == (5, first, last)
+
+
+@pytest.mark.parametrize("changes", [SHORT, NOTHING | {"status": "failed"}, {"workload": "demo"}])
+def test_a_result_that_cannot_be_compared_has_no_bars(stored_run: Run, changes: dict[str, Any]) -> None:
+    lines = result_text(changed(stored_run, changes)).splitlines()
+    assert not [line for line in lines if line.startswith("  ") or "×" in line]
+    assert lines[-1] == "Epochmark 0.1.0, run on 2026-11-20"
+
+
+def test_a_text_says_each_caution_once_and_names_nobody(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/anna"))
+    warning = events.Warn(code="data_incomplete", message="The data in /home/anna/x\nis incomplete.")
+    run = changed(stored_run, FIRST | {"status": "cancelled", "comment": "Anna's"}, warnings=(warning,))
+    text = result_text(run)
+    assert text.count("starting up is in it") == 1
+    assert "\nVerdict: caution (cancelled early; first epoch only; data incomplete)\n" in text
+    assert "Note: The run was cancelled after 1 of 10 epochs.\nNote: The data in ~/x is incomplete.\n" in text
+    assert "anna" not in text.casefold()
+
+
+def test_a_machine_of_another_version_is_told_as_far_as_it_goes() -> None:
+    old = stored_machine({"cpu_name": "Old CPU"})
+    assert machine_line(old) == "Old CPU · ? cores / ? threads · n/a · n/a"
+    new = stored_machine(
+        {"npu": 1, "gpus": [{"name": "New GPU", "tensor_cores": 9, "memory_bytes": 8_000_000_000}]}
+    )
+    assert machine_line(new) == "unknown processor · ? cores / ? threads · n/a · New GPU · n/a"
+    assert stored_machine({"cpu_name": {}}).cpu_name is None

@@ -1,0 +1,97 @@
+"""A run while it goes on, in real workers: Quick ends when it knows enough, and the verdict so far is told."""
+
+import itertools
+import time
+from typing import Any
+
+import pytest
+
+from app.core.paths import Paths
+from app.core.records import Machine, Run
+from app.core.runs.live_verdict import Watch
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from tests.core.storage.storing import begin
+from workloads import CATALOGUE
+from workloads.protocol import events
+
+DEMO = CATALOGUE["demo"]
+
+
+def run_demo(paths: Paths, machine: Machine, preset: Any, **asked: Any) -> tuple[Run, list[events.Event]]:
+    """Run to the end; return what was stored and what was told."""
+    told: list[events.Event] = []
+    session = Runner(paths, machine).start(DEMO.default_spec(preset, **asked), told.append)
+    assert session.wait(60)
+    with Database(paths.database) as database:
+        return load_run(database, session.run_id), told
+
+
+def test_quick_ends_as_soon_as_it_knows_enough(paths: Paths, machine: Machine) -> None:
+    begun_s = time.monotonic()
+    run, told = run_demo(paths, machine, "quick", duration_s=55.0, parameters={"step_s": 0.16})
+    assert time.monotonic() - begun_s < 40
+    estimates = [event for event in told if isinstance(event, events.Estimate)]
+    assert [event.is_enough for event in estimates[-1:]] == [True]
+    assert not any(event.is_enough for event in estimates[:-2])
+    assert run.summary.basis == "estimate"
+    assert run.summary.value == pytest.approx(10 * 0.16 + 0.16, rel=0.1)
+    assert run.summary.value_low is not None
+    assert run.summary.value_high is not None
+    assert run.summary.value is not None
+    assert run.summary.value_low <= run.summary.value <= run.summary.value_high
+    assert run.summary.confidence_pct == 95
+
+
+def test_quick_ends_at_its_time_if_it_does_not_know_enough(paths: Paths, machine: Machine) -> None:
+    run, told = run_demo(paths, machine, "quick", duration_s=2.0)
+    assert not any(event.is_enough for event in told if isinstance(event, events.Estimate))
+    measured_s = sum(duration_s for block in run.steps for duration_s in block.durations_s)
+    assert 1.5 < measured_s < 4
+    assert run.summary.value is not None
+    assert 0.1 < run.summary.value < 0.4
+
+
+def test_sustained_trains_for_its_time_and_says_what_it_lost(paths: Paths, machine: Machine) -> None:
+    run, _ = run_demo(paths, machine, "sustained", duration_s=2.0)
+    assert run.summary.status == "completed"
+    assert all(epoch.steps == 10 for epoch in run.epochs), "the last one was cut, and is no epoch"
+    assert run.summary.epochs_done > 5
+    assert run.summary.sustained_pct == pytest.approx(100, abs=60)
+    assert run.summary.basis == "later_epochs"
+
+
+def test_what_is_told_between_is_not_stored_and_the_verdict_is(paths: Paths, machine: Machine) -> None:
+    run, told = run_demo(paths, machine, "standard", epochs=2)
+    assert (run.summary.verdict, "demo" in (run.summary.reasons or "").split()) == ("invalid", True)
+    assert [event.type for event in told][-2:] == ["result", "end"]
+
+
+def test_the_verdict_so_far_is_told_when_it_changes(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.core.runs.live_verdict.VERDICT_INTERVAL_S", 0.2)
+    _, told = run_demo(paths, machine, "standard", epochs=10)
+    verdicts = [event for event in told if isinstance(event, events.Judged)]
+    assert verdicts
+    assert verdicts[0].level == "invalid"
+    assert "demo" in {reason.code for reason in verdicts[0].reasons}
+    assert all(
+        (one.level, one.reasons, one.interrupted_t_s) != (two.level, two.reasons, two.interrupted_t_s)
+        for one, two in itertools.pairwise(verdicts)
+    )
+
+
+def test_a_database_that_fails_costs_a_verdict_and_not_the_run(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.core.runs.live_verdict.VERDICT_INTERVAL_S", 0.0)
+    with Database(paths.database) as database:
+        run = load_run(database, begin(database, machine, workload="demo")).summary
+        watch = Watch(run, database)
+        watch.follow(events.Phase(name="measure"))
+        assert [event.type for event in watch.news()] == ["verdict"]
+    assert list(Watch(run, database).news()) == []
+    watch.follow(events.Phase(name="measure"))
+    assert list(watch.news()) == [], "the database is closed"

@@ -1,0 +1,68 @@
+"""Out of memory, told before a run where it is certain."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.core.errors import UsageError
+from app.core.paths import Paths
+from app.core.records import Gpu, Machine
+from app.core.runs.memory_check import memory_problem
+from app.core.runs.runner import Runner
+from workloads import CATALOGUE
+from workloads.workload import Workload
+
+GB = 10**9
+WORKLOAD = CATALOGUE["demo"]
+
+
+@pytest.fixture(autouse=True)
+def needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo needs 1 GB, and 0.1 GB for each example."""
+    monkeypatch.setattr(Workload, "memory_base_bytes", GB)
+    monkeypatch.setattr(Workload, "memory_per_example_bytes", GB // 10)
+
+
+@pytest.mark.parametrize(("batch_size", "fits"), [(100, True), (182, True), (183, False)])
+def test_only_what_is_far_beyond_the_memory_is_refused(machine: Machine, batch_size: int, fits: bool) -> None:
+    spec = WORKLOAD.default_spec(batch_size=batch_size)
+    problem = memory_problem(spec, machine)
+    assert (problem is None) == fits
+    if problem:
+        assert problem == "A batch of 183 needs about 19.3 GB, and this computer has 16.0 GB. " + (
+            "Choose a batch of at most 150."
+        )
+
+
+def test_a_card_has_a_memory_of_its_own(machine: Machine) -> None:
+    gpu = Gpu("Test GPU", "nvidia", memory_bytes=4 * GB)
+    machine = replace(machine, gpus=(gpu,))
+    ask = WORKLOAD.default_spec
+    assert memory_problem(ask(batch_size=60, device="cpu"), machine) is None
+    problem = memory_problem(ask(batch_size=60, device="gpu:0"), machine)
+    assert (
+        problem == "A batch of 60 needs about 6.0 GB, and the Test GPU has 4.0 GB. Choose a batch of at most 40."
+    )
+    # "auto" may mean the processor, where TensorFlow cannot use the card.
+    assert memory_problem(ask(batch_size=60), machine) is None
+    assert memory_problem(ask(batch_size=60, device="gpu:1"), machine) is None
+
+
+def test_nothing_is_certain_where_nothing_is_known(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = WORKLOAD.default_spec(batch_size=1_000)
+    assert memory_problem(spec, replace(machine, memory_bytes=None)) is None
+    monkeypatch.setattr(Workload, "memory_base_bytes", None)
+    assert memory_problem(spec, machine) is None
+
+
+def test_the_runner_refuses_before_anything_is_stored(paths: Paths, machine: Machine) -> None:
+    with pytest.raises(UsageError, match=r"needs about 101\.0 GB"):
+        Runner(paths, machine).start(WORKLOAD.default_spec(batch_size=1_000))
+    assert not paths.database.exists()
+
+
+def test_where_no_batch_fits_another_workload_is_advised(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Workload, "memory_base_bytes", 30 * GB)
+    assert str(memory_problem(WORKLOAD.default_spec(batch_size=1), machine)).endswith("Choose another workload.")

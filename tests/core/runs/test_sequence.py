@@ -1,0 +1,208 @@
+"""Plans with real worker processes: their order, how they can end, and what is kept of them."""
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from app.core.analysis.ab import group_sentence, judge_pairs
+from app.core.errors import AppError, UsageError
+from app.core.paths import Paths
+from app.core.records import Machine, RunSummary
+from app.core.runs.runner import Runner
+from app.core.runs.sequence import Plan, Sequence, Step, Watch, run_plan
+from app.core.runs.session import Limits
+from app.core.storage.database import Database
+from app.core.storage.groups import Group, load_group
+from workloads import CATALOGUE
+from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
+
+
+def demo(step_s: float = 0.001, **parameters: Any) -> RunSpec:
+    return CATALOGUE["demo"].default_spec(epochs=2, parameters={"step_s": step_s, **parameters})
+
+
+def ab(a: RunSpec, b: RunSpec, pairs: int, **changes: Any) -> Plan:
+    return Plan(kind="ab", specs=(a, b), times=pairs, label_a="one", label_b="two", **changes)
+
+
+class Diary:
+    """Keeps what a plan told, in its order, and lets a test act when a run begins or an event comes."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, int]] = []
+        self.steps: list[Step] = []
+        self.ended: list[RunSummary] = []
+        self.events: list[events.Event] = []
+        self.epoch_of: dict[int, threading.Event] = {number: threading.Event() for number in range(1, 10)}
+
+    def watch(self, **changes: Any) -> Watch:
+        return Watch(**{"listener": self.listen, "begun": self.begin, "ended": self.end} | changes)
+
+    def listen(self, event: events.Event) -> None:
+        self.events.append(event)
+        if isinstance(event, events.Run):
+            self.told.append(("event", event.run_id))
+        if isinstance(event, events.Epoch):
+            self.epoch_of[len(self.steps)].set()
+
+    def begin(self, step: Step, run_id: int) -> None:
+        time.sleep(0.02)  # so long that the first event would overtake it
+        self.steps.append(step)
+        self.told.append(("begun", run_id))
+
+    def end(self, step: Step, summary: RunSummary) -> None:
+        self.ended.append(summary)
+        self.told.append(("ended", summary.id))
+
+
+@pytest.fixture
+def diary() -> Diary:
+    return Diary()
+
+
+def finish(sequence: Sequence) -> None:
+    assert sequence.wait(60), "the plan did not end"
+
+
+def stored(paths: Paths, sequence: Sequence) -> Group:
+    with Database(paths.database) as database:
+        return load_group(database, sequence.group_id)
+
+
+def test_sides_alternate_so_that_drift_hits_both() -> None:
+    assert [step.side for step in ab(demo(), demo(), 4).steps()] == list("ABBAABBA")
+    assert [(step.number, step.count) for step in ab(demo(), demo(), 1).steps()] == [(1, 2), (2, 2)]
+    repeated = Plan(kind="repeat", specs=(demo(),), times=3).steps()
+    assert [(step.side, step.label, step.number) for step in repeated] == [(None, "", n) for n in (1, 2, 3)]
+
+
+def test_an_ab_runs_each_side_in_fresh_processes_and_finds_the_faster_one(
+    paths: Paths, machine: Machine, diary: Diary
+) -> None:
+    plan = ab(demo(0.02), demo(0.005), 2)
+    sequence = run_plan(plan, Runner(paths, machine), diary.watch())
+    finish(sequence)
+    assert (sequence.status, sequence.trouble) == ("completed", None)
+    group = stored(paths, sequence)
+    ids = [run.id for run in group.runs]
+    assert diary.told == [(what, run_id) for run_id in ids for what in ("begun", "event", "ended")]
+    assert [run.side for run in group.runs] == ["A", "B", "B", "A"] == [step.side for step in diary.steps]
+    assert [step.label for step in diary.steps] == ["one", "two", "two", "one"]
+    assert list(group.runs) == diary.ended
+    workers = [event.pid for event in diary.events if isinstance(event, events.Hello)]
+    assert len(set(workers)) == 4
+    assert 1.5 < (judge_pairs(group).ratio or 0) < 6
+    assert "two is " in group_sentence(group)
+
+
+def test_a_repetition_is_stored_as_one_group(paths: Paths, machine: Machine, diary: Diary) -> None:
+    sequence = run_plan(Plan(kind="repeat", specs=(demo(),), times=2), Runner(paths, machine), diary.watch())
+    finish(sequence)
+    group = stored(paths, sequence)
+    assert [(run.status, run.side) for run in group.runs] == [("completed", None)] * 2
+    assert group_sentence(group).startswith("2 runs: median ")
+
+
+def test_cancel_ends_the_run_and_the_plan_and_keeps_what_was_measured(
+    paths: Paths, machine: Machine, diary: Diary
+) -> None:
+    plan = ab(demo(0.001), demo(0.1), 2)
+    sequence = run_plan(plan, Runner(paths, machine), diary.watch())
+    assert diary.epoch_of[2].wait(30)
+    sequence.cancel()
+    finish(sequence)
+    assert sequence.status == "cancelled"
+    assert [run.status for run in stored(paths, sequence).runs] == ["completed", "cancelled"]
+    assert diary.ended[-1].epochs_done >= 1
+
+
+def test_cancel_between_two_runs_begins_no_other_one(paths: Paths, machine: Machine, diary: Diary) -> None:
+    holder: list[Sequence] = []
+    ready = threading.Event()
+
+    def end(step: Step, summary: RunSummary) -> None:
+        ready.wait(30)
+        holder[0].cancel()
+
+    plan = Plan(kind="repeat", specs=(demo(),), times=3)
+    holder.append(run_plan(plan, Runner(paths, machine), diary.watch(ended=end)))
+    ready.set()
+    finish(holder[0])
+    assert (holder[0].status, len(diary.steps)) == ("cancelled", 1)
+
+
+def test_kill_ends_a_deaf_run_and_the_plan(paths: Paths, machine: Machine, diary: Diary) -> None:
+    plan = Plan(kind="repeat", specs=(demo(outcome="hang"),), times=2)
+    sequence = run_plan(plan, Runner(paths, machine, Limits(exit_s=1)), diary.watch())
+    assert diary.epoch_of[1].wait(30)
+    sequence.kill()
+    finish(sequence)
+    assert sequence.status == "cancelled"
+    assert [run.status for run in stored(paths, sequence).runs] == ["cancelled"]
+
+
+def test_a_failed_run_ends_the_plan_and_what_was_measured_is_kept(
+    paths: Paths, machine: Machine, diary: Diary
+) -> None:
+    plan = ab(demo(), demo(outcome="crash"), 3)
+    sequence = run_plan(plan, Runner(paths, machine), diary.watch())
+    finish(sequence)
+    assert (sequence.status, sequence.trouble) == ("failed", None)
+    group = stored(paths, sequence)
+    assert [run.status for run in group.runs] == ["completed", "failed"]
+    assert group_sentence(group) == "No pair has two results."
+
+
+def test_the_user_is_asked_before_each_change_of_side_and_can_stop(
+    paths: Paths, machine: Machine, diary: Diary
+) -> None:
+    asked: list[tuple[int, str | None]] = []
+
+    def ask(step: Step) -> bool:
+        asked.append((step.number, step.side))
+        return step.number < 4
+
+    plan = ab(demo(), demo(), 3, by_hand=True)
+    sequence = run_plan(plan, Runner(paths, machine), diary.watch(ask=ask))
+    finish(sequence)
+    assert asked == [(1, "A"), (2, "B"), (4, "A")]
+    assert sequence.status == "cancelled"
+    assert [run.side for run in stored(paths, sequence).runs] == ["A", "B", "B"]
+
+
+def test_nobody_is_asked_for_what_epochmark_sets_itself(paths: Paths, machine: Machine, diary: Diary) -> None:
+    asked: list[Step] = []
+
+    def ask(step: Step) -> bool:
+        asked.append(step)
+        return True
+
+    finish(run_plan(ab(demo(), demo(), 1), Runner(paths, machine), diary.watch(ask=ask)))
+    assert not asked
+
+
+def test_a_plan_with_a_run_that_cannot_be_is_refused_before_anything_is_stored(
+    paths: Paths, machine: Machine
+) -> None:
+    wrong = CATALOGUE["demo"].default_spec(batch_size=5_000)
+    with pytest.raises(UsageError, match="batch of 5000"):
+        run_plan(ab(demo(), wrong, 2), Runner(paths, machine))
+    assert not paths.database.exists()
+
+
+def test_trouble_with_the_database_ends_the_plan_and_is_told(paths: Paths, machine: Machine, diary: Diary) -> None:
+    def end(step: Step, summary: RunSummary) -> None:
+        with Database(paths.database) as database:
+            database.connection.execute("PRAGMA user_version = 99")
+            database.connection.execute("UPDATE format SET version = 99")
+
+    plan = Plan(kind="repeat", specs=(demo(),), times=3)
+    sequence = run_plan(plan, Runner(paths, machine), diary.watch(ended=end))
+    finish(sequence)
+    assert sequence.status == "failed"
+    assert isinstance(sequence.trouble, AppError)
+    assert "newer Epochmark" in str(sequence.trouble)
+    assert len(diary.steps) == 1

@@ -1,0 +1,77 @@
+"""How long a run would take, by a real worker that measures for seconds and leaves nothing behind."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import UsageError
+from app.core.paths import Paths
+from app.core.records import Machine
+from app.core.runs.overview import overview
+from app.core.runs.session import Session
+from app.core.runs.time_estimate import ProbeError, probe_duration_s
+from app.core.storage.database import Database
+from app.core.storage.queries import expected_duration_s
+from tests.core.storage.storing import store
+from workloads import CATALOGUE
+
+DEMO = CATALOGUE["demo"]
+
+
+def contents(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_probe_scales_its_steps_to_the_whole_run(paths: Paths, machine: Machine) -> None:
+    spec = DEMO.default_spec(parameters={"step_s": 0.05}, epochs=4)
+    before = contents(paths.data.parent)
+    found_s = probe_duration_s(spec, paths, machine)
+    # 4 epochs of 10 steps, and a third of a step for each 100 examples that are validated.
+    assert 4 * 10 * 0.05 <= found_s < 4 * 10 * 0.05 * 2.5
+    assert contents(paths.data.parent) == before
+
+
+def test_cut_epochs_are_counted_as_they_are_cut(paths: Paths, machine: Machine) -> None:
+    spec = DEMO.default_spec(parameters={"step_s": 0.05}, epochs=100, steps=1)
+    assert 100 * 0.05 <= probe_duration_s(spec, paths, machine) < 100 * 0.05 * 3
+
+
+@pytest.mark.parametrize("outcome", ["crash", "fail"])
+def test_a_probe_that_fails_says_why(paths: Paths, machine: Machine, outcome: str) -> None:
+    with pytest.raises(ProbeError, match=r"worker crashed|told to fail|worker ended"):
+        probe_duration_s(DEMO.default_spec(parameters={"outcome": outcome}), paths, machine)
+
+
+def test_a_probe_can_be_stopped(paths: Paths, machine: Machine) -> None:
+    spec = DEMO.default_spec(parameters={"step_s": 1.0})
+
+    def stop_soon(session: Session) -> None:
+        threading.Timer(0.5, session.cancel).start()
+
+    with pytest.raises(ProbeError, match="stopped"):
+        probe_duration_s(spec, paths, machine, stop_soon)
+
+
+def test_what_cannot_be_run_cannot_be_probed(paths: Paths, machine: Machine) -> None:
+    with pytest.raises(UsageError, match="larger than"):
+        probe_duration_s(DEMO.default_spec(batch_size=5_000), paths, machine)
+
+
+def test_what_is_cut_by_time_needs_no_probe(paths: Paths, machine: Machine) -> None:
+    workload = CATALOGUE["matmul"]
+    assert probe_duration_s(workload.default_spec(), paths, machine) == workload.fixed_duration_s
+    with Database(paths.database) as database:
+        assert expected_duration_s(database, workload.default_spec(), machine) == workload.fixed_duration_s
+
+
+def test_the_overview_tells_time_and_data_of_every_workload(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        store(database, machine, 80.0, 60.0)
+    entries = {entry.workload.id: entry for entry in overview(paths, machine)}
+    assert list(entries) == list(CATALOGUE)
+    standard = entries["cifar10_keras_cnn"]
+    assert (standard.duration_s, standard.data, standard.published) == (600.0, "synthetic", (7, 7))
+    assert entries["mnist_mlp"].duration_s is None
+    assert entries["resnet_50"].data == "generated"
+    assert entries["cifar10_cnn"].published == (31, 31)

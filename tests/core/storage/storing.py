@@ -1,0 +1,47 @@
+"""What tests of stored runs share: storing them as a session does, but without running anything."""
+
+from typing import Any
+
+from app.core.records import Machine
+from app.core.storage.database import Database
+from app.core.storage.recording import RunWriter, begin_run
+from workloads import CATALOGUE
+from workloads.protocol import events
+
+
+def begin(database: Database, machine: Machine, **changes: Any) -> int:
+    workload = CATALOGUE[changes.pop("workload", "cifar10_keras_cnn")]
+    return begin_run(database, workload.default_spec(**changes), workload, machine)
+
+
+def add_epochs(writer: RunWriter, *durations_s: float) -> None:
+    for index, duration_s in enumerate(durations_s):
+        writer.add(events.Epoch(index=index, duration_s=duration_s, train_s=duration_s - 1, loss=1.5, seq=index))
+
+
+def store(
+    database: Database,
+    machine: Machine,
+    *durations_s: float,
+    status: str = "completed",
+    columns: dict[str, Any] | None = None,
+    **changes: Any,
+) -> int:
+    """Store a run that is over; `columns` are then set to other values."""
+    run_id = begin(database, machine, **changes)
+    writer = RunWriter(database, run_id)
+    add_epochs(writer, *durations_s)
+    writer.finish(status, None)
+    for name, value in (columns or {}).items():
+        database.connection.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (value, run_id))
+    return run_id
+
+
+def make_many(database: Database, run_id: int, count: int) -> list[int]:
+    """Copy a run, without its epochs, until there are `count` runs; returns all numbers."""
+    columns = [row[1] for row in database.connection.execute("PRAGMA table_info(runs)") if row[1] != "id"]
+    names = ", ".join(columns)
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"
+    sql = f"{numbers} INSERT INTO runs ({names}) SELECT {names} FROM n, runs WHERE id = ?"
+    database.connection.execute(sql, (count - 1, run_id))
+    return [row[0] for row in database.connection.execute("SELECT id FROM runs ORDER BY id")]

@@ -1,0 +1,196 @@
+"""Runs whose stored record is broken: shown as such, and no other run suffers."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from app.core.analysis import headline as outcome
+from app.core.paths import Paths
+from app.core.records import Machine
+from app.core.report.export import csv_lines, json_lines, table_private_texts
+from app.core.report.wording import result_text
+from app.core.storage import outcomes as ending
+from app.core.storage.database import Database
+from app.core.storage.imported_logs import import_log
+from app.core.storage.outcomes import recover_runs
+from app.core.storage.recording import RunGoneError, RunWriter
+from app.core.storage.runs import delete_runs, list_runs, load_run, load_runs, rows_for_export
+from app.core.verdict.rules import judge
+from tests.core.storage.storing import begin, store
+from workloads import CATALOGUE
+from workloads.protocol import events
+
+
+def steps(*durations_s: float, seq: int = 0, epoch: int = 0) -> events.Steps:
+    return events.Steps(seq=seq, phase="measure", epoch=epoch, first_index=0, durations_s=durations_s)
+
+
+@pytest.mark.parametrize("epochs", [1_034, 1_100, 20_000])
+def test_a_run_of_very_many_epochs_has_a_headline_and_hides_nothing(
+    paths: Paths, machine: Machine, epochs: int
+) -> None:
+    with Database(paths.database) as database:
+        run_id = store(database, machine, *[2.0] * epochs)
+        other = store(database, machine, 3.0, 3.0)
+        assert [run.id for run in list_runs(database)] == [other, run_id]
+        run = load_run(database, run_id)
+    assert (run.summary.value, run.summary.epochs_done) == (2.0, epochs)
+    assert run.summary.confidence_pct == pytest.approx(95, abs=1)
+
+
+def test_a_log_of_very_many_epochs_can_be_imported(paths: Paths, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("epoch,elapsed\n" + "".join(f"{epoch},{2 + epoch % 2}\n" for epoch in range(1_101)))
+    with Database(paths.database) as database:
+        log = import_log(database, path, CATALOGUE["cifar10_keras_cnn"], "Friend")
+    assert log.seconds_per_epoch_s in (2.0, 2.5, 3.0)
+
+
+@pytest.mark.parametrize(
+    "owner",
+    [
+        {"owner_pid": -5},
+        {"owner_pid": "text"},
+        {"owner_pid": 2**62},
+        {"owner_pid": 0},
+        {"owner_started_s": "text"},
+        {"owner_started_s": 9e999},
+        {"owner": "../../etc/passwd"},
+        {"owner": b"\xff"},
+        {"owner": "0123456789abcdef"},
+    ],
+    ids=str,
+)
+def test_a_run_whose_owner_is_nobody_is_recovered(
+    paths: Paths, machine: Machine, owner: dict[str, object]
+) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine)
+        for name, value in owner.items():
+            database.connection.execute(f"UPDATE runs SET {name} = ? WHERE id = ?", (value, run_id))
+        if "owner_started_s" in owner:
+            database.connection.execute("UPDATE runs SET owner_pid = 1")
+        assert recover_runs(database) == [run_id]
+        assert [run.status for run in list_runs(database)] == ["interrupted"]
+
+
+@pytest.mark.parametrize("preset", ["standard", "quick"])
+@pytest.mark.parametrize("workload", ["cifar10_keras_cnn", "fcn_s", "resnet_50_s"])
+@pytest.mark.parametrize("durations_s", [(0.0,) * 40, (0.0,), ()])
+def test_steps_that_the_clock_was_too_coarse_for_have_no_headline(
+    paths: Paths, machine: Machine, workload: str, preset: str, durations_s: tuple[float, ...]
+) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine, workload=workload)
+        database.connection.execute("UPDATE runs SET preset = ?", (preset,))
+        writer = RunWriter(database, run_id)
+        writer.add(steps(seq=1))
+        writer.add(steps(*durations_s, seq=2))
+        writer.add(steps(*durations_s, seq=3, epoch=1))
+        writer.add(events.Metric(key="epoch_rest_s", value=0.0))
+        writer.finish("completed", None)
+        run = load_run(database, run_id)
+    assert run.summary.status == "completed"
+    assert run.summary.error_code is None
+    assert run.summary.value is None
+    assert judge(run).level != "valid"
+    assert result_text(run)
+
+
+def test_a_record_that_cannot_be_summarised_is_stored_with_a_code(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Database(paths.database) as database:
+        broken, sound = begin(database, machine), begin(database, machine)
+        database.connection.execute("UPDATE runs SET owner_pid = -1")
+
+        def fail(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
+            if run_id == broken:
+                raise OverflowError
+            outcome.store_outcome(database, run_id, status, error)
+
+        monkeypatch.setattr(ending, "store_outcome", fail)
+        assert recover_runs(database) == [broken, sound]
+        first, second = (load_run(database, run_id) for run_id in (broken, sound))
+        assert (first.summary.status, first.summary.error_code) == ("interrupted", "not_summarised")
+        assert first.summary.verdict == "invalid"
+        assert "not_summarised" in [reason.code for reason in judge(first).reasons]
+        assert second.summary.error_code is None
+        delete_runs(database, [broken])
+        assert [run.id for run in list_runs(database)] == [sound]
+
+
+def test_what_cannot_be_read_is_said_and_exported_as_it_is_stored(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = store(database, machine, 3.0, 2.0, 2.0)
+        connection = database.connection
+        connection.execute("UPDATE epochs SET loss = 'half of it' WHERE idx = 1")
+        connection.execute("UPDATE runs SET environment = '{\"engine\": ', spread_pct = 'much', comment = x'ff'")
+        (summary,) = list_runs(database)
+        run = load_run(database, run_id)
+        exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
+        table = "".join(csv_lines(rows_for_export(database), table_private_texts(database)))
+    assert (summary.status, summary.error_code, summary.verdict) == ("damaged", "damaged_record", "invalid")
+    assert summary.error_message == "Part of the record cannot be read: its row (spread_pct, comment)."
+    assert summary.value == 2.0
+    assert run.damage == ("its row (spread_pct, comment)", "the engine", "1 of 3 epochs")
+    assert [epoch.index for epoch in run.epochs] == [0, 2]
+    assert judge(run).reasons[0].code == "damaged_record"
+    assert exported["damage"] == list(run.damage)
+    assert exported["raw"]["runs"][0]["environment"] == '{"engine": '
+    assert exported["raw"]["epochs"][1]["loss"] == "half of it"
+    assert "damaged_record" in table
+
+
+def test_damage_leaves_nothing_private_in_an_export(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = store(database, machine, 3.0, 2.0)
+        database.connection.execute('UPDATE runs SET spec = \'{"parameters": "/home/me/secret\'')
+        text = "".join(json_lines(load_runs(database, [run_id]), {}))
+    assert "secret" not in text
+    assert json.loads(text)["runs"][0]["damage"] == ["what was asked"]
+
+
+def test_an_epoch_that_is_told_twice_counts_once(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine)
+        writer = RunWriter(database, run_id)
+        for index in (0, 1, 1, 0, 2):
+            writer.add(events.Epoch(index=index, duration_s=2.0, train_s=1.0))
+        writer.finish("completed", None)
+        assert load_run(database, run_id).summary.epochs_done == 3
+
+
+def test_events_of_a_run_that_is_gone_are_not_lost(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine)
+        writer = RunWriter(database, run_id)
+        database.connection.execute("DELETE FROM runs")
+        writer.add(events.Epoch(index=0, duration_s=2.0, train_s=1.0))
+        with pytest.raises(RunGoneError, match=f"Run {run_id} is not in .* any more"):
+            writer.finish("completed", None)
+        assert [event.type for event in writer.unsaved()] == ["epoch"]
+
+
+def test_an_export_goes_on_when_a_run_is_deleted_meanwhile(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database, Database(paths.database) as other:
+        ids = [store(database, machine, 3.0, 2.0) for _ in range(3)]
+        runs = load_runs(database, [*ids, 99])
+        found = [next(runs).summary.id]
+        delete_runs(other, ids[1:])
+        found += [run.summary.id for run in runs]
+        assert found == ids, "as it was when it began"
+        assert [run.id for run in list_runs(database)] == ids[:1]
+
+
+def test_a_run_whose_file_was_replaced_says_where_it_is(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine)
+        writer = RunWriter(database, run_id)
+        for path in paths.data.glob("runs.sqlite3*"):
+            path.rename(path.with_name(f"aside-{path.name}"))
+        with Database(paths.database):
+            pass
+        with pytest.raises(RunGoneError, match=f"was replaced while run {run_id} went on"):
+            writer.finish("completed", None)

@@ -1,0 +1,233 @@
+import contextlib
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import UsageError
+from app.core.paths import Paths
+from app.core.records import Machine
+from app.core.storage import database as module
+from app.core.storage.database import Database, DatabaseError
+from app.core.storage.queries import Query, find_ids, set_comment
+from app.core.storage.runs import list_runs, load_run, machine_text
+from app.core.storage.schema import MIGRATIONS
+from tests.conftest import ROOT
+
+
+def test_a_new_file_has_the_newest_format_and_survives_a_crash(paths: Paths) -> None:
+    with Database(paths.database) as database:
+        pragma = {
+            name: database.connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("user_version", "journal_mode", "foreign_keys")
+        }
+    assert pragma == {"user_version": len(MIGRATIONS), "journal_mode": "wal", "foreign_keys": 1}
+
+
+def test_a_file_that_is_no_database_is_kept_aside_and_replaced(
+    paths: Paths, caplog: pytest.LogCaptureFixture
+) -> None:
+    paths.database.write_bytes(b"this is no database" * 1000)
+    with Database(paths.database) as database:
+        assert database.connection.execute("SELECT count(*) FROM runs").fetchone()[0] == 0
+    aside = list(paths.data.glob("runs.damaged-*.sqlite3"))
+    assert [path.read_bytes() for path in aside] == [b"this is no database" * 1000]
+    assert aside[0].name in caplog.text
+
+
+def test_a_torn_file_is_kept_aside_and_replaced(paths: Paths) -> None:
+    with Database(paths.database):
+        pass
+    content = bytearray(paths.database.read_bytes())
+    content[100:4096] = b"\xff" * 3996
+    paths.database.write_bytes(content)
+    with Database(paths.database) as database:
+        assert database.connection.execute("SELECT count(*) FROM runs").fetchone()[0] == 0
+    assert [path.read_bytes() for path in paths.data.glob("runs.damaged-*")] == [bytes(content)]
+
+
+def test_damage_met_later_is_said_in_a_sentence(paths: Paths) -> None:
+    with Database(paths.database) as database, database.transaction() as connection:
+        connection.executemany(
+            "INSERT INTO machines (machine) VALUES (?)", [(f"{number}" * 3000,) for number in range(50)]
+        )
+    content = bytearray(paths.database.read_bytes())
+    content[-40_000:] = b"\xff" * 40_000
+    paths.database.write_bytes(content)
+    with (
+        Database(paths.database) as database,
+        pytest.raises(DatabaseError, match=r"are damaged .*Try again: Epochmark then keeps the file"),
+        database.complaints(),
+    ):
+        database.connection.execute("SELECT max(length(machine)) FROM machines").fetchone()
+
+
+def test_a_newer_file_is_refused_and_left_alone(paths: Paths) -> None:
+    with Database(paths.database) as database:
+        database.connection.execute(f"PRAGMA user_version = {len(MIGRATIONS) + 1}")
+        database.connection.execute("UPDATE format SET version = version + 1")
+    before = paths.database.read_bytes()
+    with pytest.raises(DatabaseError, match=r"newer Epochmark .*Update Epochmark"):
+        Database(paths.database)
+    assert paths.database.read_bytes() == before
+
+
+def test_another_programs_database_is_refused_and_left_alone(paths: Paths) -> None:
+    with contextlib.closing(sqlite3.connect(paths.database)) as other:
+        other.execute("CREATE TABLE theirs (x)")
+    before = paths.database.read_bytes()
+    with pytest.raises(DatabaseError, match="another program's database"):
+        Database(paths.database)
+    assert paths.database.read_bytes() == before
+
+
+def test_a_locked_file_is_said_in_a_sentence_and_nothing_is_half_written(paths: Paths) -> None:
+    with Database(paths.database) as first, Database(paths.database, busy_timeout_s=0.05) as second:
+        first.connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DatabaseError, match=r"locked by another program\. Close"), second.transaction():
+            pass
+        first.connection.execute("ROLLBACK")
+        with second.transaction() as connection:
+            connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
+        assert first.connection.execute("SELECT count(*) FROM machines").fetchone()[0] == 1
+
+
+def test_a_transaction_is_all_or_nothing(paths: Paths) -> None:
+    def write_and_fail(database: Database) -> None:
+        with database.transaction() as connection:
+            connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
+            raise KeyboardInterrupt
+
+    with Database(paths.database) as database:
+        with pytest.raises(KeyboardInterrupt):
+            write_and_fail(database)
+        assert database.connection.execute("SELECT count(*) FROM machines").fetchone()[0] == 0
+
+
+def test_a_full_disk_is_said_in_a_sentence(paths: Paths) -> None:
+    with Database(paths.database) as database:
+        pages = database.connection.execute("PRAGMA page_count").fetchone()[0]
+        database.connection.execute(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(DatabaseError, match="disk is full"), database.transaction() as connection:
+            connection.execute("INSERT INTO machines (machine) VALUES (?)", ("x" * 100_000,))
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that nobody can write to")
+def test_a_folder_that_cannot_be_written_is_said_in_a_sentence() -> None:
+    with pytest.raises(UsageError, match=r"/proc/.* cannot be made .*EPOCHMARK_HOME"):
+        Database(Path("/proc/epochmark/runs.sqlite3"))
+
+
+def test_a_read_only_file_is_said_in_a_sentence(paths: Paths) -> None:
+    with Database(paths.database) as database:
+        database.connection.execute("PRAGMA query_only = ON")
+        refusal = pytest.raises(DatabaseError, match=r"cannot be written or read .*permissions")
+        with refusal, database.transaction() as connection:
+            connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
+
+
+def test_migrating_keeps_a_copy_and_the_rows(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Database(paths.database) as database, database.transaction() as connection:
+        connection.execute("INSERT INTO machines (machine) VALUES ('{}')")
+    later = (
+        *MIGRATIONS,
+        "ALTER TABLE machines ADD COLUMN note TEXT;\nUPDATE machines SET note = 'new; format';\n",
+    )
+    monkeypatch.setattr(module, "MIGRATIONS", later)
+    with Database(paths.database) as database:
+        assert database.connection.execute("SELECT note FROM machines").fetchone()[0] == "new; format"
+    copy = paths.data / f"runs.before-format-{len(later)}.sqlite3"
+    with contextlib.closing(sqlite3.connect(copy)) as connection:
+        assert connection.execute("SELECT count(*) FROM machines").fetchone()[0] == 1
+        assert connection.execute("PRAGMA user_version").fetchone()[0] == len(MIGRATIONS)
+
+
+def make_first_format(path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Make the file that the first version made, with two runs in it."""
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "MIGRATIONS", MIGRATIONS[:1])
+        with Database(path) as database:
+            machine_id = database.connection.execute(
+                "INSERT INTO machines (machine) VALUES (?)", (machine_text(machine),)
+            ).lastrowid
+            values = {"workload": "cifar10_keras_cnn", "preset": "standard", "precision": "float32", "spec": "{}"}
+            values |= {"started_at": "2026-01-02T03:04:05Z", "status": "running", "engine": "tensorflow"}
+            values |= {"machine_id": str(machine_id), "app_version": "0.1.0", "batch_size": "100"}
+            numbers = ["workload_version", "epochs", "steps_per_epoch", "samples_per_epoch", "jit", "seed"]
+            values |= dict.fromkeys(numbers, "1")
+            names = ", ".join(values)
+            marks = ", ".join("?" * len(values))
+            sql = f"INSERT INTO runs ({names}) VALUES ({marks})"
+            ids = [database.connection.execute(sql, tuple(values.values())).lastrowid or 0 for _ in range(2)]
+            sql = "INSERT INTO epochs (run_id, idx, duration_s, train_s) VALUES (?, ?, ?, 0)"
+            database.connection.executemany(sql, [(ids[0], 0, 90), (ids[0], 1, 60)])
+            database.connection.execute(
+                "UPDATE runs SET status = 'completed', seconds_per_epoch_s = 60, epochs_done = 2 WHERE id = ?",
+                ids[:1],
+            )
+    return ids
+
+
+def test_a_file_of_the_first_format_keeps_its_runs(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = make_first_format(paths.database, machine, monkeypatch)
+    with Database(paths.database) as database:
+        runs = {run.id: run for run in list_runs(database)}
+        assert sorted(runs) == ids
+        assert (runs[ids[0]].epochs_done, runs[ids[0]].comment) == (2, None)
+        assert (runs[ids[0]].metric, runs[ids[0]].value, runs[ids[0]].variant) == ("seconds_per_epoch_s", 60, "")
+        assert [epoch.duration_s for epoch in load_run(database, ids[0]).epochs] == [90, 60]
+        set_comment(database, ids[1], "from before")
+        assert find_ids(database, Query("before")) == ids[1:]
+        assert database.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    with contextlib.closing(sqlite3.connect(paths.data / f"runs.before-format-{len(MIGRATIONS)}.sqlite3")) as copy:
+        assert copy.execute("PRAGMA user_version").fetchone()[0] == 1
+        assert [row[0] for row in copy.execute("SELECT id FROM runs")] == ids
+        assert "comment" not in [row[1] for row in copy.execute("PRAGMA table_info(runs)")]
+
+
+def test_a_file_of_the_first_format_migrates_once(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_first_format(paths.database, machine, monkeypatch)
+    Database(paths.database).close()
+    copy = paths.data / f"runs.before-format-{len(MIGRATIONS)}.sqlite3"
+    before = copy.stat().st_mtime_ns
+    Database(paths.database).close()
+    assert copy.stat().st_mtime_ns == before
+    assert set(paths.data.glob("*.sqlite3")) == {copy, paths.database}
+
+
+def test_a_migration_that_fails_changes_nothing(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Database(paths.database):
+        pass
+    monkeypatch.setattr(module, "MIGRATIONS", (*MIGRATIONS, "CREATE TABLE later (x);\nNONSENSE;\n"))
+    with pytest.raises(DatabaseError):
+        Database(paths.database)
+    monkeypatch.setattr(module, "MIGRATIONS", MIGRATIONS)
+    with Database(paths.database) as database:
+        names = [row[0] for row in database.connection.execute("SELECT name FROM sqlite_master")]
+    assert "later" not in names
+
+
+def test_many_may_make_the_file_at_once(paths: Paths) -> None:
+    code = (
+        "import sys; from pathlib import Path; from app.core.storage.database import Database\n"
+        "for path in sys.stdin: Database(Path(path.strip())).close(); print(path, end='', flush=True)"
+    )
+    makers = [
+        subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stdin=-1, stdout=-1, stderr=-1, text=True)
+        for _ in range(4)
+    ]
+    # All are up and waiting before each round begins, so that they meet.
+    for number in range(15):
+        for maker in makers:
+            assert maker.stdin is not None
+            maker.stdin.write(f"{paths.data / f'{number}.sqlite3'}\n")
+            maker.stdin.flush()
+        answers = [maker.stdout.readline() for maker in makers if maker.stdout is not None]
+        assert "" not in answers
+    assert [maker.communicate()[1] for maker in makers] == [""] * 4

@@ -1,0 +1,96 @@
+"""Groups in the database: stored, listed, and still readable when some or all of their runs are deleted."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from app.core.errors import UsageError
+from app.core.paths import Paths
+from app.core.records import Machine
+from app.core.storage.database import Database, DatabaseError
+from app.core.storage.groups import begin_group, group_places, list_groups, load_group
+from app.core.storage.queries import purge_trash, restore_runs, trash_runs
+from app.core.storage.recording import begin_run
+from app.core.storage.runs import delete_runs, list_runs
+from workloads import CATALOGUE
+
+DEMO = CATALOGUE["demo"]
+
+
+@pytest.fixture
+def database(paths: Paths) -> Iterator[Database]:
+    with Database(paths.database) as database:
+        yield database
+
+
+def add(database: Database, machine: Machine, group_id: int, *sides: str | None) -> list[int]:
+    ids = [begin_run(database, DEMO.default_spec(), DEMO, machine, group=(group_id, side)) for side in sides]
+    database.connection.execute("UPDATE runs SET status = 'completed'")
+    return ids
+
+
+def places(database: Database) -> dict[int, str]:
+    return group_places(database, list_runs(database))
+
+
+def test_a_group_is_loaded_as_it_was_stored(database: Database, machine: Machine) -> None:
+    plan = {"times": 2, "label_a": "one", "label_b": "two", "specs": [{"workload": "demo"}]}
+    group_id = begin_group(database, "ab", plan)
+    assert (load_group(database, group_id).runs, load_group(database, group_id).run_ids) == ((), ())
+    ids = add(database, machine, group_id, "A", "B", "B", "A")
+    group = load_group(database, group_id)
+    assert (group.kind, group.plan, group.planned, group.labels) == ("ab", plan, 4, ("one", "two"))
+    assert [(run.id, run.side, run.group_id) for run in group.runs] == [
+        (run_id, side, group_id) for run_id, side in zip(ids, "ABBA", strict=True)
+    ]
+    assert group.workload == "demo"
+
+
+def test_deleting_runs_leaves_the_group_readable_with_what_is_left(database: Database, machine: Machine) -> None:
+    group_id = begin_group(database, "repeat", {"times": 3})
+    ids = add(database, machine, group_id, None, None, None)
+    trash_runs(database, ids[:1])
+    assert [run.id for run in load_group(database, group_id).runs] == ids[1:]
+    restore_runs(database, ids[:1])
+    assert [run.id for run in load_group(database, group_id).runs] == ids
+    trash_runs(database, ids[:1])
+    purge_trash(database)
+    delete_runs(database, ids[1:2])
+    group = load_group(database, group_id)
+    assert ([run.id for run in group.runs], list(group.run_ids)) == (ids[2:], ids)
+    assert places(database) == {ids[2]: f"run 3 of 3 of group {group_id}"}
+    delete_runs(database, ids[2:])
+    assert load_group(database, group_id).runs == ()
+    assert list_groups(database) == []
+
+
+def test_groups_are_listed_newest_first_and_by_kind(database: Database, machine: Machine) -> None:
+    made = [begin_group(database, kind, {"times": 1}) for kind in ("ab", "repeat", "ab", "ab")]
+    for group_id in made[:3]:
+        add(database, machine, group_id, None)
+    assert [group.id for group in list_groups(database)] == [made[2], made[1], made[0]]
+    assert [group.id for group in list_groups(database, "ab")] == [made[2], made[0]]
+    assert [group.id for group in list_groups(database, "ab", limit=1)] == [made[2]]
+    assert [len(group.runs) for group in list_groups(database)] == [1, 1, 1]
+
+
+def test_each_run_says_its_place(database: Database, machine: Machine) -> None:
+    repeat = begin_group(database, "repeat", {"times": 5})
+    ab = begin_group(database, "ab", {"times": 1})
+    first, second = add(database, machine, repeat, None, None)
+    a, b = add(database, machine, ab, "A", "B")
+    begin_run(database, DEMO.default_spec(), DEMO, machine)
+    assert places(database) == {
+        first: f"run 1 of 5 of group {repeat}",
+        second: f"run 2 of 5 of group {repeat}",
+        a: f"side A of group {ab}",
+        b: f"side B of group {ab}",
+    }
+
+
+def test_a_group_that_is_not_there_is_said(database: Database, machine: Machine) -> None:
+    with pytest.raises(UsageError, match="There is no group 7"):
+        load_group(database, 7)
+    with pytest.raises(DatabaseError):
+        add(database, machine, 7, "A")
+    assert list(list_runs(database)) == []

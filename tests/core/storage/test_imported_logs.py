@@ -1,0 +1,142 @@
+"""Logs of epochs that others measured: read strictly, kept, and drawn beside runs that are like them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.core.analysis.compare import bars, provenance
+from app.core.errors import UsageError
+from app.core.paths import Paths
+from app.core.records import RunSummary
+from app.core.storage.database import Database
+from app.core.storage.imported_logs import import_log, list_logs, read_log, remove_log
+from tests.conftest import CommandLine
+from workloads import CATALOGUE
+
+MLP = CATALOGUE["mnist_mlp"]
+HEAD = "epoch,elapsed,loss,acc,val_loss,val_acc\n"
+GOOD = HEAD + "0,5.5,0.24,0.92,0.12,0.96\n1,3.0,0.10,0.97,0.08,0.97\n2,3.5,0.07,0.98,0.08,0.98\n"
+
+
+def written(tmp_path: Path, text: str | bytes) -> Path:
+    path = tmp_path / "log.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        GOOD.replace("\n", "\r\n"),
+        "\ufeff" + GOOD,
+        GOOD.replace("0,5.5", "1,5.5").replace("\n1,3.0", "\n2,3.0").replace("\n2,3.5", "\n3,3.5"),
+        "elapsed,epoch\n5.5,0\n3.0,1\n3.5,2\n",
+        GOOD.replace("0.24,0.92,0.12,0.96", ",,,"),
+    ],
+)
+def test_a_log_is_its_seconds_epoch_by_epoch(tmp_path: Path, text: str) -> None:
+    assert read_log(written(tmp_path, text)) == (5.5, 3.0, 3.5)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "its first line does not name epoch and elapsed"),
+        (HEAD, "it has no epochs"),
+        ("epoch,loss\n0,1\n", "does not name elapsed"),
+        ("epoch,elapsed,cookies\n0,1,2\n", "a column 'cookies'"),
+        (HEAD + "0,-1\n", "the epoch of line 2 took -1 s"),
+        (HEAD + "0,1e308\n1,1e308\n", "the epoch of line 2 took 1e+308 s"),
+        (HEAD + "0,1e-300\n", "took 1e-300 s"),
+        (HEAD + "0,nan\n", "'nan' in line 2 is no number"),
+        (HEAD + "0,1e999\n", "is no number"),
+        (HEAD + "0,three\n", "'three' in line 2 is no number"),
+        (HEAD + "0,1\n2,1\n", "line 3 is not epoch 1"),
+        (HEAD + "7,1\n", "line 2 is not epoch 0"),
+        (HEAD + "0,1,2,3,4,5,6,7\n", "line 2 has too many cells"),
+        (b"epoch,elapsed\n0,\xff\n", "is no text in UTF-8 (byte 16)"),
+        (b"epoch,elapsed\n" + b"0,1\n" * 300_000, "is larger than a log of epochs can be"),
+        ("epoch,elapsed\n" + "".join(f"{number},1\n" for number in range(10_001)), "more than 10,000 epochs"),
+    ],
+)
+def test_what_is_no_log_is_refused_with_the_place(tmp_path: Path, text: str | bytes, words: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(UsageError) as refusal:
+        read_log(path)
+    assert words in str(refusal.value)
+    assert str(path) in str(refusal.value)
+
+
+def test_a_folder_or_nothing_is_no_log(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none.csv"):
+        with pytest.raises(UsageError, match="is no file"):
+            read_log(path)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(st.binary(max_size=300), st.text(max_size=300).map(lambda text: (HEAD + text).encode("utf-8"))))
+def test_any_bytes_are_a_log_or_are_refused(tmp_path_factory: pytest.TempPathFactory, raw: bytes) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_bytes(raw)
+    try:
+        found = read_log(path)
+    except UsageError:
+        return
+    assert all(1e-6 <= duration_s <= 1e8 for duration_s in found)
+
+
+def test_an_imported_log_stands_among_the_bars_until_it_is_removed(
+    paths: Paths, tmp_path: Path, summary: RunSummary
+) -> None:
+    with Database(paths.database) as database:
+        log = import_log(database, written(tmp_path, GOOD), MLP, "  my   K80 ")
+        assert (log.name, log.seconds_per_epoch_s) == ("my K80", 3.25)
+        logs = list_logs(database, "mnist_mlp")
+        assert logs == [log]
+        assert list_logs(database, "mnist_cnn") == []
+        (bar,) = [bar for bar in bars("mnist_mlp", None, logs=logs) if bar.kind == "log"]
+        assert (bar.name, bar.value, bar.remarks) == ("my K80", 3.25, ("imported log",))
+        assert ("Measured", "3.25 s per epoch") in provenance(bar)
+        run = replace(summary, workload="mnist_mlp", batch_size=128)
+        assert bar in bars("mnist_mlp", run, logs=logs)
+        for change in ({"batch_size": 64}, {"variant": "x=1"}, {"precision": "mixed_float16"}):
+            assert bar not in bars("mnist_mlp", replace(run, **change), logs=logs)
+        assert bars("cifar10_keras_cnn", None, logs=logs) == bars("cifar10_keras_cnn", None)
+        remove_log(database, log.id)
+        assert list_logs(database) == []
+        with pytest.raises(UsageError, match="no imported log"):
+            remove_log(database, log.id)
+
+
+@pytest.mark.parametrize(("workload", "name", "words"), [
+    ("matmul", "x", "not measured in seconds per epoch"),
+    ("demo", "x", "not measured in seconds per epoch"),
+    ("mnist_mlp", " ", "needs a name"),
+    ("mnist_mlp", "x" * 81, "needs a name"),
+    ("mnist_mlp", "a\x1b[31mb", "needs a name"),
+])  # fmt: skip
+def test_what_cannot_be_drawn_is_not_imported(
+    paths: Paths, tmp_path: Path, workload: str, name: str, words: str
+) -> None:
+    path = written(tmp_path, GOOD)
+    with Database(paths.database) as database:
+        with pytest.raises(UsageError, match=words):
+            import_log(database, path, CATALOGUE[workload], name)
+        assert list_logs(database) == []
+
+
+def test_the_command_line_imports_lists_compares_and_removes(epochmark: CommandLine, tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    done = epochmark("logs", "import", str(path), "--workload", "mnist_mlp", "--name", "my K80")
+    assert done.stdout == "Log 1: my K80, 3.25 s per epoch (3 epochs). `compare mnist_mlp` shows it.\n"
+    assert "my K80  mnist_mlp" in epochmark("logs", "list").stdout
+    assert "imported log" in epochmark("compare", "mnist_mlp").stdout
+    assert epochmark("logs", "remove", "1").returncode == 0
+    assert "imported log" not in epochmark("compare", "mnist_mlp").stdout
+    refused = epochmark("logs", "import", str(tmp_path), "--workload", "mnist_mlp", "--name", "x")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("epochmark: ")

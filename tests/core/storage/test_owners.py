@@ -1,0 +1,120 @@
+"""Whose a run is: a live one is never taken for dead, and a dead one's worker never lives on."""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.core.paths import default_paths
+from app.core.storage.database import Database
+from app.core.storage.outcomes import recover_runs
+from app.core.storage.runs import list_runs
+from tests.cli.commands import posix_only, read_until, runs, sentence_of, start
+from tests.conftest import CommandLine
+
+
+@contextmanager
+def opened(environment: dict[str, str]) -> Iterator[Database]:
+    with Database(default_paths(environment).database) as database:
+        yield database
+
+
+@posix_only
+@pytest.mark.parametrize(
+    "columns",
+    [
+        # The clock was set by an hour, so that the start time is another one than was noted.
+        "owner_started_s = owner_started_s - 3600",
+        # Another container: its process numbers mean nothing here.
+        "owner_pid = 4194303, owner_started_s = 1",
+    ],
+)
+def test_a_live_run_is_not_taken_for_dead(
+    epochmark: CommandLine, environment: dict[str, str], columns: str
+) -> None:
+    process = start(environment, "run", "demo", "--json", "--epochs", "500")
+    run_id = read_until(process, "run")["run_id"]
+    read_until(process, "epoch")
+    with opened(environment) as database:
+        database.connection.execute(f"UPDATE runs SET {columns}")
+    assert [run["status"] for run in runs(epochmark)] == ["running"]
+    refused = epochmark("results", "delete", str(run_id))
+    assert refused.returncode == 2
+    assert "is still running" in sentence_of(refused)
+    process.send_signal(signal.SIGINT)
+    assert read_until(process, "end")["status"] == "cancelled"
+    process.communicate()
+    assert [run["status"] for run in runs(epochmark)] == ["cancelled"]
+    assert not list((default_paths(environment).data / "owners").iterdir()), "its lock is left"
+
+
+def test_a_run_whose_row_is_gone_ends_with_a_sentence_and_a_file(environment: dict[str, str]) -> None:
+    process = start(environment, "run", "demo", "--json", "--epochs", "30")
+    read_until(process, "epoch")
+    with opened(environment) as database:
+        database.connection.execute("DELETE FROM runs")
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 1
+    assert "Traceback" not in err
+    assert "is not in" in err
+    assert json.loads(out.splitlines()[-1])["type"] == "end"
+    (rescued,) = default_paths(environment).data.glob("run-*.unsaved.jsonl")
+    assert str(rescued) in err
+    assert "epoch" in {json.loads(line)["type"] for line in rescued.read_text().splitlines()}
+
+
+@posix_only
+def test_a_run_that_ends_while_others_look_is_never_called_interrupted(environment: dict[str, str]) -> None:
+    for _ in range(3):
+        process = start(environment, "run", "demo", "--json", "--epochs", "2", "--set", "step_s=0")
+        while process.poll() is None:
+            with opened(environment) as database:
+                recover_runs(database)
+        process.communicate()
+    with opened(environment) as database:
+        assert {run.status for run in list_runs(database)} == {"completed"}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux ends children with their parent")
+def test_a_worker_that_was_stopped_before_its_first_line_does_not_outlive_its_parent(
+    environment: dict[str, str],
+) -> None:
+    process = start(environment, "run", "demo", "--json", "--epochs", "500")
+    parent = psutil.Process(process.pid)
+    while not (children := [child for child in parent.children() if "workloads" in child.cmdline()]):
+        assert process.poll() is None
+    children[0].suspend()  # in the first milliseconds of its interpreter
+    process.kill()
+    process.communicate()
+    _, alive = psutil.wait_procs(children, timeout=10)
+    assert not [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]
+
+
+@posix_only
+def test_a_home_that_is_no_utf_8_runs_and_lists(environment: dict[str, str]) -> None:
+    home = os.fsdecode(os.fsencode(environment["EPOCHMARK_HOME"]) + b"-\xff\xfe d\n")
+    odd = environment | {"EPOCHMARK_HOME": home}
+    for arguments in (
+        ("run", "demo", "--epochs", "2"),
+        ("results", "list"),
+        ("results", "export"),
+        ("data", "list"),
+    ):
+        process = start(odd, *arguments)
+        _, err = process.communicate(timeout=100)
+        assert (process.returncode, err) == (0, ""), arguments
+
+
+@posix_only
+def test_a_setting_that_is_no_utf_8_is_said(epochmark: CommandLine, tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
+    folder.mkdir()
+    done = epochmark("run", "storage", "--set", f"folders={folder}")
+    assert done.returncode == 2
+    assert "UTF-8" in sentence_of(done)

@@ -1,0 +1,280 @@
+"""What limited a run, told from records whose limit is known."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.paths import Paths
+from app.core.records import Machine, PeakShare, Run
+from app.core.report.wording import result_text
+from app.core.storage.database import Database
+from app.core.storage.recording import RunWriter
+from app.core.storage.runs import load_run
+from app.core.verdict.bottleneck import explain
+from tests.core.storage.storing import begin
+from tests.core.verdict.records import measured, quiet_run, with_looks
+from workloads.protocol import events
+
+
+def on_gpu(run: Run, busy_pct: float | None, summary: dict[str, Any] | None = None, **readings: Any) -> Run:
+    """Return a quiet run on a GPU that was this busy."""
+    base = quiet_run(run, 1, **(summary or {}))
+    gpu = {"index": 0, "utilization_pct": busy_pct, "clock_mhz": 1800.0, "throttle_reasons": [], **readings}
+    changed = with_looks(base, list(range(len(base.samples))), gpus=[gpu], cpu_pct=30.0)
+    return replace(changed, environment=(run.environment or {}) | {"device": "gpu:0"})
+
+
+def on_cpu(run: Run, busy_pct: float, cores: tuple[int, int] = (8, 16), **summary: Any) -> Run:
+    base = quiet_run(run, 1, **summary)
+    looks = {"cpu_pct": busy_pct, "other_cpu_pct": 0.0, "steal_pct": 0.0}
+    machine = run.machine | {"physical_cores": cores[0], "logical_cores": cores[1]}
+    return replace(with_looks(base, list(range(len(base.samples))), **looks), machine=machine)
+
+
+def code(run: Run) -> str | None:
+    found = explain(run)
+    return found.code if found is not None else None
+
+
+def text(run: Run) -> str:
+    found = explain(run)
+    assert found is not None
+    return found.text
+
+
+def test_a_small_network_is_launch_bound(stored_run: Run) -> None:
+    small = {"parameters_count": 1_337_002}
+    run = replace(on_gpu(stored_run, 35.0), model=small)
+    assert code(run) == "launch_bound"
+    assert text(run).startswith("GPU 35 % busy: this small network is launch-bound")
+    assert text(run).endswith("; try batch 512.")  # 100 × 100/35, and the next power of two
+    assert "this network" in text(replace(run, model={"parameters_count": 60_000_000}))
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "samples", "end"),
+    [
+        (32, 50_000, "; try batch 128."),
+        (1024, 50_000, "doing it."),
+        (100, 300, "doing it."),
+        (16, 0, "; try batch 64."),
+    ],
+)
+def test_a_batch_is_advised_where_there_may_be_room(
+    stored_run: Run, batch_size: int, samples: int, end: str
+) -> None:
+    run = on_gpu(stored_run, 35.0, {"batch_size": batch_size, "samples_per_epoch": samples})
+    assert text(run).endswith(end)
+
+
+@pytest.mark.parametrize("busy_pct", [0.0, 1.0, 5.0])
+def test_no_more_than_sixteen_times_the_batch(stored_run: Run, busy_pct: float) -> None:
+    assert text(on_gpu(stored_run, busy_pct, {"batch_size": 33})).endswith("; try batch 512.")
+
+
+def test_input_that_is_made_meanwhile_is_named_instead(stored_run: Run) -> None:
+    run = on_gpu(stored_run, 35.0, {"workload": "cifar10_cnn"})
+    assert code(run) == "input_bound"
+
+
+@pytest.mark.parametrize(
+    ("busy_pct", "readings", "expected"),
+    [
+        (75.0, {}, "gpu_waits"),
+        (97.0, {}, "gpu_bound"),
+        (97.0, {"memory_utilization_pct": 40.0}, "gpu_bound"),
+        (97.0, {"memory_utilization_pct": 85.0}, "memory_bound"),
+        (97.0, {"throttle_reasons": ["power cap"]}, "power_capped"),
+        (97.0, {"throttle_reasons": ["thermal"]}, "throttled"),
+        (None, {}, "unknown"),
+    ],
+)
+def test_busy_gpus(stored_run: Run, busy_pct: float | None, readings: dict[str, Any], expected: str) -> None:
+    assert code(on_gpu(stored_run, busy_pct, **readings)) == expected
+
+
+def test_half_precision_is_advised_where_it_is_not_used(stored_run: Run) -> None:
+    for precision, advised in (("float32", True), ("mixed_float16", False)):
+        run = on_gpu(stored_run, 97.0, {"precision": precision}, memory_utilization_pct=85.0)
+        assert ("Half precision" in text(run)) == advised
+
+
+def test_physical_cores_are_enough(stored_run: Run) -> None:
+    found = explain(on_cpu(stored_run, 50.0))
+    assert found is not None
+    assert found.code == "physical_cores"
+    assert found.text == "8 of 16 threads do the work: physical cores are enough."
+
+
+@pytest.mark.parametrize(
+    ("busy_pct", "cores", "changes", "expected"),
+    [
+        (15.0, (8, 16), {}, "cores_idle"),
+        (15.0, (8, 8), {}, "cores_idle"),
+        (70.0, (8, 8), {}, "cpu_waits"),
+        (98.0, (8, 8), {}, "cpu_bound"),
+        (98.0, (8, 16), {}, "cpu_bound"),
+        (98.0, (1, 1), {}, "cpu_bound"),
+        (24.0, (8, 16), {"threads": 4}, "few_threads"),
+        (10.0, (8, 16), {"threads": 4}, "cores_idle"),
+    ],
+)
+def test_processors(
+    stored_run: Run, busy_pct: float, cores: tuple[int, int], changes: dict[str, Any], expected: str
+) -> None:
+    assert code(on_cpu(stored_run, busy_pct, cores, **changes)) == expected
+
+
+def test_what_others_took_is_not_waiting(stored_run: Run) -> None:
+    run = on_cpu(stored_run, 100.0, (8, 8))
+    for taken, cores in (
+        ({"other_cpu_pct": 30.0}, (8, 8)),
+        ({"steal_pct": 50.0}, (2, 2)),
+        ({"other_cpu_pct": 50.0}, (8, 16)),
+    ):
+        run = on_cpu(stored_run, 100.0, cores)
+        run = with_looks(run, list(range(len(run.samples))), **taken)
+        assert code(run) == "taken"
+        assert "Other programs and the host took" in text(run)
+
+
+def test_a_little_of_others_is_not_the_limit(stored_run: Run) -> None:
+    run = on_cpu(stored_run, 100.0, (8, 8))
+    run = with_looks(run, list(range(len(run.samples))), other_cpu_pct=8.0)
+    assert code(run) == "cpu_bound"
+
+
+@pytest.mark.parametrize(
+    ("environment", "changes", "busy_pct", "begin"),
+    [
+        ({"cpu_quota": 0.5}, {}, 3.2, "0.5 of 0.5 processors that it may use were busy"),
+        ({"cpu_quota": 2.0}, {"threads": 4}, 12.5, "2.0 of 2 processors that it may use were busy"),
+        ({"visible_cpus": 4}, {}, 25.0, "4.0 of 4 processors that it may use were busy"),
+    ],
+)
+def test_limits_of_a_container_are_told(
+    stored_run: Run, environment: dict[str, Any], changes: dict[str, Any], busy_pct: float, begin: str
+) -> None:
+    run = on_cpu(stored_run, busy_pct, (16, 16), **changes)
+    assert text(replace(run, environment=(run.environment or {}) | environment)).startswith(begin)
+
+
+@pytest.mark.parametrize(
+    ("share", "expected"),
+    [
+        (0.7, "arithmetic_bound"),
+        (0.4, "cpu_bound"),
+        (0.1, "cpu_memory_bound"),
+    ],
+)
+def test_the_share_of_the_peak_tells_arithmetic_from_memory(stored_run: Run, share: float, expected: str) -> None:
+    run = replace(on_cpu(stored_run, 98.0, (8, 8)), peak=PeakShare(share * 1e12, 1e12))
+    assert code(run) == expected
+
+
+def test_throttling_comes_first_and_tells_when(stored_run: Run) -> None:
+    run = on_cpu(stored_run, 98.0, (8, 8))
+    inside = measured(run)
+    run = with_looks(run, inside[30:], throttle_count=1)
+    assert code(run) == "throttled"
+    assert text(run).startswith("Throttled after 31 seconds: the processor's clock was held down for")
+    assert text(run).endswith("Better cooling would keep the speed.")
+
+
+def test_one_tick_of_a_counter_is_not_the_limit(stored_run: Run) -> None:
+    for run in (on_cpu(stored_run, 98.0, (8, 8)), on_gpu(stored_run, 97.0)):
+        assert code(with_looks(run, measured(run)[30:31], throttle_count=1)) in ("cpu_bound", "gpu_bound")
+
+
+def test_a_hot_processor_does_not_limit_a_busy_graphics_card(stored_run: Run) -> None:
+    run = on_gpu(stored_run, 97.0)
+    assert code(with_looks(run, measured(run), throttle_count=3)) == "gpu_bound"
+
+
+def test_a_power_supply_is_not_cured_by_cooling(stored_run: Run) -> None:
+    assert "cooling" not in text(on_gpu(stored_run, 97.0, throttle_reasons=["power brake"]))
+
+
+def test_a_clock_that_fell_tells_when(stored_run: Run) -> None:
+    run = on_cpu(stored_run, 98.0, (8, 8))
+    inside = measured(run)
+    run = with_looks(run, inside[25:], cpu_clock_mhz=2600.0)
+    assert text(run).startswith("Throttled after 26 seconds: the processor's clock fell from 3,8")
+    assert "cooling" not in text(run), "a limit of power does that, too"
+
+
+def test_a_few_looks_do_not_tell(stored_run: Run) -> None:
+    run = on_cpu(stored_run, 98.0)
+    assert code(replace(run, samples=run.samples[:1])) == "too_short"
+
+
+def test_looks_from_before_the_measurement_explain_nothing(stored_run: Run) -> None:
+    run = on_gpu(stored_run, 0.0)
+    before = [sample for at, sample in enumerate(run.samples) if at < measured(run)[0]]
+    assert len(before) > 3
+    assert code(replace(run, samples=tuple(before))) == "too_short"
+
+
+def test_a_hidden_card_is_known_by_its_name_or_not_at_all(stored_run: Run) -> None:
+    idle = {"index": 0, "utilization_pct": 0.0}
+    run = on_gpu(stored_run, 97.0)
+    run = with_looks(run, list(range(len(run.samples))), gpus=[idle, idle | {"index": 1, "utilization_pct": 97.0}])
+    environment = {"device": "gpu:0", "device_name": "Fast Card", "variables": ["CUDA_VISIBLE_DEVICES"]}
+    cards = [{"name": "Slow Card"}, {"name": "Fast Card"}]
+    assert code(replace(run, environment=environment, machine=run.machine | {"gpus": cards})) == "gpu_bound"
+    assert code(replace(run, environment=environment, machine=run.machine | {"gpus": cards * 2})) == "unknown"
+    assert code(replace(run, environment=environment)) == "unknown"
+
+
+@pytest.mark.parametrize("workload", ["demo", "matmul", "no_such_workload"])
+def test_where_it_is_no_question(stored_run: Run, workload: str) -> None:
+    run = on_cpu(stored_run, 98.0, workload=workload)
+    assert explain(run) is None
+
+
+def test_without_steps_nothing_is_explained(stored_run: Run) -> None:
+    assert explain(on_cpu(stored_run, 98.0, step_median_s=None)) is None
+
+
+def test_forums_get_it_too(stored_run: Run) -> None:
+    assert "\nphysical cores are enough.\n" in result_text(replace(stored_run, limit="physical cores are enough."))
+
+
+def test_a_run_is_read_with_its_explanation(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine)
+        writer = RunWriter(database, run_id)
+        writer.add(events.Steps(t_s=9.0, phase="measure", epoch=0, first_index=0, durations_s=(4.0, 4.0)))
+        for second in range(12):
+            telemetry = {"cpu_pct": 99.0, "other_cpu_pct": 0.0, "steal_pct": 0.0}
+            writer.add(events.Sample(seq=second, t_s=float(second), telemetry=telemetry))
+        writer.finish("completed", None)
+        assert load_run(database, run_id).limit == "7.9 of 8 processors were busy: the processor is the limit."
+
+
+anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.lists(st.integers())
+NAMES = ("cpu_pct", "other_cpu_pct", "steal_pct", "throttle_count", "cpu_clock_mhz", "gpus")
+GPU_NAMES = ("index", "utilization_pct", "memory_utilization_pct", "throttle_reasons", "clock_mhz")
+
+
+@given(
+    st.dictionaries(st.sampled_from(NAMES), anything),
+    st.dictionaries(st.sampled_from(GPU_NAMES), anything),
+    st.dictionaries(st.sampled_from(("device", "visible_cpus", "cpu_quota")), anything),
+    st.dictionaries(st.sampled_from(("physical_cores", "logical_cores")), anything),
+)
+def test_any_record_is_survived(
+    stored_run: Run,
+    look: dict[str, Any],
+    gpu: dict[str, Any],
+    environment: dict[str, Any],
+    machine: dict[str, Any],
+) -> None:
+    telemetry = {"gpus": [gpu], **look}
+    samples = tuple(events.Sample(t_s=80.0 + at, telemetry=telemetry) for at in range(30))
+    run = replace(stored_run, samples=samples, environment=environment, machine=machine)
+    found = explain(run)
+    assert found is None or found.text.endswith(".")

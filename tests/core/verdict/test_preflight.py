@@ -1,0 +1,129 @@
+"""What is wrong right before a run, with the codes of the verdict and sentences of the moment."""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.core.hardware.telemetry.monitor import look
+from app.core.records import Gpu, GpuReading, Machine, Telemetry
+from app.core.verdict.conditions import CONDITIONS
+from app.core.verdict.preflight import USUAL_NEED_BYTES, preflight
+from app.core.verdict.rules import RULES
+from workloads import CATALOGUE
+
+WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
+SPEC = WORKLOAD.default_spec()
+NEED_BYTES = WORKLOAD.memory_need_bytes(SPEC) or 0
+MACHINE = Machine(
+    cpu_name="Test CPU",
+    physical_cores=4,
+    logical_cores=8,
+    memory_bytes=16_000_000_000,
+    os_name="Test OS 1",
+    architecture="x86_64",
+    python_version="3.11.9",
+    virtual_machine=False,
+    gpus=(Gpu("GPU 0", "nvidia"), Gpu("GPU 1", "nvidia")),
+)
+QUIET = Telemetry(
+    cpu_pct=4.0,
+    memory_used_bytes=4_000_000_000,
+    swap_used_bytes=0,
+    steal_pct=1.0,
+    other_cpu_pct=3.0,
+    swap_bytes_per_s=0.0,
+    throttle_count=0,
+    on_battery=False,
+    power_plan="powersave (intel_pstate), preference balance_performance, profile balanced",
+    clock_step_s=0.0,
+    suspended_s=0.0,
+    gpus=(GpuReading(0, 2.0, 10**9, other_memory_bytes=10**9), GpuReading(1, 0.0, 0, other_memory_bytes=0)),
+)
+
+
+def busy_gpu(index: int) -> tuple[GpuReading, ...]:
+    readings = list(QUIET.gpus)
+    readings[index] = GpuReading(index, 60.0, 6 * 10**9, other_memory_bytes=6 * 10**9)
+    return tuple(readings)
+
+
+def told(*looks: Telemetry, machine: Machine = MACHINE, **asked: Any) -> dict[str, str]:
+    reasons = preflight(WORKLOAD.default_spec(**asked), machine, looks)
+    assert {reason.level for reason in reasons} <= {"caution"}
+    assert all(reason.advice.endswith(".") for reason in reasons)
+    return {reason.code: reason.text for reason in reasons}
+
+
+def test_nothing_is_said_on_a_quiet_computer_or_of_one_that_tells_nothing() -> None:
+    assert told(QUIET, QUIET, QUIET) == {}
+    assert told(Telemetry(), Telemetry()) == {}
+    assert told() == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"on_battery": True}, {"on_battery": "The computer runs on battery."}),
+        ({"power_plan": "power saver"}, {"power_saving": "The power plan saves energy: power saver."}),
+        ({"other_cpu_pct": 10.0}, {}),
+        ({"other_cpu_pct": 10.6}, {"other_load": "Other programs use 11 % of the processor."}),
+        ({"steal_pct": 30.0}, {"host_steal": "The host takes 30 % of the processor time for other work."}),
+        (
+            {"swap_bytes_per_s": 2.5e6},
+            {"swapping": "The computer swaps 2.5 MB a second between memory and disk."},
+        ),
+        ({"memory_used_bytes": 16_000_000_000 - NEED_BYTES}, {}),
+        (
+            {"memory_used_bytes": 15_100_000_000},
+            {"low_memory": "Only 900 MB of memory are free, and the run needs about 1.5 GB."},
+        ),
+        (
+            {"gpus": busy_gpu(0)},
+            {
+                "gpu_memory_taken": "Other programs hold 6.0 GB of the GPU's memory.",
+                "gpu_busy": "Other programs keep the GPU 60 % busy.",
+            },
+        ),
+        ({"gpus": busy_gpu(1)}, {}),
+        ({"throttle_count": 3, "clock_step_s": 9.0, "suspended_s": 9.0}, {}),  # over before the run begins
+    ],
+)
+def test_what_is_wrong_right_now(changes: dict[str, Any], expected: dict[str, str]) -> None:
+    assert told(*[replace(QUIET, **changes)] * 2) == expected
+
+
+def test_a_charger_that_comes_and_goes_is_told_with_its_share() -> None:
+    assert told(QUIET, replace(QUIET, on_battery=True))["on_battery"].endswith("battery for 50 % of the time.")
+
+
+@pytest.mark.parametrize(("device", "codes"), [("gpu:1", 2), ("gpu:0", 0), ("cpu", 0), ("auto", 0)])
+def test_only_the_gpu_that_would_run_matters(device: str, codes: int) -> None:
+    assert len(told(replace(QUIET, gpus=busy_gpu(1)), device=device)) == codes
+
+
+def test_without_a_gpu_auto_is_the_processor() -> None:
+    assert told(replace(QUIET, gpus=busy_gpu(0)), machine=replace(MACHINE, gpus=())) == {}
+
+
+def test_memory_of_a_run_that_was_never_measured() -> None:
+    spec = msgspec.structs.replace(SPEC, workload="of another version")
+    for free_bytes, count in ((USUAL_NEED_BYTES, 0), (USUAL_NEED_BYTES - 1, 1)):
+        full = replace(QUIET, memory_used_bytes=16_000_000_000 - free_bytes)
+        assert len(preflight(spec, MACHINE, [full])) == count
+    assert preflight(CATALOGUE["demo"].default_spec(), MACHINE, [full]) == ()
+
+
+def test_the_codes_are_those_of_the_verdict() -> None:
+    rules = {rule.code: rule.advice for rule in RULES}
+    only_before = {condition.code for condition in CONDITIONS if not condition.past}
+    assert only_before == {"gpu_busy"} == {each.code for each in CONDITIONS} - rules.keys()
+    assert all(rules[each.code] == each.advice for each in CONDITIONS if each.past)
+    for condition in CONDITIONS:
+        assert condition.past.count("{}") == condition.present.count("{}") or not condition.past
+
+
+def test_this_computer() -> None:
+    for reason in preflight(SPEC, MACHINE, look(0.2)):
+        assert reason.text.endswith(".")

@@ -1,0 +1,398 @@
+"""Verdicts: each rule on both sides of its threshold, quiet runs without a caution, disturbed ones with theirs."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from app.core.records import PeakShare, Run
+from app.core.verdict.rules import RULES, judge
+from tests.core.verdict.records import measured, quiet_run, slower, with_looks
+from workloads import CATALOGUE
+from workloads.protocol import events
+from workloads.workload import Proof
+
+SEEDS = range(10)
+GPU_RUN: dict[str, Any] = {"engine": "tensorflow", "device": "gpu:1"}
+Change = Callable[[Run], Run]
+
+
+def codes(run: Run, *, is_over: bool = True) -> list[str]:
+    return [reason.code for reason in judge(run, is_over=is_over).reasons if reason.level != "fact"]
+
+
+def summarised(**changes: Any) -> Change:
+    return lambda run: replace(run, summary=replace(run.summary, **changes))
+
+
+def metrics(**values: float | None) -> Change:
+    return lambda run: replace(run, metrics=run.metrics | values)
+
+
+def environment(**values: Any) -> Change:
+    return lambda run: replace(run, environment=(run.environment or {}) | values)
+
+
+def looks(**readings: Any) -> Change:
+    """Set readings in all samples."""
+    return lambda run: with_looks(run, list(range(len(run.samples))), **readings)
+
+
+def one_look(*values: float, **readings: Any) -> Change:
+    """Set readings in one sample in the middle of the measurement, or values in as many samples."""
+    name = next(iter(readings))
+
+    def change(run: Run) -> Run:
+        at = measured(run)[5]
+        for number, value in enumerate(values or (readings[name],)):
+            run = with_looks(run, [at + number], **{name: value})
+        return run
+
+    return change
+
+
+def share_of_looks(count: int, of: int, **readings: Any) -> Change:
+    """Set readings in so many of so many consecutive samples, the only ones that the record has."""
+
+    def change(run: Run) -> Run:
+        run = replace(run, samples=tuple(run.samples[at] for at in measured(run)[:of]))
+        return with_looks(run, list(range(count)), **readings)
+
+    return change
+
+
+def on_gpu(**readings: Any) -> Change:
+    """Set readings of the GPU that the run used, beside one that is hot, slow and full."""
+    other = {"index": 0, "clock_mhz": 300.0, "throttle_reasons": ["thermal"], "other_memory_bytes": 9 * 10**9}
+
+    def change(run: Run) -> Run:
+        run = replace(run, environment=GPU_RUN)
+        return looks(gpus=[other, {"index": 1} | readings])(run)
+
+    return change
+
+
+def both(*changes: Change) -> Change:
+    def change(run: Run) -> Run:
+        for each in changes:
+            run = each(run)
+        return run
+
+    return change
+
+
+def gpu_throttled(count: int, word: str = "thermal") -> Change:
+    """Hold the GPU down in so many of 20 looks."""
+    hot = {"gpus": [{"index": 1, "throttle_reasons": [word, "power cap"]}]}
+    return both(on_gpu(throttle_reasons=["power cap"]), share_of_looks(count, 20, **hot))
+
+
+def clock_from(second: int, clock_mhz: float) -> Change:
+    return lambda run: with_looks(run, measured(run)[second:], cpu_clock_mhz=clock_mhz)
+
+
+def gpu_clock_from(second: int, clock_mhz: float) -> Change:
+    return lambda run: with_looks(run, measured(run)[second:], gpus=[{"index": 1, "clock_mhz": clock_mhz}])
+
+
+def blocks(count: int) -> Change:
+    return lambda run: replace(run, steps=run.steps[:count])
+
+
+def loss(*losses: float | None) -> Change:
+    def change(run: Run) -> Run:
+        epochs = tuple(
+            events.Epoch(index=index, duration_s=20.9, train_s=20.0, loss=value)
+            for index, value in enumerate(losses)
+        )
+        return replace(run, epochs=epochs)
+
+    return change
+
+
+def epochs_of(duration_s: float) -> Change:
+    return lambda run: replace(run, epochs=(events.Epoch(index=0, duration_s=duration_s, train_s=duration_s),))
+
+
+def warned(code: str) -> Change:
+    return lambda run: replace(run, warnings=(events.Warn(code=code, message="It is not as it should be."),))
+
+
+def same(run: Run) -> Run:
+    return run
+
+
+QUICK: dict[str, Any] = {"preset": "quick", "basis": "estimate", "value": 100.0}
+CUT: dict[str, Any] = {"steps": 400, "value": None, "basis": None, "spread_pct": None}
+
+
+@pytest.mark.parametrize(
+    ("code", "level", "within", "beyond"),
+    [
+        ("not_completed", "invalid", same, summarised(status="failed")),
+        ("not_completed", "invalid", summarised(status="cancelled"), summarised(status="interrupted")),
+        ("not_completed", "invalid", same, summarised(status="cancelled", value=None)),
+        ("cancelled", "caution", same, summarised(status="cancelled")),
+        ("running", "caution", same, summarised(status="running")),
+        ("no_result", "caution", same, summarised(value=None)),
+        ("steps_missing", "invalid", same, blocks(-1)),
+        ("steps_missing", "invalid", same, summarised(epochs=2)),
+        ("steps_missing", "invalid", blocks(0), blocks(1)),
+        ("steps_missing", "invalid", both(blocks(-1), summarised(preset="sustained")), blocks(-1)),
+        ("steps_missing", "invalid", both(blocks(-1), summarised(workload="matmul")), blocks(-1)),
+        ("updates_missing", "invalid", same, metrics(updates_done=1499.0)),
+        ("weights_unchanged", "invalid", metrics(weights_changed=1e-9), metrics(weights_changed=0.0)),
+        ("loss_out_of_band", "invalid", metrics(proof_loss=2.1), metrics(proof_loss=2.0999)),
+        ("loss_out_of_band", "invalid", metrics(proof_loss=2.3), metrics(proof_loss=2.3001)),
+        ("loss_out_of_band", "invalid", metrics(proof_loss=None), metrics(proof_loss=0.0)),
+        ("loss_out_of_band", "invalid", warned("other"), warned("loss_out_of_band")),
+        ("loss_not_finite", "invalid", loss(2.0, 1.0, 0.5), loss(2.0, None, 0.5)),
+        ("loss_not_finite", "invalid", loss(None, None), loss(2.0, math.nan)),
+        ("loss_not_finite", "invalid", loss(1e30), loss(math.inf)),
+        ("loss_not_finite", "invalid", same, summarised(status="failed", error_code="non_finite_loss")),
+        ("suspended", "invalid", one_look(suspended_s=1.0), one_look(suspended_s=1.01)),
+        ("demo", "invalid", same, summarised(workload="demo")),
+        ("clock_step", "caution", one_look(0.5, -0.5, clock_step_s=0), one_look(0.5, -0.6, clock_step_s=0)),
+        ("on_battery", "caution", looks(on_battery=None), one_look(on_battery=True)),
+        ("power_saving", "caution", looks(power_plan="balanced"), one_look(power_plan="power saver")),
+        ("power_saving", "caution", same, looks(power_plan="powersave (acpi-cpufreq)")),
+        ("other_load", "caution", looks(other_cpu_pct=10.0), looks(other_cpu_pct=10.1)),
+        ("host_steal", "caution", looks(steal_pct=5.0), looks(steal_pct=5.1)),
+        ("swapping", "caution", looks(swap_bytes_per_s=1e6), looks(swap_bytes_per_s=1.1e6)),
+        (
+            "gpu_memory_taken",
+            "caution",
+            on_gpu(other_memory_bytes=1_500_000_000),
+            on_gpu(other_memory_bytes=1_500_000_001),
+        ),
+        ("throttled", "caution", same, one_look(throttle_count=1)),
+        ("throttled", "caution", gpu_throttled(1), gpu_throttled(2)),
+        ("throttled", "caution", gpu_throttled(9, "power cap"), gpu_throttled(2, "power brake")),
+        ("clock_falling", "caution", clock_from(30, 3750), clock_from(30, 3600)),
+        ("clock_falling", "caution", clock_from(5, 3000), clock_from(22, 3000)),  # within 5 s it settles
+        (
+            "clock_falling",
+            "caution",
+            both(on_gpu(clock_mhz=2000.0), clock_from(30, 1000)),
+            both(on_gpu(clock_mhz=2000.0), gpu_clock_from(30, 1800.0)),
+        ),
+        ("drift", "caution", lambda run: slower(run, 200, 1.027), lambda run: slower(run, 200, 1.036)),
+        ("drift", "caution", lambda run: slower(run, 200, 0.975), lambda run: slower(run, 200, 0.966)),
+        (
+            "drift",
+            "caution",
+            summarised(preset="sustained", sustained_pct=97.0),
+            summarised(preset="sustained", sustained_pct=96.9),
+        ),
+        ("spread", "caution", summarised(spread_pct=5.0), summarised(spread_pct=5.01)),
+        (
+            "interval_wide",
+            "caution",
+            summarised(**QUICK, value_low=98.0, value_high=102.0),
+            summarised(**QUICK, value_low=97.9, value_high=102.0),
+        ),
+        (
+            "interval_wide",
+            "caution",
+            summarised(value_low=1.0, value_high=99.0),
+            summarised(**QUICK, value_low=1, value_high=99),
+        ),
+        ("interruptions", "caution", summarised(interruptions_s=1.25), summarised(interruptions_s=1.3)),
+        ("interruptions", "caution", summarised(interruptions=75), summarised(interruptions=76)),
+        ("first_epoch", "caution", same, summarised(basis="first_epoch")),
+        ("short_run", "caution", epochs_of(5.0), epochs_of(4.99)),
+        (
+            "short_run",
+            "caution",
+            both(epochs_of(4.0), summarised(**QUICK, value_low=98, value_high=102)),
+            epochs_of(4.0),
+        ),
+        ("short_run", "caution", same, both(summarised(**CUT), blocks(240))),
+        (
+            "uneven_steps",
+            "caution",
+            summarised(metric="words_per_s"),
+            summarised(metric="words_per_s", preset="quick"),
+        ),
+        ("engine_changed", "caution", environment(variables=[]), environment(variables=["TF_XLA_FLAGS"])),
+        ("cpus_hidden", "caution", environment(visible_cpus=8, cpu_quota=8.0), environment(visible_cpus=7)),
+        ("cpus_hidden", "caution", environment(cpu_quota=None), environment(visible_cpus=8, cpu_quota=1.5)),
+        (
+            "cpus_hidden",
+            "caution",
+            both(summarised(threads=2), environment(visible_cpus=2)),
+            environment(visible_cpus=2),
+        ),
+        ("host_device_differs", "caution", same, lambda run: replace(run, spec=run.spec | {"device": "gpu:0"})),
+        ("gpu_not_used", "caution", same, warned("gpu_not_used")),
+    ],
+)
+def test_each_rule_flips_at_its_threshold(
+    stored_run: Run, monkeypatch: pytest.MonkeyPatch, code: str, level: str, within: Change, beyond: Change
+) -> None:
+    proof = Proof(steps=100, bands={"real": (2.1, 2.3)}, origin="made up")
+    monkeypatch.setattr(type(CATALOGUE["cifar10_keras_cnn"]), "proof", proof)
+    run = quiet_run(stored_run, 0)
+    assert code not in codes(within(run))
+    reason = next(reason for reason in judge(beyond(run)).reasons if reason.code == code)
+    assert reason.level == level
+    assert reason.text.endswith(".")
+    assert reason.advice or code in ("running", "gpu_not_used")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"batch_size": 50}, {"variant": "lstm=fused"}, {"data_source": "synthetic"}, {"workload_version": 9}],
+)
+def test_a_loss_is_judged_only_where_its_band_was_found(
+    stored_run: Run, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    proof = Proof(steps=100, bands={"real": (2.1, 2.3)}, origin="made up")
+    monkeypatch.setattr(type(CATALOGUE["cifar10_keras_cnn"]), "proof", proof)
+    run = metrics(proof_loss=0.1)(quiet_run(stored_run, 0))
+    assert judge(run).level == "invalid"
+    assert "loss_out_of_band" not in codes(summarised(**changes)(run))
+
+
+def quick(run: Run) -> Run:
+    value = 66.3
+    changes = summarised(**QUICK | {"value": value}, value_low=65.4, value_high=67.2, warmup_steps=7, epochs=1)
+    return replace(changes(run), epochs=())
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_quiet_run_is_valid_without_a_caution(stored_run: Run, seed: int) -> None:
+    for run in (quiet_run(stored_run, seed), quick(quiet_run(stored_run, seed))):
+        judged = judge(run)
+        assert (judged.level, codes(run)) == ("valid", [])
+        assert {reason.level for reason in judged.reasons} == {"fact"}
+
+
+DISTURBED: dict[str, Change] = {
+    "on_battery": lambda run: with_looks(run, measured(run)[30:], on_battery=True),
+    "power_saving": looks(power_plan="powersave (intel_pstate), preference power, profile low-power"),
+    "clock_falling": lambda run: slower(clock_from(35, 3000)(run), 180, 3900 / 3000),
+    "swapping": lambda run: with_looks(run, measured(run)[20:40], swap_bytes_per_s=30e6),
+    "clock_step": one_look(clock_step_s=-3600.0),
+    "suspended": one_look(suspended_s=47.0),
+    "throttled": lambda run: with_looks(run, measured(run)[40:43], throttle_count=12),
+    "other_load": lambda run: with_looks(run, measured(run)[10:40], other_cpu_pct=40.0),
+    "host_steal": lambda run: with_looks(run, measured(run)[10:40], steal_pct=20.0),
+}
+
+
+@pytest.mark.parametrize("code", DISTURBED)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_each_disturbance_is_told_in_every_run(stored_run: Run, seed: int, code: str) -> None:
+    for run in (quiet_run(stored_run, seed), quick(quiet_run(stored_run, seed))):
+        expected = [code, "drift"] if code == "clock_falling" else [code]
+        assert sorted(codes(DISTURBED[code](run))) == expected
+
+
+def test_what_happened_before_or_after_the_measurement_does_not_count(stored_run: Run) -> None:
+    run = quiet_run(stored_run, 0)
+    inside = measured(run)
+    outside = [at for at in range(len(run.samples)) if at < inside[0] or at > inside[-1] + 1]
+    assert outside
+    loud: dict[str, Any] = {"suspended_s": 99.0, "on_battery": True, "throttle_count": 9, "steal_pct": 100.0}
+    assert codes(with_looks(run, outside, **loud)) == []
+
+
+def test_warming_up_is_no_drift(stored_run: Run) -> None:
+    # One epoch of three, or what the estimate left out, is slower.
+    run = slower(slower(quiet_run(stored_run, 0), 0, 1.1), 100, 1 / 1.1)
+    assert codes(run) == []
+    assert codes(summarised(warmup_steps=500)(quick(run))) == []
+    assert codes(summarised(warmup_steps=5)(quick(run))) == ["drift"]
+
+
+def test_a_clock_that_settles_does_not_fall(stored_run: Run) -> None:
+    run = quiet_run(stored_run, 0)
+    at = measured(run)[:16]
+    cold = with_looks(run, at[:5], cpu_clock_mhz=4900.0)
+    assert codes(replace(cold, samples=tuple(cold.samples[each] for each in at))) == []
+    cold = with_looks(cold, at[5:10], cpu_clock_mhz=4900.0)
+    assert codes(replace(cold, samples=tuple(cold.samples[each] for each in at))) == ["clock_falling"]
+
+
+def test_a_live_run_is_judged_by_what_is_certain(stored_run: Run) -> None:
+    run = summarised(status="running", value=None, epochs_done=1)(quiet_run(stored_run, 0))
+    run = DISTURBED["clock_falling"](both(blocks(-100), summarised(spread_pct=9.0))(run))
+    assert codes(run, is_over=False) == []
+    assert judge(run, is_over=False).level == "valid"
+    assert codes(DISTURBED["on_battery"](run), is_over=False) == ["on_battery"]
+    assert "running" in codes(run)
+
+
+def test_the_worst_reasons_come_first_and_make_the_level(stored_run: Run) -> None:
+    run = both(looks(on_battery=True), one_look(suspended_s=5), warned("gpu_not_used"))(quiet_run(stored_run, 0))
+    judged = judge(run)
+    assert judged.level == "invalid"
+    levels = [reason.level for reason in judged.reasons]
+    assert levels == sorted(levels, key=["invalid", "caution", "fact"].index)
+    assert [reason.code for reason in judged.reasons][:3] == ["suspended", "on_battery", "gpu_not_used"]
+    assert judge(looks(on_battery=True)(quiet_run(stored_run, 0))).level == "caution"
+
+
+def test_a_warning_is_said_once(stored_run: Run) -> None:
+    twice = tuple(events.Warn(code="damaged_event", message=text) for text in ("One.", "Two.", "One."))
+    reasons = judge(replace(quiet_run(stored_run, 0), warnings=twice)).reasons
+    assert [reason.text for reason in reasons if reason.level == "caution"] == ["One.", "Two."]
+
+
+@pytest.mark.parametrize(
+    ("machine", "expected"),
+    [
+        ({}, []),
+        ({"virtual_machine": True, "virtualization": "kvm"}, ["virtual_machine"]),
+        ({"virtual_machine": True, "virtualization": None}, ["virtual_machine"]),
+        ({"virtual_machine": False, "virtualization": "docker"}, ["container"]),
+        ({"virtual_machine": True, "virtualization": "podman in kvm"}, ["container", "virtual_machine"]),
+        ({"virtual_machine": True, "virtualization": "docker in wsl"}, ["container", "wsl"]),
+        ({"virtual_machine": True, "virtualization": "wsl"}, ["wsl"]),
+    ],
+)
+def test_what_the_computer_is_is_a_fact(stored_run: Run, machine: dict[str, Any], expected: list[str]) -> None:
+    run = quiet_run(stored_run, 0)
+    judged = judge(replace(run, machine=run.machine | machine))
+    assert judged.level == "valid"
+    assert [reason.code for reason in judged.reasons] == ["spread", "real_data", *expected]
+
+
+def test_other_facts(stored_run: Run) -> None:
+    run = replace(quick(quiet_run(stored_run, 0)), peak=PeakShare(1e12, 2e12), dataset={"name": "generated"})
+    run = summarised(metric="images_per_s", value_low=None, value_high=None)(run)
+    assert [reason.code for reason in judge(run).reasons] == [
+        *("peak_share", "estimate", "derived_epoch", "spread", "generated_data")
+    ]
+    synthetic = summarised(data_source="synthetic", spread_pct=None)(quiet_run(stored_run, 0))
+    assert [reason.code for reason in judge(synthetic).reasons] == ["synthetic_data"]
+
+
+def test_every_rule_has_a_code_and_no_two_cautions_share_one() -> None:
+    told = [rule.code for rule in RULES if rule.level != "fact"]
+    assert len(told) == len(set(told))
+    assert all(rule.advice or rule.level == "fact" or rule.code == "running" for rule in RULES)
+
+
+anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers())
+READINGS = ("steal_pct", "other_cpu_pct", "on_battery", "power_plan", "throttle_count", "suspended_s", "gpus")
+FIELDS = ("device", "variables", "visible_cpus", "cpu_quota")
+
+
+@example({"steal_pct": 6e307}, {}, {})
+@given(
+    st.dictionaries(st.sampled_from(READINGS), anything | st.lists(st.dictionaries(st.just("index"), anything))),
+    st.dictionaries(st.sampled_from(FIELDS), anything),
+    st.dictionaries(st.sampled_from(("virtualization", "virtual_machine", "logical_cores")), anything),
+)
+def test_the_record_of_another_version_is_survived(
+    stored_run: Run, telemetry: dict[str, Any], environment: dict[str, Any], machine: dict[str, Any]
+) -> None:
+    samples = tuple(events.Sample(t_s=80.0 + at, telemetry=telemetry) for at in range(3))
+    run = replace(stored_run, samples=samples, environment=environment, machine=machine)
+    assert judge(run).level in ("valid", "caution", "invalid")

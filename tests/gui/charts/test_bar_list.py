@@ -1,0 +1,97 @@
+"""The bars as a widget: the order, the place that waits, the move of one's own bar, and where numbers are from."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QToolTip
+from pytestqt.qtbot import QtBot
+
+from app.core.analysis.compare import Bar, bars, doubts, find_baseline, provenance, software_years
+from app.gui.charts.bar_list import AXIS_PX, MOVE_MS, BarList
+from app.gui.style.theme import Theme
+
+SLOT = ("You", "press Run benchmark")
+
+
+def shown(qtbot: QtBot, theme: Theme) -> BarList:
+    widget = BarList(theme)
+    qtbot.addWidget(widget)
+    widget.resize(420, 260)
+    widget.show()
+    return widget
+
+
+def with_you(published: list[Bar], value_s: float) -> list[Bar]:
+    return sorted([*published, Bar("You", "you", value_s)], key=lambda bar: bar.value)
+
+
+def accent_rows(widget: BarList, theme: Theme) -> list[int]:
+    """Return in which rows a pixel column near the bars' left end has the colour of one's own bar."""
+    image = widget.grab().toImage()
+    found = set()
+    for y in range(image.height()):
+        for x in range(80, 140, 4):
+            if image.pixelColor(x, y).name().upper() == theme.tokens.accent:
+                found.add(y // ((widget.height() - AXIS_PX) // len(widget.bars)))
+    return sorted(found)
+
+
+def test_the_own_bar_moves_to_its_place(qtbot: QtBot, application_theme: Theme) -> None:
+    published = bars("cifar10_keras_cnn", None)
+    widget = shown(qtbot, application_theme)
+    widget.show_bars(published, slot=SLOT)
+    assert "GTX 1080 Ti 4.00 s" in widget.sentence()
+    assert widget.slot == SLOT
+    slow, fast = with_you(published, 300.0), with_you(published, 5.0)
+    widget.show_bars(slow, find_baseline(slow, None, "cifar10_keras_cnn"))
+    assert accent_rows(widget, application_theme) == [5]
+    widget.show_bars(fast, find_baseline(fast, None, "cifar10_keras_cnn"))
+    assert accent_rows(widget, application_theme) != [1]  # on its way
+    qtbot.wait(MOVE_MS + 200)
+    assert accent_rows(widget, application_theme) == [1]
+
+
+def test_arrow_keys_tell_where_a_number_is_from(qtbot: QtBot, application_theme: Theme) -> None:
+    widget = shown(qtbot, application_theme)
+    published = bars("cifar10_keras_cnn", None)
+    widget.show_bars(published)
+    pointed: list[Bar | None] = []
+    widget.pointed.connect(pointed.append)
+    QTest.keyClick(widget, Qt.Key.Key_Down)
+    QTest.keyClick(widget, Qt.Key.Key_Down)
+    QTest.keyClick(widget, Qt.Key.Key_Up)
+    assert pointed == [published[0], published[1], published[0]]
+    assert "study 004" in QToolTip.text()
+    QTest.mouseMove(widget, QPoint(200, widget.height() // 2))
+    assert "2019" in QToolTip.text()
+
+
+def test_names_are_never_read_as_html(qtbot: QtBot, application_theme: Theme) -> None:
+    widget = shown(qtbot, application_theme)
+    row = next(bar.row for bar in bars("cifar10_keras_cnn", None) if bar.row)
+    hostile = replace(row, hardware="<img src=x> & Co", notes="<b>bold</b>")
+    widget.show_bars([Bar("x", "reference", 4.0, row=hostile)])
+    QTest.keyClick(widget, Qt.Key.Key_Down)
+    assert "&lt;img src=x&gt; &amp; Co" in QToolTip.text()
+    assert "<b>bold</b>" not in QToolTip.text()
+
+
+def test_remarks_that_all_bars_share_are_said_once() -> None:
+    published = bars("cifar10_keras_cnn", None)
+    assert software_years(published) == " · 2019 software"
+    assert software_years([]) == ""
+    told = {bar.name: doubts(bar) for bar in published}
+    assert told["GTX 1060"] == ()
+    assert told["Colab TPU"] == ("an anomaly, see notes",)
+    own = Bar("You", "you", 1.0, ("TensorFlow 2.21.0", "synthetic data"))
+    assert doubts(own) == ("synthetic data",)
+
+
+def test_provenance_names_the_source_of_every_published_bar() -> None:
+    for bar in bars("cifar10_keras_cnn", None):
+        told = dict(provenance(bar))
+        assert bar.row is not None
+        assert told["Source"].startswith(bar.row.source)
+        assert told["Year"] == "2019"
+        assert told["Published"].endswith("s per epoch")

@@ -1,0 +1,333 @@
+"""The A/B page and repetitions on the Benchmark page, with real runs of the demo in the real window."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QMessageBox
+
+from app.core.analysis.ab import PairResult
+from app.core.runs.sequence import Plan
+from app.core.storage.database import Database
+from app.core.storage.groups import Group, list_groups
+from app.gui.pages.ab.page import AbPage
+from app.gui.pages.ab.pair_plot import ratio_scale
+from app.gui.pages.ab.setup import difference
+from app.gui.pages.benchmark.page import AB_GOES_ON
+from app.gui.shell.main_window import AB, BENCHMARK
+from tests.gui.driving import Driver
+from tests.gui.run.test_runs import NO, YES, answer, workers
+from workloads import CATALOGUE
+from workloads.protocol.spec import RunSpec
+
+
+def open_page(driver: Driver, *, pairs: int = 2, batch: int = 200) -> AbPage:
+    """Open the page with the demo chosen, whose epochs take half as long with twice the batch."""
+    driver.window.show_page(AB)
+    page = driver.window.ab
+    setup = page.setup
+    setup.workload.setCurrentIndex(setup.workload.findData("demo"))
+    driver.press(setup.preset.buttons["standard"])
+    setup.sides[1].batch.setValue(batch)
+    setup.pairs.setValue(pairs)
+    return page
+
+
+def ended(driver: Driver, page: AbPage) -> Callable[[], bool]:
+    return lambda: not driver.services.bridge.is_running and page.group is not None
+
+
+def stored(driver: Driver) -> list[Group]:
+    with Database(driver.services.paths.database) as database:
+        return list_groups(database)
+
+
+def demo(**parameters: object) -> RunSpec:
+    return CATALOGUE["demo"].default_spec(epochs=2, parameters={"step_s": 0.001, **parameters})
+
+
+def begin(driver: Driver, page: AbPage, plan: Plan) -> None:
+    machine = driver.services.finder.machine
+    assert machine is not None
+    page.setup.run_requested.emit(plan, machine)
+
+
+def test_without_anything_compared_the_page_says_what_to_do(driver: Driver) -> None:
+    driver.window.show_page(AB)
+    page = driver.window.ab
+    assert page.group is None
+    assert not page.history.isVisible()
+    assert "Change a setting of one side" in page.setup.problem.text()
+    assert page.setup.problem.property("tone") == ""
+    assert not page.setup.run_button.isEnabled()
+    page.setup.sides[1].threads.setValue(1)
+    assert page.setup.run_button.isEnabled()
+    assert [side.name.placeholderText() for side in page.setup.sides] == ["threads as usual", "1 thread"]
+    finder = driver.services.finder
+    assert finder.machine is not None
+    finder.machine = replace(finder.machine, memory_bytes=8_000_000_000)
+    page.setup.sides[1].batch.setValue(page.setup.sides[1].batch.maximum())
+    assert page.setup.problem.property("tone") == "invalid"
+    assert "this computer has 8.0 GB" in page.setup.problem.text()
+
+
+def test_all_settings_reach_their_side(driver: Driver) -> None:
+    setup = open_page(driver, pairs=3).setup
+    a, b = setup.sides
+    a.device.setCurrentIndex(a.device.findData("cpu"))
+    b.threads.setValue(2)
+    b.precision.setCurrentText("mixed_bfloat16")
+    b.jit.setCurrentText("on")
+    b.onednn.setCurrentText("off")
+    a.name.setText("  plain   one ")
+    plan = setup.plan()
+    assert (plan.kind, plan.times, plan.by_hand, plan.label_a) == ("ab", 3, False, "plain one")
+    assert plan.label_b == "automatic device, 2 threads, mixed_bfloat16, with XLA, without oneDNN, batch 200"[:60]
+    first, second = plan.specs
+    assert (first.device, first.threads, first.precision, first.jit, first.onednn) == (
+        "cpu",
+        None,
+        "float32",
+        False,
+        None,
+    )
+    assert (second.device, second.threads, second.precision, second.jit, second.onednn, second.batch_size) == (
+        "auto",
+        2,
+        "mixed_bfloat16",
+        True,
+        False,
+        200,
+    )
+    driver.press(setup.preset.buttons["quick"])
+    assert [spec.preset for spec in setup.plan().specs] == ["quick", "quick"]
+
+
+def test_sides_are_named_by_what_differs() -> None:
+    spec = CATALOGUE["demo"].default_spec
+    assert difference(spec(), spec()) == ("A", "B")
+    assert difference(spec(jit=True), spec(threads=1)) == ("threads as usual, with XLA", "1 thread, without XLA")
+    assert difference(spec(device="cpu"), spec(device="gpu:1")) == ("processor", "GPU 1")
+    assert difference(spec(onednn=True), spec()) == ("with oneDNN", "oneDNN as usual")
+
+
+def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
+    page = open_page(driver, pairs=2)
+    driver.press(page.setup.run_button)
+    driver.until(lambda: driver.services.bridge.step is not None)
+    assert page.cancel_button.isVisible()
+    assert len(page.plot.pairs) == 2
+    driver.until(lambda: len(driver.services.bridge.done) >= 2)
+    assert "of 4 · batch" in page.progress_text.whole_text
+    driver.until(lambda: page.remaining.text().endswith(" left"))
+    driver.until(ended(driver, page))
+    group = page.group
+    assert group is not None
+    assert [run.side for run in group.runs] == ["A", "B", "B", "A"]
+    assert not page.cancel_button.isVisible()
+    assert '"batch 200" is ' in page.sentence.whole_text
+    assert 1.2 < float(page.value.text().rstrip("×")) < 4
+    # Two pairs on a busy computer may leave it open.
+    assert page.who.text() in ("faster: batch 200", "no difference shown")
+    assert "do not do the same work" in page.remarks.whole_text
+    assert page.plot.accessibleDescription().startswith("pair 1: batch 100 0.1")
+    assert page.history.count() == 1
+    assert not workers()
+
+
+def test_neither_page_begins_a_run_while_the_other_one_has_one(driver: Driver) -> None:
+    page = open_page(driver, pairs=20)
+    driver.press(page.setup.run_button)
+    driver.until(lambda: driver.services.bridge.step is not None)
+    assert not page.setup.run_button.isEnabled()
+    driver.window.show_page(BENCHMARK)
+    setup = driver.page.setup
+    assert setup.problem.text() == AB_GOES_ON
+    assert not setup.run_button.isEnabled()
+    assert not driver.window.action("Run benchmark").isEnabled()
+    driver.window.action("Cancel run").trigger()
+    driver.until(ended(driver, page))
+    assert setup.run_button.isEnabled()
+    assert setup.isVisible(), "what ended was not this page's"
+    driver.choose_demo(epochs=500)
+    driver.press(setup.run_button)
+    driver.until(lambda: driver.services.bridge.is_running)
+    driver.window.show_page(AB)
+    assert "A benchmark is going on" in page.setup.problem.text()
+    assert not page.setup.run_button.isEnabled()
+    assert page.group is not None, "the earlier one is still shown"
+    driver.window.action("Cancel run").trigger()
+    driver.until(page.setup.run_button.isEnabled)
+
+
+def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
+    summary = driver.run_demo()
+    page = open_page(driver, pairs=1)
+    driver.press(page.setup.run_button)
+    driver.window.show_page(BENCHMARK)
+    driver.until(ended(driver, page))
+    assert driver.page.run is not None
+    assert driver.page.run.summary.id == summary.id
+    view = driver.page.view
+    assert view is not None
+    assert view.headline.outcome.isVisible()
+    assert driver.page.again_button.isEnabled()
+
+
+def test_cancel_keeps_the_finished_pairs(driver: Driver) -> None:
+    page = open_page(driver, pairs=20)
+    driver.press(page.setup.run_button)
+    driver.until(lambda: len(driver.services.bridge.done) >= 3)
+    driver.press(page.cancel_button)
+    assert page.progress_text.whole_text == "Cancelling …"
+    driver.until(ended(driver, page))
+    assert "in the only pair" in page.sentence.whole_text
+    assert "were not begun" in page.remarks.whole_text
+    assert stored(driver)[0].runs[-1].status == "cancelled"
+
+
+def test_by_hand_asks_before_each_change_and_can_be_stopped(driver: Driver) -> None:
+    page = open_page(driver, batch=100)
+    page.setup.by_hand.setChecked(True)
+    for side, name in zip(page.setup.sides, ("plugged in", "on battery"), strict=True):
+        side.name.setText(name)
+    driver.press(page.setup.run_button)
+    driver.until(page.go_button.isVisible)
+    assert page.question.whole_text == "Run 1 of 4 waits: set up side A, plugged in, then continue."
+    assert not driver.stored()
+    driver.press(page.go_button)
+    assert page.cancel_button.isVisible()
+    driver.until(page.go_button.isVisible)
+    assert "set up side B, on battery" in page.question.whole_text
+    assert len(driver.stored()) == 1
+    driver.press(page.stop_button)
+    driver.until(ended(driver, page))
+    assert "3 of them were not begun" in page.remarks.whole_text
+
+
+def test_cancel_while_it_asks_ends_it(driver: Driver) -> None:
+    page = open_page(driver)
+    page.setup.by_hand.setChecked(True)
+    driver.press(page.setup.run_button)
+    driver.until(page.go_button.isVisible)
+    driver.window.action("Cancel run").trigger()
+    driver.until(lambda: not driver.services.bridge.is_running)
+    assert not driver.stored()
+    assert page.group is None
+    assert page.setup.run_button.isEnabled()
+
+
+def test_a_failed_run_is_said(driver: Driver) -> None:
+    page = open_page(driver)
+    begin(driver, page, Plan(kind="ab", specs=(demo(), demo(outcome="out_of_memory")), times=2))
+    driver.until(ended(driver, page))
+    assert page.sentence.whole_text == "No pair has two results."
+    assert "run 2 (failed)" in page.remarks.whole_text
+    assert "memory" in page.remarks.whole_text
+    assert page.remarks.property("tone") == "invalid"
+
+
+def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
+    page = open_page(driver)
+    for slow in ("A", "B"):
+        specs = tuple(demo(step_s=0.02 if side == slow else 0.001) for side in ("A", "B"))
+        begin(driver, page, Plan(kind="ab", specs=specs, times=1, label_a="one", label_b=f"slow {slow}"))
+        driver.until(ended(driver, page))
+    driver.until(lambda: page.history.count() == 2)
+    assert page.sentence.whole_text.startswith("one was ")
+    page.history.setFocus()
+    driver.qtbot.keyClick(page.history, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
+    assert page.group is not None
+    assert page.group.labels == ("one", "slow A")
+    assert page.sentence.whole_text.startswith('"slow A" was ')
+
+
+def test_an_ab_that_cannot_begin_is_said_and_nothing_is_stored(driver: Driver) -> None:
+    page = open_page(driver)
+    wrong = CATALOGUE["demo"].default_spec(batch_size=5_000)
+    begin(driver, page, Plan(kind="ab", specs=(demo(), wrong), times=1))
+    driver.until(lambda: "A batch of 5000" in driver.message)
+    assert page.setup.run_button.isEnabled()
+    assert not stored(driver)
+
+
+def test_another_epochmark_is_asked_about(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = open_page(driver, pairs=1)
+    monkeypatch.setattr("app.gui.services.run_bridge.find_ids", lambda *_: [1])
+    asked = answer(monkeypatch, NO)
+    driver.press(page.setup.run_button)
+    driver.until(lambda: len(asked) == 1)
+    assert "Another Epochmark" in asked[0]
+    driver.until(page.setup.run_button.isEnabled)
+    answer(monkeypatch, YES)
+    driver.press(page.setup.run_button)
+    driver.until(ended(driver, page))
+    assert len(driver.stored()) == 2
+
+
+def test_closing_ends_the_whole_ab(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = open_page(driver, pairs=50)
+    driver.press(page.setup.run_button)
+    driver.until(lambda: driver.services.bridge.step is not None)
+    answer(monkeypatch, QMessageBox.StandardButton.Yes)
+    driver.window.close()
+    driver.until(lambda: not driver.window.isVisible())
+    assert not workers()
+    assert len(driver.stored()) <= 2
+
+
+def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
+    driver.choose_demo(repeat=3)
+    setup = driver.page.setup
+    assert "3 times 3 epochs" in setup.presets["standard"].accessibleName()
+    driver.press(setup.run_button)
+    driver.until(lambda: driver.services.bridge.step is not None and driver.services.bridge.step.number == 2)
+    view = driver.page.view
+    assert view is not None
+    driver.until(lambda: view._about.whole_text.startswith("run 2 of 3 · "))
+    summary = driver.wait_for_result()
+    (group,) = stored(driver)
+    assert [run.id for run in group.runs][-1] == summary.id
+    assert len(group.runs) == 3
+    assert len(driver.services.bridge.series.epochs) == 3, "of the last run alone"
+    assert view._about.whole_text.startswith("run 3 of 3 · ")
+    assert view.headline.message.whole_text.startswith("3 runs: median ")
+    assert "spread between runs" in view.headline.message.whole_text
+    driver.press(driver.page.again_button)
+    driver.until(lambda: len(driver.services.bridge.done) == 1)
+    driver.press(driver.page.cancel_button)
+    driver.wait_for_result()
+    groups = stored(driver)
+    assert len(groups) == 2
+    assert groups[0].planned == 3
+    assert groups[0].runs[-1].status == "cancelled"
+    assert not workers()
+
+
+def test_a_single_run_is_no_group(driver: Driver) -> None:
+    driver.run_demo(repeat=2)
+    driver.press(driver.page.new_button)
+    summary = driver.run_demo(repeat=1)
+    assert summary.group_id is None
+    view = driver.page.view
+    assert view is not None
+    assert not view.headline.message.whole_text.startswith("2 runs")
+
+
+RATIOS = st.floats(min_value=1e-3, max_value=1e3)
+
+
+@given(st.lists(RATIOS, max_size=10), RATIOS, RATIOS)
+def test_one_and_all_ratios_are_on_the_scale(ratios: list[float], one: float, other: float) -> None:
+    low, high = min(one, other), max(one, other)
+    known = (low, high) if len(ratios) > 1 else (None, None)
+    scale = ratio_scale(PairResult(tuple(ratios), ratios[0] if ratios else None, *known))
+    assert scale.low < min([1.0, *ratios])
+    assert scale.high > max([1.0, *ratios])
+    assert all(0 < scale.share(ratio) < 1 for ratio in (1.0, *ratios))
+    assert scale.share(scale.low / 2) == 0
+    assert math.isfinite(scale.high)

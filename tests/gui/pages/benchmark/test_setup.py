@@ -1,0 +1,394 @@
+"""What is chosen before a run: the form that declarations make, the estimate, and getting the real data."""
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QScrollArea, QSpinBox, QWidget
+
+from app.core.datasets.install import InstalledDataset, list_datasets
+from app.core.metrics import format_bytes
+from app.core.paths import Paths
+from app.core.records import Gpu, Machine
+from app.core.storage.database import Database
+from app.core.storage.queries import expected_duration_s
+from app.gui.pages.benchmark import dataset_row
+from app.gui.pages.benchmark import setup as setup_view
+from app.gui.pages.benchmark.dataset_row import DatasetRow
+from tests.archives import FILE, SIZE_BYTES, make_archive, passing
+from tests.core.datasets.server import Handler, Server, serving
+from tests.core.storage.storing import store
+from tests.gui.driving import Driver
+from workloads import CATALOGUE
+from workloads.datasets import cifar10
+from workloads.protocol.spec import ParameterValue, RunSpec
+
+NOTCH = 120
+
+
+def choose(driver: Driver, workload: str) -> None:
+    box = driver.page.setup.workload
+    box.setCurrentIndex(box.findData(workload))
+
+
+def told_time(driver: Driver, text: str) -> Callable[[], bool]:
+    return lambda: text in driver.page.setup.presets["standard"].accessibleName()
+
+
+def turn_wheel(widget: QWidget, *, up: bool = False) -> None:
+    """Turn the wheel by three notches over a widget, wherever the focus is."""
+    window = widget.window()
+    place = QPointF(widget.mapTo(window, widget.rect().center()))
+    QTest.wheelEvent(window.windowHandle(), place, QPoint(0, (3 if up else -3) * NOTCH))
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server of an archive that passes for the official one."""
+    raw = make_archive(tmp_path / "official.tar.gz").read_bytes()
+    monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
+    with serving() as server:
+        server.content = raw
+        monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: raw}, server.url))
+        yield server
+
+
+def test_the_form_is_made_from_declarations(driver: Driver) -> None:
+    driver.choose_demo("crash", step_s=0.25)
+    form = driver.page.setup.form
+    outcome = next(box for box in form.findChildren(QComboBox) if box.accessibleName() == "Outcome")
+    assert [outcome.itemText(number) for number in range(3)] == ["ok", "fail", "out_of_memory"]
+    step = form.findChildren(QDoubleSpinBox)[0]
+    assert (step.minimum(), step.maximum(), step.suffix()) == (0.0, 60.0, " s")
+    spec = driver.page.setup.spec()
+    assert spec.parameters == {"outcome": "crash", "step_s": 0.25}
+    assert (spec.epochs, spec.steps, spec.threads, spec.precision) == (3, None, None, "float32")
+
+
+def test_all_settings_reach_the_spec(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.choose_demo()
+    driver.press(setup.advanced_button)
+    assert setup.form.isVisible()
+    wanted: dict[str, ParameterValue] = {
+        "epochs": 2,
+        "steps": 3,
+        "batch_size": 50,
+        "precision": "mixed_float16",
+        "jit": True,
+        "threads": 4,
+    }
+    for name, value in (wanted | {"seed": 9}).items():
+        setup.form.set_value(name, value)
+    setup.device.setCurrentIndex(setup.device.findData("cpu"))
+    spec = setup.spec()
+    assert {name: getattr(spec, name) for name in wanted} == wanted
+    assert (spec.seed, spec.device) == (9, "cpu")
+    driver.press(setup.presets["quick"])
+    assert (setup.spec().preset, setup.spec().epochs, setup.spec().steps) == ("quick", 1, None)
+
+
+def test_sustained_is_offered_where_there_is_something_to_sustain(driver: Driver) -> None:
+    setup = driver.page.setup
+    sustained = setup.presets["sustained"]
+    assert sustained.accessibleName() == "Sustained: ten minutes: does it keep its speed?"
+    setup.form.set_value("epochs", 3)
+    setup.form.set_value("steps", 7)
+    driver.press(sustained)
+    assert (setup.spec().preset, setup.spec().epochs, setup.spec().steps) == ("sustained", 1, None)
+    for kind in ("limits", "storage"):
+        choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.kind == kind))
+        assert not sustained.isEnabled()
+        assert "no speed to sustain" in sustained.toolTip()
+        assert setup.presets["standard"].isChecked()
+    choose(driver, "cifar10_keras_cnn")
+    assert sustained.isEnabled()
+    assert sustained.toolTip() == ""
+
+
+def test_what_the_settings_begin_with_is_taken_back_where_it_cannot_be_run(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.services.preferences.change(preset="sustained")
+    assert setup.spec().preset == "sustained"
+    driver.services.preferences.change(preset="quick")
+    choose(driver, "matmul")
+    driver.services.preferences.change(preset="sustained")
+    assert setup.spec().preset == "standard"
+
+
+def test_devices_are_those_of_the_machine(driver: Driver) -> None:
+    finder, setup = driver.services.finder, driver.page.setup
+    assert finder.machine is not None
+    gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12_000_000_000)
+    finder.machine = replace(finder.machine, cpu_name="AMD Ryzen 7 7800X3D", gpus=(gpu,))
+    finder.found.emit()
+    names = [setup.device.itemText(number) for number in range(setup.device.count())]
+    assert names == ["Automatic: NVIDIA GeForce RTX 4070", "Processor", "GPU 0: NVIDIA GeForce RTX 4070"]
+    setup.device.setCurrentIndex(2)
+    assert setup.spec().device == "gpu:0"
+
+
+def test_the_machine_keeps_its_name_however_many_parts_it_has(driver: Driver) -> None:
+    finder, setup = driver.services.finder, driver.page.setup
+    assert finder.machine is not None
+    driver.window.resize(1024, 700)
+    name = "AMD Ryzen Threadripper PRO 7995WX 96-Cores"
+    gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12_900_000_000)
+    finder.machine = replace(finder.machine, cpu_name=name, gpus=(gpu,) * 2, os_name="Linux", virtual_machine=None)
+    finder.found.emit()
+    driver.until(lambda: len(setup.facts.shown_facts) == 5)
+    assert setup.machine_name.text() == name
+    assert setup.facts.shown_facts[2:4] == ["RTX 4070 · 12.9 GB"] * 2
+    finder.machine = replace(finder.machine, gpus=(gpu,) * 8)
+    finder.found.emit()
+    shown, row_px = setup.facts.shown_facts, setup.facts.width()
+    assert 3 <= len(shown) < 11
+    pills = [pill for pill in setup.facts.findChildren(QWidget) if not pill.isHidden()]
+    places = sorted((pill.x(), pill.x() + pill.width()) for pill in pills)
+    assert all(end < start for (_, end), (start, _) in itertools.pairwise(places))
+    assert places[-1][1] <= row_px
+    assert f"+{11 - len(shown)}" in [pill.text() for pill in setup.facts.findChildren(QLabel)]
+    assert "Linux" in setup.facts.toolTip()
+
+
+def test_all_choices_are_seen_in_the_smallest_window(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.window.resize(driver.window.minimumSize())
+    driver.until(setup.dataset.get_button.isVisible)
+    scroll = setup.findChild(QScrollArea)
+    assert isinstance(scroll, QScrollArea)
+    driver.until(lambda: setup.summary.height() <= 2 * setup.summary.fontMetrics().lineSpacing() + 4)
+    assert scroll.verticalScrollBar().maximum() == 0
+    assert setup.summary.whole_text.endswith("to validate it.")
+
+
+def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
+    slot = driver.page.setup.bars.slot
+    assert slot is not None
+    assert slot[0] == "You"
+    choose(driver, "demo")
+    assert driver.page.setup.bars.slot == slot
+
+
+def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.window.resize(1024, 700)
+    driver.press(setup.advanced_button)
+    setup.run_button.setFocus()
+    scroll = setup.findChild(QScrollArea)
+    assert isinstance(scroll, QScrollArea)
+    bar = scroll.verticalScrollBar()
+    driver.until(lambda: bar.maximum() > 0)
+    spins, combos = setup.form.findChildren(QSpinBox), setup.form.findChildren(QComboBox)
+    editors: list[QWidget] = [setup.workload, setup.device, setup.dataset.choice, *spins, *combos]
+    for name in ("steps", "threads", "seed"):
+        setup.form.set_value(name, 9)  # which the wheel could change up and down
+    before = (setup.spec(), setup.device.currentIndex(), setup.dataset.choice.currentIndex())
+    for editor in editors:
+        scroll.ensureWidgetVisible(editor)
+        place = bar.value()
+        turn_wheel(editor, up=place > 0)
+        assert (bar.value() != place, editor.hasFocus()) == (True, False), editor.accessibleName()
+    assert (setup.spec(), setup.device.currentIndex(), setup.dataset.choice.currentIndex()) == before
+    bar.setValue(0)
+    setup.device.setCurrentIndex(0)
+    setup.device.setFocus()
+    driver.until(setup.device.hasFocus)
+    turn_wheel(setup.device)
+    assert (setup.device.currentIndex() > 0, bar.value()) == (True, 0)
+
+
+def test_the_time_is_measured_by_earlier_runs(driver: Driver) -> None:
+    setup, machine = driver.page.setup, driver.services.finder.machine
+    assert machine is not None
+    driver.until(told_time(driver, "after a first run"))
+    with Database(driver.services.paths.database) as database:
+        store(database, machine, 65.0, 60.0, 60.0)
+    setup.refresh()
+    driver.until(told_time(driver, "10 epochs, about 10 min"))
+    setup.form.set_value("epochs", 2)
+    driver.until(told_time(driver, "2 epochs, about 2 min"))
+
+
+def test_the_time_follows_every_choice(driver: Driver) -> None:
+    setup, machine = driver.page.setup, driver.services.finder.machine
+    assert machine is not None
+    with Database(driver.services.paths.database) as database:
+        store(database, machine, 65.0, 60.0, 60.0)
+        store(database, machine, 130.0, 120.0, 120.0, device="cpu")
+    setup.refresh()
+    driver.until(told_time(driver, "about 10 min"))
+    setup.device.setCurrentIndex(setup.device.findData("cpu"))
+    assert told_time(driver, "not known yet")()
+    driver.until(told_time(driver, "about 20 min"))
+    assert setup.spec().preset == "quick"
+    setup.form.set_value("steps", 50)  # a tenth of an epoch
+    driver.until(told_time(driver, "about 2 min"))
+    driver.press(setup.presets["standard"])
+    assert told_time(driver, "about 2 min")()
+    setup.form.set_value("steps", 501)  # more than an epoch has
+    driver.qtbot.wait(2 * setup_view.ESTIMATE_MS)
+    assert told_time(driver, "not known yet")()
+
+
+def test_only_the_time_of_the_last_choice_is_told(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    setup, machine = driver.page.setup, driver.services.finder.machine
+    assert machine is not None
+    with Database(driver.services.paths.database) as database:
+        store(database, machine, 65.0, 60.0, 60.0)
+    driver.until(lambda: not told_time(driver, "not known yet")())
+    go_on = threading.Event()
+    looks: dict[int, threading.Thread] = {}
+
+    def slow(database: Database, spec: RunSpec, machine: Machine) -> float | None:
+        looks[spec.epochs] = threading.current_thread()
+        assert spec.epochs != 100 or go_on.wait(20)
+        return expected_duration_s(database, spec, machine)
+
+    monkeypatch.setattr(setup_view, "expected_duration_s", slow)
+    for epochs in range(90, 101):
+        setup.form.set_value("epochs", epochs)
+    driver.until(lambda: 100 in looks)
+    assert list(looks) == [100]
+    setup.form.set_value("epochs", 11)
+    driver.until(told_time(driver, "11 epochs, about 11 min"))
+    go_on.set()
+    looks[100].join(20)
+    driver.qtbot.wait(50)
+    assert told_time(driver, "11 epochs, about 11 min")()
+
+
+def look_again(driver: Driver, server: Server) -> DatasetRow:
+    """Let the row see what the server has."""
+    row = driver.page.setup.dataset
+    driver.page.setup.refresh()
+    offered = f"Get CIFAR-10 ({format_bytes(len(server.content))})"
+    driver.until(lambda: row.get_button.isVisible() and row.get_button.accessibleName() == offered)
+    return row
+
+
+def halted(server: Server) -> threading.Event:
+    """Let the server send half of what is asked for, and the rest when the event is set."""
+    go_on = threading.Event()
+    half = len(server.content) // 2
+
+    def slow(handler: Handler, start: int) -> None:
+        handler.send_response(206 if start else 200)
+        handler.send_header("Content-Length", str(len(server.content) - start))
+        if start:
+            handler.send_header("Content-Range", f"bytes {start}-{len(server.content) - 1}/{len(server.content)}")
+        handler.end_headers()
+        handler.wfile.write(server.content[start:half])
+        handler.wfile.flush()
+        assert go_on.wait(20)
+        handler.wfile.write(server.content[max(start, half) :])
+
+    server.answer = slow
+    return go_on
+
+
+def test_the_data_is_fetched_when_its_button_is_pressed(driver: Driver, server: Server) -> None:
+    row = look_again(driver, server)
+    assert row.choice.findData("real") < 0
+    assert server.ranges == []
+    driver.press(row.get_button)
+    driver.until(lambda: "installed" in driver.message)
+    assert server.ranges == [None]
+    driver.until(lambda: row.choice.itemText(0) == "Automatic: real")
+    row.choice.setCurrentIndex(row.choice.findData("real"))
+    assert driver.page.setup.spec().data == "real"
+    assert (driver.services.paths.datasets / "cifar10").is_dir()
+    assert not row.get_button.isVisible()
+
+
+def test_data_that_only_its_user_has_is_not_offered(driver: Driver) -> None:
+    row = driver.page.setup.dataset
+    choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.dataset == "ptb"))
+    driver.until(lambda: row.state.text() == "Real data: import your own copy under Settings.")
+    assert row.state.isVisible()
+    assert not row.get_button.isVisible()
+    assert row.choice.findData("real") < 0
+
+
+def test_a_download_can_be_cancelled_and_goes_on_later(driver: Driver, server: Server) -> None:
+    go_on, row = halted(server), look_again(driver, server)
+    driver.press(row.get_button)
+    driver.until(lambda: server.ranges != [])
+    assert "of" in row.progress_text.text()
+    driver.press(row.cancel_button)
+    assert row.progress_text.text() == "Cancelling …"
+    go_on.set()
+    driver.until(lambda: "was cancelled" in driver.message)
+    assert row.get_button.isVisible()
+    assert not (driver.services.paths.datasets / "cifar10").exists()
+    driver.press(row.get_button)
+    driver.until(lambda: "is installed" in driver.message)
+
+
+def test_a_failed_download_is_told(driver: Driver, server: Server) -> None:
+    server.answer = lambda handler, start: handler.give(404, b"")
+    row = look_again(driver, server)
+    driver.press(row.get_button)
+    driver.until(lambda: "404" in driver.message)
+    assert row.get_button.isVisible()
+
+
+def test_a_download_goes_on_while_another_workload_is_looked_at(driver: Driver, server: Server) -> None:
+    go_on, row = halted(server), look_again(driver, server)
+    driver.press(row.get_button)
+    driver.until(lambda: server.ranges != [])
+    choose(driver, "demo")
+    assert not row.choice.isEnabled()
+    assert not row.progress.isVisible()
+    choose(driver, "cifar10_keras_cnn")
+    assert row.cancel_button.isVisible()
+    assert row.progress.isVisible()
+    choose(driver, "demo")
+    go_on.set()
+    driver.until(lambda: "is installed" in driver.message)
+    driver.qtbot.wait(50)
+    assert not row.choice.isEnabled()
+    choose(driver, "cifar10_keras_cnn")
+    assert row.choice.itemText(0) == "Automatic: real"
+    assert not row.cancel_button.isVisible()
+
+
+def test_a_slow_disk_neither_stops_the_window_nor_has_the_last_word(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = driver.page.setup.dataset
+    driver.until(row.get_button.isVisible)
+    go_on = threading.Event()
+    looks: list[threading.Thread] = []
+
+    def look(paths: Paths) -> list[InstalledDataset]:
+        looks.append(threading.current_thread())
+        first = len(looks) == 1
+        assert not first or go_on.wait(20)
+        return [replace(dataset, installed=not first) for dataset in list_datasets(paths)]
+
+    monkeypatch.setattr(dataset_row, "list_datasets", look)
+    driver.page.setup.refresh()
+    driver.until(lambda: len(looks) == 1)
+    assert row.get_button.isVisible()
+    driver.page.setup.refresh()
+    driver.until(lambda: row.state.isVisible() and row.choice.findData("real") >= 0)
+    go_on.set()
+    looks[0].join(20)
+    driver.qtbot.wait(50)
+    assert row.choice.findData("real") >= 0
+    assert threading.main_thread() not in looks
+
+
+def test_the_wanted_data_is_chosen_as_soon_as_it_is_there(driver: Driver, server: Server) -> None:
+    setup, row = driver.page.setup, look_again(driver, server)
+    driver.services.preferences.change(data="real")
+    assert setup.spec().data == "auto"
+    driver.press(row.get_button)
+    driver.until(lambda: setup.spec().data == "real")
+    assert row.state.isVisible()

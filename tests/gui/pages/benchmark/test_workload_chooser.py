@@ -1,0 +1,161 @@
+"""Choosing among all workloads: by kind, by words, by what they take here; and finding that out."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.core.records import Machine
+from app.core.storage.database import Database
+from app.gui.pages.benchmark.workload_chooser import KINDS, WorkloadChooser
+from app.gui.pages.compare.page import ComparePage
+from app.gui.services.bundle import Services
+from tests.core.storage.storing import store
+from tests.gui.conftest import Told
+from tests.gui.driving import PATIENCE_MS, Driver
+from workloads import CATALOGUE
+from workloads.workload import Workload
+
+
+@pytest.fixture
+def chooser(services: Services, machine: Machine, qtbot: QtBot) -> Iterator[WorkloadChooser]:
+    with Database(services.paths.database) as database:
+        store(database, machine, 80.0, 60.0)
+    dialog = WorkloadChooser(services, machine, "mnist_cnn", {"fcn_r": 40.0})
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitUntil(lambda: bool(dialog.table.entries.rows), timeout=PATIENCE_MS)
+    yield dialog
+    dialog.reject()
+
+
+def shown(chooser: WorkloadChooser) -> list[str]:
+    return [entry.workload.id for entry in chooser.table.entries.rows]
+
+
+def cells(chooser: WorkloadChooser, workload_id: str) -> list[str]:
+    model, row = chooser.table.entries, shown(chooser).index(workload_id)
+    return [model.data(model.index(row, column)) for column in range(model.columnCount())]
+
+
+def test_all_workloads_are_there_and_the_chosen_one_is_marked(chooser: WorkloadChooser) -> None:
+    assert shown(chooser) == list(CATALOGUE)
+    assert chooser.table.chosen is not None
+    assert chooser.table.chosen.workload.id == "mnist_cnn"
+    assert chooser.title.text() == "MNIST CNN (mnist_cnn)"
+    assert "1,199,882 parameters" in chooser.facts.toolTip() + chooser.facts.text()
+    assert cells(chooser, "cifar10_keras_cnn")[1:3] == ["004", "about 10 min 0 s"]
+    assert cells(chooser, "fcn_r")[2] == "about 40 s"
+    assert cells(chooser, "mnist_cnn")[2] == "not known yet"
+    assert cells(chooser, "resnet_50")[4] == "generated"
+
+
+@pytest.mark.parametrize("kind", [kind for kind, _ in KINDS if kind])
+def test_a_kind_shows_its_workloads_alone(chooser: WorkloadChooser, kind: str) -> None:
+    chooser.kinds.buttons[kind].click()
+    assert shown(chooser) == [name for name, workload in CATALOGUE.items() if workload.kind == kind]
+    assert shown(chooser)
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("study 002 INFERENCE xception", ["flowers_xception_331_inference"]),
+        ("lstm_ptb", ["lstm_ptb_32", "lstm_ptb_64"]),
+        ("no such thing", []),
+    ],
+)
+def test_words_are_looked_for_everywhere(chooser: WorkloadChooser, text: str, ids: list[str]) -> None:
+    chooser.search.setText(text)
+    assert shown(chooser) == ids
+    assert chooser.choose_button.isEnabled() == bool(ids)
+    if not ids:
+        assert chooser.title.text() == "Nothing is found"
+
+
+def test_the_keyboard_alone_chooses(chooser: WorkloadChooser, qtbot: QtBot) -> None:
+    chooser.search.setText("lstm_ptb")
+    qtbot.keyClick(chooser.table, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
+    chooser.choose_button.click()
+    assert chooser.chosen_id == "lstm_ptb_64"
+
+
+def test_cancelling_leaves_the_choice(chooser: WorkloadChooser) -> None:
+    chooser.search.setText("lstm_ptb")
+    chooser.close_button.click()
+    assert chooser.chosen_id == "mnist_cnn"
+
+
+def test_a_probe_tells_the_time_of_a_whole_run(chooser: WorkloadChooser, qtbot: QtBot) -> None:
+    chooser.search.setText("demo")
+    chooser.probe_button.click()
+    assert not chooser.probe_button.isEnabled()
+    assert "timing some steps" in chooser.answer.text()
+    qtbot.waitUntil(lambda: "timing" not in chooser.answer.text(), timeout=PATIENCE_MS)
+    assert "whole run takes" in chooser.answer.text()
+    assert cells(chooser, "demo")[2] == "about 1 s"
+    assert chooser.probe_button.isEnabled()
+
+
+def test_what_does_not_fit_says_so_and_is_not_probed(
+    services: Services, machine: Machine, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Workload, "memory_base_bytes", 10**11)
+    monkeypatch.setattr(type(CATALOGUE["demo"]), "memory_base_bytes", 10**11)
+    dialog = WorkloadChooser(services, machine, "demo", {})
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitUntil(lambda: bool(dialog.table.entries.rows), timeout=PATIENCE_MS)
+    assert cells(dialog, "demo")[3] == "100.0 GB"
+    assert dialog.answer.text().startswith("A batch of 100 needs about 100.0 GB, and this computer has 16.0 GB.")
+    assert not dialog.probe_button.isEnabled()
+    dialog.reject()
+
+
+def test_the_button_opens_it_and_takes_the_choice_over(driver: Driver) -> None:
+    setup = driver.page.setup
+
+    def choose_there() -> None:
+        dialog = QApplication.activeModalWidget()
+        assert isinstance(dialog, WorkloadChooser)
+        driver.until(lambda: bool(dialog.table.entries.rows))
+        dialog.search.setText("mnist_mlp")
+        dialog.choose_button.click()
+
+    QTimer.singleShot(100, choose_there)
+    driver.press(setup.browse_button)
+    assert setup.chosen_workload.id == "mnist_mlp"
+    assert "30 epochs" not in setup.presets["standard"].text()
+
+
+def test_what_certainly_does_not_fit_cannot_be_started(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    finder = driver.services.finder
+    assert finder.machine is not None
+    finder.machine = replace(finder.machine, memory_bytes=10**9)
+    demo = type(CATALOGUE["demo"])
+    monkeypatch.setattr(demo, "memory_base_bytes", 2 * 10**9)
+    driver.choose_demo()
+    assert driver.page.setup.problem.text().startswith("A batch of 100 needs about 2.0 GB")
+    assert not driver.page.setup.run_button.isEnabled()
+
+
+def test_a_log_of_epochs_is_imported_into_the_bars(
+    services: Services, told: Told, qtbot: QtBot, tmp_path: Path
+) -> None:
+    page = ComparePage(services)
+    qtbot.addWidget(page)
+    page.workload.setCurrentIndex(page.workload.findData("mnist_mlp"))
+    page.show()
+    log = tmp_path / "k80.csv"
+    log.write_text("epoch,elapsed,loss,acc,val_loss,val_acc\n0,9,1,1,1,1\n1,3.25,1,1,1,1\n")
+    page.import_log(log, "my K80")
+    qtbot.waitUntil(lambda: "my K80" in [bar.name for bar in page.bar_list.bars], timeout=PATIENCE_MS)
+    assert ("The log of my K80 is imported.", "") in told.messages
+    log.write_text("nonsense")
+    page.import_log(log, "my K80")
+    qtbot.waitUntil(lambda: told.messages[-1][1] == "invalid", timeout=PATIENCE_MS)
+    assert "does not name epoch and elapsed" in told.messages[-1][0]

@@ -1,0 +1,260 @@
+"""The page that compares: which bars stand where, what the filters leave, and the table that says the same."""
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QComboBox, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.core.analysis.compare import Bar, bars
+from app.core.records import Machine
+from app.core.storage.database import Database
+from app.gui.charts.bars import Scale, scale_for, text_room, value_text
+from app.gui.pages.compare.page import ComparePage
+from app.gui.pages.compare.table import HEADINGS
+from app.gui.services.bundle import Services
+from tests.core.storage.storing import store
+from tests.gui.conftest import Told
+
+STANDARD = "cifar10_keras_cnn"
+PUBLISHED = ["GTX 1080 Ti", "GTX 1060", "Colab GPU", "i7-9700K", "MX150", "i5-8250U", "Colab TPU"]
+
+
+@pytest.fixture
+def four_runs(services: Services, machine: Machine) -> None:
+    """Runs 1 (another batch), 2 (of last year), 3 (on a GPU) and, the newest, 4."""
+    gpu = {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 4070"}
+    with Database(services.paths.database) as database:
+        store(database, machine, 70.0, 66.3, batch_size=32, columns={"device": "cpu"})
+        store(database, machine, 90.0, 86.3, columns={"device": "cpu", "started_at": "2018-11-20T10:00:00Z"})
+        store(database, machine, 9.0, 8.5, columns=gpu)
+        store(database, machine, 70.0, 66.4, columns={"device": "cpu", "engine_version": "2.21.0"})
+
+
+@pytest.fixture
+def page(services: Services, qtbot: QtBot) -> ComparePage:
+    page = ComparePage(services)
+    qtbot.addWidget(page)
+    return page
+
+
+def opened(page: ComparePage, qtbot: QtBot, *, runs: bool = True) -> ComparePage:
+    page.resize(840, 650)
+    page.show()
+    if runs:
+        qtbot.waitUntil(lambda: any(bar.kind == "you" for bar in page.bar_list.bars), timeout=10_000)
+    return page
+
+
+def names(page: ComparePage) -> list[str]:
+    return [bar.name for bar in page.bar_list.bars]
+
+
+def choose(combo: QComboBox, value: object) -> None:
+    assert combo.findData(value) >= 0
+    combo.setCurrentIndex(combo.findData(value))
+
+
+def cells(page: ComparePage, column: int) -> list[str]:
+    model = page.table.model()
+    return [model.index(number, column).data() for number in range(model.rowCount(QModelIndex()))]
+
+
+def test_without_own_runs_there_is_a_place_that_waits(page: ComparePage, qtbot: QtBot) -> None:
+    opened(page, qtbot, runs=False)
+    assert sorted(names(page)) == sorted(PUBLISHED)
+    assert page.bar_list.slot == ("You", "Run the benchmark to take your place")
+    assert page.baseline.currentText() == "i5-8250U"
+    assert page.reasons.isHidden()
+
+
+def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
+    page: ComparePage, four_runs: None, qtbot: QtBot
+) -> None:
+    opened(page, qtbot)
+    assert names(page).index("You · Test CPU") == names(page).index("Test CPU (run 2)") - 1
+    assert names(page)[:3] == ["GTX 1080 Ti", "RTX 4070 (run 3)", "GTX 1060"]
+    assert page.bar_list.slot is None
+    assert page.reasons.text().splitlines()[1:] == ["batch 32, not 100: Test CPU (run 1)"]
+    assert page.reasons.isVisible()
+
+
+def test_a_run_unlike_all_published_ones_says_why_it_is_alone(
+    page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
+) -> None:
+    with Database(services.paths.database) as database:
+        store(database, machine, 70.0, 66.3, batch_size=32)
+    opened(page, qtbot)
+    assert names(page) == ["You · Test CPU"]
+    assert all(name in page.reasons.text() for name in PUBLISHED)
+    assert page.reasons.text().count("batch 100, not 32") == 1
+    assert page.baseline.currentIndex() == -1
+    choose(page.baseline, "you")
+    page.baseline.activated.emit(0)
+    assert page.bar_list.sentence() == "You · Test CPU 66.3 s per epoch"
+
+
+def test_filters_leave_what_fits_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
+    opened(page, qtbot)
+    choose(page.device, "gpu")
+    assert names(page) == ["GTX 1080 Ti", "RTX 4070 (run 3)", "GTX 1060", "Colab GPU", "MX150", "You · Test CPU"]
+    choose(page.device, "tpu")
+    assert names(page) == ["You · Test CPU", "Colab TPU"]
+    choose(page.device, "")
+    assert [page.year.itemText(number) for number in range(page.year.count())][-2:] == ["2019", "2018"]
+    choose(page.year, 2018)
+    assert names(page) == ["You · Test CPU", "Test CPU (run 2)"]
+    assert page.baseline.currentText() == "i5-8250U"
+    choose(page.match, "exact")
+    assert names(page) == ["You · Test CPU", "Test CPU (run 2)"]
+
+
+def test_close_rows_can_be_left_out(page: ComparePage, qtbot: QtBot) -> None:
+    row = bars(STANDARD, None)[0].row
+    assert row is not None
+    close = Bar("Nearly", "reference", 5.0, row=replace(row, id="other", match="close"))
+    page._bars.append(close)
+    choose(page.match, "exact")
+    assert "Nearly" not in names(page)
+    choose(page.match, "")
+    assert "Nearly" in names(page)
+
+
+def test_filters_that_leave_nothing_say_so(page: ComparePage, services: Services, qtbot: QtBot) -> None:
+    opened(page, qtbot, runs=False)
+    choose(page.device, "tpu")
+    choose(page.year, 2019)
+    assert names(page) == ["Colab TPU"]
+    page._bars = [bar for bar in page._bars if bar.name != "Colab TPU"]
+    page._draw()
+    assert page.nothing.isVisible()
+    assert not page.copy_button.isEnabled()
+    choose(page.device, "")
+    assert page.bar_list.isVisible()
+
+
+def test_the_baseline_is_what_every_bar_is_said_against(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
+    opened(page, qtbot)
+    assert cells(page, 2)[0] == "80×"
+    page.baseline.setCurrentText("GTX 1060")
+    page.baseline.activated.emit(page.baseline.currentIndex())
+    assert page.card.note.whole_text == "log scale · ×: times as fast as the GTX 1060"
+    assert cells(page, 2)[:3] == ["2.2×", "1.1×", "baseline"]
+    page.hide()
+    opened(page, qtbot)
+    qtbot.wait(100)
+    assert page.baseline.currentText() == "GTX 1060"
+
+
+def test_a_ratio_names_its_baseline_once_and_in_the_right_direction() -> None:
+    fast, slow = (bar for bar in bars(STANDARD, None) if bar.name in ("GTX 1060", "i5-8250U"))
+    you = Bar("You · Test CPU", "you", 80.0)
+    assert value_text(you, slow, ratios=True) == "80.0 · 4.0× the i5-8250U"
+    assert value_text(fast, slow, ratios=True) == "9.00 · 36×"
+    assert value_text(slow, slow, ratios=True) == "320 · baseline"
+    assert value_text(slow, fast, ratios=True) == "320 · 0.028×"
+    assert value_text(fast, slow) == "9.00"
+    assert value_text(slow, None, ratios=True) == "320"
+
+
+def test_the_scale_can_be_linear(page: ComparePage, qtbot: QtBot) -> None:
+    opened(page, qtbot, runs=False)
+    QTest.mouseClick(page.scale.buttons["linear"], Qt.MouseButton.LeftButton)
+    assert page.card.note.whole_text.startswith("linear scale")
+    assert page.scale.buttons["linear"].isChecked()
+    assert not page.scale.buttons["log"].isChecked()
+    assert page.view.buttons["bars"].isChecked()
+    page.activateWindow()
+    qtbot.waitUntil(page.isActiveWindow)
+    page.scale.buttons["linear"].setFocus()
+    QTest.keyClick(page.scale.buttons["linear"], Qt.Key.Key_Left)
+    assert page.card.note.whole_text.startswith("log scale")
+
+
+def test_scales_hold_every_value_and_few_grid_lines() -> None:
+    for values in ([0.0001, 1e6], [4.0, 382.0], [1.0], [10.0, 10.0], []):
+        for log in (True, False):
+            scale = scale_for(values, log=log)
+            assert all(0 < scale.share(value) <= 1.000001 for value in values)
+            assert 1 <= len(scale.ticks()) <= 7
+            assert all(scale.share(value) <= 1.000001 for value in scale.ticks())
+    assert Scale(1.0, 1000.0, log=True).ticks() == [1.0, 10.0, 100.0, 1000.0]
+
+
+def test_bars_leave_room_for_each_text() -> None:
+    assert text_room(500.0, [1.0, 0.1], [50.0, 200.0]) == 50.0
+    assert text_room(500.0, [1.0, 0.9], [50.0, 200.0]) == pytest.approx(500 - 300 / 0.9)
+    assert text_room(500.0, [], []) == 0.0
+    assert text_room(100.0, [1.0], [300.0]) == 100.0
+
+
+def test_the_table_says_the_same_and_can_be_sorted_and_copied(
+    page: ComparePage, four_runs: None, qtbot: QtBot, told: Told
+) -> None:
+    opened(page, qtbot)
+    QTest.mouseClick(page.view.buttons["table"], Qt.MouseButton.LeftButton)
+    assert page.table.isVisible()
+    assert cells(page, 0) == names(page)
+    assert cells(page, 3)[:2] == ["GPU", "GPU"]
+    at = names(page).index("You · Test CPU")
+    assert cells(page, 5)[at] == "TensorFlow 2.21.0"
+    assert cells(page, 8)[at - 1 : at + 1] == ["exact", "own run"]
+    page.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
+    assert cells(page, 0)[:3] == names(page)[:-4:-1]
+    page.table.selectRow(1)
+    page.table.setFocus()
+    QTest.keyClick(page.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert lines[0].split("\t") == list(HEADINGS)
+    assert [line.split("\t")[0] for line in lines[1:]] == ["i5-8250U"]
+    assert len(lines[1].split("\t")) == len(HEADINGS)
+    page.table.clearSelection()
+    QTest.mouseClick(page.copy_button, Qt.MouseButton.LeftButton)
+    assert len(QGuiApplication.clipboard().text().splitlines()) == 1 + len(names(page))
+    assert told.messages == [(f"{len(names(page))} rows are on the clipboard as a table.", "")]
+
+
+def test_a_run_that_ends_takes_its_place_at_once(
+    page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
+) -> None:
+    with Database(services.paths.database) as database:
+        store(database, machine, 70.0, 66.3)
+        opened(page, qtbot)
+        run_id = store(database, machine, 7.0, 6.6)
+    services.bridge.ended.emit(run_id)
+    qtbot.waitUntil(lambda: "Test CPU (run 1)" in names(page), timeout=10_000)
+    assert names(page)[1] == "You · Test CPU"
+
+
+def test_the_number_of_own_runs_is_a_choice(
+    page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
+) -> None:
+    with Database(services.paths.database) as database:
+        for number in range(8):
+            store(database, machine, 70.0 + number, 66.0 + number)
+    opened(page, qtbot)
+    assert sum(bar.kind == "own" for bar in page.bar_list.bars) == 7
+    choose(page.limit, 5)
+    qtbot.waitUntil(lambda: sum(bar.kind == "own" for bar in page.bar_list.bars) == 4, timeout=10_000)
+
+
+def test_a_database_that_cannot_be_read_is_said(
+    page: ComparePage, services: Services, qtbot: QtBot, told: Told
+) -> None:
+    services.paths.database.mkdir()
+    opened(page, qtbot, runs=False)
+    qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
+    assert told.messages[0][1] == "invalid"
+
+
+def test_every_control_has_a_name_and_can_be_reached_by_keys(page: ComparePage) -> None:
+    controls: list[QWidget] = [page.workload, page.baseline, page.device, page.match, page.year, page.limit]
+    controls += [page.copy_button, page.bar_list, page.table]
+    controls += [page.scale.buttons["log"], page.view.buttons["bars"]]
+    for control in controls:
+        assert control.accessibleName(), control
+        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus, control
+    assert page.workload.findData("demo") == -1

@@ -1,0 +1,245 @@
+"""The doctor in the window: a real examination with TensorFlow, its end at any time, and logs of others."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.core.doctor.checks import Check
+from app.core.doctor.rules import Diagnosis, diagnose
+from app.core.errors import AppError
+from app.core.records import Machine
+from app.gui.pages.hardware import doctor_view
+from app.gui.pages.hardware.doctor_view import DoctorView
+from app.gui.pages.hardware.page import HardwarePage
+from app.gui.services.bundle import Services
+from app.gui.shell.main_window import BENCHMARK
+from app.gui.widgets.basics import Card
+from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
+from tests.gui.conftest import Told
+from tests.gui.driving import Driver
+from workloads import CATALOGUE
+
+BROKEN = """2025-03-02 10:15:01.120: E external/local_xla/xla/cuda/cuda_driver.cc:152] failed call to cuInit
+W0000 gpu_device.cc:2344] Cannot dlopen some GPU libraries. Please make sure the missing libraries are installed
+Skipping registering GPU devices...
+I0000 00:00:1 cuda_executor.cc:1] successful NUMA node read from SysFS had negative value (-1)
+"""
+
+
+@pytest.fixture
+def view(services: Services, qtbot: QtBot) -> Iterator[DoctorView]:
+    view = DoctorView(services)
+    qtbot.addWidget(view)
+    view.resize(840, 650)
+    view.show()
+    yield view
+    view.cancel()
+    qtbot.waitUntil(lambda: not view.is_examining, timeout=20_000)
+
+
+def texts(view: DoctorView) -> str:
+    """Return what can be read; Qt shows what was just added with the next events."""
+    QCoreApplication.processEvents()
+    return "\n".join(label.text() for label in view.findChildren(QLabel) if label.isVisible())
+
+
+def trials() -> list[psutil.Process]:
+    """Return the doctor's throw-away processes that are still there."""
+    found = []
+    for child in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):  # it ends while it is looked at
+            if "workloads.trial" in " ".join(child.cmdline()):
+                found.append(child)
+    return found
+
+
+@pytest.mark.engine
+def test_a_computer_without_a_graphics_card_is_told_that_this_is_no_fault(view: DoctorView, qtbot: QtBot) -> None:
+    QTest.mouseClick(view.examine_button, Qt.MouseButton.LeftButton)
+    assert view.is_examining
+    assert view.cancel_button.isVisible()
+    assert not view.examine_button.isVisible()
+    qtbot.waitUntil(lambda: not view.is_examining, timeout=120_000)
+    assert "no fault" in texts(view) or "usable" in texts(view)
+    for told in ("NVIDIA driver", "TensorFlow", "Real work on cpu", "Processor (cpu): usable", "Harmless"):
+        assert told in texts(view)
+    QTest.mouseClick(view.report_button, Qt.MouseButton.LeftButton)
+    report = QGuiApplication.clipboard().text()
+    assert "Real work on cpu: ok" in report
+    assert str(Path.home()) not in report
+    assert trials() == []
+
+
+def test_cancelling_ends_the_process_and_shows_what_is_known(view: DoctorView, qtbot: QtBot) -> None:
+    view.examine()
+    qtbot.waitUntil(lambda: len(trials()) == 1, timeout=20_000)
+    view.examine()
+    assert len(trials()) == 1, "one examination at a time"
+    start_s = time.monotonic()
+    QTest.mouseClick(view.cancel_button, Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: not view.is_examining, timeout=20_000)
+    assert trials() == []
+    assert time.monotonic() - start_s < 15
+    assert "stopped" in view.head.text()
+    assert "NVIDIA driver" in texts(view)
+    assert view.examine_button.isVisible()
+
+
+def test_a_window_that_closes_ends_the_examination(view: DoctorView, qtbot: QtBot) -> None:
+    view.examine()
+    qtbot.waitUntil(lambda: len(trials()) == 1, timeout=20_000)
+    view.window().close()
+    qtbot.waitUntil(lambda: not view.is_examining and not trials(), timeout=20_000)
+
+
+def test_closing_the_window_on_another_page_ends_the_examination(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = threading.Event()
+
+    def examine(_: Any, __: Any, cancel: threading.Event, ___: Any) -> None:
+        cancel.wait(30)
+        ended.set()
+        raise AppError("Over.")
+
+    monkeypatch.setattr(doctor_view, "examine", examine)
+    driver.window.action("Why is my GPU not used?").trigger()
+    page = driver.window.page
+    assert isinstance(page, HardwarePage)
+    page.doctor.examine()
+    driver.window.show_page(BENCHMARK)
+    assert not ended.is_set()
+    driver.window.close()
+    assert ended.wait(10)
+
+
+def test_an_examination_that_cannot_begin_says_so(
+    view: DoctorView, told: Told, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    def fail(*_: Any) -> None:
+        raise AppError("The trial's process cannot be started (no room).")
+
+    monkeypatch.setattr(doctor_view, "examine", fail)
+    view.examine()
+    qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
+    assert told.messages == [("The trial's process cannot be started (no room).", "invalid")]
+    assert view.introduction.isVisible()
+
+
+def test_checks_appear_as_they_are_decided(
+    view: DoctorView, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    go_on = threading.Event()
+
+    def examine(_: Any, on_step: Any, __: Any, on_check: Any) -> None:
+        on_step("Starting TensorFlow")
+        on_check(Check("driver", "NVIDIA driver", "fault", "The driver is installed, but not running."))
+        go_on.wait(20)
+        raise AppError("Over.")
+
+    monkeypatch.setattr(doctor_view, "examine", examine)
+    view.examine()
+    qtbot.waitUntil(lambda: "not running" in texts(view), timeout=10_000)
+    assert view.step.whole_text == "Starting TensorFlow"
+    go_on.set()
+    qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
+    assert "not running" not in texts(view)
+
+
+def test_a_benchmark_is_not_disturbed(
+    view: DoctorView, services: Services, machine: Machine, qtbot: QtBot
+) -> None:
+    services.bridge.start(CATALOGUE["demo"].default_spec(epochs=50), machine)
+    qtbot.waitUntil(lambda: services.bridge.is_running, timeout=20_000)
+    qtbot.waitUntil(lambda: not view.examine_button.isEnabled(), timeout=20_000)
+    view.examine()
+    assert not view.is_examining
+    services.bridge.cancel()
+    qtbot.waitUntil(view.examine_button.isEnabled, timeout=20_000)
+
+
+def test_a_log_is_explained_with_what_to_do(view: DoctorView, tmp_path: Path, qtbot: QtBot) -> None:
+    path = tmp_path / "posted.log"
+    path.write_text(BROKEN)
+    view.explain_log(path)
+    qtbot.waitUntil(lambda: "posted.log, 4 lines" in texts(view), timeout=10_000)
+    assert "Cannot dlopen" in texts(view)
+    assert "harmless" in texts(view)
+    copies = [button for button in view.findChildren(QPushButton) if button.accessibleName().startswith("Copy ")]
+    commands = [button for button in copies if button is not view.report_button]
+    assert commands
+    QTest.mouseClick(commands[0], Qt.MouseButton.LeftButton)
+    assert QGuiApplication.clipboard().text() == commands[0].accessibleName().removeprefix("Copy ")
+
+
+def test_a_log_of_nothing_known_says_where_to_ask(view: DoctorView, tmp_path: Path, qtbot: QtBot) -> None:
+    path = tmp_path / "new.log"
+    path.write_text("E0000 gpu.cc:1] the flux capacitor failed with error 88\n<b>html</b>\n")
+    view.explain_log(path)
+    qtbot.waitUntil(lambda: "new.log" in texts(view), timeout=10_000)
+    assert "flux capacitor" in texts(view)
+    assert "Not known to the doctor" in texts(view)
+    assert "In the log" not in texts(view)
+    assert view.head.text() == "Line 1 looks like a failure that is not in the table."
+    assert "https://" in view.introduction.text()
+
+
+def test_what_to_do_comes_before_how_it_was_found_out(
+    view: DoctorView, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    said = f"{INVALID_PTX}\nlibdevice not found at ./libdevice.10.bc " + "x" * 500
+    trials = [listing(BLACKWELL), work(), work("gpu:0", status="failed", exit_code=1, log=said)]
+    found = diagnose(driven(BLACKWELL), trials)
+
+    def examine(_: Any, __: Any, ___: Any, on_check: Any) -> Diagnosis:
+        for check in found.checks:
+            on_check(check)
+        return found
+
+    monkeypatch.setattr(doctor_view, "examine", examine)
+    view.examine()
+    qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
+    assert view.head.text().endswith("too new for this TensorFlow.")
+    assert view.introduction.text() == "The processor can be used."
+    shown = {label.text(): label.mapTo(view, label.rect().topLeft()).y() for label in view.findChildren(QLabel)}
+    order = ["NVIDIA GeForce RTX 5080 (gpu:0): not usable", "Processor (cpu): usable", "NVIDIA driver"]
+    order.append("XLA cannot compile: a file of CUDA is missing")
+    assert sorted(order, key=shown.__getitem__) == order
+    line = next(text for text in shown if "libdevice not found at" in text)
+    assert line.endswith("xxx …")
+    assert not any("tensorflow[and-cuda]" in button.accessibleName() for button in view.findChildren(QPushButton))
+
+
+def test_a_log_without_anything_known_has_no_empty_card(view: DoctorView, tmp_path: Path, qtbot: QtBot) -> None:
+    path = tmp_path / "plain.log"
+    path.write_text("epoch 1\n")
+    view.explain_log(path)
+    qtbot.waitUntil(lambda: "plain.log, 1 line" in texts(view), timeout=10_000)
+    assert [card.heading.text() for card in view.findChildren(Card) if card.isVisible()] == [""]
+    assert not view.introduction.isVisible()
+
+
+def test_what_is_no_log_is_refused_in_a_sentence(
+    view: DoctorView, told: Told, tmp_path: Path, qtbot: QtBot
+) -> None:
+    view.explain_log(tmp_path / "missing.log")
+    qtbot.waitUntil(lambda: len(told.messages) == 1, timeout=10_000)
+    assert "missing.log" in told.messages[0][0]
+    assert view.introduction.isVisible()
+
+
+def test_buttons_have_names_and_can_be_reached_by_keys(view: DoctorView) -> None:
+    for button in (view.examine_button, view.cancel_button, view.log_button, view.report_button):
+        assert button.accessibleName()
+        assert button.focusPolicy() & Qt.FocusPolicy.TabFocus

@@ -1,0 +1,264 @@
+"""The page of the machine: its parts, and readings that are taken only while they are looked at."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from app.core.hardware.gpu.gpus import GpuReader
+from app.core.hardware.telemetry.monitor import Sampler
+from app.core.hardware.telemetry.sensors import Power, Sensors
+from app.core.records import Gpu, GpuReading, Machine, Telemetry
+from app.gui.pages.hardware import live_view
+from app.gui.pages.hardware.live_view import BAR_MOST_PX, BARS_PX, SPAN_S, LiveView, figure_sections
+from app.gui.pages.hardware.page import HardwarePage
+from app.gui.services import machine_finder
+from app.gui.services.bundle import Services
+from app.gui.widgets.basics import Card, ElidedLabel
+from tests.gui.conftest import Told
+from tests.gui.driving import Driver
+
+HOSTILE = '<img src="file:///etc/passwd"><b>Fast</b> CPU'
+
+
+@pytest.fixture
+def page(services: Services, qtbot: QtBot) -> Iterator[HardwarePage]:
+    page = HardwarePage(services)
+    qtbot.addWidget(page)
+    page.resize(840, 650)
+    yield page
+    page.hide()
+
+
+def labels(page: HardwarePage) -> list[QLabel]:
+    """Return the labels of the parts' values."""
+    return page.parts.findChildren(QLabel, "value")
+
+
+@pytest.fixture
+def live(page: HardwarePage) -> LiveView:
+    page.show_view("live")
+    return page.live
+
+
+def looking() -> int:
+    return sum(thread.name == "monitor" for thread in threading.enumerate())
+
+
+def test_the_parts_are_shown_when_they_are_found_and_can_be_selected(
+    page: HardwarePage, services: Services, machine: Machine
+) -> None:
+    assert not page.copy_button.isEnabled()
+    services.finder.machine = machine
+    services.finder.found.emit()
+    texts = [label.text() for label in labels(page)]
+    assert texts[:2] == ["Test CPU", "4 physical, 8 logical"]
+    assert "16.0 GB" in texts
+    for label in labels(page):
+        assert label.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByKeyboard
+        assert label.text() in label.accessibleName()
+
+
+def test_what_is_not_known_says_why_on_hover(page: HardwarePage, services: Services, machine: Machine) -> None:
+    services.finder.machine = replace(machine, os_name="Linux 6.1 (Debian GNU/Linux 12)", virtual_machine=False)
+    services.finder.found.emit()
+    unknown = [label for label in labels(page) if label.text() == "n/a"]
+    assert len(unknown) > 3
+    for label in unknown:
+        assert label.toolTip().startswith("<qt>")
+        assert len(label.accessibleName()) > len("Memory speed: n/a")
+    assert any("firmware" in label.toolTip() for label in unknown), "the speed of the memory"
+
+
+def test_unknown_parts_say_so_and_names_are_never_read_as_html(page: HardwarePage, services: Services) -> None:
+    services.finder.machine = Machine(HOSTILE, None, None, None, "Test OS", "x86_64", "3.12.1", None)
+    services.finder.found.emit()
+    texts = [label.text() for label in labels(page)]
+    assert texts[0] == HOSTILE
+    assert texts[1] == "n/a"
+    assert {label.textFormat() for label in labels(page)} == {Qt.TextFormat.PlainText}
+
+
+def test_looking_again_shows_what_is_new(page: HardwarePage, services: Services, qtbot: QtBot) -> None:
+    services.finder.machine = Machine("Old CPU", 1, 1, 1, "Test OS", "x86_64", "3.12.1", False)
+    services.finder.found.emit()
+    page.show()
+    QTest.mouseClick(page.look_button, Qt.MouseButton.LeftButton)
+    assert not page.look_button.isEnabled()
+    qtbot.waitUntil(page.look_button.isEnabled, timeout=10_000)
+    assert "Old CPU" not in page.parts.text()
+    assert services.finder.machine.cpu_name in [label.text() for label in labels(page)]
+    assert services.finder.machine.file_system, "the folder of the data sets lies on some disk"
+
+
+def test_the_parts_can_be_copied(page: HardwarePage, services: Services, machine: Machine, told: Told) -> None:
+    services.finder.machine = machine
+    services.finder.found.emit()
+    page.show()
+    QTest.mouseClick(page.copy_button, Qt.MouseButton.LeftButton)
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert lines[:2] == ["Processor: Test CPU", "Cores: 4 physical, 8 logical"]
+    assert told.messages == [("The machine's parts are on the clipboard.", "")]
+
+
+@pytest.mark.parametrize(("width_px", "columns"), [(700, 1), (1300, 2)])
+def test_groups_stand_side_by_side_where_there_is_room(
+    page: HardwarePage, services: Services, machine: Machine, qtbot: QtBot, width_px: int, columns: int
+) -> None:
+    services.finder.machine = machine
+    services.finder.found.emit()
+    page.resize(width_px, 700)
+    page.show()
+    qtbot.waitExposed(page)
+    cards = page.parts.findChildren(Card)
+    names = {card.heading.text() for card in cards}
+    assert names == {"Processor", "Memory", "Graphics", "Storage", "System", "Power"}
+    qtbot.waitUntil(lambda: len({card.mapTo(page, QPoint(0, 0)).x() for card in cards}) == columns, timeout=5_000)
+    assert all(card.isVisible() for card in cards)
+
+
+def test_readings_are_taken_while_they_are_looked_at_and_no_longer(page: HardwarePage, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
+    page.show()
+    assert not page.live.is_sampling, "the parts are shown first, and graphics cards sleep on"
+    QTest.mouseClick(page.views.buttons["live"], Qt.MouseButton.LeftButton)
+    live = page.live
+    assert live.is_sampling
+    assert looking() == 1
+    qtbot.waitUntil(lambda: dict(live.figures.sections[0].figures)["Processor"].endswith(" %"), timeout=10_000)
+    assert live.chart.entries
+    assert live.chart.accessibleDescription() != "No readings"
+    assert "%" in live.cores.accessibleName()
+    page.hide()
+    assert not live.is_sampling
+    qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
+
+
+def test_another_view_ends_the_readings(page: HardwarePage, live: LiveView, qtbot: QtBot) -> None:
+    page.show()
+    assert live.is_sampling
+    QTest.mouseClick(page.views.buttons["parts"], Qt.MouseButton.LeftButton)
+    assert not live.is_sampling
+    qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
+
+
+def test_a_view_that_comes_back_begins_anew(page: HardwarePage, live: LiveView, qtbot: QtBot) -> None:
+    page.show()
+    live._arrived.append((1000.0, Telemetry(cpu_pct=50.0)))
+    live._on_tick()
+    assert live.figures.sections[0].figures[0][1] == "50 %"
+    page.hide()
+    page.show()
+    assert not live._samples
+    assert looking() >= 1
+    page.hide()
+    qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
+
+
+def test_only_the_last_two_minutes_are_kept(live: LiveView) -> None:
+    for number in range(500):
+        live._arrived.append((1000.0 + number, Telemetry(cpu_pct=float(number % 100))))
+    live._on_tick()
+    assert live._samples[-1].t_s - live._samples[0].t_s == SPAN_S
+    (left, right), _ = live.chart.viewRange()
+    assert (left, right) == (499.0 - SPAN_S, 499.0)
+
+
+def test_each_processor_has_a_bar_as_high_as_it_is_busy(live: LiveView, services: Services) -> None:
+    bars = live.cores
+    bars.resize(100, BARS_PX)
+    bars.show_shares((0.0, 100.0))
+    picture = bars.grab().toImage()
+    accent = QColor(services.theme.tokens.accent)
+    assert picture.pixelColor(10, BARS_PX - 2) != accent
+    assert picture.pixelColor(BAR_MOST_PX + 10, 2) == accent
+    assert bars.accessibleName() == "Each logical processor, 0: 0 %, 1: 100 %"
+
+
+def test_what_a_machine_does_not_tell_is_not_available() -> None:
+    (computer,) = figure_sections(Telemetry(), None)
+    assert {text for _, text in computer.figures} == {"n/a"}
+
+
+def test_power_that_only_the_administrator_may_read_gets_a_hint(
+    page: HardwarePage, live: LiveView, services: Services, machine: Machine
+) -> None:
+    services.finder.machine = replace(machine, os_name="Linux 6.1", virtual_machine=False)
+    services.finder.power = Power(sensors=Sensors(power_forbidden=True))
+    services.finder.found.emit()
+    live._arrived.append((1000.0, Telemetry(cpu_pct=1.0)))
+    live._on_tick()
+    tips = [label.toolTip() for label in live.figures.findChildren(ElidedLabel) if "udev" in label.toolTip()]
+    assert len(tips) == 1
+    assert "energy_uj" in tips[0]
+    (part,) = [label for label in labels(page) if "energy_uj" in label.toolTip()]
+    assert part.accessibleName().startswith("Processor power: n/a")
+
+
+def test_the_windows_thread_looks_at_nothing_itself(
+    page: HardwarePage, services: Services, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    lookers: dict[str, str] = {}
+
+    class NotedSampler(Sampler):
+        def __init__(self, gpus: GpuReader | None = None) -> None:
+            lookers["sampler"] = threading.current_thread().name
+            super().__init__()
+
+    def look() -> Power:
+        lookers["power"] = threading.current_thread().name
+        return Power(sensors=Sensors(power=True))
+
+    monkeypatch.setattr(live_view, "Sampler", NotedSampler)
+    monkeypatch.setattr(machine_finder, "read_power", look)
+    services.finder.look()
+    page.show()
+    page.show_view("live")
+    qtbot.waitUntil(lambda: len(lookers) == 2 and services.finder.machine is not None, timeout=20_000)
+    assert lookers == {"sampler": "monitor", "power": "task"}
+    assert services.finder.power.sensors.power
+    assert "Processor power: readable" in page.parts.text()
+    page.hide()
+    qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
+
+
+def test_each_gpu_has_its_readings_and_a_missing_one_has_none(machine: Machine, qtbot: QtBot) -> None:
+    first = GpuReading(0, utilization_pct=97.4, memory_used_bytes=7_800_000_000, temperature_c=71.0, power_w=186.2)
+    card = Gpu("NVIDIA GeForce RTX 4070", "nvidia", 12_000_000_000)
+    held = figure_sections(Telemetry(gpus=(replace(first, throttle_reasons=("thermal",)),)), None)[1]
+    told = dict(held.figures)
+    assert held.name == "GPU"
+    assert (told["Busy"], told["GPU power"], told["GPU temperature"]) == ("97 %", "186 W", "71 °C")
+    assert (told["Memory"], told["Held down by"], told["Fan"]) == ("7.8 GB", "thermal", "n/a")
+    two = replace(machine, gpus=(card, card))
+    look = Telemetry(cpu_clock_mhz=4712.0, gpus=(first,))
+    computer, *cards = figure_sections(look, two)
+    assert (dict(computer.figures)["Clock"], dict(computer.figures)["Memory, of 16.0 GB"]) == ("4.7 GHz", "n/a")
+    assert [each.name for each in cards] == [f"GPU {number}: NVIDIA GeForce RTX 4070" for number in (0, 1)]
+    assert dict(cards[0].figures)["Memory, of 12.0 GB"] == "7.8 GB"
+    assert {text for _, text in cards[1].figures} == {"n/a"}
+    shown = live_view.Figures()
+    qtbot.addWidget(shown)
+    shown.show_sample(None, machine)
+    shown.show_sample(look, two)
+    assert [label.whole_text for label in shown.findChildren(ElidedLabel)].count("7.8 GB") == 1
+
+
+def test_the_menu_leads_to_the_doctor(driver: Driver) -> None:
+    driver.window.action("Why is my GPU not used?").trigger()
+    page = driver.window.page
+    assert isinstance(page, HardwarePage)
+    assert page.doctor.isVisible()
+    assert not page.live.is_sampling
+
+
+def test_buttons_have_names_and_can_be_reached_by_keys(page: HardwarePage) -> None:
+    for control in (page.copy_button, page.look_button, *page.views.buttons.values()):
+        assert control.accessibleName()
+        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus

@@ -1,0 +1,116 @@
+"""The window over results of which one run is broken: it shows all others, and of the broken one what is left."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from app.core.records import Machine
+from app.core.storage.database import Database
+from app.gui.pages.results.page import ResultsPage
+from app.gui.pages.results.table import COLUMNS
+from app.gui.shell.main_window import COMPARE
+from tests import broken
+from tests.gui.driving import Driver
+
+# One of each kind, and some at random, with a seed that stays the same.
+CHOSEN = (
+    ("runs", "value", "fast"),
+    ("runs", "value", -1.0),
+    ("runs", "status", b"\xff\xfe\x00"),
+    ("runs", "started_at", "yesterday"),
+    ("runs", "metric", "furlongs_per_fortnight"),
+    ("runs", "workload", "gone"),
+    ("runs", "spec", "[1,"),
+    ("runs", "machine_id", 99),
+    ("runs", "group_id", 99),
+    ("runs", "steps_per_epoch", 0),
+    ("runs", "epochs", 2**63 - 1),
+    ("machines", "machine", "{"),
+    ("machine_parts", "parts", "null"),
+    ("groups", "plan", "[]"),
+    ("epochs", "duration_s", float("inf")),
+    ("epochs", "loss", "text"),
+    ("step_blocks", "durations_s", '["a"]'),
+    ("step_blocks", "durations_s", "[0, 0, 0]"),
+    ("step_blocks", "phase", "lunch"),
+    ("samples", "telemetry", '{"gpus": [1]}'),
+    ("metrics", "value", "text"),
+    ("warnings", "message", b"\x00"),
+)
+
+
+@pytest.fixture
+def page(driver: Driver, machine: Machine) -> ResultsPage:
+    with Database(driver.services.paths.database) as database:
+        broken.make_results(database, machine)
+    return driver.open_results()
+
+
+def open_all(driver: Driver, page: ResultsPage) -> None:
+    """Open each run as its user would, with charts and tables."""
+    for run_id in list(page.model.ids):
+        page.open_run(run_id)
+        driver.until(lambda run_id=run_id: page.run is not None and page.run.summary.id == run_id)  # type: ignore[misc]
+        assert page.detail is not None
+        driver.press(page.detail.table_button)
+        driver.press(page.detail.charts_button)
+        driver.press(page.detail.back_button)
+
+
+def export_all(driver: Driver, page: ResultsPage, folder: Path) -> None:
+    for ending in ("csv", "json"):
+        target = folder / f"all.{ending}"
+        target.unlink(missing_ok=True)
+        page._actions.export([], target)
+        driver.until(target.exists)
+
+
+@pytest.mark.parametrize(
+    "chosen", [CHOSEN[:8], CHOSEN[8:16], CHOSEN[16:], ()], ids=["rows", "records", "parts", "random"]
+)
+def test_every_run_opens_and_exports(
+    driver: Driver, page: ResultsPage, tmp_path: Path, chosen: tuple[tuple[str, str, object], ...]
+) -> None:
+    path = driver.services.paths.database
+    chance = random.Random(12)
+    with Database(path) as database:
+        cells = broken.cells(database)
+        database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    page.model.close()
+    sound = path.read_bytes()
+    for table, column, value in chosen or [(*chance.choice(cells), chance.choice(broken.NASTY)) for _ in range(8)]:
+        with Database(path) as database:
+            if not broken.break_cell(database, table, column, value):
+                continue
+        with driver.qtbot.waitSignal(page.model.found):
+            page.refresh()
+        assert sorted(page.model.ids) == [1, 2, 3, 4, 5], (table, column)
+        # What is raised where nobody catches it fails the test by itself.
+        open_all(driver, page)
+        export_all(driver, page, tmp_path)
+        driver.window.show_page(COMPARE)
+        driver.open_results()
+        page.model.close()
+        for old in path.parent.glob("runs.sqlite3*"):
+            old.unlink()
+        path.write_bytes(sound)
+
+
+def test_a_broken_run_is_shown_as_such_and_can_be_deleted(driver: Driver, page: ResultsPage) -> None:
+    with Database(driver.services.paths.database) as database:
+        broken.break_cell(database, "runs", "spread_pct", "wide")
+    with driver.qtbot.waitSignal(page.model.found):
+        page.refresh()
+    row = page.model.ids.index(broken.BROKEN)
+    cells = {key: page.model.index(row, at).data() for at, (key, _) in enumerate(COLUMNS)}
+    assert (cells["status"], cells["verdict"]) == ("damaged", "invalid")
+    page.open_run(broken.BROKEN)
+    driver.until(lambda: page.run is not None)
+    assert page.detail is not None
+    assert "cannot be read" in page.detail.numbers.text()
+    assert (
+        "cannot be read" in page.detail.view.headline.message.toolTip() + page.detail.view.headline.message.text()
+    )
+    driver.press(page.detail.delete_button)
+    driver.until(lambda: broken.BROKEN not in page.model.ids)

@@ -1,0 +1,248 @@
+"""The page of settings: a change is used and saved at once, data sets come and go, a reset loses no results."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.core.datasets.install import import_dataset
+from app.core.settings import Settings, load_settings
+from app.gui.pages.settings.page import SettingsPage
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import DARK, LIGHT
+from tests.archives import FILE, SIZE_BYTES, make_archive, passing
+from tests.gui.conftest import Told
+from workloads.datasets import cifar10, ptb
+
+
+class Opener(QObject):
+    """What shows folders, in place of the system's own program."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[Path] = []
+
+    @Slot(QUrl)
+    def open(self, url: QUrl) -> None:
+        self.opened.append(Path(url.toLocalFile()))
+
+
+@pytest.fixture
+def opener() -> Iterator[Opener]:
+    opener = Opener()
+    # The stub asks for bytes, which PySide6 refuses.
+    QDesktopServices.setUrlHandler("file", opener, "open")  # type: ignore[arg-type]
+    yield opener
+    QDesktopServices.unsetUrlHandler("file")
+
+
+@pytest.fixture
+def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small archive that passes for the official one."""
+    monkeypatch.setattr(cifar10, "FILE_BYTES", SIZE_BYTES)
+    archive = make_archive(tmp_path / "official.tar.gz")
+    monkeypatch.setattr(cifar10, "SOURCE", passing(cifar10.SOURCE, {FILE: archive.read_bytes()}))
+    return archive
+
+
+@pytest.fixture
+def page(services: Services, qtbot: QtBot) -> SettingsPage:
+    page = SettingsPage(services)
+    qtbot.addWidget(page)
+    page.resize(840, 650)
+    page.show()
+    qtbot.waitUntil(lambda: "cifar10" in page.data_card.rows, timeout=10_000)
+    return page
+
+
+def press(button: QPushButton) -> None:
+    assert button.isEnabled(), button.accessibleName()
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def saved(services: Services) -> Settings:
+    return load_settings(services.paths.settings)
+
+
+def answer(page: QWidget, text: str, qtbot: QtBot) -> None:
+    """Press a button of the question that is open."""
+    question = page.findChild(QMessageBox)
+    assert question is not None
+    press(next(button for button in question.findChildren(QPushButton) if button.text() == text))
+
+
+def pick(page: QWidget, *paths: Path) -> None:
+    """Type paths into the file dialog that is open, and take them."""
+    dialog = page.findChild(QFileDialog)
+    assert dialog is not None
+    field = dialog.findChild(QLineEdit)
+    assert field is not None
+    field.setText(" ".join(f'"{path}"' for path in paths) if len(paths) > 1 else str(paths[0]))
+    QTest.keyClick(field, Qt.Key.Key_Return)
+
+
+def test_the_theme_changes_at_once_and_is_remembered(page: SettingsPage, services: Services) -> None:
+    press(page.theme.buttons["dark"])
+    assert services.theme.tokens is DARK
+    assert saved(services).theme == "dark"
+    press(page.theme.buttons["light"])
+    assert services.theme.tokens is LIGHT
+    assert saved(services).theme == "light"
+
+
+def test_what_a_run_begins_with_is_remembered(page: SettingsPage, services: Services) -> None:
+    assert page.preset.value == "quick"
+    press(page.preset.buttons["standard"])
+    press(page.data.buttons["synthetic"])
+    assert (saved(services).preset, saved(services).data) == ("standard", "synthetic")
+    again = SettingsPage(services)
+    assert (again.preset.value, again.data.value) == ("standard", "synthetic")
+    assert again.preset.buttons["standard"].isChecked()
+    press(page.preset.buttons["sustained"])
+    assert saved(services).preset == "sustained"
+
+
+def test_settings_that_cannot_be_saved_are_used_and_said(
+    page: SettingsPage, services: Services, told: Told
+) -> None:
+    services.paths.settings.mkdir()
+    press(page.theme.buttons["dark"])
+    assert services.theme.tokens is DARK
+    assert told.messages[0][1] == "invalid"
+    assert "cannot be written" in told.messages[0][0]
+
+
+def test_another_folder_for_data_sets_is_used_and_can_be_taken_back(
+    page: SettingsPage, services: Services, tmp_path: Path, qtbot: QtBot
+) -> None:
+    card, usual, other = page.data_card, services.paths.datasets, tmp_path / "other"
+    other.mkdir()
+    assert not card.usual_button.isVisible()
+    assert card.folder.whole_text == f"{usual} · not there yet"
+    assert not card.open_button.isEnabled()
+    press(card.change_button)
+    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
+        pick(page, other)
+    assert services.paths.datasets == other
+    assert saved(services).datasets_folder == str(other)
+    qtbot.waitUntil(lambda: card.folder.whole_text == f"{other} · 0 B", timeout=10_000)
+    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
+        press(card.usual_button)
+    assert services.paths.datasets == usual
+    assert saved(services).datasets_folder is None
+    assert not card.usual_button.isVisible()
+
+
+def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
+    page: SettingsPage, services: Services, official: Path, qtbot: QtBot, told: Told
+) -> None:
+    row = page.data_card.rows["cifar10"]
+    assert row.state.whole_text.startswith("Not installed")
+    assert not row.remove_button.isEnabled()
+    press(row.import_button)
+    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
+        pick(page, official)
+    assert told.messages == [("CIFAR-10 is installed.", "")]
+    qtbot.waitUntil(row.remove_button.isEnabled, timeout=10_000)
+    assert row.state.whole_text == "Installed and checked"
+    assert page.data_card.folder.whole_text.endswith("kB")
+    assert not row.import_button.isEnabled()
+    press(row.remove_button)
+    answer(page, "Cancel", qtbot)
+    assert (services.paths.datasets / "cifar10").exists()
+    qtbot.waitUntil(lambda: page.findChild(QMessageBox) is None, timeout=10_000)
+    press(row.remove_button)
+    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
+        answer(page, "Remove CIFAR-10", qtbot)
+    assert not (services.paths.datasets / "cifar10").exists()
+    qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
+
+
+def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
+    page: SettingsPage,
+    services: Services,
+    tmp_path: Path,
+    qtbot: QtBot,
+    told: Told,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = dict.fromkeys(ptb.FILES, b" a b \n")
+    md5 = hashlib.md5(texts["ptb.test.txt"], usedforsecurity=False).hexdigest()
+    monkeypatch.setattr(ptb, "MD5", dict.fromkeys(ptb.FILES, md5))
+    monkeypatch.setattr(ptb, "LINES", dict.fromkeys(ptb.FILES, 1))
+    for name, raw in texts.items():
+        (tmp_path / name).write_bytes(raw)
+    row = page.data_card.rows["ptb"]
+    assert row.state.whole_text == "Not installed: bring your own copy, ptb.train.txt, ptb.valid.txt, ptb.test.txt"
+    press(row.import_button)
+    dialog = page.findChild(QFileDialog)
+    assert dialog is not None
+    assert dialog.fileMode() is QFileDialog.FileMode.ExistingFiles
+    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
+        pick(page, *(tmp_path / name for name in texts))
+    assert told.messages == [("Penn Treebank is installed.", "")]
+    assert ptb.is_installed(services.paths.datasets / "ptb")
+
+
+def test_a_wrong_file_is_refused_with_the_reason(
+    page: SettingsPage, official: Path, tmp_path: Path, qtbot: QtBot, told: Told
+) -> None:
+    row, wrong = page.data_card.rows["cifar10"], tmp_path / "wrong.tar.gz"
+    wrong.write_bytes(b"nothing of the kind")
+    press(row.import_button)
+    pick(page, wrong)
+    qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
+    assert told.messages[0][1] == "invalid"
+    assert "wrong.tar.gz" in told.messages[0][0]
+    qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
+    assert row.state.whole_text.startswith("Not installed")
+
+
+def test_folders_can_be_opened(page: SettingsPage, services: Services, official: Path, opener: Opener) -> None:
+    press(page.results_button)
+    press(page.logs_button)
+    assert opener.opened == [services.paths.data, services.paths.logs]
+
+
+def test_the_folder_of_data_sets_opens_once_it_is_there(
+    page: SettingsPage, services: Services, official: Path, opener: Opener, qtbot: QtBot
+) -> None:
+    import_dataset(services.paths, "cifar10", official)
+    page.data_card.refresh()
+    qtbot.waitUntil(page.data_card.open_button.isEnabled, timeout=10_000)
+    press(page.data_card.open_button)
+    assert opener.opened == [services.paths.datasets]
+
+
+def test_a_reset_asks_first_and_then_goes_back_to_the_first_start(
+    page: SettingsPage, services: Services, qtbot: QtBot
+) -> None:
+    press(page.theme.buttons["dark"])
+    press(page.preset.buttons["standard"])
+    press(page.reset_button)
+    answer(page, "Cancel", qtbot)
+    assert saved(services).preset == "standard"
+    qtbot.waitUntil(lambda: page.findChild(QMessageBox) is None, timeout=10_000)
+    press(page.reset_button)
+    with qtbot.waitSignal(page.folder_changed, timeout=10_000):
+        answer(page, "Reset settings", qtbot)
+    assert saved(services) == Settings()
+    assert (page.theme.value, page.preset.value) == ("system", "quick")
+    assert services.theme.tokens is LIGHT
+
+
+def test_every_control_has_a_name_of_its_own_and_can_be_reached_by_keys(page: SettingsPage) -> None:
+    buttons = [button for button in page.findChildren(QPushButton) if button.isVisible()]
+    assert len(buttons) >= 14
+    names = [button.accessibleName() for button in buttons]
+    assert all(names)
+    assert len(set(names)) == len(names)
+    # Arrow keys lead from the choice that is taken to the others.
+    first = [button for button in buttons if button.isChecked() or not button.isCheckable()]
+    assert all(button.focusPolicy() & Qt.FocusPolicy.TabFocus for button in first)

@@ -1,0 +1,156 @@
+"""The line above the big button: what would disturb a run right now, and when nobody looks."""
+
+import threading
+from typing import Any
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.core.hardware.telemetry.monitor import look
+from app.core.records import Machine, Telemetry
+from app.gui.run import preflight as preflight_line
+from app.gui.run.preflight import LOOKING, QUIET, PreflightLine
+from app.gui.services.bundle import Services
+from tests.gui.driving import Driver
+from workloads import CATALOGUE
+
+CALM = (Telemetry(other_cpu_pct=2.0, memory_used_bytes=10**9),) * 2
+BUSY = (Telemetry(other_cpu_pct=34.0, on_battery=True, memory_used_bytes=10**9),) * 2
+SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec()
+
+
+class Looks:
+    """Stands for the looks at the machine: takes none, and counts how often it was asked to."""
+
+    def __init__(self) -> None:
+        self.found: tuple[Telemetry, ...] = CALM
+        self.threads: list[threading.Thread] = []
+        self.go_on = threading.Event()
+        self.go_on.set()
+        self.stops: list[threading.Event] = []
+
+    def __call__(self, duration_s: float, count: int, *, with_gpus: bool, stop: threading.Event) -> Any:
+        assert not with_gpus  # it would wake them
+        self.threads.append(threading.current_thread())
+        self.stops.append(stop)
+        assert self.go_on.wait(20)
+        return self.found
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
+    looks = Looks()
+    monkeypatch.setattr(preflight_line, "look", looks)
+    monkeypatch.setattr(preflight_line, "INTERVAL_MS", 40)
+    return looks
+
+
+@pytest.fixture
+def line(looks: Looks, services: Services, machine: Machine, qtbot: QtBot) -> PreflightLine:
+    line = PreflightLine(services)
+    qtbot.addWidget(line)
+    line.resize(360, line.height())
+    line.show_choice(SPEC, machine)
+    return line
+
+
+def test_it_looks_again_and_again_in_the_background_while_it_is_seen(
+    line: PreflightLine, looks: Looks, qtbot: QtBot
+) -> None:
+    qtbot.wait(100)
+    assert looks.threads == []
+    assert line.text.whole_text == LOOKING
+    line.show()
+    qtbot.waitUntil(lambda: len(looks.threads) >= 3)
+    assert threading.main_thread() not in looks.threads
+    assert line.text.whole_text == QUIET
+    line.hide()
+    qtbot.wait(20)
+    count = len(looks.threads)
+    qtbot.wait(200)
+    assert len(looks.threads) == count
+    assert line.text.whole_text == LOOKING  # what was seen is not true any more
+
+
+def test_what_disturbs_is_told_first_and_then_what_to_do(line: PreflightLine, qtbot: QtBot) -> None:
+    height = line.height()
+    with qtbot.waitSignal(line.changed):
+        line.show_looks(BUSY)
+    assert [reason.code for reason in line.cautions] == ["on_battery", "other_load"]
+    told = line.text.whole_text
+    assert told.startswith("The computer runs on battery. Other programs use 34 % of the processor. Plug in")
+    assert told.endswith("come to their end.")
+    assert line.text.property("tone") == "caution"
+    line.show()
+    assert "Plug in the charger" in line.text.toolTip()
+    assert line.height() == height
+    with qtbot.waitSignal(line.changed):
+        line.show_looks(CALM)
+    assert (line.cautions, line.text.property("tone"), line.height()) == ((), "", height)
+
+
+def test_another_choice_is_judged_by_what_was_seen(line: PreflightLine, machine: Machine) -> None:
+    line.show_looks((Telemetry(memory_used_bytes=15_500_000_000),))
+    assert [reason.code for reason in line.cautions] == ["low_memory"]
+    line.show_choice(CATALOGUE["demo"].default_spec(), machine)
+    assert line.cautions == ()
+
+
+def test_one_look_at_a_time_and_none_that_nobody_waits_for(
+    line: PreflightLine, looks: Looks, qtbot: QtBot
+) -> None:
+    looks.found = BUSY
+    looks.go_on.clear()
+    line.show()
+    qtbot.waitUntil(lambda: len(looks.threads) == 1)
+    qtbot.wait(150)
+    assert (len(looks.threads), line.is_looking) == (1, True)
+    line.hide()
+    assert looks.stops[0].is_set()
+    assert not line.is_looking
+    looks.go_on.set()
+    looks.threads[0].join(20)
+    qtbot.wait(50)
+    assert line.cautions == ()
+
+
+def test_gpus_are_left_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wake(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("app.core.hardware.telemetry.monitor.GpuReader", wake)
+    assert [found.gpus for found in look(0.02, 2, with_gpus=False)] == [(), ()]
+
+
+def test_while_something_disturbs_the_button_says_so(looks: Looks, driver: Driver) -> None:
+    looks.go_on.clear()
+    setup = driver.page.setup
+    assert setup.preflight.isVisible()
+    before = setup.run_button.geometry()
+    setup.preflight.show_looks(BUSY)
+    assert setup.run_button.accessibleName() == "Run anyway"
+    assert setup.run_button.isEnabled()
+    setup.preflight.show_looks(CALM)
+    assert setup.run_button.accessibleName() == "Run benchmark"
+    assert setup.run_button.geometry() == before
+    looks.go_on.set()
+
+
+def test_nothing_is_looked_at_while_a_run_goes_on(looks: Looks, driver: Driver) -> None:
+    driver.choose_demo(step_s=0.05, epochs=50)
+    setup = driver.page.setup
+    looks.found = BUSY
+    driver.until(lambda: setup.run_button.accessibleName() == "Run anyway")
+    driver.press(setup.run_button)
+    driver.wait_for_epochs(1)
+    driver.page.choose()  # as when another page's run goes on
+    assert setup.preflight.isVisible()
+    looks.threads.clear()
+    driver.qtbot.wait(200)
+    assert (looks.threads, setup.preflight.text.whole_text) == ([], "")
+    assert setup.run_button.accessibleName() == "Run benchmark"
+    driver.page.show_run_view()
+    driver.page.cancel()
+    driver.wait_for_result()
+    driver.page.choose()
+    driver.until(lambda: bool(looks.threads))

@@ -1,0 +1,221 @@
+"""Runs in the real window: how they go, how they end, and what is shown of them."""
+
+import psutil
+import pytest
+from PySide6.QtWidgets import QMessageBox
+
+from app.core.analysis.published import comparable_rows
+from app.core.metrics import format_seconds
+from app.core.report.wording import ADVICE
+from app.gui.services.run_bridge import BusyError, RunBridge
+from app.gui.shell.main_window import AB, BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS
+from tests.gui.driving import Driver
+
+YES, NO = QMessageBox.StandardButton.Yes, QMessageBox.StandardButton.No
+
+
+def workers() -> list[psutil.Process]:
+    """Return the worker processes of this process."""
+    found = []
+    for child in psutil.Process().children(recursive=True):
+        try:
+            if "workloads" in child.cmdline():
+                found.append(child)
+        except psutil.Error:
+            continue
+    return found
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, button: QMessageBox.StandardButton) -> list[str]:
+    """Answer questions with one button; returns what was asked."""
+    asked: list[str] = []
+
+    def question(parent: object, title: str, text: str, *rest: object) -> QMessageBox.StandardButton:
+        asked.append(text)
+        return button
+
+    monkeypatch.setattr(QMessageBox, "question", question)
+    return asked
+
+
+def test_first_look(driver: Driver) -> None:
+    setup = driver.page.setup
+    published = comparable_rows("cifar10_keras_cnn")
+    assert [bar.kind for bar in setup.bars.bars] == ["reference"] * len(published)
+    assert "1,337,002" in setup.summary.text()
+    assert setup.run_button.isEnabled()
+    assert "minute" in setup.presets["quick"].accessibleName()
+    assert "10 epochs" in setup.presets["standard"].accessibleName()
+    assert not driver.window.action("Cancel run").isEnabled()
+
+
+def test_run_to_completion(driver: Driver) -> None:
+    driver.choose_demo(epochs=4, step_s=0.04)
+    driver.press(driver.page.setup.run_button)
+    driver.wait_for_epochs(2)
+    view = driver.page.view
+    assert view is not None
+    assert driver.page.cancel_button.isVisible()
+    assert view.headline.progress_bar.isVisible()
+    driver.until(lambda: "of 4 · step" in view.headline.progress_text.whole_text)
+    summary = driver.wait_for_result()
+    assert (summary.status, summary.epochs_done) == ("completed", 4)
+    assert view.headline.value.text() == format_seconds(summary.seconds_per_epoch_s)
+    assert view.headline.outcome.whole_text == "Completed"
+    assert "demo does not train" in view.headline.verdict.whole_text
+    assert len(view.charts.epochs.accessibleDescription().split(",")) == 4
+    assert [bar.kind for bar in view.charts.bars.bars] == ["you"]
+    assert driver.page.save_button.isEnabled()
+    assert not driver.page.cancel_button.isVisible()
+    assert not workers()
+
+
+def test_cancel_keeps_what_was_measured(driver: Driver) -> None:
+    driver.choose_demo(epochs=200, step_s=0.01)
+    driver.press(driver.page.setup.run_button)
+    driver.wait_for_epochs(2)
+    driver.press(driver.page.cancel_button)
+    assert "Cancelling" in driver.page.view.headline.progress_text.whole_text  # type: ignore[union-attr]
+    summary = driver.wait_for_result()
+    assert summary.status == "cancelled"
+    assert summary.epochs_done >= 2
+    assert "Cancelled" in driver.page.view.headline.outcome.whole_text  # type: ignore[union-attr]
+    assert not workers()
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "title", "words"),
+    [
+        ("crash", "crashed", "crashed", "Segmentation fault"),
+        ("out_of_memory", "out_of_memory", "memory", "smaller batch"),
+        ("fail", "internal", "failed", "told to fail"),
+        ("non_finite", "non_finite_loss", "no number", "nan"),
+        ("hang", "hung", "hung", "said nothing"),
+    ],
+)
+def test_failures_are_told_in_words(driver: Driver, outcome: str, code: str, title: str, words: str) -> None:
+    summary = driver.run_demo(outcome)
+    assert (summary.status, summary.error_code) == ("failed", code)
+    headline = driver.page.view.headline  # type: ignore[union-attr]
+    assert title in headline.outcome.whole_text
+    assert words in headline.message.whole_text + headline.verdict.whole_text
+    assert headline.verdict.whole_text == ADVICE[code]
+    # What was measured before is kept and shown.
+    assert summary.epochs_done == 1
+    assert driver.page.view.charts.epochs.accessibleDescription().startswith("1 of 3")  # type: ignore[union-attr]
+    assert driver.page.again_button.isEnabled()
+    assert not workers()
+
+
+def test_two_runs_in_a_row(driver: Driver) -> None:
+    first = driver.run_demo(epochs=3)
+    driver.press(driver.page.again_button)
+    assert driver.page.run is None
+    driver.until(lambda: driver.services.bridge.is_running)
+    second = driver.wait_for_result()
+    assert second.id == first.id + 1
+    assert (second.epochs_done, second.status) == (3, "completed")
+    assert driver.page.view.charts.epochs.accessibleDescription().startswith("3 of 3")  # type: ignore[union-attr]
+    driver.press(driver.page.new_button)
+    assert driver.page.setup.isVisible()
+
+
+def test_quick_is_called_an_estimate(driver: Driver) -> None:
+    driver.choose_demo()
+    driver.press(driver.page.setup.presets["quick"])
+    driver.press(driver.page.setup.run_button)
+    summary = driver.wait_for_result()
+    assert summary.basis == "estimate"
+    assert driver.page.view.headline.value.text().startswith("≈")  # type: ignore[union-attr]
+
+
+def test_closing_asks_and_leaves_no_process(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver.choose_demo(epochs=1_000, step_s=0.01)
+    driver.press(driver.page.setup.run_button)
+    driver.wait_for_epochs(1)
+    asked = answer(monkeypatch, NO)
+    driver.window.close()
+    assert driver.window.isVisible()
+    assert "Cancel it and close" in asked[0]
+    assert driver.services.bridge.is_running
+    answer(monkeypatch, YES)
+    driver.window.close()
+    assert driver.window.isVisible()  # until the run is stored
+    driver.until(lambda: not driver.window.isVisible())
+    assert not workers()
+    assert driver.stored()[0].status == "cancelled"
+
+
+def test_closing_ends_even_a_deaf_worker(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver.choose_demo("hang")
+    driver.press(driver.page.setup.run_button)
+    driver.wait_for_epochs(1)
+    answer(monkeypatch, YES)
+    driver.window.close()
+    driver.until(lambda: not driver.window.isVisible())
+    assert not workers()
+
+
+def test_another_epochmark_is_not_disturbed(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    driver.choose_demo(epochs=1_000, step_s=0.01)
+    driver.press(driver.page.setup.run_button)
+    driver.wait_for_epochs(1)
+    other = RunBridge(lambda: driver.services.paths, driver.services.tasks)
+    machine = driver.services.finder.machine
+    assert machine is not None
+    with driver.qtbot.waitSignal(other.refused, timeout=10_000) as refusal:
+        other.start(driver.page.setup.spec(), machine)
+    assert isinstance(refusal.args[0], BusyError)
+    other.start(driver.page.setup.spec(), machine, beside=True)
+    driver.until(lambda: len(other.series.epochs) >= 1)
+    assert other.finish(10)
+    driver.press(driver.page.cancel_button)
+    driver.wait_for_result()
+    assert {run.status for run in driver.stored()} == {"cancelled"}
+
+
+def test_bad_settings_are_told_before_the_run(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.choose_demo(steps=11)  # an epoch of the demo has ten
+    assert "cannot be cut to 11" in setup.problem.text()
+    assert not setup.run_button.isEnabled()
+    driver.window.action("Run benchmark").trigger()
+    assert not driver.services.bridge.is_running
+    setup.form.set_value("steps", 5)
+    assert setup.run_button.isEnabled()
+    summary = driver.run_demo(steps=5)
+    assert summary.seconds_per_epoch_s is None
+    assert driver.page.view.headline.unit.text() == "ms / step"  # type: ignore[union-attr]
+    assert not driver.page.save_button.isEnabled()
+
+
+def test_every_page_opens_in_both_themes(driver: Driver) -> None:
+    for number in (RESULTS, COMPARE, AB, HARDWARE, SETTINGS, BENCHMARK):
+        driver.window.show_page(number)
+        driver.qtbot.wait(50)
+        assert driver.window.page.isVisible()
+    light = driver.window.grab().toImage().pixelColor(5, 200)
+    driver.services.theme.choose("dark")
+    dark = driver.window.grab().toImage().pixelColor(5, 200)
+    assert light.lightness() > 200
+    assert dark.lightness() < 60
+
+
+@pytest.mark.engine
+def test_real_tensorflow_trains_in_the_window(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.press(setup.presets["standard"])
+    for name, value in {"epochs": 2, "steps": 6, "batch_size": 20}.items():
+        setup.form.set_value(name, value)
+    driver.press(setup.run_button)
+    driver.qtbot.waitUntil(lambda: driver.page.run is not None, timeout=180_000)
+    run = driver.page.run
+    assert run is not None
+    assert (run.summary.status, run.summary.epochs_done) == ("completed", 2), run.summary.error_message
+    assert run.summary.engine_version
+    assert run.model == {"parameters_count": 1_337_002, "flops_per_example": 3 * 79_366_656}
+    assert all(epoch.loss is not None and epoch.val_accuracy is not None for epoch in run.epochs)
+    view = driver.page.view
+    assert view is not None
+    assert view.headline.unit.text() == "ms / step"
+    assert "TensorFlow" in view.headline.outcome_facts.whole_text

@@ -1,0 +1,168 @@
+"""The picture of a result: its size and colours, that nothing overflows, and that it is the same everywhere."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QImage
+
+from app.core.analysis.compare import Bar, bars, shortlist
+from app.core.errors import AppError, UsageError
+from app.core.report.share import ShareCard
+from app.gui.run.share_picture import BARS_LIMIT, paint_share_picture, save_share_picture
+from app.gui.style.theme import Theme
+from app.gui.style.tokens import DARK, LIGHT, Tokens
+from tests.conftest import ROOT
+
+LONG = "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition (東京 £ 🙂) with a name as long as this" * 3
+# Where no text may ever stand: the margins, between result and chart, and the chart's own margins.
+OUTSIDE = ((0, 55, 0, 629), (460, 494, 100, 540), (1146, 1199, 0, 629))
+CHART_MARGINS = ((499, 517), (1122, 1141))
+
+
+def example(seconds_s: float = 66.3) -> ShareCard:
+    mine = Bar("You · Ryzen 7 7800X3D", "you", seconds_s)
+    chart = sorted([*bars("cifar10_keras_cnn", None), mine], key=lambda bar: bar.value)
+    return ShareCard(
+        title="CIFAR-10 CNN · Keras · batch 100 · float32",
+        value=f"{seconds_s}",
+        unit="seconds per epoch",
+        spread="± 0.7 %",
+        machine="AMD Ryzen 7 7800X3D",
+        details=("8 cores · 32 GB · Windows 11 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1 · no XLA"),
+        badge="10 epochs · real data",
+        level="valid",
+        bars=tuple(chart),
+        axis="seconds per epoch, log scale · reference rows: 2019 software",
+        footer="4.8× the i5-8250U, between MX150 and i5-8250U · 2026-11-21",
+    )
+
+
+def hostile() -> ShareCard:
+    many = [Bar(LONG, "reference", 10.0 ** (number - 4)) for number in range(9)]
+    return ShareCard(
+        title=LONG,
+        value="123456.7",
+        unit=LONG,
+        spread=LONG,
+        machine=LONG,
+        details=(LONG, LONG, f"{LONG} · {LONG}"),
+        badge=LONG,
+        level="caution",
+        bars=(*many, Bar(f"You · {LONG}", "you", 10.0**6)),
+        axis=LONG,
+        footer=LONG,
+    )
+
+
+def colours(picture: QImage, columns: tuple[int, int], rows: tuple[int, int]) -> set[str]:
+    return {
+        picture.pixelColor(x, y).name().upper()
+        for x in range(columns[0], columns[1] + 1)
+        for y in range(rows[0], rows[1] + 1)
+    }
+
+
+def accent_columns(picture: QImage, tokens: Tokens) -> list[int]:
+    """Return how far the user's own bar reaches."""
+    return [
+        x
+        for x in range(497, 1143)
+        if any(picture.pixelColor(x, y).name().upper() == tokens.accent for y in range(121, 500))
+    ]
+
+
+@pytest.mark.parametrize("tokens", [DARK, LIGHT])
+def test_the_picture_has_its_size_and_the_colours_of_its_theme(application_theme: Theme, tokens: Tokens) -> None:
+    picture = paint_share_picture(example(), tokens)
+    assert (picture.width(), picture.height(), picture.devicePixelRatio()) == (1200, 630, 1.0)
+    assert colours(picture, (0, 1199), (0, 40)) == {tokens.window}
+    assert colours(picture, (1100, 1120), (440, 450)) == {tokens.surface}
+    assert tokens.text in colours(picture, (56, 460), (120, 212))
+    assert tokens.valid in colours(picture, (56, 460), (464, 504))
+    assert tokens.caution not in colours(picture, (56, 460), (464, 504))
+    assert tokens.neutral_bar in colours(picture, (700, 1100), (130, 440))
+    assert accent_columns(picture, tokens)
+    cautious = paint_share_picture(replace(example(), level="caution"), tokens)
+    assert tokens.caution in colours(cautious, (56, 460), (464, 504))
+    invalid = paint_share_picture(replace(example(), level="invalid", badge=""), tokens)
+    assert tokens.invalid in colours(invalid, (56, 460), (464, 504))
+
+
+def test_nothing_overflows_however_long_the_names_are(application_theme: Theme) -> None:
+    picture = paint_share_picture(hostile(), LIGHT)
+    for left, right, top, bottom in OUTSIDE:
+        assert colours(picture, (left, right), (top, bottom)) == {LIGHT.window}
+    for columns in CHART_MARGINS:
+        assert colours(picture, columns, (140, 480)) == {LIGHT.surface}
+    assert colours(picture, (56, 1140), (516, 544)) == {LIGHT.window}
+
+
+def test_the_own_bar_is_the_shortest_or_the_longest_where_it_should_be(application_theme: Theme) -> None:
+    shortest, middle, longest = (
+        accent_columns(paint_share_picture(example(seconds_s), DARK), DARK) for seconds_s in (0.5, 66.3, 9_000.0)
+    )
+    assert shortest[0] == middle[0] == longest[0]
+    assert len(shortest) < len(middle) < len(longest)
+    only = accent_columns(paint_share_picture(replace(example(), bars=(Bar("You", "you", 5.0),)), DARK), DARK)
+    assert only
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 12, 40])
+def test_any_number_of_bars_fits(application_theme: Theme, count: int) -> None:
+    chart = tuple(Bar(f"Machine {number}", "reference", 1.5**number) for number in range(count))
+    picture = paint_share_picture(replace(example(), bars=chart), LIGHT)
+    assert colours(picture, (512, 1128), (123, 134)) == {LIGHT.surface}
+    assert colours(picture, (512, 1128), (490, 500)) == {LIGHT.surface}
+    fewer = tuple(shortlist(chart, BARS_LIMIT))
+    assert picture == paint_share_picture(replace(example(), bars=fewer), LIGHT)
+
+
+def test_too_many_bars_leave_the_own_one_its_neighbours_and_the_best_known() -> None:
+    others = [Bar(f"Other {number}", "reference", 0.1 * 1.2**number) for number in range(40)]
+    own = Bar("You", "you", 20.5)
+    chart = sorted([*others, *bars("cifar10_keras_cnn", None), own], key=lambda bar: bar.value)
+    kept = shortlist(chart, BARS_LIMIT)
+    assert len(kept) == BARS_LIMIT
+    at = chart.index(own)
+    assert shortlist(chart, 3) == chart[at - 1 : at + 2]
+    assert kept == sorted(kept, key=lambda bar: bar.value)
+    assert {own, chart[at - 1], chart[at + 1]} <= set(kept)
+    assert {bar.name for bar in bars("cifar10_keras_cnn", None)} <= {bar.name for bar in kept}
+
+
+def test_the_file_is_the_same_whatever_screen_style_and_scale(application_theme: Theme, tmp_path: Path) -> None:
+    here, again, there = tmp_path / "here.png", tmp_path / "again.png", tmp_path / "there.PNG"
+    save_share_picture(example(), DARK, here)
+    application_theme.choose("dark")
+    save_share_picture(example(), DARK, again)
+    code = (
+        "import sys; from pathlib import Path; from app.gui.run.share_picture import draw_headless;"
+        "from tests.gui.run.test_share_picture import example; draw_headless(example(), Path(sys.argv[1]), True)"
+    )
+    changes = {"QT_FONT_DPI": "168", "QT_SCALE_FACTOR": "2", "QT_STYLE_OVERRIDE": "windows", "DISPLAY": ":nowhere"}
+    surroundings = os.environ | changes | {"QT_QPA_PLATFORM": "xcb"}
+    subprocess.run([sys.executable, "-c", code, str(there)], env=surroundings, cwd=ROOT, timeout=60, check=True)
+    assert here.read_bytes() == again.read_bytes()
+    assert here.read_bytes() == there.read_bytes()
+    assert QImage(str(there)).size().toTuple() == (1200, 630)
+
+
+def test_a_picture_is_a_png_and_says_so_in_its_name(application_theme: Theme, tmp_path: Path) -> None:
+    for name in ("result.jpg", "result", "png"):
+        with pytest.raises(UsageError, match=f"{name} is no name for a PNG picture"):
+            save_share_picture(example(), DARK, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_that_cannot_be_written_leaves_what_was_there(application_theme: Theme, tmp_path: Path) -> None:
+    with pytest.raises(AppError, match="cannot be written"):
+        save_share_picture(example(), DARK, tmp_path / "missing" / "result.png")
+    in_its_place = tmp_path / "folder.png"
+    in_its_place.mkdir()
+    with pytest.raises(AppError, match="cannot be written"):
+        save_share_picture(example(), DARK, in_its_place)
+    assert list(tmp_path.iterdir()) == [in_its_place]

@@ -1,0 +1,176 @@
+"""Why a number can be trusted, or why not: the dialog, and the words on the headline's card that lead to it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from app.core.records import Run
+from app.core.runs.progress import Progress
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from app.gui.run import verdict_dialog
+from app.gui.run.headline import HeadlineCard
+from app.gui.run.verdict_dialog import HEADS, VerdictDialog
+from app.gui.style.theme import Theme
+from tests.core.verdict.records import quiet_run, with_looks
+from tests.gui.driving import Driver
+from tests.recording import recorded_events, store_recording
+from workloads import CATALOGUE
+from workloads.protocol import events
+
+CALM = {"spread_pct": 0.7, "value_low": 20.8, "value_high": 21.0}
+TROUBLE = events.Judged(
+    level="caution",
+    reasons=(
+        events.Reason(code="on_battery", level="caution", text="It runs on battery.", advice="Plug it in."),
+        events.Reason(code="estimate", level="fact", text="An estimate."),
+    ),
+)
+
+
+@pytest.fixture
+def run(driver: Driver) -> Run:
+    """What a quiet computer would have measured."""
+    with Database(driver.services.paths.database) as database:
+        stored = load_run(database, store_recording(database, recorded_events()))
+    return quiet_run(replace(stored, warnings=()), 1, **CALM)
+
+
+@pytest.fixture
+def card(application_theme: Theme, qtbot: QtBot) -> HeadlineCard:
+    card = HeadlineCard(application_theme)
+    qtbot.addWidget(card)
+    card.resize(800, card.sizeHint().height())
+    card.show()
+    return card
+
+
+def disturbed(run: Run) -> Run:
+    return with_looks(run, list(range(len(run.samples))), on_battery=True, other_cpu_pct=40.0)
+
+
+def texts(dialog: VerdictDialog) -> list[str]:
+    return [child.text() for child in dialog.findChildren(QLabel) if child.text()]
+
+
+def test_each_reason_is_told_with_its_advice_the_worst_first(run: Run, qtbot: QtBot, services: Any) -> None:
+    dialog = VerdictDialog(services.theme, disturbed(run))
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert dialog.head.text() == HEADS["caution"]
+    told = texts(dialog)
+    at = told.index("Other programs used 40 % of the processor.")
+    assert told[at + 1].startswith("Close other programs")
+    assert told.index("The computer ran on battery.") < told.index(
+        "Trained on synthetic data of the same shapes and counts."
+    )
+    names = [reason.accessibleName() for reason in dialog.reasons]
+    assert names[0].startswith("Caution: ")
+    assert names[-1].startswith("Fact: ")
+    # What shows that it trained, and with what it may be compared.
+    assert "1,500, one for each step" in told
+    assert "moved by 20 % of its length" in told
+    assert told[told.index("Batch size") + 1] == "100"
+    assert any(text.startswith("TensorFlow ") for text in told)
+
+
+def test_a_quiet_run_is_valid_and_a_failed_one_is_not(run: Run, qtbot: QtBot, services: Any) -> None:
+    for status, level in (("completed", "valid"), ("failed", "invalid")):
+        dialog = VerdictDialog(services.theme, replace(run, summary=replace(run.summary, status=status)))
+        qtbot.addWidget(dialog)
+        assert dialog.head.text() == HEADS[level]
+
+
+def test_it_leads_to_how_it_is_measured(
+    run: Run, qtbot: QtBot, services: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    page, opened = tmp_path / "measurement.md", list[QUrl]()
+    monkeypatch.setattr(verdict_dialog, "MEASUREMENT", page)
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    without = VerdictDialog(services.theme, run)
+    qtbot.addWidget(without)
+    without.show()
+    assert not without.method_button.isVisible()  # an installed app has no such page
+    page.touch()
+    dialog = VerdictDialog(services.theme, run)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.method_button.click()
+    assert [Path(url.toLocalFile()) for url in opened] == [page]
+
+
+def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> None:
+    dialog = VerdictDialog(services.theme, disturbed(run))
+    qtbot.addWidget(dialog)
+    dialog.show()
+    qtbot.waitUntil(dialog.close_button.hasFocus)
+    reached = []
+    for _ in range(3):
+        dialog.focusNextChild()
+        reached.append(dialog.focusWidget().accessibleName())
+    assert sorted(reached) == ["Close", "How this is measured", "What the verdict rests on"]
+    dialog.close_button.click()
+    assert not dialog.isVisible()
+
+
+def test_the_card_says_the_verdict_in_a_few_words_and_opens_the_rest(
+    run: Run, card: HeadlineCard, qtbot: QtBot
+) -> None:
+    card.show_stored(run)
+    assert card.verdict_head.whole_text == "Valid"
+    assert card.verdict_head.property("tone") == "valid"
+    height = card.height()
+    card.show_stored(disturbed(run))
+    assert card.verdict_head.whole_text == "Caution: on battery; 40 % other load"
+    assert card.verdict_head.property("tone") == "caution"
+    assert "Other programs used 40 % of the processor." in card.verdict.whole_text
+    assert card.sizeHint().height() == height
+    card.why_button.click()
+    dialog = card.findChild(VerdictDialog)
+    assert isinstance(dialog, VerdictDialog)
+    assert dialog.isVisible()
+    dialog.reject()
+    qtbot.waitUntil(lambda: card.findChild(VerdictDialog) is None)
+
+
+def test_while_it_runs_the_card_says_what_disturbed_it_so_far(run: Run, card: HeadlineCard) -> None:
+    spec = CATALOGUE["cifar10_keras_cnn"].default_spec("quick")
+    progress, summary = Progress(spec), replace(run.summary, value=None, basis=None, preset="quick")
+    card.show_live(summary, progress, cancelled=False)
+    height = card.sizeHint().height()
+    assert (card.verdict_head.whole_text, card.note.whole_text) == ("", "")
+    progress.follow(events.Phase(name="measure", budget_s=50.0))
+    card.show_live(summary, progress, cancelled=False)
+    assert card.verdict_head.whole_text == ""  # nothing was judged yet
+    card.show_live(summary, progress, cancelled=False, verdict=events.Judged(level="valid"))
+    assert card.verdict_head.whole_text == "No caution so far"
+    assert card.progress_text.whole_text == "Epoch 1 · step 0"
+    narrowing: dict[str, Any] = {
+        "basis": "estimate",
+        "value": 66.2,
+        "value_low": 65.4,
+        "value_high": 67.1,
+        "confidence_pct": 95.0,
+    }
+    card.show_live(replace(summary, **narrowing), progress, cancelled=False, verdict=TROUBLE)
+    assert card.value.text() == "≈ 66.2"
+    assert card.note.whole_text.startswith("65.4 to 67.1 (95 %, ± 1.3 %) · ")
+    assert card.note.whole_text.endswith("validation not counted yet")
+    assert card.verdict_head.whole_text == "Caution: on battery"
+    assert card.verdict.whole_text == "It runs on battery. Plug it in."
+    assert not card.why_button.isVisible()  # there is no record yet
+    assert card.sizeHint().height() == height
+
+
+def test_a_rate_has_no_validation_to_wait_for(run: Run, card: HeadlineCard) -> None:
+    workload = CATALOGUE["vgg16"]
+    progress = Progress(workload.default_spec("quick"))
+    changes: dict[str, Any] = {"workload": "vgg16", "metric": workload.metric, "basis": "estimate", "value": 20.0}
+    card.show_live(replace(run.summary, **changes), progress, cancelled=False)
+    assert "validation" not in card.note.whole_text

@@ -1,0 +1,179 @@
+"""What is shown of a run, from a real one that was recorded: while it went on, and after its end."""
+
+import dataclasses
+
+import pytest
+from msgspec.structs import replace
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QFileDialog, QLabel
+
+from app.core.report.share import share_card
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from app.gui.charts.training_charts import EpochChart
+from app.gui.run.view import LATER, RunView
+from app.gui.shell.main_window import RESULTS
+from tests.gui.driving import Driver, replay
+from tests.recording import recorded_events, store_recording, until_epoch
+from workloads.protocol import events
+
+RECORDED = recorded_events()
+EPOCHS_S = [event.duration_s for event in RECORDED if isinstance(event, events.Epoch)]
+
+
+def shown(driver: Driver) -> RunView:
+    view = driver.page.view
+    assert view is not None
+    return view
+
+
+def finish(driver: Driver) -> int:
+    """Store the recorded run and show it as it is shown after its end."""
+    with Database(driver.services.paths.database) as database:
+        run_id = store_recording(database, RECORDED)
+    driver.page.show_result(run_id)
+    driver.until(lambda: driver.page.run is not None)
+    return run_id
+
+
+def test_what_limited_a_run_is_said_under_its_curves(driver: Driver) -> None:
+    replay(driver.window, driver.services, until_epoch(RECORDED, 2))
+    assert shown(driver).charts.limit.whole_text == LATER
+    finish(driver)
+    text = shown(driver).charts.limit.whole_text
+    assert text == "1.8 of 2 processors were busy: the processor is the limit."
+    assert driver.page.run is not None
+    assert text == driver.page.run.limit
+
+
+def test_energy_stands_in_the_table_of_epochs_where_it_is_known(driver: Driver) -> None:
+    run_id = finish(driver)
+    with Database(driver.services.paths.database) as database:
+        run = load_run(database, run_id)
+    results = driver.window.results
+    driver.window.show_page(RESULTS)
+    results.open_run(run_id)
+    driver.until(lambda: results.run is not None)
+    assert results.detail is not None
+    table = results.detail.table
+    assert table.isColumnHidden(8)
+    assert table.isColumnHidden(9)
+    looks = (replace(sample, telemetry={"cpu_energy_j": 20 * sample.t_s}) for sample in run.samples)
+    results.detail.show_run(dataclasses.replace(run, samples=tuple(looks)))
+    assert not table.isColumnHidden(8)
+    assert table.isColumnHidden(9)
+    told = table.item(3, 8)
+    assert told is not None
+    assert told.text() == f"{20 * EPOCHS_S[3]:,.0f} J"
+
+
+def test_all_readings_of_a_run_stand_in_a_table(driver: Driver) -> None:
+    run_id = finish(driver)
+    results = driver.window.results
+    driver.window.show_page(RESULTS)
+    results.open_run(run_id)
+    driver.until(lambda: results.run is not None)
+    assert results.detail is not None
+    driver.press(results.detail.table_button)
+    readings = results.detail.readings
+    assert readings.isVisible()
+    names = [item.text() for row in range(readings.rowCount()) if (item := readings.item(row, 0)) is not None]
+    assert {"Processor, busy", "Processor, clock", "Memory used"} <= set(names)
+    busy = readings.item(names.index("Processor, busy"), 2)
+    assert busy is not None
+    assert busy.text() == "93 %"
+
+
+def test_in_the_first_epoch_an_estimate_is_shown_and_called_one(driver: Driver) -> None:
+    judged = events.Judged(level="valid")
+    replay(driver.window, driver.services, [*until_epoch(RECORDED, 0, more_steps=200), judged])
+    headline = shown(driver).headline
+    assert headline.value.text().startswith("≈ ")
+    assert 35 < float(headline.value.text().removeprefix("≈ ")) < 70
+    assert "estimate" in headline.note.whole_text
+    assert "validation not counted yet" in headline.note.whole_text
+    assert headline.progress_text.whole_text.startswith("Epoch 1 of 10 · step 20")
+    assert headline.verdict_head.whole_text == "No caution so far"
+
+
+def test_in_the_sixth_epoch(driver: Driver) -> None:
+    replay(driver.window, driver.services, until_epoch(RECORDED, 5, more_steps=214))
+    view = shown(driver)
+    later_s = sorted(EPOCHS_S[1:5])
+    median_s = (later_s[1] + later_s[2]) / 2
+    assert view.headline.value.text() == f"{median_s:.1f}"
+    assert "median of epochs 2 to 5" in view.headline.note.whole_text
+    assert 500 < view.headline.progress_bar.value() < 600
+    assert view.headline.remaining.text().endswith("left")
+    charts = view.charts
+    assert list(charts.epochs.bars.opts["height"])[:5] == EPOCHS_S[:5]
+    assert len(charts.epochs.bars.opts["height"]) == 6
+    assert len(charts.throughput.line.item.getData()[0]) > 200
+    assert {"cpu_pct", "memory_used_bytes"} <= set(charts.machine.lines)
+    assert len(charts.machine.lines["cpu_pct"].item.getData()[0]) > 250
+    you = next(bar for bar in charts.bars.bars if bar.kind == "you")
+    assert you.value == pytest.approx(median_s)
+    assert len(charts.bars.bars) == 8
+    notes = [child.text() for child in charts.findChildren(QLabel)]
+    assert f"first epoch kept apart · median {median_s:.1f}" in notes
+
+
+def test_a_warning_is_told_while_the_run_goes_on(driver: Driver) -> None:
+    text = "The worker has said nothing for 120 s; it may be compiling, or hang."
+    warned = [*until_epoch(RECORDED, 1), events.Warn(code="silent_worker", message=text)]
+    replay(driver.window, driver.services, warned)
+    assert shown(driver).headline.verdict.whole_text == text
+    assert shown(driver).headline.verdict_head.whole_text == "Caution: silent worker"
+
+
+def test_after_the_end(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    run_id = finish(driver)
+    headline = shown(driver).headline
+    with Database(driver.services.paths.database) as database:
+        run = load_run(database, run_id)
+    assert headline.value.text() == share_card(run).value
+    assert headline.message.whole_text.endswith("between MX150 and i5-8250U")
+    assert "spread" in headline.verdict.whole_text
+    assert headline.verdict_head.whole_text.startswith("Caution: speed drifted; 8.6 % spread")
+    assert shown(driver).charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
+    driver.press(driver.page.copy_button)
+    assert share_card(run).value in QGuiApplication.clipboard().text()
+    driver.window.action("Copy picture").trigger()
+    assert QGuiApplication.clipboard().image().width() == 1200
+    target = tmp_path_factory.mktemp("pictures") / "mine.png"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), "PNG picture (*.png)"))
+    driver.press(driver.page.save_button)
+    driver.until(target.exists)
+    assert QImage(str(target)).height() == 630
+
+
+def test_another_run_replaces_all_that_was_drawn(driver: Driver) -> None:
+    finish(driver)
+    before = list(shown(driver).charts.loss.lines["loss"].item.getData()[1])
+    changed = [
+        event if not isinstance(event, events.Steps) else events.Steps(
+            phase=event.phase, epoch=event.epoch, first_index=event.first_index, t_s=event.t_s, seq=event.seq,
+            durations_s=event.durations_s, loss=(event.loss or 0.0) + 1.0,
+        )
+        for event in RECORDED
+    ]  # fmt: skip
+    with Database(driver.services.paths.database) as database:
+        second = store_recording(database, changed)
+    driver.page.show_result(second)
+    driver.until(lambda: driver.page.run is not None)
+    after = list(shown(driver).charts.loss.lines["loss"].item.getData()[1])
+    assert after == pytest.approx([value + 1.0 for value in before])
+
+
+def test_cut_epochs_are_never_called_epochs(driver: Driver) -> None:
+    driver.run_demo(steps=5, epochs=3)
+    view = shown(driver)
+    assert view.headline.unit.text() == "ms / step"
+    texts = [child.text() for child in view.charts.findChildren(QLabel)]
+    assert "Seconds per cut epoch" in texts
+    assert "5 of 10 steps each" in texts
+    assert not any("median" in text for text in texts)
+    chart: EpochChart = view.charts.epochs
+    assert len(chart.median.getData()[0]) == 0

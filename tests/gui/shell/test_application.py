@@ -1,0 +1,263 @@
+"""The application around the window: faults, themes, what a start loads, and what it says where it cannot."""
+
+import base64
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMessageBox
+
+from app.core.paths import Paths
+from app.core.runs.session import Limits, Session
+from app.core.settings import load_settings
+from app.core.storage.database import Database
+from app.gui.services.preferences import Preferences
+from app.gui.services.tasks import Tasks
+from app.gui.shell.application import FaultCatcher, open_window
+from app.gui.shell.display import find_problem, has_display
+from app.gui.style.theme import Theme
+from tests.gui.driving import SHORT, Driver
+
+on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there a display may be missing")
+
+
+@pytest.fixture
+def catcher(driver: Driver) -> Iterator[FaultCatcher]:
+    catcher = FaultCatcher(driver.window, driver.services.paths)
+    catcher.install()
+    yield catcher
+    catcher.remove()
+
+
+def fail() -> None:
+    raise RuntimeError(f"broken in {Path.home()}/private")
+
+
+def test_a_fault_is_shown_with_text_to_copy_and_the_window_goes_on(driver: Driver, catcher: FaultCatcher) -> None:
+    try:
+        fail()
+    except RuntimeError:
+        sys.excepthook(*sys.exc_info())
+    driver.until(lambda: catcher.dialog is not None and catcher.dialog.isVisible())
+    assert catcher.dialog is not None
+    report = catcher.dialog.report.toPlainText()
+    assert "RuntimeError: broken" in report
+    assert str(Path.home()) not in report
+    driver.press(catcher.dialog.copy_button)
+    assert QGuiApplication.clipboard().text() == report
+    catcher.dialog.reject()
+    assert driver.run_demo().status == "completed"
+
+
+def test_a_fault_in_a_thread_is_shown_too(driver: Driver, catcher: FaultCatcher) -> None:
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    driver.until(lambda: catcher.dialog is not None and catcher.dialog.isVisible())
+    assert catcher.dialog is not None
+    catcher.dialog.reject()
+
+
+def test_a_fault_of_a_task_is_raised_in_the_windows_thread(driver: Driver, catcher: FaultCatcher) -> None:
+    with driver.qtbot.capture_exceptions() as caught:
+        driver.services.tasks.start(fail, lambda _: None, lambda _: None)
+        driver.until(lambda: bool(caught) or (catcher.dialog is not None and catcher.dialog.isVisible()))
+    if catcher.dialog is not None:
+        catcher.dialog.reject()
+
+
+def test_results_of_tasks_are_dropped_after_closing(driver: Driver) -> None:
+    tasks = Tasks()
+    go_on = threading.Event()
+    done: list[bool] = []
+    tasks.start(lambda: go_on.wait(10), done.append, lambda _: None)
+    tasks.close(patience_s=0.1)
+    go_on.set()
+    driver.qtbot.wait(100)
+    assert done == []
+
+
+def test_closing_waits_for_a_result_that_is_being_handed_over(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, go_on, over = threading.Event(), threading.Event(), threading.Event()
+
+    class Slow:
+        """A signal that is in the middle of being sent when Qt is about to go."""
+
+        def emit(self, outcome: object) -> None:
+            entered.set()
+            go_on.wait(10)
+            over.set()
+
+    tasks = Tasks()
+    monkeypatch.setattr(tasks, "_finished", Slow())
+    tasks.start(lambda: True, lambda _: None, lambda _: None)
+    assert entered.wait(10)
+    threading.Timer(0.3, go_on.set).start()
+    tasks.close(patience_s=20)
+    assert over.is_set()
+
+
+def test_the_theme_is_kept_and_the_window_opens_where_it_was(
+    driver: Driver, paths: Paths, application_theme: Theme
+) -> None:
+    driver.services.preferences.change(theme="dark")
+    driver.window.resize(1024, 733)  # the screen without a display has 800 lines
+    driver.window.close()
+    stored = load_settings(paths.settings)
+    assert stored.theme == "dark"
+    assert base64.b64decode(stored.geometry or "", validate=True)
+    window, services = open_window(application_theme, paths, Limits())
+    assert (window.width(), window.height()) == (1024, 733)
+    assert application_theme.tokens.dark
+    window.close()
+    services.tasks.close()
+
+
+def test_damaged_settings_do_not_keep_the_window_from_opening(
+    paths: Paths, application_theme: Theme, driver: Driver
+) -> None:
+    paths.settings.write_text('{"geometry": "no geometry \\u2603"}', encoding="utf-8")
+    window, services = open_window(application_theme, paths, Limits())
+    assert window.isVisible()
+    assert window.width() >= 1024
+    window.close()
+    services.tasks.close()
+
+
+def test_the_window_loads_neither_engine_nor_charts_at_its_start() -> None:
+    code = (
+        "import sys, app.gui.shell.application, app.gui.shell.main_window; "
+        "print([name for name in ('tensorflow', 'keras', 'numpy', 'pyqtgraph') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
+@on_linux
+def test_a_missing_display_is_noticed() -> None:
+    assert not has_display({})
+    assert has_display({"DISPLAY": ":0"})
+    assert has_display({"WAYLAND_DISPLAY": "wayland-0"})
+    assert has_display({"QT_QPA_PLATFORM": "offscreen"})
+    assert find_problem({"QT_QPA_PLATFORM": "offscreen"}) is None
+
+
+@on_linux
+def test_a_display_that_does_not_answer_is_told_in_a_sentence() -> None:
+    problem = find_problem({"DISPLAY": ":9876"})
+    assert problem is not None
+    assert "does not answer" in problem or "apt-get install" in problem
+
+
+def test_a_start_that_is_refused_while_closing_closes_the_window(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.choose_demo()
+    with Database(driver.services.paths.database) as database:
+        database.connection.execute("BEGIN EXCLUSIVE")  # the start waits for it, and is refused
+        driver.press(driver.page.setup.run_button)
+        monkeypatch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.Yes)
+        driver.window.close()
+        assert driver.window.isVisible()
+        driver.until(lambda: not driver.window.isVisible())
+    assert driver.stored() == []
+
+
+def test_a_fault_at_the_start_of_a_run_leaves_the_window_usable(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_to_start(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    driver.choose_demo()
+    with monkeypatch.context() as patched, driver.qtbot.capture_exceptions() as caught:
+        patched.setattr(Session, "start", fail_to_start)
+        driver.press(driver.page.setup.run_button)
+        driver.until(lambda: not driver.services.bridge.is_running)
+        driver.until(lambda: bool(caught))
+    assert "can't start new thread" in str(caught[0][1])
+    assert "can't start new thread" in driver.message
+    assert driver.page.setup.isVisible()
+
+
+def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
+    driver.services.bridge._limits = replace(SHORT, store_s=1.0)
+    driver.choose_demo(epochs=3, step_s=0.04)
+    driver.press(driver.page.setup.run_button)
+    driver.wait_for_epochs(1)
+    with Database(driver.services.paths.database) as database:
+        database.connection.execute("BEGIN EXCLUSIVE")
+        driver.until(lambda: driver.services.bridge.trouble is not None)
+        driver.until(lambda: "not stored" in driver.page.view.headline.outcome.whole_text)  # type: ignore[union-attr]
+    view = driver.page.view
+    assert view is not None
+    assert view.isVisible()
+    assert "What could not be stored is in" in view.headline.verdict.whole_text
+    assert "locked" in driver.message
+    assert view.charts.epochs.accessibleDescription().startswith("3 of 3")
+    assert driver.page.again_button.isVisible()
+
+
+def test_damaged_results_are_told(driver: Driver, paths: Paths) -> None:
+    page = driver.open_results()
+    page.model.close()
+    paths.database.write_bytes(b"no database " * 1_000)
+    page.refresh()
+    driver.until(lambda: "are damaged" in driver.message)
+
+
+def test_damaged_settings_are_told(driver: Driver, paths: Paths, application_theme: Theme) -> None:
+    paths.settings.write_text("{", encoding="utf-8")
+    window, services = open_window(application_theme, paths, Limits())
+    assert "settings" in window.banner.text.text()
+    window.close()
+    services.tasks.close()
+
+
+def test_two_windows_keep_each_others_settings(driver: Driver, paths: Paths) -> None:
+    other = Preferences(paths.settings)
+    other.change(theme="dark", datasets_folder="/elsewhere")
+    driver.services.preferences.change(preset="standard")
+    stored = load_settings(paths.settings)
+    assert (stored.theme, stored.datasets_folder, stored.preset) == ("dark", "/elsewhere", "standard")
+
+
+def test_errors_stay_until_they_are_closed_and_news_go_by_themselves(driver: Driver) -> None:
+    banner = driver.window.banner
+    banner.tell("news")
+    assert banner.goes_by_itself
+    banner.tell("trouble", "invalid")
+    assert not banner.goes_by_itself
+    driver.press(banner.close_button)
+    assert not banner.isVisible()
+
+
+def test_the_log_of_a_run_is_one_click_away(driver: Driver) -> None:
+    driver.run_demo("fail")
+    driver.press(driver.page.log_button)
+    log = driver.page.log
+    driver.until(log.isVisible)
+    assert "Phase: measure" in log.text.toPlainText()
+    assert "told to fail" in log.text.toPlainText()
+    assert log.place.text().endswith(f"run-{driver.page.run.summary.id}.log")  # type: ignore[union-attr]
+    log.close()
+
+
+def test_the_theme_follows_the_system_until_one_is_chosen(application_theme: Theme) -> None:
+    hints = QGuiApplication.styleHints()
+    application_theme.choose("system")
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert application_theme.tokens.dark
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Light)
+    assert not application_theme.tokens.dark
+    application_theme.choose("dark")
+    hints.colorSchemeChanged.emit(Qt.ColorScheme.Light)
+    assert application_theme.tokens.dark

@@ -1,0 +1,123 @@
+"""The window as a program: started, asked to end, twice at once, and where it cannot open."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.core.paths import default_paths
+from app.core.storage.database import Database
+from tests.conftest import ROOT, CommandLine, command
+
+on_posix = pytest.mark.skipif(os.name == "nt", reason="Windows ends programs in another way")
+
+
+def open_window(environment: dict[str, str]) -> "subprocess.Popen[str]":
+    """Start the window and wait until it has looked at its database."""
+    process = subprocess.Popen(
+        command(),
+        env=environment | {"QT_QPA_PLATFORM": "offscreen"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    database = default_paths(environment).database
+    deadline_s = time.monotonic() + 60
+    while not database.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+    while not catches_sigterm(process.pid):
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
+    return process
+
+
+def catches_sigterm(pid: int) -> bool:
+    """Say whether a process would hear a request to end, which would end it at once before."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():  # not Linux
+        time.sleep(1)
+        return True
+    mask = next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("SigCgt"))
+    return bool(int(mask, 16) & 1 << (signal.SIGTERM - 1))
+
+
+@on_posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_window_ends_when_asked_to(environment: dict[str, str], number: signal.Signals) -> None:
+    process = open_window(environment)
+    time.sleep(1)
+    assert process.poll() is None
+    process.send_signal(number)
+    output, errors = process.communicate(timeout=30)
+    assert (process.returncode, output, errors) == (0, "", "")
+
+
+@on_posix
+def test_two_windows_use_one_database(environment: dict[str, str], epochmark: CommandLine) -> None:
+    first, second = open_window(environment), open_window(environment)
+    assert epochmark("run", "demo", "--steps", "2").returncode == 0
+    for process in (first, second):
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=30) == ("", "")
+        assert process.returncode == 0
+    with Database(default_paths(environment).database) as database:
+        assert [row[0] for row in database.connection.execute("SELECT status FROM runs")] == ["completed"]
+
+
+@on_posix
+def test_a_window_that_is_killed_leaves_no_worker(environment: dict[str, str], tmp_path: Path) -> None:
+    script = tmp_path / "run_in_window.py"
+    script.write_text(
+        "import sys\n"
+        "from PySide6.QtCore import QTimer\n"
+        "from PySide6.QtWidgets import QApplication\n"
+        "from app.core.paths import default_paths\n"
+        "from app.gui.shell.application import open_window\n"
+        "from app.gui.style.theme import Theme\n"
+        "from workloads import CATALOGUE\n"
+        "application = QApplication(sys.argv)\n"
+        "paths = default_paths()\n"
+        "paths.create()\n"
+        "window, services = open_window(Theme(application), paths)\n"
+        "spec = CATALOGUE['demo'].default_spec(epochs=1000)\n"
+        "services.finder.found.connect(lambda: services.bridge.start(spec, services.finder.machine))\n"
+        "application.exec()\n",
+        encoding="utf-8",
+    )
+    process = subprocess.Popen(
+        [sys.executable, str(script)],
+        env=environment | {"QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)},
+    )
+    found: list[psutil.Process] = []
+    deadline_s = time.monotonic() + 60
+    while not found and time.monotonic() < deadline_s:
+        time.sleep(0.1)
+        found = [child for child in psutil.Process(process.pid).children() if "workloads" in child.cmdline()]
+    assert found
+    process.kill()
+    process.wait(10)
+    assert psutil.wait_procs(found, timeout=15)[1] == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there a display may be missing")
+def test_a_display_that_does_not_answer_is_told_and_nothing_crashes(environment: dict[str, str]) -> None:
+    surroundings = {name: value for name, value in environment.items() if name != "QT_QPA_PLATFORM"}
+    done = subprocess.run(
+        command(),
+        env=surroundings | {"DISPLAY": ":9876", "WAYLAND_DISPLAY": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("epochmark: ")
+    assert "run cifar10_keras_cnn" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,46 @@
+"""Projects that were set up by a real start, and start.py's parts as modules."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.start.starting import load, make_project, run_start
+
+
+@pytest.fixture(scope="session")
+def first_start(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
+    """A project that a real first start has set up."""
+    project = make_project(tmp_path_factory.mktemp("first") / "project")
+    return project, run_start(project, "7", "--json")
+
+
+@pytest.fixture
+def project(first_start: tuple[Path, object], tmp_path: Path) -> Path:
+    """A copy of it: also shows that a folder that has been set up can be moved."""
+    shutil.copytree(first_start[0], tmp_path / "project", symlinks=True)
+    (tmp_path / "project" / ".venv" / "marker").touch()
+    return tmp_path / "project"
+
+
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """start.py as a module, of a project that is not set up."""
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "EPOCHMARK_ACCELERATOR"):
+        monkeypatch.delenv(name, raising=False)
+    return load(make_project(tmp_path / "bare") / "start.py")
+
+
+@pytest.fixture
+def install() -> ModuleType:
+    return load(ROOT / "packaging" / "install.py")
+
+
+@pytest.fixture
+def qt_libraries() -> ModuleType:
+    return load(ROOT / "packaging" / "qt_libraries.py")

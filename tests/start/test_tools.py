@@ -1,0 +1,226 @@
+"""start.py running tests and linters, Qt's system libraries, and the locks."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.start.starting import load, on_posix, put_program
+
+# The tests and the linters
+
+
+def test_test_hands_over_to_pytest(bare: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    calls: list[tuple[list[str], dict[str, str]]] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
+    monkeypatch.setattr(bare, "set_up", lambda dev, repair: {"qt": ["offscreen"], "dev": dev})
+
+    def become(arguments: list[str], environment: dict[str, str]) -> int:
+        calls.append((arguments, environment))
+        return 5
+
+    monkeypatch.setattr(bare, "become", become)
+    assert bare.main(["test", "-k", "charts"]) == 5
+    assert calls[0][0] == [*bare.PYTEST, "-k", "charts"]
+    assert calls[0][1]["QT_QPA_PLATFORM"] == "offscreen"
+    assert Path.cwd() == bare.ROOT
+    monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
+    bare.main(["test"])
+    assert calls[1][1]["QT_QPA_PLATFORM"] == "xcb"
+
+
+@pytest.mark.parametrize(("failing", "code"), [("", 0), ("ruff", 1), ("mypy", 1), ("-m pytest", 1)])
+def test_check_runs_everything_tests_last(
+    bare: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    failing: str,
+    code: int,
+) -> None:
+    ran: list[str] = []
+
+    def run(command: list[str], env: dict[str, str]) -> int:
+        ran.append(" ".join(command))
+        return int(bool(failing) and failing in ran[-1])
+
+    monkeypatch.setattr(bare.subprocess, "call", run)
+    monkeypatch.setattr(bare, "wait_for", run)
+    assert bare.check({}) == code
+    words = ["ruff check", "ruff format --check", "mypy", "importlinter", "pytest"]
+    assert len(ran) == len(words)
+    assert all(word in command for word, command in zip(words, ran, strict=True))
+    assert ("Failed before the tests" in capsys.readouterr().err) == (failing in ("ruff", "mypy"))
+
+
+@on_posix
+def test_exit_code_of_a_child_that_handles_ctrl_c(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = load(project / "start.py")
+    real_wait = subprocess.Popen.wait
+    presses = [KeyboardInterrupt]
+
+    def wait(self: "subprocess.Popen[bytes]", timeout: float | None = None) -> int:
+        if presses:
+            raise presses.pop()
+        return real_wait(self, timeout)
+
+    monkeypatch.setattr(subprocess.Popen, "wait", wait)
+    assert module.wait_for(["-c", "import sys; sys.exit(3)"], dict(os.environ)) == 3
+    assert presses == []
+
+
+# Qt's system libraries
+
+MISSING = "libEGL.so.1: cannot open shared object file: No such file or directory"
+
+
+@on_posix
+@pytest.mark.parametrize(
+    ("manager", "user_id", "for_window", "words"),
+    [
+        ("apt-get", 0, False, r"libEGL\.so\.1; type: apt-get install .*libglib2\.0-0 .*libegl1"),
+        ("apt-get", 1000, False, r"type: sudo apt-get install .*libegl1"),
+        ("apt-get", 1000, True, r"type: sudo apt-get install .*libxcb-cursor0 "),
+        ("dnf", 1000, True, r"type: sudo dnf install -y .*xcb-util-cursor"),
+        ("pacman", 1000, True, r"type: sudo pacman -S .*xcb-util-cursor"),
+        ("none", 1000, True, r"needs libEGL\.so\.1 and its like; install them"),
+    ],
+)
+def test_missing_qt_library_names_the_command(
+    qt_libraries: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    manager: str,
+    user_id: int,
+    for_window: bool,
+    words: str,
+) -> None:
+    monkeypatch.setattr(qt_libraries.shutil, "which", lambda name: name if name == manager else None)
+    monkeypatch.setattr(qt_libraries.os, "geteuid", lambda: user_id)
+    monkeypatch.setattr(qt_libraries, "uses_new_glib_name", lambda: False)
+    text = qt_libraries.sentence(MISSING, for_window)
+    assert re.search(words, text)
+    assert ("xcb" in text) == (for_window and manager != "none")
+
+
+@on_posix
+def test_glib_has_another_name_on_newer_systems(
+    qt_libraries: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_program(tmp_path / "bin", "apt-get", "exit 0")
+    put_program(tmp_path / "bin", "apt-cache", 'test "$2" = libglib2.0-0t64')
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    assert "libglib2.0-0t64" in qt_libraries.install_command(for_window=False)
+    put_program(tmp_path / "bin", "apt-cache", "exit 100")
+    assert "libglib2.0-0" in qt_libraries.install_command(for_window=False)
+
+
+@on_posix
+@pytest.mark.parametrize(("user_id", "installs"), [(0, True), (1000, False)])
+def test_only_root_installs_qt_libraries(
+    qt_libraries: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    user_id: int,
+    installs: bool,
+) -> None:
+    log = tmp_path / "log"
+    put_program(tmp_path / "bin", "apt-get", f'echo "$1 $DEBIAN_FRONTEND" >> {log}')
+    put_program(tmp_path / "bin", "apt-cache", "exit 100")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(qt_libraries.os, "geteuid", lambda: user_id)
+    monkeypatch.setattr(qt_libraries, "find_problem", lambda platform: MISSING)
+    monkeypatch.setattr(qt_libraries.sys, "executable", "/bin/true")  # the second look
+    monkeypatch.setattr(qt_libraries.sys, "argv", ["qt_libraries.py", "offscreen", "--install"])
+    assert qt_libraries.main() == (0 if installs else 1)
+    assert log.exists() == installs
+    if installs:
+        assert log.read_text(encoding="utf-8").splitlines() == [
+            "update noninteractive",
+            "install noninteractive",
+        ]
+    assert ("sudo apt-get install" in capsys.readouterr().err) == (not installs)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Qt's wheels bring all they need elsewhere")
+def test_qt_is_looked_at_once(bare: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = [1, 1, 0]
+    commands: list[list[str]] = []
+    stamps: list[dict[str, Any]] = []
+
+    def run(command: list[str], env: dict[str, str]) -> int:
+        commands.append(command[3:])
+        return codes.pop(0)
+
+    monkeypatch.setattr(bare.subprocess, "call", run)
+    monkeypatch.setattr(bare, "write_stamp", stamps.append)
+    assert not bare.check_qt({"qt": []}, for_tests=False)
+    assert not bare.check_qt({"qt": []}, for_tests=True)
+    assert bare.check_qt({"qt": ["xcb"]}, for_tests=True)
+    assert commands == [["xcb"], ["offscreen", "--install"], ["offscreen", "--install"]]
+    assert stamps == [{"qt": ["xcb", "offscreen"]}]
+    assert bare.check_qt(stamps[0], for_tests=True)
+    assert bare.check_qt(stamps[0], for_tests=False)
+    assert len(commands) == 3
+
+
+def test_without_qts_libraries_the_window_is_not_tried(
+    bare: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bare, "set_up", lambda **_: {"qt": []})
+    monkeypatch.setattr(bare, "check_qt", lambda *_, **__: False)
+    monkeypatch.setattr(bare, "become", lambda *_: pytest.fail("the app was started"))
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert bare.start([]) == 2
+    assert "runs in the terminal" in capsys.readouterr().err
+
+
+def test_qt_of_this_environment_loads(qt_libraries: ModuleType) -> None:
+    if sys.platform.startswith("linux"):
+        assert qt_libraries.find_problem("offscreen") == ""
+        assert "no_such.so: cannot open shared object file" in qt_libraries.find_problem("no_such")
+
+
+# The locks
+
+
+def test_locks_fit_pyproject(tmp_path: Path) -> None:
+    lock = load(ROOT / "packaging" / "lock.py")
+    assert lock.stale_locks(ROOT) == []
+    shutil.copytree(ROOT / "packaging" / "requirements", tmp_path / "packaging" / "requirements")
+    pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (tmp_path / "pyproject.toml").write_text(pyproject.replace('"psutil>=', '"psutil!=1,>='), encoding="utf-8")
+    assert lock.stale_locks(tmp_path) == ["cpu.txt", "cuda.txt", "cuda-legacy.txt", "dev.txt", "build.txt"]
+
+
+def read_pins(name: str) -> dict[str, str]:
+    text = (ROOT / "packaging" / "requirements" / name).read_text(encoding="utf-8")
+    assert "://" not in text
+    blocks = re.split(r"\n(?=\S)", text)[1:]
+    assert all("--hash=sha256:" in block for block in blocks)
+    return {block.partition(" \\\n")[0]: block for block in blocks}
+
+
+def test_locks_agree_with_one_another() -> None:
+    cpu, cuda, legacy = read_pins("cpu.txt"), read_pins("cuda.txt"), read_pins("cuda-legacy.txt")
+    assert [pin for pin in cpu if pin.startswith("nvidia")] == [
+        next(p for p in cpu if p.startswith("nvidia-ml-py"))
+    ]
+    assert cpu.items() <= cuda.items()
+    assert cpu.items() <= legacy.items()
+    assert "nvidia-cudnn-cu12==9.10.2.21 ; sys_platform == 'linux'" in legacy
+    assert cuda.keys() - legacy.keys() == {pin for pin in cuda if pin.startswith("nvidia-cudnn-cu12==")}
+    versions = {pin.partition(" ")[0] for pin in cpu}
+    names = {version.partition("==")[0] for version in versions}
+    for other in ("dev.txt", "build.txt"):
+        shared = {pin.partition(" ")[0] for pin in read_pins(other) if pin.partition("==")[0] in names}
+        assert shared <= versions

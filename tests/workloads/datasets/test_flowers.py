@@ -1,0 +1,258 @@
+"""Flower photos: the twin, photos that are packed for TensorFlow, and archives that are something else."""
+
+import json
+import os
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np  # noqa: TID253 - these tests are about arrays
+import pytest
+
+from tests.archives import Change, adding, pack
+from tests.conftest import ROOT
+from tests.workloads.datasets.test_jpeg import START, frame, segment
+from workloads.datasets import flowers
+from workloads.datasets.archives import Limits
+from workloads.datasets.flowers import Photos
+from workloads.datasets.source import HostileArchiveError, MissingDataError
+
+TWIN_SHA256 = "57fb15db99f1c035245a32803fa100335fad2a6a08590baf6835cd6c3db98798"
+STUDYS_SHA256 = "00618654bea2b3b2f79d91a7a2f32ac37f622c56fbe8b2d617db0ef5135f2de7"
+FILE = "flower_photos.tgz"
+COUNTS = {"daisy": 3, "dandelion": 2, "roses": 1, "sunflowers": 2, "tulips": 2}
+
+
+def jpeg(number: int, width: int = 8, height: int = 6) -> bytes:
+    return START + segment(0xE0, b"JFIF" + bytes([number])) + frame(width, height) + b"picture"
+
+
+MEMBERS = {
+    f"flower_photos/{label}/{number}_ab{count}_n.jpg": jpeg(10 * count + number)
+    for label, count in COUNTS.items()
+    for number in range(count)
+} | {"flower_photos/LICENSE.txt": b"CC-BY"}
+
+
+@pytest.fixture(scope="module")
+def twin() -> Photos:
+    return flowers.load(None, size=64)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for ten photos."""
+    monkeypatch.setattr(flowers, "COUNTS", COUNTS)
+    monkeypatch.setattr(flowers, "TRAIN_COUNT", 7)
+    monkeypatch.setattr(flowers, "TEST_COUNT", 3)
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    return folder
+
+
+def install(archive: Path, folder: Path) -> None:
+    flowers.install({FILE: archive}, folder)
+
+
+def test_the_twin_is_the_same_everywhere(twin: Photos) -> None:
+    assert (twin.source, twin.checksum) == ("synthetic", TWIN_SHA256)
+    assert flowers.load(None, size=331).checksum == STUDYS_SHA256
+
+
+def test_the_twin_has_as_many_photos_as_the_real_data(twin: Photos) -> None:
+    assert twin.pictures is not None
+    assert (twin.pictures.shape, twin.pictures.dtype.name) == ((80, 64, 64, 3), "uint8")
+    for which, labels, count in ((twin.train, twin.train_labels, 2_990), (twin.test, twin.test_labels, 680)):
+        assert (len(which), len(labels), labels.dtype.name) == (count, count, "int32")
+        assert len(np.unique(which)) == 80
+        assert np.array_equal(labels, which // 16)
+        assert np.bincount(labels).min() > count / 5 * 0.8
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 100])
+def test_a_twin_can_have_any_size(size: int) -> None:
+    pictures = flowers.load(None, size=size).pictures
+    assert pictures is not None
+    assert pictures.shape == (80, size, size, 3)
+
+
+def test_the_twins_pictures_differ_and_their_colours_tell_the_class(twin: Photos) -> None:
+    assert twin.pictures is not None
+    assert len({picture.tobytes() for picture in twin.pictures}) == 80
+    colours = twin.pictures.astype(float).mean(axis=(1, 2)).reshape(5, 16, 3)
+    means = colours[:, :8].mean(axis=1)
+    nearest = ((colours[:, 8:, None] - means) ** 2).sum(axis=-1).argmin(axis=-1)
+    assert (nearest == np.arange(5)[:, None]).mean() > 0.6
+
+
+def test_photos_are_stored_by_class_with_their_licence_and_nothing_else(tmp_path: Path, folder: Path) -> None:
+    extras = [
+        adding(name, jpeg(1))
+        for name in (
+            "../escaped.jpg",
+            "flower_photos/roses/../../escaped.jpg",
+            "flower_photos/weeds/1.jpg",
+            "flower_photos/roses/1.png",
+            "flower_photos/roses/._1.jpg",
+            "flower_photos/1.jpg",
+        )
+    ]
+    folders = [adding(f"flower_photos/{label}", kind=tarfile.DIRTYPE) for label in COUNTS]
+    install(pack(tmp_path / "a.tgz", MEMBERS, *extras, *folders), folder)
+    stored = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    assert stored.keys() == {
+        *(name.removeprefix("flower_photos/") for name in MEMBERS),
+        "photos.txt",
+        "contents.sha256",
+    }
+    for name, content in MEMBERS.items():
+        assert stored[name.removeprefix("flower_photos/")].read_bytes() == content
+    assert flowers.is_installed(folder)
+
+
+def test_real_photos_are_split_always_the_same_way(tmp_path: Path, folder: Path) -> None:
+    members = dict(reversed(MEMBERS.items()))
+    install(pack(tmp_path / "a.tgz", members), folder)
+    found, again = (flowers.load(folder, size=size) for size in (32, 64))
+    assert (found.source, found.pictures, found.size, again.size) == ("real", None, 32, 64)
+    assert (len(found.train), len(found.test)) == (7, 3)
+    assert sorted([*found.train.tolist(), *found.test.tolist()]) == list(range(10))
+    assert found.train.tolist() != sorted(found.train.tolist())
+    assert np.array_equal(found.train, again.train)
+    labels = [*found.train_labels.tolist(), *found.test_labels.tolist()]
+    for place, label in zip([*found.train.tolist(), *found.test.tolist()], labels, strict=True):
+        assert found.paths[place].parent.name == list(COUNTS)[label]
+    assert (found.train_labels.dtype.name, found.test_labels.dtype.name) == ("int32", "int32")
+
+
+NEW = "flower_photos/tulips/9_n.jpg"
+HOSTILE: dict[str, tuple[Change, str]] = {
+    "doubled": (adding("flower_photos/daisy/0_ab3_n.jpg", jpeg(1)), r"holds daisy/0_ab3_n\.jpg more than once"),
+    "doubled but for case": (adding("flower_photos/daisy/0_AB3_n.jpg", jpeg(1)), "more than once"),
+    "one too many": (adding(NEW, jpeg(1)), "holds 3 photos of tulips instead of 2"),
+    "symlink": (adding(NEW, kind=tarfile.SYMTYPE, link="/etc/passwd"), "no regular file"),
+    "hardlink": (adding(NEW, kind=tarfile.LNKTYPE, link="flower_photos/LICENSE.txt"), "no regular file"),
+    "pipe": (adding(NEW, kind=tarfile.FIFOTYPE), "no regular file"),
+    "licence as a link": (adding("flower_photos/LICENSE.txt", kind=tarfile.SYMTYPE, link="x"), "no regular file"),
+    "too large": (adding(NEW, START + bytes(5_000_000)), "has 5000002 bytes, more than 5000000"),
+    "no jpeg": (adding(NEW, b"GIF89a"), r"tulips/9_n\.jpg is no sound JPEG: it does not begin as a JPEG does"),
+    "no size": (adding(NEW, START + b"\xff\xd9"), "is no sound JPEG: its picture begins before"),
+    "bomb": (adding(NEW, jpeg(1, 10_001, 10_000)), "10001 × 10000 pixels, more than 100000000"),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_archive_is_refused(tmp_path: Path, folder: Path, change: Change, reason: str) -> None:
+    with pytest.raises(HostileArchiveError, match=reason):
+        install(pack(tmp_path / "hostile.tgz", MEMBERS, change), folder)
+    assert not flowers.is_installed(folder)
+    assert not any(path.is_symlink() for path in folder.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        Limits(members=len(MEMBERS) - 1, member_bytes=1_000, total_bytes=10_000),
+        Limits(members=100, member_bytes=10, total_bytes=10_000),
+        Limits(members=100, member_bytes=1_000, total_bytes=100),
+    ],
+    ids=["too many", "too large", "too much together"],
+)
+def test_more_than_the_limits_allow_is_refused(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, limits: Limits
+) -> None:
+    monkeypatch.setattr(flowers, "LIMITS", limits)
+    with pytest.raises(HostileArchiveError, match="holds more than Flower photos does"):
+        install(pack(tmp_path / "large.tgz", MEMBERS), folder)
+
+
+def test_a_missing_photo_and_a_cut_archive_are_refused(tmp_path: Path, folder: Path) -> None:
+    few = {name: content for name, content in MEMBERS.items() if "roses" not in name}
+    with pytest.raises(HostileArchiveError, match="holds 0 photos of roses instead of 1"):
+        install(pack(tmp_path / "few.tgz", few), folder)
+    whole = pack(tmp_path / "whole.tgz", MEMBERS).read_bytes()
+    for number, end in enumerate((0, 9, 100, len(whole) // 2)):
+        (tmp_path / "cut.tgz").write_bytes(whole[:end])
+        (fresh := tmp_path / str(number)).mkdir()
+        with pytest.raises(HostileArchiveError, match=r"damaged|instead of"):
+            install(tmp_path / "cut.tgz", fresh)
+
+
+def test_photos_that_were_changed_are_not_called_real(tmp_path: Path, folder: Path) -> None:
+    install(pack(tmp_path / "a.tgz", MEMBERS), folder)
+    photo = folder / "roses" / "0_ab1_n.jpg"
+    photo.write_bytes(jpeg(99))
+    with pytest.raises(MissingDataError, match="files of Flower photos are not those that were installed"):
+        flowers.load(folder, size=32)
+    photo.unlink()
+    assert not flowers.is_installed(folder)
+    with pytest.raises(MissingDataError, match=r"roses/0_ab1_n\.jpg of Flower photos cannot be read"):
+        flowers.load(folder, size=32)
+
+
+@pytest.mark.parametrize("line", ["../../secret.jpg", "weeds/1.jpg", "/etc/passwd", "roses/1.png"])
+def test_a_list_that_names_other_files_is_not_followed(tmp_path: Path, folder: Path, line: str) -> None:
+    install(pack(tmp_path / "a.tgz", MEMBERS), folder)
+    names = (folder / "photos.txt").read_text().splitlines()
+    (folder / "photos.txt").write_text("\n".join([*names[:-1], line]))
+    assert not flowers.is_installed(folder)
+    with pytest.raises(MissingDataError, match=r"photos\.txt of Flower photos is not the one"):
+        flowers.load(folder, size=32)
+
+
+@pytest.fixture(scope="module")
+def child(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a process with TensorFlow found."""
+    folder = tmp_path_factory.mktemp("flowers") / "installed"
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.workloads.datasets.flower_child", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.engine
+def test_photos_are_packed_in_one_size_and_read_back_in_order(child: dict[str, Any]) -> None:
+    real = child["real"]
+    for examples, labels in zip((real["train"], real["test"]), real["labels"], strict=True):
+        assert [example["label"] for example in examples] == labels
+        for example in examples:
+            assert (example["size"], example["type"]) == ([32, 32], "int32")
+            wanted = ((250, 250, 250), (10, 10, 10), (250, 10, 10), (10, 250, 10), (10, 10, 250))[example["label"]]
+            for name in ("middle", "edge"):  # the stripes at the sides are cut off
+                assert max(abs(found - value) for found, value in zip(example[name], wanted, strict=True)) < 25
+    assert [len(real["train"]), len(real["test"])] == [15, 6]
+
+
+@pytest.mark.engine
+def test_photos_are_packed_once_for_each_size_and_leave_nothing_behind(child: dict[str, Any]) -> None:
+    real = child["real"]
+    assert real["shards"] == [f"tfrecords-32/photos-{number:02}.tfrec" for number in range(7)]
+    assert real["told"] == [[done, 21] for done in range(3, 22, 3)]
+    assert real["again"]
+    assert real["other"] == 7
+    own = {"contents.sha256", "photos.txt", "daisy", "dandelion", "roses", "sunflowers", "tulips"}
+    assert set(real["names"]) == {*own, "tfrecords-16", "tfrecords-32", ".tfrecords-32-backup"}
+    assert real["kept"] == [*(f"photos-{number:02}.tfrec" for number in range(7)), "thesis.tex"]
+    assert real["installed"]
+
+
+@pytest.mark.engine
+def test_a_broken_photo_is_named_and_leaves_nothing_behind(child: dict[str, Any]) -> None:
+    sentence, name = child["real"]["broken"]
+    assert sentence == f"the flower photo {name} cannot be decoded"
+    assert child["real"]["left"] == child["real"]["names"]
+
+
+@pytest.mark.engine
+def test_the_twin_is_read_as_jpegs(child: dict[str, Any]) -> None:
+    assert child["twin"] == {"same": True, "labels": True, "counts": [2_990, 680], "sizes": [[64, 64]]}

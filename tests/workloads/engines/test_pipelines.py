@@ -1,0 +1,49 @@
+"""Input pipelines go without TensorFlow's autotuning, whose thread makes the end of an epoch wait at random."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.engine
+
+CODE = """
+import os
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+import keras
+import numpy as np
+import tensorflow as tf
+from workloads.engines.pipelines import leave_untuned
+
+seen = []
+usual = tf.data.Dataset.__iter__
+def iterate(dataset):
+    seen.append(dataset.options().autotune.enabled)
+    return usual(dataset)
+tf.data.Dataset.__iter__ = iterate
+leave_untuned()
+leave_untuned()
+
+class Batches(keras.utils.PyDataset):
+    def __len__(self):
+        return 2
+    def __getitem__(self, index):
+        return x[:4], y[:4]
+
+x, y = np.zeros((8, 3), np.float32), np.zeros((8, 1), np.float32)
+model = keras.Sequential([keras.layers.Input((3,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+model.fit(x, y, batch_size=4, epochs=2, validation_data=(x, y), verbose=0)
+model.fit(tf.data.Dataset.from_tensor_slices((x, y)).batch(4), epochs=2, verbose=0)
+model.fit(Batches(), epochs=2, verbose=0)
+model.evaluate(x, y, verbose=0)
+assert len(seen) >= 7, seen
+assert all(enabled is False for enabled in seen), seen
+"""
+
+
+def test_no_data_that_fit_reads_is_tuned() -> None:
+    done = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2_000:]

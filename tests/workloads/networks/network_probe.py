@@ -1,0 +1,168 @@
+"""Builds and trains every network for a few steps in one process, and says in JSON, a line each, what it saw."""
+
+import json
+import math
+import sys
+from collections import Counter
+from typing import Any
+
+from tests.mnist_digits import load_digits
+from workloads import CATALOGUE
+from workloads.datasets import mnist
+from workloads.training.flops import forward_flops
+from workloads.training.training import Training
+
+# A step of these takes long, or to compile it does: they train for two steps on two examples, uncompiled.
+LARGE = {
+    "imdb_fasttext",
+    "fcn_s",
+    "alexnet_s",
+    "alexnet_caffe",
+    "googlenet",
+    "resnet_50_s",
+    "resnet_50",
+    "resnet_56",
+    "vgg16",
+    "inception_v3",
+    "flowers_xception_331",
+    "flowers_resnet50_331",
+    "flowers_vgg16_331",
+}
+BATCH, STEPS = 16, 20
+DIGITS_EPOCHS = {"mnist_mlp": 8, "mnist_cnn": 3}
+PROFILED = ("cifar10_keras_cnn", "googlenet")
+
+
+def probe(workload: Training) -> dict[str, Any]:
+    """Build the network, train it on one batch again and again, and describe both."""
+    import keras
+
+    keras.utils.set_random_seed(1)
+    large = workload.id in LARGE
+    spec = workload.default_spec(batch_size=2 if large else BATCH)
+    x, y = first_batch(workload.load(None, spec), spec.batch_size)
+    model = workload.build(spec)
+    model.compile(**workload.compile_options(spec), run_eagerly=large)
+    losses = []
+    for _ in range(2 if large else STEPS):
+        model.reset_metrics()
+        losses.append(float(model.train_on_batch(x, y, return_dict=True)["loss"]))
+    seen: dict[str, Any] = {
+        "id": workload.id,
+        "parameters": model.count_params(),
+        "trained": sum(math.prod(variable.shape) for variable in model.trainable_variables),
+        "input": model.input_shape[1:],
+        "output": model.output_shape if isinstance(model.output_shape, list) else [model.output_shape],
+        "activations": dict(activations(model)),
+        "outline": " / ".join(filter(None, map(outline, model.layers))),
+        "flops": forward_flops(model),
+        "losses": losses,
+    }
+    if workload.id in PROFILED:
+        seen["profiled_flops"] = profiled_flops(model)
+    if any(getattr(layer, "stateful", False) for layer in model.layers):
+        seen["memory"] = forgetting(workload, model)
+    return seen
+
+
+def first_batch(feed: Any, size: int) -> tuple[Any, Any]:
+    """Return inputs and targets of one batch."""
+    import keras
+    import numpy as np
+
+    if feed.y is not None:
+        targets = [np.asarray(y[:size]) for y in feed.y] if isinstance(feed.y, list) else feed.y[:size]
+        return feed.x[:size], targets
+    if isinstance(feed.x, keras.utils.PyDataset):
+        x, y = feed.x[0]
+    else:
+        x, y = next(iter(feed.x))
+    return x, y
+
+
+def leaves(model: Any) -> list[Any]:
+    """Return all layers, those of models inside a model too."""
+    inner = getattr(model, "layers", None)
+    return [model] if inner is None else [leaf for layer in inner for leaf in leaves(layer)]
+
+
+def activations(model: Any) -> "Counter[str]":
+    """Count the activation functions."""
+    names = [getattr(getattr(layer, "activation", None), "__name__", "linear") for layer in leaves(model)]
+    return Counter(name for name in names if name != "linear")
+
+
+def outline(layer: Any) -> str:
+    """Describe a layer in a few words; padding and strides show in shapes and operations."""
+    kind = type(layer).__name__
+    if kind == "Bidirectional":
+        return f"two {outline(layer.forward_layer)}"
+    config = layer.get_config()
+    facts = [config.get(name) for name in ("units", "filters", "kernel_size", "pool_size", "rate", "output_dim")]
+    words = [str(fact[0] if isinstance(fact, list | tuple) else fact) for fact in facts if fact is not None]
+    names = [
+        getattr(getattr(layer, name, None), "__name__", None) for name in ("activation", "recurrent_activation")
+    ]
+    return " ".join([kind, *words, *(name for name in names if name and name != "linear")])
+
+
+def forgetting(workload: Training, model: Any) -> list[float]:
+    """Return how much a stateful network remembers before and after its callbacks begin an epoch."""
+    import numpy as np
+
+    def remembered() -> float:
+        states = [state for layer in model.layers for state in getattr(layer, "states", None) or ()]
+        return float(sum(np.abs(state.numpy()).sum() for state in states))
+
+    before = remembered()
+    for callback in workload.callbacks(workload.default_spec()):
+        callback.set_model(model)
+        callback.on_epoch_begin(0)
+    return [before, remembered()]
+
+
+def profiled_flops(model: Any) -> int:
+    """Return TensorFlow's own count of the forward pass of one example."""
+    import tensorflow as tf
+    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+    function = tf.function(lambda x: model(x, training=False))
+    concrete = function.get_concrete_function(tf.TensorSpec((1, *model.input_shape[1:])))
+    graph = convert_variables_to_constants_v2(concrete).graph
+    profiler = tf.compat.v1.profiler
+    options = profiler.ProfileOptionBuilder(profiler.ProfileOptionBuilder.float_operation())
+    found = profiler.profile(graph, cmd="scope", options=options.with_empty_output().build())
+    return int(found.total_float_ops)
+
+
+def real_digits(workload: Training) -> dict[str, Any]:
+    """Train on real digits and return the accuracy on others."""
+    import keras
+
+    keras.utils.set_random_seed(1)
+    mnist.load = lambda folder: load_digits()
+    spec = workload.default_spec(batch_size=128)
+    model = workload.build(spec)
+    model.compile(**workload.compile_options(spec))
+    arguments = workload.load(None, spec).fit_arguments(spec.batch_size)
+    history = model.fit(**arguments, epochs=DIGITS_EPOCHS[workload.id], verbose=0).history
+    return {"id": f"digits {workload.id}", "accuracy": history["val_accuracy"][-1]}
+
+
+def main() -> None:
+    """Probe all, then train on real digits."""
+    import keras
+
+    for workload in CATALOGUE.values():
+        if isinstance(workload, Training):
+            keras.backend.clear_session()
+            sys.stdout.write(json.dumps(probe(workload)) + "\n")
+            sys.stdout.flush()
+    for name in DIGITS_EPOCHS:
+        workload = CATALOGUE[name]
+        assert isinstance(workload, Training)
+        sys.stdout.write(json.dumps(real_digits(workload)) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""Every network with real TensorFlow: that it is the published one, and that it learns. One process for all."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.workloads.networks.network_probe import DIGITS_EPOCHS, LARGE, PROFILED
+from workloads import CATALOGUE
+from workloads.training.training import Training
+
+# Compiling some thirty networks takes its time on a busy machine.
+pytestmark = [pytest.mark.engine, pytest.mark.timeout(600)]
+
+
+@dataclass(frozen=True)
+class Published:
+    """What the sources say of a network, and what its layers then cost.
+
+    Attributes:
+        parameters: None where they depend on the data.
+        trained: Parameters that are trained, where not all are.
+        outline: Its layers in order, or its activation functions where it is deep.
+        operations_m: Millions of operations of a forward pass, a multiplication and an addition as two.
+    """
+
+    parameters: int | None
+    input: tuple[int | None, ...]
+    output: tuple[int | None, ...]
+    outline: str | dict[str, int]
+    operations_m: float | None
+    trained: int | None = None
+    outputs: int = 1
+
+
+_PTB = "Embedding 256 / LSTM 256 tanh sigmoid / LSTM 256 tanh sigmoid / Dense 10000"
+_DIGITS = "Conv2D 32 3 relu / Conv2D 64 3 relu / MaxPooling2D 2 / Flatten / Dense 128 relu / Dense 10 softmax"
+_PICTURES = (224, 224, 3)
+_PHOTOS = (331, 331, 3)
+PUBLISHED = {
+    "cifar10_keras_cnn": Published(
+        1_337_002,
+        (32, 32, 3),
+        (10,),
+        "Conv2D 32 3 / Conv2D 32 3 / MaxPooling2D 2 / Conv2D 64 3 / Conv2D 64 3 / MaxPooling2D 2 / Conv2D 128 3"
+        " / Conv2D 128 3 / Flatten / Dropout 0.3 / Dense 128 relu / Dense 10 softmax",
+        79.4,
+    ),
+    "mnist_mlp": Published(
+        669_706,
+        (784,),
+        (10,),
+        "Dense 512 relu / Dropout 0.2 / Dense 512 relu / Dropout 0.2 / Dense 10 softmax",
+        1.34,
+    ),
+    "mnist_cnn": Published(
+        1_199_882,
+        (28, 28, 1),
+        (10,),
+        "Conv2D 32 3 relu / Conv2D 64 3 relu / MaxPooling2D 2 / Dropout 0.25 / Flatten / Dense 128 relu"
+        " / Dropout 0.5 / Dense 10 softmax",
+        24.0,
+    ),
+    "mnist_cnn_nodropout_adam": Published(1_199_882, (28, 28, 1), (10,), _DIGITS, 24.0),
+    "cifar10_cnn": Published(
+        1_250_858,
+        (32, 32, 3),
+        (10,),
+        "Conv2D 32 3 relu / Conv2D 32 3 relu / MaxPooling2D 2 / Dropout 0.25 / Conv2D 64 3 relu / Conv2D 64 3 relu"
+        " / MaxPooling2D 2 / Dropout 0.25 / Flatten / Dense 512 relu / Dropout 0.5 / Dense 10 softmax",
+        41.5,
+    ),
+    "imdb_fasttext": Published(
+        None, (400,), (1,), "Embedding 50 / GlobalAveragePooling1D / Dense 1 sigmoid", 0.0001
+    ),
+    "imdb_fasttext_unigram": Published(
+        1_000_051, (400,), (1,), "Embedding 50 / GlobalAveragePooling1D / Dense 1 sigmoid", 0.0001
+    ),
+    "imdb_bidirectional_lstm": Published(
+        2_658_945,
+        (100,),
+        (1,),
+        "Embedding 128 / two LSTM 64 tanh hard_sigmoid / Dropout 0.5 / Dense 1 sigmoid",
+        19.7,
+    ),
+    "lstm_text_generation": Published(
+        102_585, (40, 57), (57,), "LSTM 128 tanh hard_sigmoid / Dense 57 softmax", 7.59
+    ),
+    "text_generator_keras": Published(
+        458_430,
+        (40,),
+        (57,),
+        "InputLayer / Embedding 300 / LSTM 128 tanh hard_sigmoid / Dense 512 / BatchNormalization"
+        " / Activation relu / Dense 256 / BatchNormalization / Activation relu"
+        " / Dense 57 softmax / Dense 57 softmax",
+        18.0,
+        trained=456_894,
+        outputs=2,
+    ),
+    "fashion_mnist_cnn_412k": Published(
+        412_778,
+        (28, 28, 1),
+        (10,),
+        "Conv2D 64 2 relu / MaxPooling2D 2 / Dropout 0.3 / Conv2D 32 2 relu / MaxPooling2D 2 / Dropout 0.3"
+        " / Flatten / Dense 256 relu / Dropout 0.5 / Dense 10 softmax",
+        4.42,
+    ),
+    "fcn_s": Published(
+        117_997_696,
+        (26_752,),
+        (26_752,),
+        "Dense 2048 sigmoid / Dense 2048 sigmoid / Dense 2048 sigmoid / Dense 26752",
+        236,
+    ),
+    "fcn_r": Published(
+        14_205_962,
+        (784,),
+        (10,),
+        "Dense 2048 sigmoid / Dense 4096 sigmoid / Dense 1024 sigmoid / Dense 10",
+        28.4,
+    ),
+    "alexnet_s": Published(
+        62_378_344,
+        _PICTURES,
+        (1_000,),
+        "ZeroPadding2D / Conv2D 96 11 relu / MaxPooling2D 3 / Conv2D 256 5 relu / MaxPooling2D 3"
+        " / Conv2D 384 3 relu / Conv2D 384 3 relu / Conv2D 256 3 relu / MaxPooling2D 3 / Flatten"
+        " / Dense 4096 relu / Dense 4096 relu / Dense 1000",
+        2_270,
+    ),
+    "alexnet_r": Published(
+        85_098,
+        (32, 32, 3),
+        (10,),
+        "Conv2D 32 5 / MaxPooling2D 3 / Activation relu / Conv2D 32 5 / MaxPooling2D 3 / Activation relu"
+        " / Conv2D 64 5 / Activation relu / AveragePooling2D 3 / Flatten / Dense 10",
+        21.5,
+    ),
+    "resnet_50_s": Published(25_610_152, _PICTURES, (1_000,), {"relu": 49}, 7_716, trained=25_557_032),
+    "resnet_56": Published(857_082, (32, 32, 3), (10,), {"relu": 55}, 251, trained=853_018),
+    "lstm_ptb_32": Published(6_180_624, (32,), (32, 10_000), _PTB, 231),
+    "lstm_ptb_64": Published(6_180_624, (64,), (64, 10_000), _PTB, 462),
+    "alexnet_caffe": Published(
+        60_965_224,
+        (227, 227, 3),
+        (1_000,),
+        "InputLayer / Conv2D 96 11 relu / ResponseNormalisation / MaxPooling2D 3 / Conv2D 128 5 relu"
+        " / Conv2D 128 5 relu / Concatenate / ResponseNormalisation / MaxPooling2D 3 / Conv2D 384 3 relu"
+        " / Conv2D 192 3 relu / Conv2D 192 3 relu / Concatenate / Conv2D 128 3 relu / Conv2D 128 3 relu"
+        " / Concatenate / MaxPooling2D 3 / Flatten / Dense 4096 relu / Dropout 0.5 / Dense 4096 relu / Dropout 0.5"
+        " / Dense 1000",
+        1_449,
+    ),
+    "googlenet": Published(13_378_280, _PICTURES, (1_000,), {"relu": 61}, 3_182, outputs=3),
+    "resnet_50": Published(25_610_152, _PICTURES, (1_000,), {"relu": 49}, 7_716, trained=25_557_032),
+    "vgg16": Published(138_357_544, _PICTURES, (1_000,), {"relu": 15}, 30_941),
+    "inception_v3": Published(23_851_784, (299, 299, 3), (1_000,), {"relu": 94}, 11_426, trained=23_817_352),
+    "ptb_lstm_mxnet": Published(
+        4_651_600,
+        (None,),
+        (None, 10_000),
+        "Embedding 200 / LSTM 200 tanh sigmoid / LSTM 200 tanh sigmoid / Dense 10000",
+        None,
+    ),
+    "flowers_xception_331": Published(
+        20_871_725, _PHOTOS, (5,), {"relu": 35, "softmax": 1}, 20_437, trained=20_817_197
+    ),
+    "flowers_resnet50_331": Published(
+        23_597_957, _PHOTOS, (5,), {"relu": 49, "softmax": 1}, 17_589, trained=23_544_837
+    ),
+    "flowers_vgg16_331": Published(14_717_253, _PHOTOS, (5,), {"relu": 13, "softmax": 1}, 65_822),
+}
+# Its learning rate is made for batches of 1,024: on 16 examples its loss first rises.
+RESTLESS = {"fcn_r"}
+
+
+@pytest.fixture(scope="module")
+def seen() -> dict[str, dict[str, Any]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.workloads.networks.network_probe"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {line.pop("id"): line for line in lines}
+
+
+def test_every_network_has_its_published_facts_here() -> None:
+    assert {name for name, workload in CATALOGUE.items() if isinstance(workload, Training)} == set(PUBLISHED)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_network_is_the_published_one(seen: dict[str, dict[str, Any]], name: str) -> None:
+    found, published = seen[name], PUBLISHED[name]
+    if published.parameters is not None:
+        assert found["parameters"] == published.parameters
+    assert found["trained"] == (published.trained or found["parameters"])
+    assert tuple(found["input"]) == published.input
+    assert [tuple(shape[1:]) for shape in found["output"]] == [published.output] * published.outputs
+    is_deep = isinstance(published.outline, dict)
+    assert published.outline == found["activations" if is_deep else "outline"]
+    if published.operations_m is None:
+        assert found["flops"] is None
+    else:
+        assert found["flops"] / 1e6 == pytest.approx(published.operations_m, rel=0.005)
+
+
+def test_each_word_and_pair_of_words_has_50_parameters(seen: dict[str, dict[str, Any]]) -> None:
+    vocabulary, rest = divmod(seen["imdb_fasttext"]["parameters"] - 51, 50)
+    assert rest == 0
+    assert vocabulary > 20_001
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_network_learns(seen: dict[str, dict[str, Any]], name: str) -> None:
+    losses = seen[name]["losses"]
+    # JSON has the words NaN and Infinity, too; a comparison with either is false.
+    assert all(0 < loss < 100 * 6 for loss in losses)
+    if name not in RESTLESS:
+        assert losses[-1] < losses[0] * (1 if name in LARGE or name == "ptb_lstm_mxnet" else 0.98)
+
+
+@pytest.mark.parametrize("name", PROFILED)
+def test_operations_are_those_that_tensorflow_counts(seen: dict[str, dict[str, Any]], name: str) -> None:
+    assert seen[name]["flops"] == pytest.approx(seen[name]["profiled_flops"], rel=0.03)
+
+
+@pytest.mark.parametrize(("name", "published_g"), [("vgg16", 30.9), ("resnet_50", 7.7), ("inception_v3", 11.4)])
+def test_operations_are_those_that_are_published(
+    seen: dict[str, dict[str, Any]], name: str, published_g: float
+) -> None:
+    assert seen[name]["flops"] / 1e9 == pytest.approx(published_g, rel=0.01)
+
+
+@pytest.mark.parametrize("name", ["lstm_ptb_32", "lstm_ptb_64"])
+def test_a_network_that_reads_on_forgets_at_the_beginning_of_an_epoch(
+    seen: dict[str, dict[str, Any]], name: str
+) -> None:
+    before, after = seen[name]["memory"]
+    assert before > 0
+    assert after == 0
+
+
+@pytest.mark.parametrize("name", DIGITS_EPOCHS)
+def test_real_digits_are_read(seen: dict[str, dict[str, Any]], name: str) -> None:
+    """4,000 of them for training, 1,000 others for the test."""
+    assert seen[f"digits {name}"]["accuracy"] > 0.88

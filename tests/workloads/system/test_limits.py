@@ -1,0 +1,108 @@
+"""What the machine can do, and predictions, by real TensorFlow in real workers."""
+
+from typing import Any
+
+import pytest
+
+from app.core.analysis.stats import trimmed_mean
+from app.core.errors import UsageError
+from app.core.hardware.machine import detect_machine
+from app.core.paths import Paths
+from app.core.records import Run
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from workloads import CATALOGUE
+from workloads.protocol import events
+
+pytestmark = pytest.mark.engine
+
+
+def run(paths: Paths, workload: str, **asked: Any) -> tuple[Run, list[events.Event]]:
+    told: list[events.Event] = []
+    spec = CATALOGUE[workload].default_spec(device="cpu", **asked)
+    session = Runner(paths, detect_machine()).start(spec, told.append)
+    assert session.wait(150)
+    with Database(paths.database) as database:
+        return load_run(database, session.run_id), told
+
+
+def test_products_are_measured_and_what_trains_is_a_share_of_them(paths: Paths) -> None:
+    limit, told = run(paths, "matmul")
+    assert limit.summary.status == "completed", limit.summary.error_message
+    rates = {key: value for key, value in limit.metrics.items() if key.endswith("flop_per_s")}
+    assert len(rates) == 6
+    # Any computer of today multiplies faster than 1 GFLOP/s, and no processor faster than 1 PFLOP/s.
+    assert all(value is not None and 1e9 < value < 1e15 for value in rates.values())
+    assert limit.summary.value == rates.pop("flop_per_s") == max(value or 0 for value in rates.values())
+    steps = [event for event in told if isinstance(event, events.Steps)]
+    assert {block.epoch for block in steps} == {0, 1, 2, 3, 4}
+    trained, _ = run(paths, "mnist_mlp", epochs=2, steps=20)
+    assert trained.peak is not None
+    share_pct = trained.peak.share_pct
+    assert share_pct is not None
+    # The network's own products are smaller: what they reach lies below the peak, but is no nothing.
+    assert 0.5 < share_pct < 110
+    assert (trained.metrics["peak_memory_bytes"] or 0) > 10**8
+
+
+def test_the_memory_is_measured(paths: Paths) -> None:
+    limit, _ = run(paths, "memory_bandwidth", steps=3)
+    assert limit.summary.status == "completed", limit.summary.error_message
+    assert 1e9 < (limit.summary.value or 0) < 1e13
+
+
+def test_without_a_graphics_processor_there_is_no_way_to_one(paths: Paths) -> None:
+    limit, _ = run(paths, "host_to_device")
+    assert (limit.summary.status, limit.summary.error_code) == ("failed", "device_unavailable")
+    assert "no graphics processor" in str(limit.summary.error_message)
+
+
+@pytest.mark.parametrize("preset", ["quick", "standard"])
+def test_predictions_have_a_rate_and_latencies(paths: Paths, preset: str) -> None:
+    asked: dict[str, Any] = {"duration_s": 4.0} if preset == "quick" else {"steps": 3}
+    done, told = run(paths, "alexnet_r_inference", preset=preset, batch_size=32, **asked)
+    summary = done.summary
+    assert summary.status == "completed", summary.error_message
+    assert summary.metric == "images_per_s"
+    assert summary.step_median_s is not None
+    steps_s = [
+        step_s
+        for block in done.steps
+        if block.phase == "measure" and (preset == "quick" or block.epoch > 0)
+        for step_s in block.durations_s
+    ]
+    counted = steps_s[1:] if preset == "quick" else steps_s
+    assert summary.value is not None
+    assert 32 / max(counted) <= summary.value <= 32 / min(counted)
+    assert summary.value == pytest.approx(32 / trimmed_mean(counted), rel=0.25)
+    assert summary.basis == ("estimate" if preset == "quick" else "later_epochs")
+    assert len(done.epochs) == (0 if preset == "quick" else 3)
+    latencies = {key: value or 0 for key, value in done.metrics.items() if key.startswith("latency")}
+    assert set(latencies) == {f"latency_{size}_{kind}_s" for size in (1, 16) for kind in ("median", "p95")}
+    for size in (1, 16):
+        assert 0 < latencies[f"latency_{size}_median_s"] <= latencies[f"latency_{size}_p95_s"]
+    (model,) = [event for event in told if isinstance(event, events.Model)]
+    assert model.parameters_count == 85_098
+    # Forward only, three convolutions and a dense layer: a training step counts three times as much.
+    products = (32 * 32 * 25 * 3 * 32, 15 * 15 * 25 * 32 * 32, 7 * 7 * 25 * 32 * 64, 576 * 10)
+    assert model.flops_per_example == 2 * sum(products)
+    assert "few_samples_s" not in done.metrics
+
+
+@pytest.mark.parametrize(
+    ("workload", "asked", "words"),
+    [
+        ("alexnet_r_inference", {"data": "real"}, "predicts on generated images"),
+        ("matmul", {"data": "real"}, "needs no data"),
+        ("matmul", {"jit": True}, "has no jit"),
+        ("matmul", {"batch_size": 64}, "has no batch size"),
+        ("memory_bandwidth", {"precision": "mixed_float16"}, "has no precision"),
+        ("memory_bandwidth", {"epochs": 7}, "has no epochs"),
+    ],
+)
+def test_what_would_change_nothing_is_refused(
+    paths: Paths, workload: str, asked: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        run(paths, workload, **asked)

@@ -1,0 +1,243 @@
+"""The storage test's files without an engine: room for them, what is removed and what never is."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import namedtuple
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from workloads.protocol.reporter import Cancelled, Emitter, Reporter
+from workloads.system import storage_files
+from workloads.system.storage_files import (
+    MARKER,
+    PREFIX,
+    check_space,
+    own_folder,
+    remove_leftovers,
+    write_pictures,
+)
+from workloads.workload import WorkloadError
+
+Usage = namedtuple("Usage", "total used free")
+ROOT = Path(storage_files.__file__).parents[2]
+
+
+def reporter() -> Reporter:
+    return Reporter(Emitter(BytesIO()))
+
+
+def silent(message: str) -> None:
+    raise AssertionError(message)
+
+
+def contents(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def attempt(parent: Path, do: Callable[[Path], object]) -> None:
+    """Do something with a test's folder that is expected to fail."""
+    with own_folder(parent, silent) as folder:
+        do(folder)
+
+
+def failing(error: BaseException) -> Callable[[Path], object]:
+    def do(folder: Path) -> None:
+        write_pictures(folder, [b"a"], 3, reporter())
+        raise error
+
+    return do
+
+
+def removing(gone: Path | None = None) -> Callable[[Path], object]:
+    def do(folder: Path) -> None:
+        shutil.rmtree(gone or folder)
+        write_pictures(folder, [b"a"], 1, reporter())
+
+    return do
+
+
+@pytest.fixture
+def leftover(tmp_path: Path) -> Path:
+    """What a killed test leaves."""
+    code = (
+        "import os, sys; from pathlib import Path; from workloads.system.storage_files import own_folder\n"
+        "with own_folder(Path(sys.argv[1]), print) as folder:\n"
+        "    (folder / 'jpeg' / '0.jpg').touch(); os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, tmp_path], cwd=ROOT, check=False).returncode == 9
+    (folder,) = tmp_path.iterdir()
+    return folder
+
+
+def test_the_files_are_written_as_often_as_asked_and_removed(tmp_path: Path) -> None:
+    with own_folder(tmp_path, silent) as folder:
+        assert folder.parent == tmp_path
+        assert folder.name.startswith(PREFIX)
+        told = reporter()
+        told.epoch_begin(0)
+        paths = write_pictures(folder, [b"a", b"bc"], 65, told)
+        assert [path.read_bytes() for path in paths] == [b"a", b"bc"] * 32 + [b"a"]
+        assert told.steps_done == 6  # three to write, three to flush
+        assert len({path.name for path in paths}) == 65
+    assert contents(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "error", [Cancelled(), ValueError(), KeyboardInterrupt(), BrokenPipeError(32, "Broken pipe")]
+)
+def test_nothing_is_left_however_it_ends(tmp_path: Path, error: BaseException) -> None:
+    with pytest.raises(type(error)):
+        attempt(tmp_path, failing(error))
+    assert contents(tmp_path) == []
+
+
+def test_writing_answers_a_request_to_cancel(tmp_path: Path) -> None:
+    told = reporter()
+    told.cancel_requested.set()
+    (tmp_path / "jpeg").mkdir()
+    with pytest.raises(Cancelled):
+        write_pictures(tmp_path, [b"a"], 1_000, told)
+    assert len(list((tmp_path / "jpeg").iterdir())) == storage_files.FILES_PER_STEP
+
+
+def test_a_folder_without_room_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_bytes = 1_000 * storage_files.SPACE_PER_IMAGE_BYTES
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**12, 0, need_bytes))
+    check_space(tmp_path, 1_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**12, 0, need_bytes - 10_000_000))
+    with pytest.raises(WorkloadError) as found:
+        check_space(tmp_path, 1_000)
+    assert str(found.value) == (
+        f"The folder {tmp_path} has 0.43 GB free, and 1,000 images need 0.44 GB; "
+        "choose fewer images or another folder."
+    )
+
+
+def test_what_a_killed_test_left_is_removed(leftover: Path) -> None:
+    assert contents(leftover) == ["epochmark.json", "jpeg", "jpeg/0.jpg", "tfrecord"]
+    remove_leftovers(leftover.parent)
+    assert contents(leftover.parent) == []
+
+
+def test_a_running_tests_files_are_kept(tmp_path: Path) -> None:
+    with own_folder(tmp_path, silent) as folder:
+        (folder / "jpeg" / "0.jpg").touch()
+        before = contents(tmp_path)
+        remove_leftovers(tmp_path)
+        assert contents(tmp_path) == before
+
+
+def test_another_process_with_the_same_number_does_not_keep_them(leftover: Path) -> None:
+    told = json.loads((leftover / MARKER).read_text())
+    (leftover / MARKER).write_text(json.dumps(told | {"pid": os.getpid(), "started_s": 1.0}))
+    remove_leftovers(leftover.parent)
+    assert contents(leftover.parent) == []
+
+
+@pytest.mark.parametrize("marker", [None, "", "{}", "[]", '"x"', "long", '{"pid": "x"}', "link", "folder"])
+def test_without_a_marker_of_ours_nothing_is_touched(leftover: Path, tmp_path: Path, marker: str | None) -> None:
+    place = leftover / MARKER
+    text = place.read_text()
+    place.unlink()
+    if marker == "link":
+        (tmp_path / "true").write_text(text)
+        place.symlink_to(tmp_path / "true")
+    elif marker == "folder":
+        place.mkdir()
+    elif marker == "long":
+        place.write_text(text + " " * 2_000)
+    elif marker is not None:
+        place.write_text(marker)
+    before = contents(tmp_path)
+    remove_leftovers(tmp_path)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("change", [{"computer": "another"}, {"pid": -1}, {"started_s": None}])
+def test_another_computers_files_and_impossible_markers_are_kept(
+    leftover: Path, change: dict[str, object]
+) -> None:
+    told = json.loads((leftover / MARKER).read_text())
+    (leftover / MARKER).write_text(json.dumps(told | change))
+    remove_leftovers(leftover.parent)
+    assert leftover.exists()
+
+
+def test_another_name_is_kept(leftover: Path) -> None:
+    kept = leftover.rename(leftover.with_name("my-epochmark-storage"))
+    remove_leftovers(kept.parent)
+    assert kept.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows lets only some users make links")
+def test_links_are_not_followed(leftover: Path) -> None:
+    parent = leftover.parent
+    users = parent / "users"
+    shutil.copytree(leftover, users / "copy")
+    (parent / f"{PREFIX}link").symlink_to(users / "copy")  # a link that looks like ours, to what looks like ours
+    (leftover / "jpeg" / "inside").symlink_to(users)
+    before = contents(users)
+    remove_leftovers(parent)
+    assert contents(users) == before
+    assert not leftover.exists()
+    assert (parent / f"{PREFIX}link").is_symlink()
+
+
+def test_a_linked_part_is_left_alone_with_all_the_rest(leftover: Path, tmp_path: Path) -> None:
+    (tmp_path / "users").mkdir()
+    (tmp_path / "users" / "photo.jpg").touch()
+    shutil.rmtree(leftover / "jpeg")
+    (leftover / "jpeg").symlink_to(tmp_path / "users")
+    remove_leftovers(tmp_path)
+    assert (tmp_path / "users" / "photo.jpg").exists()
+    assert (leftover / MARKER).exists()
+
+
+def test_what_others_put_there_is_kept_and_told(tmp_path: Path) -> None:
+    told: list[str] = []
+    with own_folder(tmp_path, told.append) as folder:
+        (folder / "mine.txt").touch()
+    assert contents(folder) == ["mine.txt"]
+    assert "could not be removed (Directory not empty)" in told[0]
+    assert str(folder) in told[0]
+
+
+def test_a_folder_that_vanishes_is_told_in_a_sentence(tmp_path: Path) -> None:
+    parent = tmp_path / "drive"
+    parent.mkdir()
+    with pytest.raises(WorkloadError) as found:
+        attempt(parent, removing(parent))
+    reason = "went away while it was measured (No such file or directory)"
+    assert str(found.value) == f"The folder {parent} {reason}; bring it back, or take another one."
+    assert found.value.code == "bad_parameters"
+    with pytest.raises(WorkloadError, match="went away"):
+        check_space(parent, 100)
+    remove_leftovers(parent)
+
+
+def test_files_that_vanish_and_drives_that_fail_are_told(tmp_path: Path) -> None:
+    with pytest.raises(WorkloadError, match=r"^The test's files in .* went away .*; run it again\.$"):
+        attempt(tmp_path, removing())
+    with pytest.raises(WorkloadError, match=r"failed while it was measured \(Input/output error\)"):
+        attempt(tmp_path, failing(OSError(5, "Input/output error")))
+    assert contents(tmp_path) == []
+
+
+def test_files_are_dropped_from_memory_where_the_system_does_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(os.urandom(200_000))
+    storage_files.flush(path)
+    checks: list[int] = []
+    state = storage_files.drop_from_memory([path] * 40, lambda: checks.append(1))
+    assert state in ("dropped", "kept", "unknown")
+    assert len(checks) == (2 if sys.platform == "linux" else 0)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert storage_files.drop_from_memory([path], silent) == "kept"  # type: ignore[arg-type]

@@ -1,0 +1,161 @@
+"""The catalogue without an engine: texts, defaults and the steps that the studies print."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from workloads import CATALOGUE, STANDARD
+from workloads.datasets import DATASETS
+from workloads.networks.flowers import learning_rate
+from workloads.protocol.spec import Preset
+from workloads.training.training import Training
+from workloads.workload import Workload, WorkloadError
+
+STUDIES = {
+    "004": ("cifar10_keras_cnn",),
+    "000": (
+        "mnist_mlp",
+        "mnist_cnn",
+        "mnist_cnn_nodropout_adam",
+        "cifar10_cnn",
+        "imdb_fasttext",
+        "imdb_fasttext_unigram",
+        "imdb_bidirectional_lstm",
+        "lstm_text_generation",
+        "text_generator_keras",
+    ),
+    "003": ("fcn_s", "fcn_r", "alexnet_s", "alexnet_r", "resnet_50_s", "resnet_56", "lstm_ptb_32", "lstm_ptb_64"),
+    "001": ("alexnet_caffe", "googlenet", "resnet_50", "vgg16", "inception_v3", "ptb_lstm_mxnet"),
+    "002": ("flowers_xception_331", "flowers_resnet50_331", "flowers_vgg16_331"),
+    "": ("fashion_mnist_cnn_412k",),
+}
+METRICS = {"003": {"seconds_per_batch_s"}, "001": {"images_per_s", "words_per_s"}}
+TRAINED = [workload for workload in CATALOGUE.values() if isinstance(workload, Training)]
+
+
+def named(workload: Workload) -> str:
+    return workload.id
+
+
+@pytest.mark.parametrize("workload", CATALOGUE.values(), ids=named)
+def test_a_workload_has_all_its_texts(workload: Workload) -> None:
+    assert workload.id.isidentifier()
+    assert CATALOGUE[workload.id] is workload
+    assert 3 <= len(workload.title) <= 40
+    assert len(workload.summary) <= 160
+    assert len(workload.summary.splitlines()) <= 2
+    assert workload.summary.endswith(".")
+    assert workload.source
+    assert workload.study in {*STUDIES, ""}
+    assert (type(workload).__doc__ or "") != (Workload.__doc__ or "")
+
+
+@pytest.mark.parametrize("workload", CATALOGUE.values(), ids=named)
+def test_its_defaults_can_be_run(workload: Workload, tmp_path: Path) -> None:
+    required = {parameter.name: str(tmp_path) for parameter in workload.parameters if parameter.required}
+    presets: tuple[Preset, ...] = ("quick", "standard")
+    for preset in presets:
+        spec = workload.default_spec(preset, parameters=required)
+        workload.check(spec)
+        assert workload.variant(spec) == ""
+        assert workload.steps_per_epoch(spec) >= 1
+        assert workload.expected_parameters(spec) == workload.parameters_count
+
+
+@pytest.mark.parametrize("workload", TRAINED, ids=named)
+def test_a_trained_network_says_what_it_needs(workload: Training) -> None:
+    assert workload.epoch_text
+    assert workload.metric in METRICS.get(workload.study, {"seconds_per_epoch_s"})
+    assert workload.dataset is None or workload.dataset in DATASETS
+    assert (workload.dataset is None) == (workload.steps is not None), "generated batches have no end of their own"
+    assert workload.validation_samples == 0 or workload.samples_per_epoch > 0
+    assert workload.memory_base_bytes is not None
+    assert 0.3e9 < (workload.memory_need_bytes(workload.default_spec()) or 0) < 12e9
+    if workload.loss_band:
+        assert workload.loss_band[0] < workload.loss_band[1]
+
+
+@pytest.mark.parametrize(("study", "names"), STUDIES.items())
+def test_every_study_is_repeated(study: str, names: Sequence[str]) -> None:
+    assert tuple(workload.id for workload in TRAINED if workload.study == study) == names
+
+
+def test_the_catalogue_begins_with_the_standard_and_ends_with_the_demo() -> None:
+    order = list(CATALOGUE)
+    assert (order[0], order[-1]) == (STANDARD, "demo")
+    assert len({workload.title for workload in CATALOGUE.values()}) == len(order)
+    of_studies = [workload.study for workload in TRAINED]
+    assert sorted(of_studies, key=list(STUDIES).index) == of_studies
+
+
+@pytest.mark.parametrize(
+    ("name", "batch_size", "steps"),
+    [
+        ("cifar10_keras_cnn", None, 500),
+        ("mnist_mlp", None, 469),
+        ("mnist_cnn", None, 469),
+        ("mnist_cnn_nodropout_adam", None, 469),
+        ("cifar10_cnn", None, 1_562),
+        ("imdb_fasttext", None, 782),
+        ("imdb_bidirectional_lstm", None, 782),
+        ("lstm_text_generation", None, 1_565),
+        ("text_generator_keras", None, 1_565),
+        ("fcn_s", None, 100),
+        ("fcn_r", None, 59),
+        ("fcn_r", 4_096, 15),
+        ("alexnet_r", None, 49),
+        ("resnet_56", None, 391),
+        ("lstm_ptb_32", None, 226),
+        ("lstm_ptb_32", 256, 113),
+        ("lstm_ptb_64", None, 113),
+        ("ptb_lstm_mxnet", None, 1_315),
+        ("vgg16", None, 40_037),
+        ("flowers_xception_331", None, 186),
+        ("flowers_xception_331", 128, 23),
+    ],
+)
+def test_an_epoch_has_the_steps_of_the_study(name: str, batch_size: int | None, steps: int) -> None:
+    workload = CATALOGUE[name]
+    assert workload.steps_per_epoch(workload.default_spec(batch_size=batch_size)) == steps
+
+
+@pytest.mark.parametrize("name", ["lstm_ptb_32", "lstm_ptb_64"])
+def test_the_examples_of_a_stream_are_those_of_its_steps(name: str) -> None:
+    workload = CATALOGUE[name]
+    assert workload.samples_per_epoch == workload.batch_size * workload.steps_per_epoch(workload.default_spec())
+
+
+def test_streams_shorter_than_a_step_are_refused() -> None:
+    workload = CATALOGUE["lstm_ptb_32"]
+    workload.check(workload.default_spec(batch_size=28_169))
+    with pytest.raises(WorkloadError, match="streams of less than 32 words"):
+        workload.check(workload.default_spec(batch_size=28_170))
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "count"),
+    [
+        ("fcn_s", {"hidden_layers": 4}, 122_194_048),
+        ("googlenet", {"auxiliary_heads": False}, 6_998_552),
+        ("lstm_ptb_32", {"lstm": "fused"}, 6_180_624),
+        ("lstm_text_generation", {"lstm": "fused"}, 102_585),
+    ],
+)
+def test_another_variant_is_compared_with_its_like_and_has_its_own_count(
+    name: str, parameters: dict[str, int], count: int
+) -> None:
+    workload = CATALOGUE[name]
+    spec = workload.default_spec(parameters=parameters)
+    workload.check(spec)
+    assert workload.variant(spec) == " ".join(f"{key}={value}" for key, value in parameters.items())
+    assert workload.expected_parameters(spec) == count
+
+
+def test_the_learning_rate_of_the_flowers_rises_for_five_epochs_and_falls() -> None:
+    rates = [learning_rate(epoch) for epoch in range(12)]
+    assert rates[0] == pytest.approx(1e-5)
+    assert rates[4] == pytest.approx(4.2e-5)
+    assert rates[5] == max(rates) == pytest.approx(5e-5)
+    assert rates[6] == pytest.approx(4.2e-5)
+    assert rates[11] == pytest.approx(1e-5 + 4e-5 * 0.8**6)

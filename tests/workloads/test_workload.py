@@ -1,0 +1,251 @@
+"""Declarations: parameters and limits refuse what cannot be run, in a sentence, before anything starts."""
+
+import os
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workloads import CATALOGUE, STANDARD
+from workloads.protocol.spec import Job, ParameterValue, RunSpec, read_job, write_job
+from workloads.workload import Parameter, WorkloadError, folders_of
+
+COUNT = Parameter("layers", "int", 2, "Layers", minimum=1, maximum=8)
+RATE = Parameter("rate", "float", 0.1, "Learning rate", unit="1/step", minimum=0)
+FREE = Parameter("free", "float", 0.0, "Anything")
+SWITCH = Parameter("fused", "bool", False, "Fused")
+KIND = Parameter("kind", "choice", "adam", "Optimizer", choices=("adam", "sgd"))
+PLACES = Parameter("places", "folders", "", "Folders", required=True)
+DEMO = CATALOGUE["demo"]
+CNN = CATALOGUE[STANDARD]
+
+
+def refused(spec: RunSpec) -> str:
+    with pytest.raises(WorkloadError) as found:
+        CATALOGUE[spec.workload].check(spec)
+    assert found.value.code == "bad_parameters"
+    return str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text", "value"),
+    [
+        (COUNT, "1", 1),
+        (COUNT, " 8 ", 8),
+        (RATE, "0.5", 0.5),
+        (RATE, "1e-3", 0.001),
+        (RATE, "2", 2.0),
+        (SWITCH, "ON", True),
+        (SWITCH, "false", False),
+        (SWITCH, "0", False),
+        (KIND, "sgd", "sgd"),
+    ],
+)
+def test_what_a_user_types_becomes_a_value(parameter: Parameter, text: str, value: ParameterValue) -> None:
+    found = parameter.parse(text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text", "sentence"),
+    [
+        (COUNT, "0", "layers must be a whole number at least 1 and at most 8, not '0'."),
+        (COUNT, "9", "layers must be a whole number at least 1 and at most 8, not '9'."),
+        (COUNT, "2.5", "layers must be a whole number at least 1 and at most 8, not '2.5'."),
+        (COUNT, "", "layers must be a whole number at least 1 and at most 8, not ''."),
+        (COUNT, "9" * 5_000, "layers must be a whole number at least 1 and at most 8, not '" + "9" * 60 + "'."),
+        (RATE, "-1", "rate must be a number at least 0 (1/step), not '-1.0'."),
+        (RATE, "nan", "rate must be a number at least 0 (1/step), not 'nan'."),
+        (RATE, "inf", "rate must be a number at least 0 (1/step), not 'inf'."),
+        (RATE, "fast", "rate must be a number at least 0 (1/step), not 'fast'."),
+        (FREE, "-inf", "free must be a number, not '-inf'."),
+        (SWITCH, "maybe", "fused must be on or off, not 'maybe'."),
+        (KIND, "rmsprop", "kind must be one of adam, sgd, not 'rmsprop'."),
+    ],
+    ids=range(12),
+)
+def test_what_is_not_allowed_is_refused_in_a_sentence(parameter: Parameter, text: str, sentence: str) -> None:
+    with pytest.raises(WorkloadError, match=f"^{re.escape(sentence)}$") as found:
+        parameter.parse(text)
+    assert found.value.code == "bad_parameters"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        (COUNT, True),
+        (COUNT, 2.0),
+        (COUNT, "2"),
+        (RATE, "0.5"),
+        (RATE, True),
+        (SWITCH, 1),
+        (SWITCH, "on"),
+        (KIND, 1),
+        (PLACES, 1),
+    ],
+)
+def test_a_value_of_another_type_is_refused(parameter: Parameter, value: ParameterValue) -> None:
+    with pytest.raises(WorkloadError):
+        parameter.check(value)
+
+
+@given(st.sampled_from([COUNT, RATE, FREE, SWITCH, KIND, PLACES]), st.text(max_size=20))
+def test_any_text_is_a_value_or_refused(parameter: Parameter, text: str) -> None:
+    try:
+        value = parameter.parse(text)
+    except WorkloadError:
+        return
+    assert parameter.check(value) == value
+    spec = RunSpec(workload="demo", parameters={parameter.name: value})
+    assert read_job(write_job(Job(spec=spec, datasets_folder=b"x"))).spec == spec
+
+
+@pytest.mark.parametrize("workload", CATALOGUE.values(), ids=lambda workload: workload.id)
+@pytest.mark.parametrize("preset", ["quick", "standard"])
+def test_the_defaults_of_every_workload_can_be_run(workload: object, preset: str) -> None:
+    known = CATALOGUE[getattr(workload, "id")]  # noqa: B009
+    spec = known.default_spec(preset)  # type: ignore[arg-type]
+    if any(parameter.required for parameter in known.parameters):
+        assert refused(spec).startswith(f"{known.id} needs ")
+    else:
+        known.check(spec)
+    assert (spec.workload, spec.batch_size, spec.preset) == (known.id, known.batch_size, preset)
+    assert spec.epochs == (1 if preset == "quick" else known.epochs)
+    assert read_job(write_job(Job(spec=spec, datasets_folder=b"/x"))).spec == spec
+
+
+def test_the_catalogue_is_complete_and_its_names_are_its_own() -> None:
+    assert list(CATALOGUE) == [workload.id for workload in CATALOGUE.values()]
+    assert next(iter(CATALOGUE)) == STANDARD == "cifar10_keras_cnn"
+    for workload in CATALOGUE.values():
+        assert workload.id.isidentifier()
+        assert workload.title
+        assert workload.source
+        assert len(workload.summary.splitlines()) <= 2
+        assert workload.version >= 1
+        names = [parameter.name for parameter in workload.parameters]
+        assert len(set(names)) == len(names)
+        for parameter in workload.parameters:
+            assert parameter.check(parameter.default) == parameter.default
+            assert parameter.description
+
+
+def test_the_standard_workload_is_the_studys() -> None:
+    assert (CNN.epochs, CNN.batch_size, CNN.samples_per_epoch, CNN.validation_samples) == (10, 100, 50_000, 1_000)
+    assert CNN.parameters_count == 1_337_002
+    assert CNN.steps_per_epoch(CNN.default_spec()) == 500
+
+
+def test_what_is_not_asked_for_keeps_its_default() -> None:
+    spec = DEMO.default_spec(epochs=None, batch_size=50, parameters={"step_s": 0.5})
+    assert (spec.epochs, spec.batch_size) == (3, 50)
+    assert spec.parameters == {"outcome": "ok", "step_s": 0.5}
+
+
+@pytest.mark.parametrize(("batch_size", "steps"), [(100, 500), (64, 782), (50_000, 1), (1, 50_000)])
+def test_the_last_smaller_batch_is_a_step(batch_size: int, steps: int) -> None:
+    assert CNN.steps_per_epoch(CNN.default_spec(batch_size=batch_size)) == steps
+
+
+@pytest.mark.parametrize("name", ["epochs", "steps", "batch_size", "threads"])
+@pytest.mark.parametrize("value", [0, -1])
+def test_counts_begin_at_one(name: str, value: int) -> None:
+    spec = DEMO.default_spec("standard", **{name: value})
+    assert f"{name.replace('_', ' ').capitalize()} must be at least 1, not {value}." == refused(spec)
+
+
+def test_a_batch_larger_than_the_data_is_refused_with_the_studys() -> None:
+    DEMO.check(DEMO.default_spec(batch_size=1_000))
+    assert "A batch of 1001 is larger than the 1000" in refused(DEMO.default_spec(batch_size=1_001))
+    assert "(the study used 100)" in refused(DEMO.default_spec(batch_size=1_001))
+
+
+def test_an_epoch_cannot_be_cut_to_more_steps_than_it_has() -> None:
+    DEMO.check(DEMO.default_spec(steps=10))
+    assert "has 10 steps at batch 100; it cannot be cut to 11" in refused(DEMO.default_spec(steps=11))
+    assert "has 1 steps" in refused(DEMO.default_spec(steps=2, batch_size=1_000))
+
+
+@pytest.mark.parametrize("changes", [{"epochs": 2}, {"steps": 5}, {"epochs": 2, "steps": 5}])
+def test_the_quick_preset_takes_neither_epochs_nor_steps(changes: dict[str, int]) -> None:
+    assert "use --preset standard" in refused(DEMO.default_spec("quick", **changes))
+
+
+def test_unknown_parameters_are_refused_with_the_known_ones() -> None:
+    assert "has no parameter 'colour'; it has: outcome, step_s." in refused(
+        DEMO.default_spec(parameters={"colour": "red"})
+    )
+    assert "it has: none." in refused(CNN.default_spec(parameters={"step_s": 1}))
+    assert "outcome must be one of" in refused(DEMO.default_spec(parameters={"outcome": "win"}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epochs": 0},
+        {"batch_size": 2**31},
+        {"device": "gpu:x"},
+        {"device": "cpu\n"},
+        {"device": "gpu:٣"},
+        {"precision": "float64"},
+        {"engine": "torch"},
+        {"seed": -1},
+        {"threads": 5_000},
+        {"unknown": 1},
+    ],
+    ids=str,
+)
+def test_a_job_with_impossible_values_is_not_read(change: dict[str, object]) -> None:
+    plain = {"spec": {"workload": "demo"} | change, "datasets_folder": "/x"}
+    with pytest.raises(ValueError, match=r"spec"):
+        read_job(msgspec.json.encode(plain))
+
+
+def test_folders_that_can_be_written_to_are_taken_as_they_are_named(tmp_path: Path) -> None:
+    (tmp_path / "b c").mkdir()
+    text = os.pathsep.join((str(tmp_path), f"{tmp_path / 'b c'}{os.sep}"))
+    assert PLACES.parse(text) == text
+    assert folders_of(text) == [tmp_path, tmp_path / "b c"]
+    assert folders_of("") == []
+
+
+def test_folders_that_cannot_be_used_are_refused_with_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusal(*folders: object) -> str:
+        with pytest.raises(WorkloadError) as found:
+            PLACES.parse(os.pathsep.join(map(str, folders)))
+        assert found.value.code == "bad_parameters"
+        return str(found.value)
+
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path)
+    assert refusal("data") == "The folder 'data' is not a whole path; write it from the root on."
+    for missing in (tmp_path / "nowhere", tmp_path / "file", tmp_path / "nul\0"):
+        assert refusal(tmp_path, missing).startswith(f"There is no folder {str(missing)!r}; make it")
+    assert "cannot be looked at (File name too long)" in refusal(tmp_path / ("x" * 300))
+    same = f"The folders {tmp_path} and {tmp_path / 'link'} are the same one; leave one of them out."
+    assert refusal(tmp_path, tmp_path / "link") == same
+    assert "There can be 8 folders at most, not 9" in refusal(*(tmp_path / str(number) for number in range(9)))
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert refusal(tmp_path).startswith(f"Nothing can be written to the folder '{tmp_path}'")
+
+
+def test_what_is_required_is_asked_for_in_a_sentence(tmp_path: Path) -> None:
+    storage = CATALOGUE["storage"]
+    sentence = (
+        "storage needs at least one folder: choose it under More settings, or on the command line with "
+        "--set folders=/path/to/folder."
+    )
+    nothing: tuple[dict[str, ParameterValue], ...] = ({}, {"folders": ""}, {"folders": os.pathsep})
+    for parameters in nothing:
+        assert refused(RunSpec(workload="storage", batch_size=32, parameters=parameters)) == sentence
+    spec = storage.default_spec(parameters={"folders": str(tmp_path)})
+    storage.check(spec)
+    assert storage.variant(spec) == ""
+    too_large = storage.default_spec(batch_size=101, parameters={"folders": str(tmp_path), "images": 100})
+    assert refused(too_large).startswith("A batch of 101 is larger than the 100 images")

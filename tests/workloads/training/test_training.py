@@ -1,0 +1,229 @@
+"""The standard network with real TensorFlow in real workers, a few steps at a time."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from app.core.paths import Paths
+from app.core.records import Machine, Run
+from app.core.runs.runner import Runner
+from app.core.runs.worker_command import WorkerCommand, worker_command
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from tests.conftest import ROOT, CommandLine
+from workloads import CATALOGUE
+from workloads.datasets import cifar10
+from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
+
+pytestmark = pytest.mark.engine
+WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
+
+
+def stream_of(epochmark: CommandLine, *options: str, **environment: str) -> list[dict[str, Any]]:
+    done = epochmark("run", "cifar10_keras_cnn", "--device", "cpu", "--json", *options, **environment)
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def of(stream: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [event for event in stream if event["type"] == kind]
+
+
+def without_stamp(event: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in event.items() if name not in ("seq", "t_s")}
+
+
+def test_nothing_of_the_surroundings_changes_a_run(epochmark: CommandLine, tmp_path: Path) -> None:
+    """One run in clean surroundings and one in hostile ones do, and say, the same."""
+    options = ("--epochs", "2", "--steps", "5", "--data", "synthetic")
+    clean = stream_of(epochmark, *options)
+    junk = tmp_path / "junk"
+    junk.mkdir()
+    for name in ("keras", "tensorflow", "numpy", "sitecustomize"):
+        (junk / f"{name}.py").write_text("raise RuntimeError('junk was imported')")
+    hostile_home = tmp_path / "user"
+    (hostile_home / ".keras").mkdir(parents=True)
+    settings = {"floatx": "float16", "image_data_format": "channels_first", "backend": "torch", "epsilon": 1}
+    (hostile_home / ".keras" / "keras.json").write_text(json.dumps(settings))
+    hostile = stream_of(
+        epochmark,
+        *options,
+        HOME=str(hostile_home),
+        KERAS_HOME=str(hostile_home / ".keras"),
+        KERAS_BACKEND="jax",
+        KERAS_MAX_EPOCHS="1",
+        KERAS_MAX_STEPS_PER_EPOCH="1",
+        PYTHONPATH=str(junk),
+        PYTHONSTARTUP=str(junk / "keras.py"),
+        LC_ALL="C",
+        LANG="de_DE.ISO-8859-1",
+        PYTHONIOENCODING="latin-1",
+        TF_ENABLE_ONEDNN_OPTS="0",
+        OMP_NUM_THREADS="1",
+        XLA_FLAGS="--no_such_flag",
+    )
+    for kind in ("environment", "dataset", "model"):
+        assert list(map(without_stamp, of(hostile, kind))) == list(map(without_stamp, of(clean, kind)))
+    for stream in (clean, hostile):
+        assert [epoch["steps"] for epoch in of(stream, "epoch")] == [5, 5]
+        assert sum(len(block["durations_s"]) for block in of(stream, "steps")) == 10
+        assert stream[-1]["type"] == "end"
+    for name in ("loss", "val_loss"):
+        assert of(hostile, "epoch")[1][name] == pytest.approx(of(clean, "epoch")[1][name], rel=0.02)
+
+
+def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp_path: Path) -> None:
+    stream = stream_of(epochmark, "--epochs", "1", "--steps", "120", "--data", "auto")
+    assert without_stamp(of(stream, "model")[0]) == {
+        "type": "model",
+        "parameters_count": 1_337_002,
+        "flops_per_example": 3 * 79_366_656,
+    }
+    dataset = of(stream, "dataset")[0]
+    assert (dataset["source"], dataset["samples"], dataset["validation_samples"]) == ("synthetic", 50_000, 1_000)
+    phases = [phase["name"] for phase in of(stream, "phase")]
+    assert phases == ["import", "data", "build", "measure", "evaluate", "finish"]
+    epoch = of(stream, "epoch")[0]
+    steps_s = [step_s for block in of(stream, "steps") for step_s in block["durations_s"]]
+    assert epoch["train_s"] == pytest.approx(sum(steps_s))
+    assert epoch["train_s"] + epoch["validation_s"] <= epoch["duration_s"] <= epoch["train_s"] * 1.5
+    # Far above the 10 % of chance: the twin can be learnt, and what ran was training.
+    assert epoch["val_accuracy"] > 0.5
+    metrics = {metric["key"]: metric["value"] for metric in of(stream, "metric")}
+    assert metrics["test_accuracy"] > 0.5
+    assert metrics["evaluate_s"] > 0
+    assert metrics["predict_s"] > 0
+    assert of(stream, "result") == [], "a short run has no epoch time"
+    shown = epochmark("results", "show", "1").stdout
+    assert "A short run: 120 of 500 steps" in shown
+    assert "× the" not in shown
+
+
+def test_the_worker_needs_at_most_two_gigabytes(epochmark: CommandLine) -> None:
+    stream = stream_of(epochmark, "--epochs", "1", "--steps", "3", "--data", "synthetic")
+    peak_bytes = {metric["key"]: metric["value"] for metric in of(stream, "metric")}["peak_memory_bytes"]
+    assert 0.8e9 < peak_bytes <= 2.0e9
+
+
+def run_to_end(paths: Paths, machine: Machine, command: Any = worker_command, **asked: Any) -> Run:
+    session = Runner(paths, machine, command=command).start(WORKLOAD.default_spec(**asked))
+    assert session.wait(150)
+    with Database(paths.database) as database:
+        return load_run(database, session.run_id)
+
+
+def test_installed_data_is_used_and_settings_become_true(paths: Paths, machine: Machine) -> None:
+    folder = paths.datasets / "cifar10"
+    folder.mkdir(parents=True)
+    for name in cifar10.FILES:
+        # Labels cycle through the classes, pixels are noise: enough to see that files are read.
+        record = os.urandom(cifar10.RECORD_BYTES - 1)
+        (folder / name).write_bytes(b"".join(bytes([number % 10]) + record for number in range(10_000)))
+    cifar10.write_checksum(folder)
+    run = run_to_end(
+        paths, machine, epochs=1, steps=2, threads=1, jit=True, precision="mixed_bfloat16", device="cpu"
+    )
+    assert run.summary.status == "completed", run.summary.error_message
+    assert run.summary.data_source == "real"
+    assert run.environment is not None
+    asked = {"precision": "mixed_bfloat16", "jit": True, "intra_op_threads": 1, "device": "cpu"}
+    assert {name: run.environment[name] for name in asked} == asked
+
+
+def test_a_gpu_that_is_not_there_is_said_and_nothing_falls_back(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
+    summary = run_to_end(paths, machine, device="gpu:7").summary
+    assert (summary.status, summary.error_code) == ("failed", "device_unavailable")
+    assert "gpu:7" in (summary.error_message or "")
+
+
+def test_missing_real_data_is_said_before_the_engine_is_loaded(paths: Paths, machine: Machine) -> None:
+    run = run_to_end(paths, machine, data="real")
+    assert (run.summary.status, run.summary.error_code) == ("failed", "data_missing")
+    assert "data fetch cifar10" in (run.summary.error_message or "")
+    assert run.environment is None
+
+
+def test_a_missing_engine_is_said(paths: Paths, machine: Machine) -> None:
+    def command(spec: RunSpec, paths: Paths) -> WorkerCommand:
+        code = "import sys; sys.modules['tensorflow'] = None; from workloads.__main__ import start; start()"
+        return WorkerCommand((sys.executable, "-c", code), worker_command(spec, paths).environment)
+
+    summary = run_to_end(paths, machine, command=command).summary
+    assert (summary.status, summary.error_code) == ("failed", "engine_missing")
+
+
+def test_training_answers_a_request_to_cancel(paths: Paths, machine: Machine) -> None:
+    training = threading.Event()
+    pids = []
+
+    def listener(event: events.Event) -> None:
+        if isinstance(event, events.Hello):
+            pids.append(event.pid)
+        if isinstance(event, events.Steps) and event.first_index > 3:
+            training.set()
+
+    session = Runner(paths, machine).start(WORKLOAD.default_spec(device="cpu", data="synthetic"), listener)
+    assert training.wait(120)
+    session.cancel()
+    # Less than the five seconds after which it would be ended by force.
+    assert session.wait(4.5)
+    assert not psutil.pid_exists(pids[0])
+    with Database(paths.database) as database:
+        run = load_run(database, session.run_id)
+    assert run.summary.status == "cancelled"
+    assert run.steps
+
+
+def test_the_network_is_the_studys_layer_by_layer() -> None:
+    code = """
+import json
+import tensorflow as tf
+from workloads import CATALOGUE
+from workloads.engines.device import is_out_of_memory
+model = CATALOGUE["cifar10_keras_cnn"].build(None)
+layers = [
+    [type(layer).__name__, list(layer.output.shape[1:]), layer.count_params(),
+     getattr(getattr(layer, "activation", None), "__name__", None)]
+    for layer in model.layers
+]
+memory = is_out_of_memory(tf.errors.ResourceExhaustedError(None, None, "")), is_out_of_memory(ValueError())
+print(json.dumps([layers, memory]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    layers, memory = json.loads(done.stdout.splitlines()[-1])
+    assert layers == [
+        ["Conv2D", [32, 32, 32], 896, "linear"],
+        ["Conv2D", [32, 32, 32], 9_248, "linear"],
+        ["MaxPooling2D", [16, 16, 32], 0, None],
+        ["Conv2D", [16, 16, 64], 18_496, "linear"],
+        ["Conv2D", [16, 16, 64], 36_928, "linear"],
+        ["MaxPooling2D", [8, 8, 64], 0, None],
+        ["Conv2D", [8, 8, 128], 73_856, "linear"],
+        ["Conv2D", [8, 8, 128], 147_584, "linear"],
+        ["Flatten", [8_192], 0, None],
+        ["Dropout", [8_192], 0, None],
+        ["Dense", [128], 1_048_704, "relu"],
+        ["Dense", [10], 1_290, "softmax"],
+    ]
+    assert memory == [True, False]
+
+
+def test_cut_epochs_may_be_more_than_the_data(epochmark: CommandLine) -> None:
+    """Three times 200 of 469 steps: fit must not run out of data in the third epoch."""
+    done = epochmark("run", "mnist_mlp", "--epochs", "3", "--steps", "200", "--device", "cpu", "--json")
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr
+    stream = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [epoch["steps"] for epoch in of(stream, "epoch")] == [200, 200, 200]
+    assert sum(len(block["durations_s"]) for block in of(stream, "steps")) == 600
+    assert stream[-1]["status"] == "completed"

@@ -1,0 +1,1 @@
+"""The software that trains: how each is set up, fed and asked."""

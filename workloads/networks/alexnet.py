@@ -1,0 +1,115 @@
+"""What DLBench calls AlexNet; that of Caffe is with the networks of study 001."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workloads.datasets import cifar10
+from workloads.networks.dlbench import DlBench, gradient_descent
+from workloads.networks.images import ConstantBatch, image_feed
+from workloads.protocol.spec import RunSpec
+from workloads.training.feed import Feed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class AlexNetS(DlBench, ConstantBatch):
+    """AlexNet without groups, normalisation and dropout, on generated images."""
+
+    id = "alexnet_s"
+    title = "AlexNet-S"
+    kind = "image"
+    summary = "AlexNet in its plainest form on generated images of 224 × 224: 62,378,344 parameters."
+    batch_size = 16
+    parameters_count = 62_378_344
+    memory_base_bytes = 1_300_000_000
+    memory_per_example_bytes = 6_900_000
+    input_shape = (224, 224, 3)
+    deviation = 0.1
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        from keras import Sequential, layers
+
+        def convolution(filters: int, size: int) -> Any:
+            return layers.Conv2D(filters, size, padding="same", activation="relu")
+
+        return Sequential(
+            [
+                layers.Input(self.input_shape),
+                layers.ZeroPadding2D(2),
+                layers.Conv2D(96, 11, strides=4, activation="relu"),
+                layers.MaxPooling2D(3, 2),
+                convolution(256, 5),
+                layers.MaxPooling2D(3, 2),
+                convolution(384, 3),
+                convolution(384, 3),
+                convolution(256, 3),
+                layers.MaxPooling2D(3, 2),
+                layers.Flatten(),
+                layers.Dense(4_096, activation="relu"),
+                layers.Dense(4_096, activation="relu"),
+                layers.Dense(self.classes),
+            ]
+        )
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return plain gradient descent."""
+        return gradient_descent(0.01)
+
+    def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
+        """Return ones, as the study did."""
+        return labels * 0 + 1
+
+
+class AlexNetR(DlBench):
+    """Three convolutions on CIFAR-10, pooled before ReLU as in the study's TensorFlow file."""
+
+    id = "alexnet_r"
+    title = "AlexNet-R"
+    kind = "image"
+    summary = "Three convolutions on small images in large batches: 85,098 parameters."
+    epoch_text = "50,000 training images"
+    dataset = "cifar10"
+    epochs = 40
+    batch_size = 1_024
+    samples_per_epoch = 50_000
+    parameters_count = 85_098
+    # Chance is ln 10 = 2.30; the first epoch hardly gets below it.
+    loss_band = (0.0, 2.8)
+    memory_base_bytes = 1_300_000_000
+    memory_per_example_bytes = 480_000
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (32, 32, 3) floats in, 10 scores out."""
+        from keras import Sequential, initializers, layers
+
+        start = initializers.RandomNormal(stddev=0.01)
+
+        def convolution(filters: int) -> Any:
+            return layers.Conv2D(filters, 5, padding="same", kernel_initializer=start)
+
+        return Sequential(
+            [
+                layers.Input((32, 32, 3)),
+                convolution(32),
+                layers.MaxPooling2D(3, 2),
+                layers.Activation("relu"),
+                convolution(32),
+                layers.MaxPooling2D(3, 2),
+                layers.Activation("relu"),
+                convolution(64),
+                layers.Activation("relu"),
+                layers.AveragePooling2D(3, 2),
+                layers.Flatten(),
+                layers.Dense(10),
+            ]
+        )
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return gradient descent with momentum."""
+        return gradient_descent(0.001, momentum=0.9)
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return the images with their pixels as they are, 0 to 255."""
+        return image_feed(cifar10.load(folder, scale=1), (32, 32, 3))

@@ -1,0 +1,147 @@
+"""Convolutional networks on CIFAR-10."""
+
+from pathlib import Path
+from typing import Any
+
+from workloads.datasets import cifar10
+from workloads.networks.augmentation import augmented_batches
+from workloads.networks.images import one_hot
+from workloads.protocol.spec import RunSpec
+from workloads.training.feed import Feed
+from workloads.training.training import Training
+
+
+class Cifar10KerasCnn(Training):
+    """The standard benchmark: the network of study 004 (Song Yansong, 2019), layer by layer.
+
+    Its convolutions really have no activation function; adding one would make another workload.
+    """
+
+    id = "cifar10_keras_cnn"
+    title = "CIFAR-10 CNN"
+    kind = "image"
+    study = "004"
+    summary = (
+        "The standard Keras network for small images: six convolutions, 1,337,002 parameters.\n"
+        "50,000 images of 32 × 32 pixels an epoch, and 1,000 to validate it."
+    )
+    source = "Song Yansong, Speed comparison of mainstream deep-learning hardware, 2019 (study 004)"
+    epoch_text = "50,000 training images, then 1,000 to validate"
+    dataset = "cifar10"
+    epochs = 10
+    batch_size = 100
+    samples_per_epoch = 50_000
+    validation_samples = 1_000
+    parameters_count = 1_337_002
+    memory_base_bytes = 1_400_000_000
+    memory_per_example_bytes = 690_000
+    predicted_examples = 20
+    # Chance is ln 10 = 2.30.
+    loss_band = (0.0, 2.2)
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (32, 32, 3) floats in, 10 class probabilities out."""
+        from keras import Sequential, layers
+
+        model = Sequential([layers.Input((32, 32, 3))])
+        for filters in (32, 64, 128):
+            model.add(layers.Conv2D(filters, 3, padding="same"))
+            model.add(layers.Conv2D(filters, 3, padding="same"))
+            if filters != 128:
+                model.add(layers.MaxPooling2D(2, padding="same"))
+        model.add(layers.Flatten())
+        model.add(layers.Dropout(0.3))
+        model.add(layers.Dense(128, activation="relu"))
+        model.add(layers.Dense(10, activation="softmax"))
+        return model
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return Adam with its defaults, on whole-number labels."""
+        return {"optimizer": "adam", "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return the images in 0..1; the first 1,000 test images validate each epoch."""
+        arrays = cifar10.load(folder)
+        validation = slice(0, self.validation_samples)
+        return Feed(
+            x=arrays.x_train,
+            y=arrays.y_train,
+            validation=(arrays.x_test[validation], arrays.y_test[validation]),
+            test=(arrays.x_test, arrays.y_test),
+            samples=len(arrays.x_train),
+            validation_samples=self.validation_samples,
+            shape=(32, 32, 3),
+            source=arrays.source,
+            checksum=arrays.checksum,
+        )
+
+
+class Cifar10Cnn(Training):
+    """The Keras example of study 000: convolutions with ReLU and dropout, and images that are varied on the way.
+
+    The study's generator varied image by image, this one varies a whole batch at once: the work on the processor
+    is the same in kind, but less.
+    """
+
+    id = "cifar10_cnn"
+    title = "CIFAR-10 CNN, augmented"
+    kind = "image"
+    study = "000"
+    summary = (
+        "Four convolutions, 1,250,858 parameters; the processor shifts and flips each image\n"
+        "while the network trains."
+    )
+    source = "Keras examples as run by Max Woolf, 2017 (study 000)"
+    epoch_text = "49,984 varied training images, then 10,000 to validate"
+    dataset = "cifar10"
+    prepares_input = True
+    epochs = 20
+    batch_size = 32
+    samples_per_epoch = 50_000
+    validation_samples = 10_000
+    parameters_count = 1_250_858
+    memory_base_bytes = 1_700_000_000
+    memory_per_example_bytes = 380_000
+    # Chance is ln 10 = 2.30.
+    loss_band = (0.0, 2.3)
+
+    def steps_per_epoch(self, spec: RunSpec) -> int:
+        """Return the whole batches of an epoch: the study left the last, smaller one out."""
+        return self.samples_per_epoch // spec.batch_size
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (32, 32, 3) floats in, 10 class probabilities out."""
+        from keras import Sequential, layers
+
+        model = Sequential([layers.Input((32, 32, 3))])
+        for filters in (32, 64):
+            model.add(layers.Conv2D(filters, 3, padding="same", activation="relu"))
+            model.add(layers.Conv2D(filters, 3, activation="relu"))
+            model.add(layers.MaxPooling2D(2))
+            model.add(layers.Dropout(0.25))
+        model.add(layers.Flatten())
+        model.add(layers.Dense(512, activation="relu"))
+        model.add(layers.Dropout(0.5))
+        model.add(layers.Dense(10, activation="softmax"))
+        return model
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return RMSprop with the study's decay in every step."""
+        from keras import optimizers
+
+        rate = optimizers.schedules.InverseTimeDecay(1e-4, decay_steps=1, decay_rate=1e-6)
+        optimizer = optimizers.RMSprop(rate, rho=0.9)
+        return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return varied batches; all test images, unvaried, validate each epoch."""
+        arrays = cifar10.load(folder)
+        return Feed(
+            x=augmented_batches(arrays.x_train, one_hot(arrays.y_train), spec.batch_size, spec.seed),
+            validation=(arrays.x_test, one_hot(arrays.y_test)),
+            samples=len(arrays.x_train),
+            validation_samples=len(arrays.x_test),
+            shape=(32, 32, 3),
+            source=arrays.source,
+            checksum=arrays.checksum,
+        )

@@ -1,0 +1,112 @@
+"""Fully connected networks of DLBench."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workloads.datasets import mnist
+from workloads.networks.dlbench import DlBench, gradient_descent
+from workloads.networks.images import ConstantBatch, image_feed, one_hot
+from workloads.protocol.spec import RunSpec
+from workloads.training.feed import Feed
+from workloads.workload import Parameter
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class FcnS(DlBench, ConstantBatch):
+    """Large dense layers on generated numbers; labels are rows of zeros with a one, which are copied, too.
+
+    The paper speaks of four hidden layers, its programs build three.
+    """
+
+    id = "fcn_s"
+    title = "FCN-S"
+    kind = "dense"
+    summary = (
+        "Dense layers of 2,048 between 26,752 inputs and as many outputs: 117,997,696 parameters.\n"
+        "Measures large matrix products."
+    )
+    batch_size = 64
+    parameters_count = 117_997_696
+    memory_base_bytes = 1_800_000_000
+    memory_per_example_bytes = 620_000
+    parameters = (
+        Parameter(
+            "hidden_layers",
+            "int",
+            3,
+            "Hidden layers: 3 as in the study's programs, or 4 as in its paper",
+            minimum=3,
+            maximum=4,
+        ),
+    )
+    input_shape = (26_752,)
+    classes = 26_752
+
+    def expected_parameters(self, spec: RunSpec) -> int | None:
+        """Return the count of three or of four hidden layers."""
+        return {3: 117_997_696, 4: 122_194_048}[_hidden_layers(spec)]
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: 26,752 floats in, as many scores out."""
+        from keras import Sequential, initializers, layers
+
+        start = initializers.RandomUniform(-0.5, 0.5)
+        model = Sequential([layers.Input(self.input_shape)])
+        for _ in range(_hidden_layers(spec)):
+            model.add(layers.Dense(2_048, activation="sigmoid", kernel_initializer=start))
+        model.add(layers.Dense(self.classes, kernel_initializer=start))
+        return model
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return plain gradient descent."""
+        return gradient_descent(0.01, categorical=True)
+
+    def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
+        """Return rows of zeros with a one."""
+        return one_hot(labels, self.classes)
+
+
+class FcnR(DlBench):
+    """Three large dense layers on MNIST."""
+
+    id = "fcn_r"
+    title = "FCN-R"
+    kind = "dense"
+    summary = "Three large dense layers that read handwritten digits: 14,205,962 parameters."
+    epoch_text = "60,000 training images, then 10,000 to validate"
+    dataset = "mnist"
+    epochs = 40
+    batch_size = 1_024
+    samples_per_epoch = 60_000
+    validation_samples = 10_000
+    parameters_count = 14_205_962
+    memory_base_bytes = 1_200_000_000
+    memory_per_example_bytes = 59_000
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: 784 floats in, 10 scores out."""
+        from keras import Sequential, initializers, layers
+
+        start = {
+            "kernel_initializer": initializers.TruncatedNormal(stddev=0.1),
+            "bias_initializer": initializers.Constant(0.1),
+        }
+        model = Sequential([layers.Input((784,))])
+        for units in (2_048, 4_096, 1_024):
+            model.add(layers.Dense(units, activation="sigmoid", **start))
+        model.add(layers.Dense(10, **start))
+        return model
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return gradient descent with momentum."""
+        return {**gradient_descent(0.05, momentum=0.9, categorical=True), "metrics": ["accuracy"]}
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return flat images; the test images follow each epoch and are not in the time of a batch."""
+        return image_feed(mnist.load(folder), (784,), categorical=True, validated=True)
+
+
+def _hidden_layers(spec: RunSpec) -> int:
+    return int(spec.parameters.get("hidden_layers", 3))

@@ -1,0 +1,157 @@
+"""Large networks that learn to tell five kinds of flowers apart, each from random weights.
+
+The study began with weights learnt on ImageNet, which takes a download; speed does not depend on them.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from workloads.datasets import flowers
+from workloads.protocol.spec import RunSpec
+from workloads.training.feed import Feed
+from workloads.training.training import Training
+
+_SIDE_PX = 331
+_SHUFFLED = 2_048
+_START_RATE, _MOST_RATE = 1e-5, 5e-5
+_RAMP_EPOCHS, _DECAY = 5, 0.8
+
+
+class Flowers(Training):
+    """A network of keras.applications, all of it trained, with five outputs.
+
+    Attributes:
+        network: Its name there.
+    """
+
+    kind = "image"
+    study = "002"
+    source = "Paul Mooney, 2020, after Martin Görner's notebook (study 002)"
+    epoch_text = "2,976 varied photos, then 680 to validate"
+    dataset = "flowers"
+    epochs = 12
+    batch_size = 16
+    samples_per_epoch = flowers.TRAIN_COUNT
+    validation_samples = flowers.TEST_COUNT
+    # Chance is ln 5 = 1.61.
+    loss_band = (0.0, 1.9)
+    prepares_input = True
+    network: str
+
+    def steps_per_epoch(self, spec: RunSpec) -> int:
+        """Return the whole batches of an epoch: the study left the last, smaller one out."""
+        return self.samples_per_epoch // spec.batch_size
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (331, 331, 3) floats in 0..1 in, 5 class probabilities out."""
+        from keras import Sequential, applications, layers
+
+        body = getattr(applications, self.network)
+        return Sequential(
+            [
+                body(weights=None, include_top=False, input_shape=(_SIDE_PX, _SIDE_PX, 3)),
+                layers.GlobalAveragePooling2D(),
+                layers.Dense(len(flowers.CLASSES), activation="softmax"),
+            ]
+        )
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return Adam, whose learning rate changes with the epochs."""
+        from keras import optimizers
+
+        optimizer = optimizers.Adam(_START_RATE)
+        return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
+
+    def callbacks(self, spec: RunSpec) -> list[Any]:
+        """Return what sets the learning rate before each epoch."""
+        from keras.callbacks import LearningRateScheduler
+
+        return [LearningRateScheduler(lambda epoch, _: learning_rate(epoch))]
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return photos that are decoded, varied, mixed and put into batches while the network trains."""
+        import tensorflow as tf
+
+        photos = flowers.load(folder, size=_SIDE_PX)
+        train = flowers.dataset(photos, training=True).shuffle(_SHUFFLED, seed=spec.seed).repeat()
+        train = train.map(_decoded, num_parallel_calls=tf.data.AUTOTUNE).batch(spec.batch_size)
+        varied = train.map(_varying(spec.seed), num_parallel_calls=tf.data.AUTOTUNE)
+        test = flowers.dataset(photos, training=False).map(_decoded, num_parallel_calls=tf.data.AUTOTUNE)
+        return Feed(
+            x=varied.prefetch(tf.data.AUTOTUNE),
+            validation=test.batch(spec.batch_size).prefetch(tf.data.AUTOTUNE),
+            samples=len(photos.train),
+            validation_samples=len(photos.test),
+            shape=(_SIDE_PX, _SIDE_PX, 3),
+            source=photos.source,
+            checksum=photos.checksum,
+        )
+
+
+class FlowersXception(Flowers):
+    """Xception, made of separable convolutions."""
+
+    id = "flowers_xception_331"
+    title = "Flowers, Xception"
+    summary = "Xception with random weights on flower photos of 331 × 331: 20,871,725 parameters."
+    parameters_count = 20_871_725
+    memory_base_bytes = 1_600_000_000
+    memory_per_example_bytes = 340_000_000
+    network = "Xception"
+
+
+class FlowersResNet50(Flowers):
+    """ResNet-50."""
+
+    id = "flowers_resnet50_331"
+    title = "Flowers, ResNet-50"
+    summary = "ResNet-50 with random weights on flower photos of 331 × 331: 23,597,957 parameters."
+    parameters_count = 23_597_957
+    memory_base_bytes = 1_600_000_000
+    memory_per_example_bytes = 260_000_000
+    network = "ResNet50"
+
+
+class FlowersVgg16(Flowers):
+    """VGG-16 without its dense layers."""
+
+    id = "flowers_vgg16_331"
+    title = "Flowers, VGG-16"
+    summary = "VGG-16 with random weights on flower photos of 331 × 331: 14,717,253 parameters."
+    parameters_count = 14_717_253
+    memory_base_bytes = 990_000_000
+    memory_per_example_bytes = 190_000_000
+    network = "VGG16"
+
+
+def learning_rate(epoch: int) -> float:
+    """Return the study's rate of an epoch, counted from 0: up in a line, then down by a fifth each."""
+    above = _MOST_RATE - _START_RATE
+    share = epoch / _RAMP_EPOCHS if epoch < _RAMP_EPOCHS else _DECAY ** (epoch - _RAMP_EPOCHS)
+    return float(_START_RATE + above * share)
+
+
+def _decoded(jpeg: Any, label: Any) -> tuple[Any, Any]:
+    import tensorflow as tf
+
+    image = tf.reshape(tf.io.decode_jpeg(jpeg, channels=3), (_SIDE_PX, _SIDE_PX, 3))
+    return tf.cast(image, tf.float32) / 255.0, tf.one_hot(label, len(flowers.CLASSES))
+
+
+def _varying(seed: int) -> Any:
+    """Return a function that flips and turns photos and changes their contrast at random."""
+    from keras import layers
+
+    # In float32 also where the network computes in half precision, as photos leave the processor so.
+    steps = (
+        layers.RandomFlip("horizontal", seed=seed, dtype="float32"),
+        layers.RandomContrast(0.8, value_range=(0, 1), seed=seed, dtype="float32"),
+        layers.RandomRotation(0.1, seed=seed, dtype="float32"),
+    )
+
+    def vary(images: Any, labels: Any) -> tuple[Any, Any]:
+        for step in steps:
+            images = step(images, training=True)
+        return images, labels
+
+    return vary

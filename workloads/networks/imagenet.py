@@ -1,0 +1,131 @@
+"""Networks for ImageNet that study 001 timed on cloud computers, on generated pictures."""
+
+from typing import Any
+
+from workloads.networks.dlbench import gradient_descent
+from workloads.networks.images import ConstantBatch
+from workloads.protocol.spec import RunSpec
+
+
+class ImageNet(ConstantBatch):
+    """1,000 iterations, as in the study; the whole set, which needs a registration, is one epoch."""
+
+    kind = "image"
+    study = "001"
+    source = "Alibaba Cloud GPU performance model, 2018 (study 001); stock configuration"
+    epoch_text = "1,281,167 pictures; a round is cut to 100 batches"
+    metric = "images_per_s"
+    samples_per_epoch = 1_281_167
+    weight_decay: float | None = None
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return gradient descent with momentum."""
+        return gradient_descent(0.01, momentum=0.9, weight_decay=self.weight_decay)
+
+
+class AlexNetCaffe(ImageNet):
+    """AlexNet as Caffe has it, with two groups of filters and normalisation across channels."""
+
+    id = "alexnet_caffe"
+    title = "AlexNet"
+    summary = "AlexNet with its two groups on generated pictures of 227 × 227: 60,965,224 parameters."
+    batch_size = 256
+    parameters_count = 60_965_224
+    memory_base_bytes = 1_900_000_000
+    memory_per_example_bytes = 9_000_000
+    input_shape = (227, 227, 3)
+    weight_decay = 5e-4
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (227, 227, 3) floats in, 1,000 scores out."""
+        from keras import Input, Model, layers
+
+        inputs = Input(self.input_shape)
+        x = layers.Conv2D(96, 11, strides=4, activation="relu")(inputs)
+        x = layers.MaxPooling2D(3, 2)(response_normalisation()(x))
+        x = _in_two_groups(x, 256, 5)
+        x = layers.MaxPooling2D(3, 2)(response_normalisation()(x))
+        x = layers.Conv2D(384, 3, padding="same", activation="relu")(x)
+        x = _in_two_groups(x, 384, 3)
+        x = _in_two_groups(x, 256, 3)
+        x = layers.Flatten()(layers.MaxPooling2D(3, 2)(x))
+        return Model(inputs, dense_classifier(x))
+
+
+class Vgg16(ImageNet):
+    """Simonyan and Zisserman's configuration D."""
+
+    id = "vgg16"
+    title = "VGG-16"
+    summary = "13 wide convolutions on generated pictures of 224 × 224: 138,357,544 parameters. Heavy work."
+    batch_size = 32
+    parameters_count = 138_357_544
+    memory_base_bytes = 3_000_000_000
+    memory_per_example_bytes = 62_000_000
+    input_shape = (224, 224, 3)
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        from keras import Input, Model, layers
+
+        x = inputs = Input(self.input_shape)
+        for filters, convolutions in ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3)):
+            for _ in range(convolutions):
+                x = layers.Conv2D(filters, 3, padding="same", activation="relu")(x)
+            x = layers.MaxPooling2D(2)(x)
+        return Model(inputs, dense_classifier(layers.Flatten()(x)))
+
+
+class InceptionV3(ImageNet):
+    """Szegedy et al.'s third Inception network, as Keras has it, with random weights."""
+
+    id = "inception_v3"
+    title = "Inception-v3"
+    summary = "Many narrow convolutions side by side on generated pictures of 299 × 299: 23,851,784 parameters."
+    batch_size = 64
+    parameters_count = 23_851_784
+    memory_base_bytes = 1_300_000_000
+    memory_per_example_bytes = 110_000_000
+    input_shape = (299, 299, 3)
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (299, 299, 3) floats in, 1,000 scores out."""
+        from keras.applications import InceptionV3
+
+        return InceptionV3(weights=None, input_shape=self.input_shape, classifier_activation=None)
+
+
+def dense_classifier(x: Any) -> Any:
+    """Return 1,000 scores from two dense layers with dropout."""
+    from keras import layers
+
+    for _ in range(2):
+        x = layers.Dropout(0.5)(layers.Dense(4_096, activation="relu")(x))
+    return layers.Dense(1_000)(x)
+
+
+def response_normalisation() -> Any:
+    """Return a layer that divides each channel by the strength of the five around it, as Caffe does."""
+    import tensorflow as tf
+    from keras import layers
+
+    class ResponseNormalisation(layers.Layer):  # type: ignore[misc] # Keras ships no types
+        def call(self, x: Any) -> Any:
+            # Caffe divides its factor of 1e-4 by the five channels, TensorFlow does not.
+            return tf.nn.local_response_normalization(x, depth_radius=2, bias=1, alpha=1e-4 / 5, beta=0.75)
+
+    # In float32 whatever the rest computes in: for GPUs TensorFlow has it in no other.
+    return ResponseNormalisation(dtype="float32")
+
+
+def _in_two_groups(x: Any, filters: int, size: int) -> Any:
+    """Return two convolutions side by side, as Caffe computes groups.
+
+    Keras would have XLA compile a convolution with groups, on its own and whatever was asked for.
+    """
+    from keras import layers, ops
+
+    halves = ops.split(x, 2, axis=-1)
+    return layers.Concatenate()(
+        [layers.Conv2D(filters // 2, size, padding="same", activation="relu")(half) for half in halves]
+    )

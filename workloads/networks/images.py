@@ -1,0 +1,85 @@
+"""Feeds of images in memory, and of one generated batch that is repeated."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workloads.datasets.source import Arrays
+from workloads.protocol.spec import RunSpec
+from workloads.training.feed import Feed
+from workloads.training.training import Training
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def one_hot(labels: "NDArray[Any]", classes: int = 10) -> "NDArray[Any]":
+    """Return labels as rows of zeros with a one."""
+    import numpy as np
+
+    rows = np.zeros((labels.size, classes), np.float32)
+    rows[np.arange(labels.size), labels.ravel()] = 1
+    return rows
+
+
+def image_feed(
+    arrays: Arrays, shape: tuple[int, ...], *, categorical: bool = False, validated: bool = False
+) -> Feed:
+    """Return images in the shape that a network takes.
+
+    Args:
+        arrays: The images and their labels.
+        shape: Of one image, as the network takes it.
+        categorical: Whether labels become rows of zeros with a one.
+        validated: Whether all test images end each epoch.
+    """
+    labels = one_hot if categorical else (lambda y: y)
+    validation = (arrays.x_test.reshape(-1, *shape), labels(arrays.y_test)) if validated else None
+    return Feed(
+        x=arrays.x_train.reshape(-1, *shape),
+        y=labels(arrays.y_train),
+        validation=validation,
+        samples=len(arrays.x_train),
+        validation_samples=len(arrays.x_test) if validated else 0,
+        shape=shape,
+        source=arrays.source,
+        checksum=arrays.checksum,
+    )
+
+
+class ConstantBatch(Training):
+    """Trains on one generated batch again and again, handed over from the computer's memory in every step.
+
+    There is no epoch: 10 rounds of 100 batches stand for it.
+
+    Attributes:
+        input_shape: Of one example.
+        classes: Among which a label is drawn.
+        deviation: Standard deviation of the inputs, which are normally distributed.
+    """
+
+    epoch_text = "no epoch: rounds of 100 batches"
+    epochs = 10
+    steps = 100
+    samples_per_epoch = 0
+    input_shape: tuple[int, ...]
+    classes: int = 1_000
+    deviation: float = 1.0
+
+    def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
+        """Return the labels as the network's loss takes them."""
+        return labels
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return the batch, without end."""
+        import numpy as np
+        import tensorflow as tf
+
+        random = np.random.default_rng(spec.seed)
+        shape = (spec.batch_size, *self.input_shape)
+        x = random.standard_normal(math.prod(shape), np.float32).reshape(shape)
+        x *= np.float32(self.deviation)
+        labels = random.integers(self.classes, size=spec.batch_size, dtype=np.int32)
+        with tf.device("CPU:0"):
+            batch = tf.data.Dataset.from_tensors((x, self.targets(labels, spec)))
+        return Feed(x=batch.repeat(), samples=spec.batch_size, shape=self.input_shape, source="synthetic")

@@ -1,0 +1,133 @@
+"""Networks that read film reviews (IMDb) and tell whether they are in favour."""
+
+from pathlib import Path
+from typing import Any
+
+from workloads.datasets import imdb
+from workloads.networks.recurrent import Recurrent, lstm
+from workloads.protocol import events
+from workloads.protocol.reporter import Reporter
+from workloads.protocol.spec import Job, RunSpec
+from workloads.training.feed import Feed
+from workloads.training.training import Training
+
+_WORDS = 20_000
+
+
+class _Imdb(Training):
+    kind = "text"
+    study = "000"
+    source = "Keras examples as run by Max Woolf, 2017 (study 000)"
+    epoch_text = "25,000 training reviews, then 25,000 to validate"
+    dataset = "imdb"
+    batch_size = 32
+    samples_per_epoch = 25_000
+    validation_samples = 25_000
+    # Chance is ln 2 = 0.69.
+    loss_band = (0.0, 0.72)
+    length: int  # of a review, in numbers
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return Adam with its defaults."""
+        from keras import optimizers
+
+        return {"optimizer": optimizers.Adam(0.001), "loss": "binary_crossentropy", "metrics": ["accuracy"]}
+
+    def reviews(self, folder: Path | None) -> imdb.Reviews:
+        """Return the reviews as the network takes them."""
+        return imdb.load(folder, words=_WORDS)
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return the reviews in one length; all test reviews validate each epoch."""
+        reviews = self.reviews(folder)
+        return Feed(
+            x=imdb.padded(reviews.train_ids, reviews.train_offsets, self.length),
+            y=reviews.train_labels,
+            validation=(imdb.padded(reviews.test_ids, reviews.test_offsets, self.length), reviews.test_labels),
+            samples=len(reviews.train_labels),
+            validation_samples=len(reviews.test_labels),
+            shape=(self.length,),
+            source=reviews.source,
+            checksum=reviews.checksum,
+        )
+
+
+class ImdbFastTextUnigram(_Imdb):
+    """The mean of the words' vectors, and one dense unit."""
+
+    id = "imdb_fasttext_unigram"
+    title = "IMDb fastText, words"
+    summary = "Judges film reviews by the mean of their words' vectors: 1,000,051 parameters."
+    epochs = 5
+    parameters_count: int | None = 1_000_051
+    memory_base_bytes = 930_000_000
+    length = 400
+    vocabulary = _WORDS
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: 400 numbers of words in, one probability out."""
+        from keras import Sequential, layers
+
+        return Sequential(
+            [
+                layers.Input((self.length,), dtype="int32"),
+                layers.Embedding(self.vocabulary, 50),
+                layers.GlobalAveragePooling1D(),
+                layers.Dense(1, activation="sigmoid"),
+            ]
+        )
+
+
+class ImdbFastText(ImdbFastTextUnigram):
+    """The same with a vector for each pair of neighbouring words, too.
+
+    How many there are, and so how large the network is, only the reviews tell.
+    """
+
+    id = "imdb_fasttext"
+    title = "IMDb fastText, word pairs"
+    summary = (
+        "Judges film reviews by their words and pairs of words: a table of tens of millions of parameters,\n"
+        "all of which change in every step."
+    )
+    parameters_count = None
+    memory_base_bytes = 2_100_000_000
+    memory_per_example_bytes = 220_000
+
+    def reviews(self, folder: Path | None) -> imdb.Reviews:
+        """Return the reviews with their pairs of words, and remember how many there are for `build`."""
+        reviews = imdb.with_bigrams(super().reviews(folder))
+        self.vocabulary = reviews.vocabulary
+        return reviews
+
+    def run(self, job: Job, reporter: Reporter) -> None:
+        """Train, and tell the vocabulary."""
+        super().run(job, reporter)
+        reporter.send(events.Metric(key="vocabulary_words", value=self.vocabulary))
+
+
+class ImdbBidirectionalLstm(Recurrent, _Imdb):
+    """An LSTM that reads forward and one that reads backward."""
+
+    id = "imdb_bidirectional_lstm"
+    title = "IMDb bidirectional LSTM"
+    summary = "Reads film reviews word by word from both ends: 2,658,945 parameters."
+    epochs = 4
+    parameters_count = 2_658_945
+    memory_base_bytes = 840_000_000
+    memory_per_example_bytes = 920_000
+    length = 100
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: 100 numbers of words in, one probability out."""
+        from keras import Sequential, layers
+
+        return Sequential(
+            [
+                layers.Input((self.length,), dtype="int32"),
+                layers.Embedding(_WORDS, 128),
+                layers.Bidirectional(lstm(spec, 64)),
+                layers.Dropout(0.5),
+                layers.Dense(1, activation="sigmoid"),
+            ]
+        )

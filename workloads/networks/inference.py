@@ -1,0 +1,157 @@
+"""Workloads that predict with a network of a study: throughput at a large batch, latency at small ones."""
+
+import statistics
+import time
+from typing import Any
+
+from workloads.engines import device
+from workloads.protocol import events
+from workloads.protocol.reporter import Reporter
+from workloads.protocol.spec import Job, RunSpec
+from workloads.training.flops import forward_flops
+from workloads.training.repeat import repeat
+from workloads.training.training import Training
+from workloads.workload import Workload, WorkloadError
+
+ENGINE_BYTES = 600_000_000
+LATENCY_BATCHES = (1, 16)
+LATENCY_CALLS = 50
+LATENCY_CALLS_AT_LEAST = 5
+LATENCY_BUDGET_S = 10.0
+WARMUP_CALLS = 2
+QUICK_BUDGET_S, SUSTAINED_S = 40.0, 600.0
+CALLS_LIMIT = 10**9
+STEPS_AT_LEAST = 4
+# Study 002's few samples: its notebook predicts 160 images in batches of 16.
+FEW_SAMPLES, FEW_BATCH = 160, 16
+
+
+class Inference(Workload):
+    """A training workload's network, untrained: how long it takes does not depend on its weights."""
+
+    kind = "image"
+    metric = "images_per_s"
+    epochs = 3
+    steps = 20
+    samples_per_epoch = 0
+    batch_size = 64
+
+    def __init__(self, training: Training) -> None:
+        self._training = training
+        self.id = f"{training.id}_inference"
+        self.title = f"{training.title}, inference"
+        self.study = training.study
+        self.summary = (
+            f"Predicts with the network of {training.title} on generated images.\n"
+            "Throughput at a large batch; typical and slow answers to 1 and to 16 images."
+        )
+        self.source = training.source
+        self.epoch_text = f"{self.steps} predictions of a batch; the first round warms up"
+        self.parameters_count = training.inference_parameters_count or training.parameters_count
+        # Weights, which are rearranged on the way, and a part of what training keeps for each example: a tenth
+        # above to two fifths below the peaks of fourteen networks at batch 64.
+        self.memory_base_bytes = ENGINE_BYTES + 12 * (self.parameters_count or 0)
+        self.memory_per_example_bytes = training.memory_per_example_bytes // 8
+
+    def latency_s(self, image_s: float) -> float:
+        """Return about how long the latencies take, by what one image takes in a large batch."""
+        calls_s = sum(min(LATENCY_CALLS * size * image_s, LATENCY_BUDGET_S) for size in LATENCY_BATCHES)
+        return calls_s + (FEW_SAMPLES * image_s if self.study == "002" else 0.0)
+
+    def check(self, spec: RunSpec) -> None:
+        """Refuse also real data, which there is none of."""
+        super().check(spec)
+        if spec.data == "real":
+            raise WorkloadError(
+                "bad_parameters", f"{self.id} predicts on generated images; leave out --data real."
+            )
+
+    def run(self, job: Job, reporter: Reporter) -> None:
+        """Predict: throughput first, then the latencies."""
+        import numpy as np
+
+        spec = job.spec
+        reporter.phase("import")
+        device.prepare(spec, reporter)
+        reporter.phase("build")
+        model = self._training.build_for_inference(spec)
+        model.compile(jit_compile=spec.jit)
+        count, operations = model.count_params(), forward_flops(model)
+        if self.parameters_count not in (None, count):
+            message = f"{count} parameters were counted where {self.parameters_count} were asked for."
+            raise WorkloadError("internal", message)
+        reporter.send(events.Model(parameters_count=count, flops_per_example=operations))
+        reporter.phase("data")
+        shape = tuple(model.input_shape[1:])
+        # Floats in 0..1, the same in every version of NumPy. Image by image, as raw numbers take twice the room.
+        bits = np.random.PCG64(spec.seed)
+        images = np.empty((spec.batch_size, *shape), np.float32)
+        for image in images:
+            image[:] = (bits.random_raw(image.size) >> np.uint64(40)).reshape(shape) / np.float64(2**24)
+        reporter.send(events.Dataset(name="generated", source="synthetic", samples=len(images), shape=shape))
+        self._measure_throughput(spec, model, images, reporter)
+        if spec.measure_s is None:
+            self._measure_latency(model, images, reporter)
+        device.report_memory(reporter)
+        reporter.phase("finish")
+
+    def _measure_throughput(self, spec: RunSpec, model: Any, images: Any, reporter: Reporter) -> None:
+        steps = spec.steps or self.steps
+
+        def call() -> None:
+            model.predict_on_batch(images)
+
+        if spec.preset == "standard":
+            reporter.phase("measure", epochs=spec.epochs, total_steps=spec.epochs * steps)
+            for index in range(spec.epochs):
+                repeat(reporter, call, index=index, steps=steps)
+                reporter.epoch_end()
+            return
+        budget_s = spec.measure_s or spec.duration_s
+        budget_s = budget_s or (QUICK_BUDGET_S if spec.preset == "quick" else SUSTAINED_S)
+        reporter.phase("measure", budget_s=budget_s)
+        at_least = 2 if spec.measure_s else STEPS_AT_LEAST
+        repeat(reporter, call, index=0, steps=CALLS_LIMIT, budget_s=budget_s, steps_at_least=at_least)
+        reporter.flush()
+
+    def _measure_latency(self, model: Any, images: Any, reporter: Reporter) -> None:
+        reporter.phase("evaluate")
+        for batch_size in LATENCY_BATCHES:
+            durations_s = _latencies(model, _batch(images, batch_size), reporter)
+            median_s, slow_s = statistics.median(durations_s), _percentile_95(durations_s)
+            reporter.send(events.Metric(key=f"latency_{batch_size}_median_s", value=median_s))
+            reporter.send(events.Metric(key=f"latency_{batch_size}_p95_s", value=slow_s))
+        if self.study == "002":
+            few = _batch(images, FEW_BATCH)
+            start_s = time.perf_counter()
+            for _ in range(FEW_SAMPLES // FEW_BATCH):
+                model.predict_on_batch(few)
+                reporter.check_cancel()
+            reporter.send(events.Metric(key="few_samples_s", value=time.perf_counter() - start_s))
+
+
+def _latencies(model: Any, images: Any, reporter: Reporter) -> list[float]:
+    for _ in range(WARMUP_CALLS):
+        model.predict_on_batch(images)
+    durations_s: list[float] = []
+    begin_s = time.perf_counter()
+    while len(durations_s) < LATENCY_CALLS:
+        reporter.check_cancel()
+        start_s = time.perf_counter()
+        model.predict_on_batch(images)
+        end_s = time.perf_counter()
+        durations_s.append(end_s - start_s)
+        if end_s - begin_s > LATENCY_BUDGET_S and len(durations_s) >= LATENCY_CALLS_AT_LEAST:
+            break
+    return durations_s
+
+
+def _batch(images: Any, size: int) -> Any:
+    """Return so many images, the same ones again where there are too few."""
+    import numpy as np
+
+    return np.resize(images, (size, *images.shape[1:]))
+
+
+def _percentile_95(values: list[float]) -> float:
+    return statistics.quantiles(values, n=20, method="inclusive")[-1]

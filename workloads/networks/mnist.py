@@ -1,0 +1,202 @@
+"""Networks on MNIST and Fashion-MNIST."""
+
+from pathlib import Path
+from typing import Any
+
+from workloads.datasets import fashion_mnist, mnist
+from workloads.networks.images import image_feed
+from workloads.protocol.spec import RunSpec
+from workloads.training.feed import Feed, shared
+from workloads.training.training import Training
+from workloads.workload import Kind
+
+_SOURCE = "Keras examples as run by Max Woolf, 2017 (study 000)"
+_SHAPE = (28, 28, 1)
+
+
+class _Mnist(Training):
+    kind: Kind = "image"
+    study = "000"
+    source = _SOURCE
+    epoch_text = "60,000 training images, then 10,000 to validate"
+    dataset = "mnist"
+    epochs = 12
+    batch_size = 128
+    samples_per_epoch = 60_000
+    validation_samples = 10_000
+    # Chance is ln 10 = 2.30.
+    loss_band = (0.0, 1.6)
+
+
+class MnistMlp(_Mnist):
+    """Two dense layers with dropout."""
+
+    id = "mnist_mlp"
+    title = "MNIST MLP"
+    kind = "dense"
+    summary = (
+        "Two dense layers of 512 that read handwritten digits: 669,706 parameters.\n"
+        "Its steps are short: it shows what surrounds them."
+    )
+    epochs = 20
+    parameters_count = 669_706
+    memory_base_bytes = 930_000_000
+    memory_per_example_bytes = 11_000
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: 784 floats in, 10 class probabilities out."""
+        from keras import Sequential, layers
+
+        return Sequential(
+            [
+                layers.Input((784,)),
+                layers.Dense(512, activation="relu"),
+                layers.Dropout(0.2),
+                layers.Dense(512, activation="relu"),
+                layers.Dropout(0.2),
+                layers.Dense(10, activation="softmax"),
+            ]
+        )
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return RMSprop with its defaults."""
+        from keras import optimizers
+
+        optimizer = optimizers.RMSprop(0.001, rho=0.9)
+        return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return flat images; all test images validate each epoch."""
+        return image_feed(mnist.load(folder), (784,), categorical=True, validated=True)
+
+
+class MnistCnn(_Mnist):
+    """Two convolutions, two dense layers, dropout, Adadelta."""
+
+    id = "mnist_cnn"
+    title = "MNIST CNN"
+    summary = "A small convolutional network that reads handwritten digits: 1,199,882 parameters."
+    parameters_count = 1_199_882
+    memory_base_bytes = 940_000_000
+    memory_per_example_bytes = 620_000
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (28, 28, 1) floats in, 10 class probabilities out."""
+        return _digits_network(dropout=True)
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return Adadelta as Keras 2 had it: its learning rate of 1 is 0.001 in Keras 3."""
+        from keras import optimizers
+
+        optimizer = optimizers.Adadelta(1.0, rho=0.95)
+        return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return the images; all test images validate each epoch."""
+        return image_feed(mnist.load(folder), _SHAPE, categorical=True, validated=True)
+
+
+class MnistCnnNoDropoutAdam(_Mnist):
+    """The same layers without dropout, with Adam and a tf.data pipeline.
+
+    The source names pipeline and steps; its layers are taken to be those of `mnist_cnn`.
+    """
+
+    id = "mnist_cnn_nodropout_adam"
+    title = "MNIST CNN, Adam"
+    summary = (
+        "The MNIST CNN without dropout, fed by tf.data: 1,199,882 parameters.\n"
+        "Close to what Mac users timed; not exactly known."
+    )
+    source = "tensorflow_macos issue 25, 2020 (beside study 000)"
+    parameters_count = 1_199_882
+    memory_base_bytes = 1_000_000_000
+    memory_per_example_bytes = 560_000
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (28, 28, 1) floats in, 10 class probabilities out."""
+        return _digits_network(dropout=False)
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return Adam, on whole-number labels."""
+        from keras import optimizers
+
+        optimizer = optimizers.Adam(0.001)
+        return {"optimizer": optimizer, "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return pipelines that cache, shuffle, batch and prefetch."""
+        import tensorflow as tf
+
+        arrays = mnist.load(folder)
+        train = tf.data.Dataset.from_tensor_slices((shared(arrays.x_train), arrays.y_train)).cache()
+        test = tf.data.Dataset.from_tensor_slices((shared(arrays.x_test), arrays.y_test))
+        batches = train.shuffle(self.samples_per_epoch, seed=spec.seed).batch(spec.batch_size).repeat()
+        return Feed(
+            x=batches.prefetch(tf.data.AUTOTUNE),
+            validation=test.batch(spec.batch_size).cache().prefetch(tf.data.AUTOTUNE),
+            samples=len(arrays.x_train),
+            validation_samples=len(arrays.x_test),
+            shape=_SHAPE,
+            source=arrays.source,
+            checksum=arrays.checksum,
+        )
+
+
+class FashionMnistCnn(_Mnist):
+    """Two convolutions of 2 × 2 with dropout, after many tutorials."""
+
+    id = "fashion_mnist_cnn_412k"
+    title = "Fashion-MNIST CNN"
+    study = ""
+    summary = "A small convolutional network that tells clothes apart: 412,778 parameters."
+    source = "a common tutorial network; published times are in the reference table"
+    epoch_text = "60,000 training images"
+    dataset = "fashion_mnist"
+    epochs = 10
+    batch_size = 64
+    validation_samples = 0
+    parameters_count = 412_778
+    memory_base_bytes = 820_000_000
+    memory_per_example_bytes = 710_000
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (28, 28, 1) floats in, 10 class probabilities out."""
+        from keras import Sequential, layers
+
+        model = Sequential([layers.Input(_SHAPE)])
+        for filters in (64, 32):
+            model.add(layers.Conv2D(filters, 2, padding="same", activation="relu"))
+            model.add(layers.MaxPooling2D(2))
+            model.add(layers.Dropout(0.3))
+        model.add(layers.Flatten())
+        model.add(layers.Dense(256, activation="relu"))
+        model.add(layers.Dropout(0.5))
+        model.add(layers.Dense(10, activation="softmax"))
+        return model
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return RMSprop, on whole-number labels."""
+        return {"optimizer": "rmsprop", "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"]}
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return the images."""
+        return image_feed(fashion_mnist.load(folder), _SHAPE)
+
+
+def _digits_network(*, dropout: bool) -> Any:
+    from keras import Sequential, layers
+
+    return Sequential(
+        [
+            layers.Input(_SHAPE),
+            layers.Conv2D(32, 3, activation="relu"),
+            layers.Conv2D(64, 3, activation="relu"),
+            layers.MaxPooling2D(2),
+            *([layers.Dropout(0.25)] if dropout else []),
+            layers.Flatten(),
+            layers.Dense(128, activation="relu"),
+            *([layers.Dropout(0.5)] if dropout else []),
+            layers.Dense(10, activation="softmax"),
+        ]
+    )

@@ -1,0 +1,113 @@
+"""Networks that learn a book of Nietzsche's character by character."""
+
+from pathlib import Path
+from typing import Any
+
+from workloads.datasets import nietzsche
+from workloads.networks.images import one_hot
+from workloads.networks.recurrent import Recurrent, lstm
+from workloads.protocol.spec import RunSpec
+from workloads.training.feed import Feed
+
+_LENGTH = 40
+_SYMBOLS = nietzsche.SYMBOLS
+
+
+class _Nietzsche(Recurrent):
+    kind = "text"
+    study = "000"
+    epoch_text = "200,285 pieces of 40 characters"
+    dataset = "nietzsche"
+    epochs = 10
+    batch_size = 128
+    samples_per_epoch = 200_285
+
+
+class LstmTextGeneration(_Nietzsche):
+    """One LSTM on characters that are rows of zeros with a one."""
+
+    id = "lstm_text_generation"
+    title = "Nietzsche LSTM"
+    summary = "Foresees the next character of a book from 40: one LSTM, 102,585 parameters."
+    source = "Keras examples as run by Max Woolf, 2017 (study 000)"
+    parameters_count = 102_585
+    memory_base_bytes = 1_300_000_000
+    memory_per_example_bytes = 360_000
+    # Chance is ln 57 = 4.04.
+    loss_band = (0.0, 4.1)
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (40, 57) zeros and ones in, 57 probabilities out."""
+        from keras import Sequential, layers
+
+        return Sequential(
+            [
+                layers.Input((_LENGTH, _SYMBOLS)),
+                lstm(spec, 128),
+                layers.Dense(_SYMBOLS, activation="softmax"),
+            ]
+        )
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return RMSprop with the study's learning rate."""
+        from keras import optimizers
+
+        return {"optimizer": optimizers.RMSprop(0.01, rho=0.9), "loss": "categorical_crossentropy"}
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return the pieces as the study's script makes them, in one byte for each zero or one: 457 MB."""
+        import tensorflow as tf
+
+        text = nietzsche.load(folder)
+        pieces, following = nietzsche.windows(text.ids, _LENGTH, 3)
+        with tf.device("CPU:0"):
+            x = tf.one_hot(pieces, _SYMBOLS, dtype=tf.bool, on_value=True, off_value=False)
+        return _feed(text, x, one_hot(following, _SYMBOLS), (_LENGTH, _SYMBOLS))
+
+
+class TextGeneratorKeras(_Nietzsche):
+    """An embedding, one LSTM, and two heads that both foresee the next character."""
+
+    id = "text_generator_keras"
+    title = "Text generator"
+    summary = "Foresees the next character of a book with one LSTM and two heads: 458,430 parameters."
+    source = "Max Woolf, text-generator-keras, 2017 (study 000)"
+    parameters_count = 458_430
+    memory_base_bytes = 970_000_000
+    memory_per_example_bytes = 500_000
+    # Both heads together: 1.2 times a chance of ln 57 = 4.04.
+    loss_band = (0.0, 4.9)
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: 40 numbers of characters in, twice 57 probabilities out."""
+        from keras import Input, Model, layers
+
+        inputs = Input((_LENGTH,), dtype="int32")
+        state = lstm(spec, 128)(layers.Embedding(_SYMBOLS, 300)(inputs))
+        x = state
+        for units in (512, 256):
+            x = layers.Dense(units, use_bias=False)(x)
+            x = layers.BatchNormalization()(x)
+            x = layers.Activation("relu")(x)
+        main = layers.Dense(_SYMBOLS, activation="softmax", name="main")(x)
+        auxiliary = layers.Dense(_SYMBOLS, activation="softmax", name="auxiliary")(state)
+        return Model(inputs, [main, auxiliary])
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return Adam with the study's decay in every step, and the heads' weights."""
+        from keras import optimizers
+
+        rate = optimizers.schedules.InverseTimeDecay(0.001, decay_steps=1, decay_rate=1e-4)
+        losses = ["categorical_crossentropy"] * 2
+        return {"optimizer": optimizers.Adam(rate), "loss": losses, "loss_weights": [1.0, 0.2]}
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return the pieces as numbers, and the same target for both heads."""
+        text = nietzsche.load(folder)
+        pieces, following = nietzsche.windows(text.ids, _LENGTH, 3)
+        target = one_hot(following, _SYMBOLS)
+        return _feed(text, pieces.astype("int32"), [target, target], (_LENGTH,))
+
+
+def _feed(text: nietzsche.Text, x: Any, y: Any, shape: tuple[int, ...]) -> Feed:
+    return Feed(x=x, y=y, samples=len(x), shape=shape, source=text.source, checksum=text.checksum)

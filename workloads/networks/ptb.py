@@ -1,0 +1,141 @@
+"""Language models of DLBench: they read the Penn Treebank as one text and foresee the next word."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workloads.datasets import ptb
+from workloads.networks.dlbench import DlBench
+from workloads.networks.recurrent import Recurrent, lstm
+from workloads.protocol.spec import RunSpec
+from workloads.training.feed import Feed
+from workloads.workload import WorkloadError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_TOKENS = ptb.TOKENS[ptb.FILES[0]]
+NO_WORD = -1  # a target that does not count
+
+
+class _PtbLstm(DlBench, Recurrent):
+    kind = "text"
+    dataset = "ptb"
+    epochs = 20
+    batch_size = 128
+    parameters_count = 6_180_624
+    length: int  # of a piece, in words
+
+    def steps_per_epoch(self, spec: RunSpec) -> int:
+        """Return how many pieces each of the parallel streams has."""
+        return (_TOKENS // spec.batch_size - 1) // self.length
+
+    def check(self, spec: RunSpec) -> None:
+        """Refuse also batches whose streams would be shorter than one piece."""
+        super().check(spec)
+        if self.steps_per_epoch(spec) < 1:
+            text = f"A batch of {spec.batch_size} cuts the text into streams of less than {self.length} words."
+            raise WorkloadError("bad_parameters", text)
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: numbers of words in, 10,000 scores for each next word out.
+
+        What an LSTM remembers at the end of a piece is where it starts the next one.
+        """
+        from keras import Sequential, initializers, layers
+
+        start = initializers.RandomUniform(-0.1, 0.1)
+        options = {
+            "gates": "sigmoid",
+            "return_sequences": True,
+            "stateful": True,
+            "unit_forget_bias": False,
+            "kernel_initializer": start,
+            "recurrent_initializer": start,
+        }
+        return Sequential(
+            [
+                layers.Input(batch_shape=(spec.batch_size, self.length), dtype="int32"),
+                layers.Embedding(ptb.VOCABULARY, 256, embeddings_initializer=start),
+                lstm(spec, 256, **options),
+                lstm(spec, 256, **options),
+                layers.Dense(ptb.VOCABULARY, kernel_initializer=start),
+            ]
+        )
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return plain gradient descent with clipped gradients."""
+        from keras import optimizers
+
+        return {"optimizer": optimizers.SGD(0.1, global_clipnorm=5.0), "loss": sequence_loss}
+
+    def callbacks(self, spec: RunSpec) -> list[Any]:
+        """Return what has the LSTMs forget the end of the text when it begins anew."""
+        from keras.callbacks import Callback
+
+        class Forget(Callback):  # type: ignore[misc] # Keras ships no types
+            def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+                for layer in self.model.layers:
+                    if getattr(layer, "stateful", False):
+                        layer.reset_state()
+
+        return [Forget()]
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return the text as parallel streams, cut into pieces; targets are one word ahead."""
+        import tensorflow as tf
+
+        words = ptb.load(folder)
+        steps = self.steps_per_epoch(spec)
+        stream_words = _TOKENS // spec.batch_size
+        streams = words.train[: spec.batch_size * stream_words].reshape(spec.batch_size, stream_words)
+
+        def pieces(first: int) -> "NDArray[np.int32]":
+            cut = streams[:, first : first + steps * self.length]
+            return cut.reshape(spec.batch_size, steps, self.length).swapaxes(0, 1)
+
+        batches = tf.data.Dataset.from_tensor_slices((pieces(0), pieces(1))).repeat()
+        return Feed(
+            x=batches.prefetch(tf.data.AUTOTUNE),
+            samples=steps * spec.batch_size,
+            shape=(self.length,),
+            source=words.source,
+            checksum=words.checksum,
+        )
+
+
+class PtbLstm32(_PtbLstm):
+    """Two LSTMs that read 32 words in a step."""
+
+    id = "lstm_ptb_32"
+    title = "PTB LSTM, 32 words"
+    summary = "Two LSTMs of 256 that foresee the next word, 32 words a step: 6,180,624 parameters."
+    epoch_text = "929,589 words in 128 streams, 226 steps"
+    samples_per_epoch = 226 * 128
+    memory_base_bytes = 930_000_000
+    memory_per_example_bytes = 2_000_000
+    length = 32
+    # The sum over a piece; chance is 32 ln 10,000 = 295.
+    loss_band = (0.0, 300.0)
+
+
+class PtbLstm64(_PtbLstm):
+    """The same with 64 words in a step."""
+
+    id = "lstm_ptb_64"
+    title = "PTB LSTM, 64 words"
+    summary = "Two LSTMs of 256 that foresee the next word, 64 words a step: 6,180,624 parameters."
+    epoch_text = "929,589 words in 128 streams, 113 steps"
+    samples_per_epoch = 113 * 128
+    memory_base_bytes = 770_000_000
+    memory_per_example_bytes = 4_000_000
+    length = 64
+    loss_band = (0.0, 600.0)
+
+
+def sequence_loss(targets: Any, scores: Any) -> Any:
+    """Return the cross-entropy of each sequence: the sum over its words."""
+    from keras import losses, ops
+
+    entropy = losses.sparse_categorical_crossentropy(ops.maximum(targets, 0), scores, from_logits=True)
+    return ops.sum(ops.where(targets == NO_WORD, 0.0, entropy), axis=-1)

@@ -1,0 +1,48 @@
+"""LSTM layers in the two forms that exist: step by step as in 2017, or as one fused operation."""
+
+from typing import Any
+
+from workloads.protocol.spec import RunSpec
+from workloads.training.training import Training
+from workloads.workload import Parameter
+
+
+class Recurrent(Training):
+    """A network with LSTM layers, whose form can be chosen; it has the same parameters either way."""
+
+    parameters = (
+        Parameter(
+            "lstm",
+            "choice",
+            "non-fused",
+            "How LSTM layers are computed: step by step as the study did, or fused (cuDNN on NVIDIA GPUs)",
+            choices=("non-fused", "fused"),
+        ),
+    )
+
+    def expected_parameters(self, spec: RunSpec) -> int | None:
+        """Return the one count of both forms."""
+        return self.parameters_count
+
+
+def lstm(spec: RunSpec, units: int, *, gates: Any = None, **options: Any) -> Any:
+    """Return an LSTM layer of the form that the spec asks for.
+
+    Args:
+        spec: What was asked.
+        units: Size of the state.
+        gates: Activation of the gates if it is not fused; None for that of Keras 2. Fused, it is the sigmoid.
+        options: What else the layer is given.
+    """
+    from keras import layers
+
+    if spec.parameters.get("lstm") == "fused":
+        return layers.LSTM(units, **options)
+    return layers.LSTM(units, use_cudnn=False, recurrent_activation=gates or hard_sigmoid, **options)
+
+
+def hard_sigmoid(x: Any) -> Any:
+    """Return the hard sigmoid of Keras 2; that of Keras 3 is less steep."""
+    from keras import ops
+
+    return ops.clip(0.2 * x + 0.5, 0.0, 1.0)

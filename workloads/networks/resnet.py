@@ -1,0 +1,158 @@
+"""Residual networks: ResNet-50 of studies 003 and 001, and ResNet-56 for small images."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from workloads.datasets import cifar10
+from workloads.networks.dlbench import DlBench, gradient_descent
+from workloads.networks.imagenet import ImageNet
+from workloads.networks.images import ConstantBatch, image_feed
+from workloads.protocol.spec import RunSpec
+from workloads.training.feed import Feed
+
+_PARAMETERS = 25_610_152  # 25,557,032 of them trained; the rest are running means and variances
+
+
+class ResNet50S(DlBench, ConstantBatch):
+    """ResNet-50 on generated images, its convolutions' weights decaying through the loss."""
+
+    id = "resnet_50_s"
+    title = "ResNet-50, synthetic"
+    kind = "image"
+    summary = "50 layers with shortcuts on generated images of 224 × 224: 25.6 million parameters."
+    batch_size = 16
+    parameters_count = _PARAMETERS
+    memory_base_bytes = 1_400_000_000
+    memory_per_example_bytes = 110_000_000
+    input_shape = (224, 224, 3)
+    deviation = 0.1
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        from keras import regularizers
+
+        return resnet_50(regularizers.L2(4e-5))
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return gradient descent with momentum."""
+        return gradient_descent(0.01, momentum=0.9)
+
+
+class ResNet50(ImageNet):
+    """The same network without decay of weights; study 001 states neither batch nor solver."""
+
+    id = "resnet_50"
+    title = "ResNet-50"
+    summary = "50 layers with shortcuts on generated pictures of 224 × 224: 25.6 million parameters."
+    batch_size = 64
+    parameters_count = _PARAMETERS
+    memory_base_bytes = 1_300_000_000
+    memory_per_example_bytes = 86_000_000
+    input_shape = (224, 224, 3)
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        return resnet_50()
+
+
+class ResNet56(DlBench):
+    """He et al.'s network for CIFAR-10 with n = 9: shortcuts between stages have no parameters (option A)."""
+
+    id = "resnet_56"
+    title = "ResNet-56"
+    kind = "image"
+    summary = (
+        "56 thin layers with shortcuts on small images: 853,018 trained parameters. Many small steps of work."
+    )
+    epoch_text = "50,000 training images"
+    dataset = "cifar10"
+    epochs = 40
+    batch_size = 128
+    samples_per_epoch = 50_000
+    parameters_count = 857_082
+    # Chance is ln 10 = 2.30.
+    loss_band = (0.0, 2.8)
+    memory_base_bytes = 1_500_000_000
+    memory_per_example_bytes = 4_600_000
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (32, 32, 3) floats in, 10 scores out."""
+        from keras import Input, Model, layers, regularizers
+
+        normalised = partial(_normalised, momentum=0.9, epsilon=1e-5)
+        inputs = Input((32, 32, 3))
+        x = normalised(inputs, 16, 3)
+        for filters in (16, 32, 64):
+            for number in range(9):
+                stride = 2 if filters != 16 and number == 0 else 1
+                branch = normalised(x, filters, 3, stride)
+                branch = normalised(branch, filters, 3, relu=False)
+                x = layers.Activation("relu")(layers.Add()([branch, _padded(x) if stride == 2 else x]))
+        x = layers.GlobalAveragePooling2D()(x)
+        # As in the study's TensorFlow file, only the last layer's weights decay.
+        return Model(inputs, layers.Dense(10, kernel_regularizer=regularizers.L2(1e-4))(x))
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return gradient descent with momentum."""
+        return gradient_descent(0.01, momentum=0.9)
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return the images with their pixels as they are, 0 to 255."""
+        return image_feed(cifar10.load(folder, scale=1), (32, 32, 3))
+
+
+def resnet_50(regularizer: Any = None) -> Any:
+    """Return He et al.'s network of bottlenecks, without biases in its convolutions."""
+    from keras import Input, Model, layers
+
+    normalised = partial(_normalised, momentum=0.9997, epsilon=1e-3, kernel_regularizer=regularizer)
+    inputs = Input((224, 224, 3))
+    x = normalised(inputs, 64, 7, 2)
+    x = layers.MaxPooling2D(3, 2, padding="same")(x)
+    for filters, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
+        for number in range(blocks):
+            x = _bottleneck(normalised, x, filters, is_first=number == 0)
+    return Model(inputs, layers.Dense(1_000)(layers.GlobalAveragePooling2D()(x)))
+
+
+def _bottleneck(normalised: Callable[..., Any], x: Any, filters: int, *, is_first: bool) -> Any:
+    from keras import layers
+
+    stride = 2 if is_first and filters != 64 else 1
+    shortcut = normalised(x, 4 * filters, 1, stride, relu=False) if is_first else x
+    x = normalised(x, filters, 1, stride)
+    x = normalised(x, filters, 3)
+    x = normalised(x, 4 * filters, 1, relu=False)
+    return layers.Activation("relu")(layers.Add()([x, shortcut]))
+
+
+def _normalised(
+    x: Any,
+    filters: int,
+    size: int,
+    stride: int = 1,
+    *,
+    relu: bool = True,
+    momentum: float,
+    epsilon: float,
+    kernel_regularizer: Any = None,
+) -> Any:
+    """Return a convolution, batch normalisation and, if asked for, ReLU."""
+    from keras import layers
+
+    x = layers.Conv2D(
+        filters, size, stride, padding="same", use_bias=False, kernel_regularizer=kernel_regularizer
+    )(x)
+    x = layers.BatchNormalization(momentum=momentum, epsilon=epsilon)(x)
+    return layers.Activation("relu")(x) if relu else x
+
+
+def _padded(x: Any) -> Any:
+    """Return half the places and twice the channels, the new ones zero and on both sides."""
+    from keras import layers, ops
+
+    x = layers.AveragePooling2D(2)(x)
+    more = x.shape[-1] // 2
+    return ops.pad(x, [[0, 0], [0, 0], [0, 0], [more, more]])

@@ -1,0 +1,104 @@
+"""MXNet's language model: it reads the sentences of the Penn Treebank one by one and foresees the next word."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workloads.datasets import ptb
+from workloads.networks.ptb import NO_WORD, sequence_loss
+from workloads.networks.recurrent import Recurrent, lstm
+from workloads.protocol.spec import RunSpec
+from workloads.training.feed import Feed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_BUCKETS = (10, 20, 30, 40, 50, 60)
+
+
+class PtbLstmMxnet(Recurrent):
+    """MXNet's example: whole sentences, in batches of about the same length that are filled up to a bucket's.
+
+    A batch holds neighbours in the order of length, so that every sentence is read once in an epoch. What fills
+    up is computed, but counts neither in the loss nor in the words per second.
+    """
+
+    id = "ptb_lstm_mxnet"
+    title = "PTB LSTM, sentences"
+    kind = "text"
+    study = "001"
+    summary = "Two LSTMs of 200 that foresee the next word in whole sentences: 4,651,600 parameters."
+    source = "MXNet example/rnn, as timed by Alibaba Cloud, 2018 (study 001)"
+    epoch_text = "42,068 sentences with 929,589 words"
+    metric = "words_per_s"
+    dataset = "ptb"
+    epochs = 25
+    batch_size = 32
+    samples_per_epoch = ptb.LINES[ptb.FILES[0]]
+    units_per_example = round(ptb.TOKENS[ptb.FILES[0]] / samples_per_epoch)
+    parameters_count = 4_651_600
+    memory_base_bytes = 860_000_000
+    memory_per_example_bytes = 830_000
+    # The sum over a sentence of 21 targets; chance is 21 ln 10,000 = 194.
+    loss_band = (0.0, 200.0)
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: numbers of words in, 10,000 scores for each next word out."""
+        from keras import Sequential, layers
+
+        options = {"gates": "sigmoid", "return_sequences": True}
+        return Sequential(
+            [
+                layers.Input((None,), dtype="int32"),
+                layers.Embedding(ptb.VOCABULARY, 200),
+                lstm(spec, 200, **options),
+                lstm(spec, 200, **options),
+                layers.Dense(ptb.VOCABULARY),
+            ]
+        )
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return plain gradient descent with decaying weights."""
+        from keras import optimizers
+
+        return {"optimizer": optimizers.SGD(0.01, weight_decay=1e-5), "loss": sequence_loss}
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return batches of sentences of about the same length, in another order each epoch."""
+        import tensorflow as tf
+
+        words = ptb.load(folder)
+        kind = tf.TensorSpec((None, None), tf.int32)
+        batches = tf.data.Dataset.from_generator(
+            lambda: sentence_batches(words.train, words.sentences[0], spec.batch_size, spec.seed),
+            output_signature=(kind, kind),
+        )
+        return Feed(
+            x=batches.prefetch(tf.data.AUTOTUNE),
+            samples=len(words.sentences[0]) - 1,
+            shape=(max(_BUCKETS),),
+            source=words.source,
+            checksum=words.checksum,
+        )
+
+
+def sentence_batches(
+    ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", batch_size: int, seed: int
+) -> "Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]":
+    """Yield inputs and targets without end; what is longer than the last bucket is cut."""
+    import numpy as np
+
+    lengths = np.minimum(np.diff(offsets), max(_BUCKETS))
+    by_length = np.argsort(lengths, kind="stable")
+    random = np.random.default_rng(seed)
+    while True:
+        for first in random.permutation(np.arange(0, len(lengths), batch_size)):
+            rows = by_length[first : first + batch_size]
+            bucket = next(bucket for bucket in _BUCKETS if bucket >= lengths[rows[-1]])
+            inputs = np.zeros((len(rows), bucket), np.int32)
+            targets = np.full_like(inputs, NO_WORD)
+            for row, start, length in zip(range(len(rows)), offsets[rows], lengths[rows], strict=True):
+                inputs[row, :length] = ids[start : start + length]
+                targets[row, : length - 1] = inputs[row, 1:length]
+            yield inputs, targets

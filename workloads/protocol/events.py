@@ -1,0 +1,300 @@
+"""The event protocol between a worker and whoever started it: one JSON object per line.
+
+Every event has a `type`, a `seq` that counts from 0 and `t_s`, monotonic seconds since the worker started.
+Not available is null, never 0. Unknown types and fields are ignored, so that an older reader follows a newer
+worker; another protocol number in `hello` is refused by the reader. The parent adds `run`, `sample`, `estimate`,
+`verdict` and `result` to the same stream.
+"""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+
+PROTOCOL = 1
+LINE_LIMIT_BYTES = 1 << 16
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+# Thirty thousand years: sums of what is shorter stay finite.
+Duration = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
+Text = Annotated[str, msgspec.Meta(max_length=20_000)]
+
+PhaseName = Literal["import", "data", "build", "warmup", "measure", "evaluate", "finish"]
+EndStatus = Literal["completed", "cancelled", "failed"]
+# "crashed" and "hung" are said by the parent, in place of a worker that can no longer speak.
+ErrorCode = Literal[
+    "out_of_memory",
+    "engine_missing",
+    "device_unavailable",
+    "data_missing",
+    "bad_parameters",
+    "non_finite_loss",
+    "internal",
+    "crashed",
+    "hung",
+]
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """What every event carries; `seq` and `t_s` are stamped when it is sent."""
+
+    seq: Count = 0
+    t_s: Duration = 0.0
+
+    @property
+    def type(self) -> str:
+        """The event's name in the stream."""
+        return str(self.__struct_config__.tag)
+
+
+class Hello(Event, frozen=True, kw_only=True, tag="hello"):
+    """The worker is there."""
+
+    protocol: int
+    pid: Count
+    python: Text
+    wall_time_ns: Count
+
+
+class Environment(Event, frozen=True, kw_only=True, tag="environment"):
+    """What really runs: engine, device and the settings as the engine resolved them."""
+
+    engine: Text
+    engine_version: Text | None = None
+    keras_version: Text | None = None
+    device: Text  # "cpu", "gpu:0"
+    device_name: Text | None = None  # None on the CPU: its name is the machine's
+    precision: Text
+    jit: bool
+    tf32: bool | None = None
+    onednn: bool | None = None
+    intra_op_threads: Count | None = None  # 0: chosen by the engine
+    visible_cpus: Count | None = None
+    cpu_quota: Duration | None = None  # processors' worth of time that a container may use; None: no limit known
+    variables: tuple[Text, ...] = ()  # names of environment variables that change what the engine does
+
+
+class Dataset(Event, frozen=True, kw_only=True, tag="dataset"):
+    """The data that the run trains on."""
+
+    name: Text
+    source: Literal["real", "synthetic"]
+    checksum: Text | None = None  # SHA-256 of the bytes that the arrays were made from
+    samples: Count
+    validation_samples: Count = 0
+    shape: tuple[Count, ...] = ()
+
+
+class Model(Event, frozen=True, kw_only=True, tag="model"):
+    """The network."""
+
+    parameters_count: Count
+    flops_per_example: Count | None = None  # what one example costs in a step of this run, backward pass included
+
+
+class Phase(Event, frozen=True, kw_only=True, tag="phase"):
+    """The run enters a phase; total_steps is None where it cannot be known."""
+
+    name: PhaseName
+    epochs: Count | None = None
+    total_steps: Count | None = None  # training steps in the whole phase
+    budget_s: Duration | None = None  # the phase is cut short after this long
+
+
+class Steps(Event, frozen=True, kw_only=True, tag="steps"):
+    """A block of consecutive training steps, at most ten blocks a second.
+
+    A step lasts from the end of the one before it (or the beginning of the epoch) to its own end.
+    """
+
+    # Of a Quick run, "start" are the first steps of short epochs, and "validate" the batches of validation passes.
+    phase: Literal["warmup", "measure", "start", "validate"]
+    epoch: Count
+    first_index: Count  # within the epoch
+    durations_s: tuple[Duration, ...]
+    loss: float | None = None  # running mean over the epoch, as Keras prints it
+
+
+class Epoch(Event, frozen=True, kw_only=True, tag="epoch"):
+    """One epoch, counted from Keras' epoch begin to its epoch end."""
+
+    index: Count
+    duration_s: Duration
+    train_s: Duration
+    validation_s: Duration | None = None
+    steps: Count | None = None
+    loss: float | None = None
+    accuracy: float | None = None
+    val_loss: float | None = None
+    val_accuracy: float | None = None
+
+
+class Metric(Event, frozen=True, kw_only=True, tag="metric"):
+    """A single number; its key names the unit (see app.core.metrics)."""
+
+    key: Annotated[str, msgspec.Meta(max_length=100, pattern=r"^[a-z][a-z0-9_]*\Z")]
+    value: float | None
+
+
+class Warn(Event, frozen=True, kw_only=True, tag="warning"):
+    """Something that the user should know, but that does not stop the run."""
+
+    code: Text
+    message: Text
+
+
+class Log(Event, frozen=True, kw_only=True, tag="log"):
+    """A line for the log."""
+
+    message: Text
+
+
+class Error(Event, frozen=True, kw_only=True, tag="error"):
+    """Why the run failed."""
+
+    code: ErrorCode
+    message: Text
+    traceback: Text | None = None
+
+
+class End(Event, frozen=True, kw_only=True, tag="end"):
+    """Always the last event."""
+
+    status: EndStatus
+
+
+class Run(Event, frozen=True, kw_only=True, tag="run"):
+    """From the parent, first of all: what was asked, of which machine."""
+
+    run_id: Count
+    spec: dict[str, Any]
+    machine: dict[str, Any]
+
+
+class Sample(Event, frozen=True, kw_only=True, tag="sample"):
+    """From the parent: one look at the machine (fields of app.core.records.Telemetry)."""
+
+    telemetry: dict[str, Any]
+
+
+class Estimate(Event, frozen=True, kw_only=True, tag="estimate"):
+    """From the parent, while a Quick run measures: what the steps come to so far, in the unit of its headline.
+
+    `low` and `high` are the ends of the 95 % confidence interval; None before there are enough blocks.
+    """
+
+    value: Duration
+    low: Duration | None = None
+    high: Duration | None = None
+    warmup_steps: Count = 0  # left out as warm-up
+    steps: Count = 0  # that count
+    interruptions: Count = 0
+    is_enough: bool = False  # measuring ends: the interval is narrow enough
+
+
+class Reason(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing to know about a number (see app.core.verdict.rules)."""
+
+    code: Text
+    level: Literal["fact", "caution", "invalid"]
+    text: Text  # one sentence
+    advice: Text = ""  # what to do about it
+
+
+class Judged(Event, frozen=True, kw_only=True, tag="verdict"):
+    """From the parent, when it changes: whether the number can be trusted so far, and why not."""
+
+    level: Literal["valid", "caution", "invalid"]
+    reasons: tuple[Reason, ...] = ()
+    interrupted_t_s: tuple[Duration, ...] = ()  # when steps took far longer than usual
+
+
+class Result(Event, frozen=True, kw_only=True, tag="result"):
+    """From the parent, just before the end: the headline, computed from the raw durations."""
+
+    metric: Text | None = None  # what `value` is: a workloads.workload.HeadlineKey
+    value: float | None = None
+    seconds_per_epoch_s: Duration | None = None
+    basis: Text | None = None  # "later_epochs", "first_epoch", "estimate" or "repetitions"
+    spread_pct: Duration | None = None
+    comparison: Text | None = None
+
+
+AnyEvent: TypeAlias = (
+    Hello
+    | Environment
+    | Dataset
+    | Model
+    | Phase
+    | Steps
+    | Epoch
+    | Metric
+    | Warn
+    | Log
+    | Error
+    | End
+    | Run
+    | Sample
+    | Estimate
+    | Judged
+    | Result
+)
+
+_TYPES = {str(kind.__struct_config__.tag): kind for kind in AnyEvent.__args__}
+_decoder = msgspec.json.Decoder(AnyEvent)
+_encoder = msgspec.json.Encoder()
+
+
+class DamagedEventError(ValueError):
+    """A line that is no event: not JSON, too long, a wrong type or a value out of range."""
+
+
+def encode(event: Event) -> bytes:
+    """Return the event as one line of JSON, newline included.
+
+    Non-finite numbers become null, and what is no Unicode (names of files that are not UTF-8) becomes "?".
+    """
+    try:
+        return _encoder.encode(event) + b"\n"
+    except UnicodeEncodeError:
+        texts = {name: getattr(event, name) for name in event.__struct_fields__}
+        clean = {name: _unicode(text) for name, text in texts.items() if isinstance(text, str)}
+        return _encoder.encode(msgspec.structs.replace(event, **clean)) + b"\n"
+
+
+def _unicode(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def decode(line: bytes) -> AnyEvent | None:
+    """Read one line of the stream.
+
+    Returns:
+        The event, or None for a type that this version does not know.
+
+    Raises:
+        DamagedEventError: The line is no event; the message says what is wrong with it.
+    """
+    if len(line) > LINE_LIMIT_BYTES:
+        msg = f"a line of {len(line)} bytes, more than {LINE_LIMIT_BYTES}"
+        raise DamagedEventError(msg)
+    try:
+        event: AnyEvent = _decoder.decode(line)
+    except RecursionError as error:
+        msg = "nested too deeply"
+        raise DamagedEventError(msg) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if _is_unknown_type(line):
+            return None
+        raise DamagedEventError(str(error)) from error
+    return event
+
+
+class _Tag(msgspec.Struct):
+    type: str
+
+
+def _is_unknown_type(line: bytes) -> bool:
+    try:
+        return msgspec.json.decode(line, type=_Tag).type not in _TYPES
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False

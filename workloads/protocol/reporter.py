@@ -1,0 +1,189 @@
+"""Tells the parent what happens: times steps and epochs, sends events, notices that it should stop."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import BinaryIO, Literal
+
+import msgspec
+
+from workloads.protocol import events
+
+BLOCK_INTERVAL_S = 0.1  # at most ten blocks of steps a second
+
+
+class Cancelled(Exception):  # noqa: N818 - an outcome, not an error
+    """The parent asked the run to stop."""
+
+
+class Emitter:
+    """Writes numbered, time-stamped events to one stream; safe to call from several threads."""
+
+    def __init__(self, stream: BinaryIO, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._start_s = clock()
+        self._lock = threading.Lock()
+        self._seq = 0
+
+    def send(self, event: events.Event) -> None:
+        """Send the event now; raises OSError when nobody reads any more."""
+        with self._lock:
+            now_s = self._clock() - self._start_s
+            stamped = msgspec.structs.replace(event, seq=self._seq, t_s=now_s)
+            self._stream.write(events.encode(stamped))
+            self._stream.flush()
+            self._seq += 1
+
+
+class Reporter:
+    """Times a training run from the calls that any training loop can make.
+
+    The clock is read first in each call and the events are sent after it, so that sending costs no more than
+    its own few microseconds, once in a tenth of a second.
+    """
+
+    def __init__(self, emitter: Emitter, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.send = emitter.send
+        self.cancel_requested = threading.Event()
+        self.enough = threading.Event()  # the parent has measured what it wants to know
+        self.epoch_steps: int | None = (
+            None  # of a whole epoch: others are sent only in their parts; None: any number
+        )
+        self.engine_ready_s = clock()  # when the engine was imported and set up
+        self.steps_done = 0
+        self._clock = clock
+        self._phase: events.PhaseName = "import"
+        self._kind: Literal["warmup", "measure", "start"] | None = None
+        self._epoch = 0
+        self._epoch_start_s = self._last_s = self._train_end_s = 0.0
+        self._validation_start_s: float | None = None
+        self._validation_s: float | None = None
+        self._batch_end_s = 0.0
+        self._batches_s: list[float] | None = None
+        self._durations_s: list[float] = []
+        self._first_index = 0
+        self._sent_s = 0.0
+
+    def phase(
+        self,
+        name: events.PhaseName,
+        epochs: int | None = None,
+        total_steps: int | None = None,
+        budget_s: float | None = None,
+    ) -> None:
+        """Say that a phase begins, and after how long it is cut short, if it is."""
+        self.check_cancel()
+        self._phase = name
+        self._kind = "warmup" if name == "warmup" else "measure"
+        self.send(events.Phase(name=name, epochs=epochs, total_steps=total_steps, budget_s=budget_s))
+
+    def time_parts(self) -> None:
+        """From now on, report first steps and validation batches of epochs that are short on purpose."""
+        self._kind = "start"
+        self._batches_s = []
+        self.epoch_steps = 0
+
+    def check_cancel(self) -> None:
+        """Raise Cancelled if the parent asked to stop."""
+        if self.cancel_requested.is_set():
+            raise Cancelled
+
+    def epoch_begin(self, index: int) -> None:
+        """Start the clock of an epoch and of its first step."""
+        self._epoch = index
+        self._first_index = 0
+        self._validation_start_s = self._validation_s = None
+        self._durations_s = []
+        self._epoch_start_s = self._last_s = self._train_end_s = self._sent_s = self._clock()
+
+    def step_end(self, loss: float | None = None) -> float:
+        """Count one training step; returns the seconds since its epoch began."""
+        now_s = self._clock()
+        self._durations_s.append(now_s - self._last_s)
+        self._last_s = self._train_end_s = now_s
+        self.steps_done += 1
+        if now_s - self._sent_s >= BLOCK_INTERVAL_S:
+            self._flush(loss)
+            self._sent_s = now_s
+        if self.cancel_requested.is_set():
+            self._flush(loss)
+            raise Cancelled
+        return now_s - self._epoch_start_s
+
+    def validation_begin(self) -> None:
+        """Start the clock of the validation pass inside an epoch."""
+        self._validation_start_s = self._batch_end_s = self._clock()
+
+    def validation_batch_end(self) -> None:
+        """Count one batch of the validation pass."""
+        if self._batches_s is not None:
+            now_s = self._clock()
+            self._batches_s.append(now_s - self._batch_end_s)
+            self._batch_end_s = now_s
+        self.check_cancel()
+
+    def validation_end(self) -> None:
+        """Stop the clock of the validation pass."""
+        if self._validation_start_s is not None:
+            self._validation_s = self._clock() - self._validation_start_s
+
+    def epoch_end(
+        self,
+        loss: float | None = None,
+        accuracy: float | None = None,
+        val_loss: float | None = None,
+        val_accuracy: float | None = None,
+    ) -> None:
+        """Send the rest of the steps and, while measuring, the epoch."""
+        end_s = self._clock()
+        self._flush(loss)
+        if self._phase != "measure":
+            return
+        if self._kind == "start":
+            self._send_parts(max(0.0, end_s - self._train_end_s - (self._validation_s or 0.0)))
+            return
+        if self.epoch_steps is not None and self._first_index != self.epoch_steps:
+            self.send(events.Metric(key="loss", value=loss))
+            self.send(events.Metric(key="accuracy", value=accuracy))
+            return
+        self.send(
+            events.Epoch(
+                index=self._epoch,
+                duration_s=end_s - self._epoch_start_s,
+                train_s=self._train_end_s - self._epoch_start_s,
+                validation_s=self._validation_s,
+                steps=self._first_index,
+                loss=loss,
+                accuracy=accuracy,
+                val_loss=val_loss,
+                val_accuracy=val_accuracy,
+            )
+        )
+
+    def flush(self) -> None:
+        """Send the steps that were not sent yet, of a round that is no epoch."""
+        self._flush(None)
+
+    def _send_parts(self, rest_s: float) -> None:
+        """Send what an epoch has beside its steps: the batches of its validation, and the rest."""
+        if self._batches_s:
+            batches_s = tuple(self._batches_s)
+            self.send(events.Steps(phase="validate", epoch=self._epoch, first_index=0, durations_s=batches_s))
+            self._batches_s = []
+        self.send(events.Metric(key="epoch_rest_s", value=rest_s))
+
+    def _flush(self, loss: float | None) -> None:
+        if not self._durations_s:
+            return
+        self.send(
+            events.Steps(
+                phase=self._kind or "measure",
+                epoch=self._epoch,
+                first_index=self._first_index,
+                durations_s=tuple(self._durations_s),
+                loss=loss,
+            )
+        )
+        self._first_index += len(self._durations_s)
+        self._durations_s = []

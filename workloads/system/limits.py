@@ -1,0 +1,200 @@
+"""What the machine itself can do: matrix products, memory, and the way to the graphics processor."""
+
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+from workloads.engines import device
+from workloads.protocol import events
+from workloads.protocol.reporter import Reporter
+from workloads.protocol.spec import Job, RunSpec
+from workloads.training.repeat import repeat
+from workloads.workload import Parameter, Workload, WorkloadError
+
+CASE_BUDGET_S = 4.0
+WARMUP_BUDGET_S = 0.5
+SQUARE_SIZES = (1_024, 2_048, 4_096)
+# Study 003: the product of its large fully connected network, where one library was three times slower when the
+# second matrix was transposed.
+ROWS, INNER, COLUMNS = 1_024, 26_752, 2_048
+# What the gradients of study 003's FCN-R weigh: 14,205,962 numbers of four bytes.
+FCN_R_BYTES = 4 * 14_205_962
+BANDWIDTH_BYTES = 256 * 2**20
+
+
+class Limit(Workload):
+    """One property of the machine, in several cases; none of them trains anything."""
+
+    kind = "limits"
+    study = "003"
+    epochs = 1
+    steps = 20
+    batch_size = 1
+    samples_per_epoch = 0
+    parameters: tuple[Parameter, ...] = ()
+    without: tuple[str, ...] = ("epochs", "batch_size", "jit", "precision")
+
+    def measure(self, job: Job, reporter: Reporter, dtype: str) -> None:
+        """Measure and report; the headline is the metric that `metric` names."""
+        raise NotImplementedError
+
+    def check(self, spec: RunSpec) -> None:
+        """Refuse also what would change nothing, so that no result claims it."""
+        super().check(spec)
+        usual = self.default_spec(spec.preset)
+        for name in self.without:
+            if getattr(spec, name) != getattr(usual, name):
+                label = name.replace("_", " ")
+                text = f"{self.title} has no {label}: leave it as it is ({getattr(usual, name)})."
+                raise WorkloadError("bad_parameters", text)
+        if spec.data == "real":
+            raise WorkloadError("bad_parameters", f"{self.title} needs no data; leave out --data real.")
+
+    def run(self, job: Job, reporter: Reporter) -> None:
+        """Set the engine up and measure."""
+        reporter.phase("import")
+        device.prepare(job.spec, reporter)
+        import keras
+
+        reporter.phase("data")
+        dtype = str(keras.mixed_precision.dtype_policy().compute_dtype)
+        self.measure(job, reporter, dtype)
+        device.report_memory(reporter)
+        reporter.phase("finish")
+
+
+class Matmul(Limit):
+    """Matrix products, the work that networks consist of."""
+
+    fixed_duration_s = 30.0
+    without = ("epochs", "batch_size", "jit")
+
+    id = "matmul"
+    title = "Matrix products"
+    metric = "flop_per_s"
+    summary = (
+        "How many operations a second this machine reaches when it multiplies large matrices.\n"
+        "What networks reach is said as a share of this."
+    )
+    source = "Shi, Wang, Xu, Chu, Benchmarking State-of-the-Art Deep Learning Software Tools, 2016 (study 003)"
+    epoch_text = "five products, each repeated for some seconds"
+
+    def measure(self, job: Job, reporter: Reporter, dtype: str) -> None:
+        """Multiply square matrices, then study 003's, with the second one plain and transposed."""
+        cases = [(f"matmul_{size}_flop_per_s", size, size, size, False) for size in SQUARE_SIZES]
+        cases.append(("matmul_study_003_flop_per_s", ROWS, INNER, COLUMNS, False))
+        cases.append(("matmul_study_003_transposed_flop_per_s", ROWS, INNER, COLUMNS, True))
+        steps = job.spec.steps or 20
+        reporter.phase("measure", epochs=len(cases), total_steps=len(cases) * steps)
+        rates = []
+        for index, (key, rows, inner, columns, transposed) in enumerate(cases):
+            call = _product(rows, inner, columns, dtype, transposed=transposed)
+            typical_s = _typical(reporter, call, index, steps)
+            rates.append(2 * rows * inner * columns / typical_s)
+            reporter.send(events.Metric(key=key, value=rates[-1]))
+        reporter.send(events.Metric(key=self.metric, value=max(rates)))
+
+
+class MemoryBandwidth(Limit):
+    """How fast the memory of the device is read and written."""
+
+    fixed_duration_s = 5.0
+
+    id = "memory_bandwidth"
+    title = "Memory bandwidth"
+    metric = "bytes_per_s"
+    summary = (
+        "How many bytes a second the device reads and writes in its own memory.\n"
+        "It adds one large array to another: two are read, one is written."
+    )
+    source = "McCalpin, Memory Bandwidth and Machine Balance, 1995 (STREAM)"
+    epoch_text = "one sum of 256 MiB arrays, repeated for some seconds"
+    study = ""
+
+    def measure(self, job: Job, reporter: Reporter, dtype: str) -> None:
+        """Add in place, so that no time goes to finding new memory."""
+        import tensorflow as tf
+
+        total = tf.Variable(tf.zeros(BANDWIDTH_BYTES // 4))
+        other = tf.ones(BANDWIDTH_BYTES // 4)
+
+        @tf.function  # type: ignore[untyped-decorator]
+        def add() -> Any:
+            total.assign_add(other)
+            return total[0]
+
+        steps = job.spec.steps or self.steps
+        reporter.phase("measure", epochs=1, total_steps=steps)
+        typical_s = _typical(reporter, lambda: add().numpy(), 0, steps)
+        reporter.send(events.Metric(key=self.metric, value=3 * BANDWIDTH_BYTES / typical_s))
+
+
+class HostToDevice(Limit):
+    """The way from the computer's memory to that of its graphics processor, and back."""
+
+    fixed_duration_s = 10.0
+
+    id = "host_to_device"
+    title = "Way to the GPU"
+    metric = "bytes_per_s"
+    summary = (
+        "How many bytes a second get from the computer's memory to the graphics processor, and back.\n"
+        "Needs a graphics processor that TensorFlow can use."
+    )
+    source = "Shi, Wang, Xu, Chu, Benchmarking State-of-the-Art Deep Learning Software Tools, 2016 (study 003)"
+    epoch_text = "256 MiB there and back, repeated for some seconds"
+
+    def measure(self, job: Job, reporter: Reporter, dtype: str) -> None:
+        """Copy there and back."""
+        import numpy as np
+        import tensorflow as tf
+
+        if not tf.config.get_visible_devices("GPU"):
+            raise WorkloadError(
+                "device_unavailable",
+                "TensorFlow can use no graphics processor here, so there is no way to one that could be measured.",
+            )
+        with tf.device("CPU:0"):
+            here = tf.constant(np.ones(BANDWIDTH_BYTES // 4, np.float32))
+        with tf.device("GPU:0"):
+            there = tf.identity(here)
+
+        def copied(array: Any, place: str) -> float:
+            # Reading one number waits for the copy; nothing is kept that a second one could be answered from.
+            with tf.device(place):
+                return float(tf.identity(array)[-1].numpy())
+
+        steps = job.spec.steps or self.steps
+        reporter.phase("measure", epochs=2, total_steps=2 * steps)
+        sent = BANDWIDTH_BYTES / _typical(reporter, lambda: copied(here, "GPU:0"), 0, steps)
+        back = BANDWIDTH_BYTES / _typical(reporter, lambda: copied(there, "CPU:0"), 1, steps)
+        for key, value in (
+            ("host_to_device_bytes_per_s", sent),
+            ("device_to_host_bytes_per_s", back),
+            ("fcn_r_gradients_s", FCN_R_BYTES / back),
+            (self.metric, sent),
+        ):
+            reporter.send(events.Metric(key=key, value=value))
+
+
+def _product(rows: int, inner: int, columns: int, dtype: str, *, transposed: bool) -> Callable[[], object]:
+    import tensorflow as tf
+
+    left = tf.random.stateless_uniform((rows, inner), (1, 2), dtype=tf.float32)
+    right = tf.random.stateless_uniform((columns, inner) if transposed else (inner, columns), (3, 4))
+    left, right = tf.cast(left, dtype), tf.cast(right, dtype)
+
+    @tf.function  # type: ignore[untyped-decorator]
+    def multiply(left: Any, right: Any) -> Any:
+        return tf.matmul(left, right, transpose_b=transposed)[0, 0]
+
+    # Reading one number waits for all of them.
+    return lambda: multiply(left, right).numpy()
+
+
+def _typical(reporter: Reporter, call: Callable[[], object], index: int, steps: int) -> float:
+    """Warm a call up, repeat it, and return its median in seconds."""
+    call()
+    durations_s = repeat(reporter, call, index=index, steps=steps, budget_s=CASE_BUDGET_S, steps_at_least=3)
+    reporter.flush()
+    return statistics.median(durations_s)

@@ -1,0 +1,270 @@
+"""How much the drive matters: the same pictures written, preprocessed, read and trained on in several folders."""
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from workloads.engines import device
+from workloads.protocol import events
+from workloads.protocol.reporter import Reporter
+from workloads.protocol.spec import Job, RunSpec
+from workloads.system.storage_files import (
+    Dropped,
+    check_space,
+    drop_from_memory,
+    own_folder,
+    remove_leftovers,
+    write_pictures,
+)
+from workloads.system.storage_pipeline import (
+    HEIGHT_PX,
+    WIDTH_PX,
+    Network,
+    batches,
+    file_errors,
+    from_jpegs,
+    from_shards,
+    make_pictures,
+    pack,
+)
+from workloads.workload import Parameter, Workload, WorkloadError, folders_of
+
+CASE_BUDGET_S = 4.0
+IMAGES = 1_000
+PICTURES = 48
+# 300 MB of pictures in the computer's memory.
+CACHED_IMAGES = 2_000
+_SOURCES = {"jpeg": "JPEGs", "tfrecord": "TFRecords", "cache": "memory"}
+_USES = {"read": "read", "train": "train", "infer": "predict"}
+# What is measured in each folder, in its order: metrics are folder1_<case>_images_per_s and so on.
+CASES = {"write": "write JPEGs", "preprocess": "preprocess"} | {
+    f"{use}_{source}": f"{verb} from {name}" for use, verb in _USES.items() for source, name in _SOURCES.items()
+}
+
+Use = Callable[[Any, Any], None]
+
+
+class Storage(Workload):
+    """Study 001's comparison of drives, with training, inference and preprocessing fed from each."""
+
+    id = "storage"
+    title = "Storage and preprocessing"
+    kind = "storage"
+    study = "001"
+    metric = "images_per_s"
+    summary = (
+        "Writes, preprocesses, reads, trains on and predicts from JPEGs in each of your folders,\n"
+        "and says how much the drive matters."
+    )
+    source = "Alibaba Cloud GPU performance model, 2018 (study 001); generated pictures of ImageNet's usual size"
+    epoch_text = "11 cases in each folder, each for some seconds"
+    epochs = 1
+    batch_size = 32
+    samples_per_epoch = 0
+    # For one folder with 1,000 images.
+    fixed_duration_s = 60.0
+    parameters = (
+        Parameter(
+            "folders",
+            "folders",
+            "",
+            "One folder on each drive to measure; the test's files are removed afterwards",
+            in_variant=False,
+            required=True,
+        ),
+        Parameter(
+            "images", "int", IMAGES, "Pictures of 110 kB written to each folder", minimum=100, maximum=50_000
+        ),
+        Parameter(
+            "network",
+            "choice",
+            "small",
+            "What is trained: small has two convolutions, so that the drive shows; googlenet is study 001's",
+            choices=("small", "googlenet"),
+        ),
+    )
+
+    def check(self, spec: RunSpec) -> None:
+        """Refuse also a batch that there are too few images for."""
+        super().check(spec)
+        images = _images(spec)
+        if spec.batch_size > images:
+            raise WorkloadError(
+                "bad_parameters",
+                f"A batch of {spec.batch_size} is larger than the {images} images; choose a smaller one or more "
+                "images.",
+            )
+
+    def run(self, job: Job, reporter: Reporter) -> None:
+        """Measure one folder after the other."""
+        spec = job.spec
+        folders = folders_of(str(spec.parameters["folders"]))
+        reporter.phase("import")
+        # Before the engine: a folder that cannot be used must not take ten seconds to say.
+        for folder in folders:
+            remove_leftovers(folder)
+            check_space(folder, _images(spec))
+        device.prepare(spec, reporter)
+        reporter.phase("data")
+        pictures = make_pictures(spec.seed, PICTURES)
+        shape = (HEIGHT_PX, WIDTH_PX, 3)
+        reporter.send(events.Dataset(name="generated", source="synthetic", samples=_images(spec), shape=shape))
+        reporter.phase("build")
+        network = Network(spec)
+        reporter.phase(
+            "measure",
+            epochs=len(folders) * len(CASES),
+            total_steps=len(folders) * len(CASES) * -(-_images(spec) // spec.batch_size),
+        )
+        measurement = _Measurement(spec, network, pictures, reporter)
+        try:
+            for folder in folders:
+                check_space(folder, _images(spec))
+                measurement.measure(folder)
+        finally:
+            measurement.warn_of_memory()
+        device.report_memory(reporter)
+        reporter.phase("finish")
+
+
+class _Measurement:
+    """Measures folders one after the other, and compares the later ones with the first."""
+
+    def __init__(self, spec: RunSpec, network: Network, pictures: list[bytes], reporter: Reporter) -> None:
+        self._spec = spec
+        self._network = network
+        self._pictures = pictures
+        self._reporter = reporter
+        self._budget_s = spec.measure_s or CASE_BUDGET_S
+        self._size_bytes = sum(len(pictures[number % len(pictures)]) for number in range(_images(spec)))
+        self._number = 0
+        self._case = -1
+        self._first: dict[str, float] = {}
+        self._dropped: dict[int, set[Dropped]] = {}
+
+    def measure(self, parent: Path) -> None:
+        """Measure all cases in a folder, tell each at once, and leave nothing there."""
+        self._number += 1
+        with own_folder(parent, self._warn_of_files) as folder, file_errors(folder):
+            jpegs = self._write(folder)
+            shards = self._preprocess(folder, jpegs)
+            cached = from_jpegs(jpegs[:CACHED_IMAGES]).cache()
+            sources: dict[str, tuple[Any, list[Path]]] = {
+                "jpeg": (from_jpegs(jpegs), jpegs),
+                "tfrecord": (from_shards(shards), shards),
+                "cache": (cached, []),
+            }
+            uses: dict[str, Use] = {"read": _look, "train": self._network.train, "infer": self._network.predict}
+            for verb, use in uses.items():
+                for source, (data, paths) in sources.items():
+                    self._tell(f"{verb}_{source}", self._rate(data, paths, use))
+
+    def warn_of_memory(self) -> None:
+        """Say once in which folders files may have been read from memory."""
+        kept = [number for number, states in self._dropped.items() if "kept" in states]
+        unknown = [number for number, states in self._dropped.items() if "unknown" in states - {"kept"}]
+        told = [
+            f"{_named(kept)} were probably read from memory, as this system does not drop them when it is asked to"
+            if kept
+            else "",
+            f"{_named(unknown)} may have been read from memory: the system was asked to drop them, and does not "
+            "say whether it did"
+            if unknown
+            else "",
+        ]
+        if any(told):
+            text = "; ".join(part for part in told if part)
+            self._reporter.send(events.Warn(code="page_cache", message=f"{text[0].upper()}{text[1:]}."))
+
+    def _write(self, folder: Path) -> list[Path]:
+        self._begin_case()
+        paths = write_pictures(folder, self._pictures, _images(self._spec), self._reporter)
+        self._tell_files("write", self._reporter.step_end())
+        return paths
+
+    def _preprocess(self, folder: Path, jpegs: list[Path]) -> list[Path]:
+        self._forget(jpegs)
+        self._begin_case()
+        paths = pack(jpegs, folder, self._spec.batch_size, self._reporter)
+        rate = self._tell_files("preprocess", self._reporter.step_end())
+        if self._number == 1:
+            self._reporter.send(events.Metric(key=Storage.metric, value=rate))
+        return paths
+
+    def _rate(self, data: Any, paths: list[Path], use: Use) -> float:
+        """Return images per second of one pass after the other, each from the drive, until the time is up."""
+        self._case += 1
+        reads = use is _look
+        # Training and predicting would prepare themselves anew for a smaller batch.
+        data = batches(data, self._spec.batch_size, whole=not reads)
+        steps = None if reads else self._spec.steps
+        if reads and not paths:
+            self._pass(data, use, None)  # fills the memory
+        images, duration_s = 0, 0.0
+        while duration_s < self._budget_s:
+            self._forget(paths)
+            left_s = math.inf if reads else self._budget_s - duration_s
+            images_done, pass_s = self._pass(data, use, steps, left_s)
+            images, duration_s = images + images_done, duration_s + pass_s
+            if steps is not None:
+                break
+        return images / duration_s
+
+    def _pass(
+        self, data: Iterable[Any], use: Use, steps: int | None, budget_s: float = math.inf
+    ) -> tuple[int, float]:
+        """Use each batch until the time is up; returns images and seconds, the start of the pipeline included."""
+        self._reporter.epoch_begin(self._case)
+        images, duration_s = 0, 0.0
+        # No name for the iterator: it must be gone, and its files closed, before these are removed.
+        for inputs, labels in islice(data, steps):
+            use(inputs, labels)
+            images += len(labels)
+            duration_s = self._reporter.step_end()
+            if duration_s > budget_s:
+                break
+        self._reporter.flush()
+        return images, duration_s
+
+    def _begin_case(self) -> None:
+        self._case += 1
+        self._reporter.epoch_begin(self._case)
+
+    def _forget(self, paths: list[Path]) -> None:
+        if paths:
+            state = drop_from_memory(paths, self._reporter.check_cancel)
+            self._dropped.setdefault(self._number, set()).add(state)
+
+    def _tell_files(self, case: str, duration_s: float) -> float:
+        self._reporter.flush()
+        self._send(f"{case}_bytes_per_s", self._size_bytes / duration_s)
+        rate = _images(self._spec) / duration_s
+        self._tell(case, rate)
+        return rate
+
+    def _tell(self, case: str, rate: float) -> None:
+        """Tell how many images a second a case came to, and how that differs from the first folder."""
+        self._send(f"{case}_images_per_s", rate)
+        first = self._first.setdefault(case, rate)
+        if self._number > 1:
+            self._send(f"{case}_difference_pct", 100 * (rate / first - 1))
+
+    def _send(self, key: str, value: float) -> None:
+        self._reporter.send(events.Metric(key=f"folder{self._number}_{key}", value=value))
+
+    def _warn_of_files(self, message: str) -> None:
+        self._reporter.send(events.Warn(code="leftovers", message=message))
+
+
+def _images(spec: RunSpec) -> int:
+    return int(spec.parameters.get("images", IMAGES))
+
+
+def _named(numbers: list[int]) -> str:
+    return f"the files in folder{'s' if len(numbers) > 1 else ''} {' and '.join(map(str, numbers))}"
+
+
+def _look(inputs: Any, labels: Any) -> None:
+    """Take a batch as it comes: reading alone."""

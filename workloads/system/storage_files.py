@@ -1,0 +1,207 @@
+"""The files that a test of storage makes: space for them, a folder of their own, writing, forgetting, removing."""
+
+import json
+import os
+import platform
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from workloads.protocol.reporter import Reporter
+from workloads.workload import WorkloadError
+
+PREFIX = "epochmark-storage-"
+MARKER = "epochmark.json"
+PICTURES, SHARDS = "jpeg", "tfrecord"
+# A JPEG of 110 kB twice, so that there is room beside it, and 256 × 256 × 3 bytes and a little in a shard.
+SPACE_PER_IMAGE_BYTES = 2 * 120_000 + 200_000
+FILES_PER_STEP = 32
+_LOOKED_AT = 8
+_MARKER_LIMIT_BYTES = 1_000
+
+# What became of files that the system was asked to drop from memory; unknown where it does not say.
+Dropped = Literal["dropped", "kept", "unknown"]
+_DOUBTFUL: tuple[Dropped, ...] = ("kept", "unknown")
+
+
+def check_space(parent: Path, images: int) -> None:
+    """Refuse a folder without room for the test's files; raises WorkloadError with the sentence to show."""
+    need_bytes = images * SPACE_PER_IMAGE_BYTES
+    try:
+        free_bytes = shutil.disk_usage(parent).free
+    except OSError as error:
+        raise trouble(parent, error) from error
+    if free_bytes < need_bytes:
+        raise WorkloadError(
+            "bad_parameters",
+            f"The folder {parent} has {free_bytes / 1e9:.2f} GB free, and {images:,} images need "
+            f"{need_bytes / 1e9:.2f} GB; choose fewer images or another folder.",
+        )
+
+
+def trouble(parent: Path, error: OSError) -> WorkloadError:
+    """Return the sentence about a folder that fails while it is measured."""
+    reason = error.strerror or str(error)
+    is_there = False
+    with suppress(OSError):
+        is_there = parent.is_dir()
+    if not is_there:
+        text = (
+            f"The folder {parent} went away while it was measured ({reason}); bring it back, or take another one."
+        )
+    elif isinstance(error, FileNotFoundError):
+        text = f"The test's files in {parent} went away while they were measured ({reason}); run it again."
+    else:
+        text = f"The folder {parent} failed while it was measured ({reason}); look after its drive."
+    return WorkloadError("bad_parameters", text)
+
+
+@contextmanager
+def own_folder(parent: Path, warn: Callable[[str], None]) -> Iterator[Path]:
+    """Make a folder below the chosen one, and remove it with the test's files, however the test ends.
+
+    Args:
+        parent: The folder that was chosen.
+        warn: Is told when the files could not be removed.
+
+    Raises:
+        WorkloadError: The folder failed; with the sentence to show.
+    """
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+        try:
+            (folder / MARKER).write_text(json.dumps(_this_process()), encoding="utf-8")
+            for name in (PICTURES, SHARDS):
+                (folder / name).mkdir()
+            yield folder
+        finally:
+            _remove_own(folder, warn)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):  # nobody hears the worker any more: not the folder's fault
+            raise
+        raise trouble(parent, error) from error
+
+
+def remove_leftovers(parent: Path) -> None:
+    """Remove what earlier tests had to leave because they were killed; nothing else, and no running test's."""
+    with suppress(OSError):
+        for folder in list(parent.glob(f"{PREFIX}*")):
+            with suppress(OSError):
+                if _is_abandoned(folder):
+                    _remove(folder)
+
+
+def write_pictures(folder: Path, pictures: Sequence[bytes], images: int, reporter: Reporter) -> list[Path]:
+    """Write so many files, the pictures again and again, and wait until all have reached the drive."""
+    paths = [folder / PICTURES / f"{number:06d}.jpg" for number in range(images)]
+    steps = [range(start, min(start + FILES_PER_STEP, images)) for start in range(0, images, FILES_PER_STEP)]
+    for step in steps:
+        for number in step:
+            paths[number].write_bytes(pictures[number % len(pictures)])
+        reporter.step_end()
+    for step in steps:
+        for number in step:
+            flush(paths[number])
+        reporter.step_end()
+    return paths
+
+
+def flush(path: Path) -> None:
+    """Wait until a file has reached the drive."""
+    with path.open("r+b") as file:  # Windows flushes only what could be written
+        os.fsync(file.fileno())
+
+
+def drop_from_memory(paths: Sequence[Path], check_cancel: Callable[[], None]) -> Dropped:
+    """Ask the system to forget the files, so that they are read from the drive; return whether it did."""
+    if sys.platform != "linux":
+        return "kept"
+    for number, path in enumerate(paths):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)
+        if number % FILES_PER_STEP == 0:
+            check_cancel()
+    # Only a few: looking has the system fetch the file.
+    states = [_state(path) for path in paths[:: max(1, len(paths) // _LOOKED_AT)]]
+    return next((state for state in _DOUBTFUL if state in states), "dropped")
+
+
+def _state(path: Path) -> Dropped:
+    """Say whether a file is in memory, by reading a byte of it that must not be waited for."""
+    assert sys.platform == "linux"
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.preadv(descriptor, [bytearray(1)], 0, os.RWF_NOWAIT)
+    except BlockingIOError:
+        return "dropped"
+    except OSError:  # not every file system can tell
+        return "unknown"
+    finally:
+        os.close(descriptor)
+    return "kept"
+
+
+def _remove_own(folder: Path, warn: Callable[[str], None]) -> None:
+    try:
+        _remove(folder)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        warn(
+            f"The test's files could not be removed ({error.strerror or error}): "
+            f"delete {folder}, or have the next test in the same place do it."
+        )
+
+
+def _remove(folder: Path) -> None:
+    """Remove what a test makes and nothing else; the marker last, so that a killed removal is found again."""
+    for name in (PICTURES, SHARDS):
+        with suppress(FileNotFoundError):
+            shutil.rmtree(folder / name)  # which follows no links
+    (folder / MARKER).unlink(missing_ok=True)
+    folder.rmdir()
+
+
+def _this_process() -> dict[str, Any]:
+    import psutil
+
+    process = psutil.Process()
+    return {"pid": process.pid, "started_s": process.create_time(), "computer": platform.node()}
+
+
+def _is_abandoned(folder: Path) -> bool:
+    """Say whether a test made the folder on this computer, as this user, and its process is gone."""
+    marker = folder / MARKER
+    if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
+        return False
+    if marker.lstat().st_size > _MARKER_LIMIT_BYTES:
+        return False
+    # In a folder that others write to as well, theirs are left alone.
+    if sys.platform != "win32" and {folder.lstat().st_uid, marker.lstat().st_uid} != {os.getuid()}:
+        return False
+    try:
+        told = json.loads(marker.read_text(encoding="utf-8"))
+        pid, started_s = int(told["pid"]), float(told["started_s"])
+        return told["computer"] == platform.node() and not _is_alive(pid, started_s)
+    except (ValueError, TypeError, LookupError, OverflowError):  # no marker of ours
+        return False
+
+
+def _is_alive(pid: int, started_s: float) -> bool:
+    """Say whether the very process is still there; a number alone may belong to another by now."""
+    import psutil
+
+    try:
+        return bool(abs(psutil.Process(pid).create_time() - started_s) < 2)
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.Error:  # it is there, and somebody else's
+        return True

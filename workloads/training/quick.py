@@ -1,0 +1,130 @@
+"""Quick: times steps until the parent knows enough or the time is up, then what an epoch has beside its steps."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from workloads.protocol import events
+from workloads.protocol.reporter import Reporter
+from workloads.protocol.spec import RunSpec
+from workloads.training.feed import Feed
+from workloads.training.stopwatch import stopwatch
+
+if TYPE_CHECKING:
+    from workloads.training.training import Training
+
+# From the engine's start to the answer.
+BUDGET_S = 60.0
+# A large network's step can take half a minute on a processor. The first one traces and compiles.
+STEPS_AT_LEAST = 4
+# Where a study knows no epoch, one has so many steps.
+EPOCH_STEPS = 250
+EPOCHS_LIMIT = 1_000_000
+# What an epoch has beside its steps is timed in so many epochs of one step; the first of them warms up.
+SHORT_EPOCHS = 3
+BATCHES_LIMIT = 20
+# Steps so slow that one more costs the budget, and that setting up an epoch's input is nothing beside them.
+SLOW_STEP_S = 1.0
+# Validating an example is the forward part of training on it.
+VALIDATION_SHARE = 1 / 3
+
+
+class Budget:
+    """Says when the steps must end.
+
+    Args:
+        reporter: Knows whether the parent has enough.
+        end_s: When the answer is due, by time.perf_counter.
+        after_steps: How many typical steps the rest will take.
+    """
+
+    def __init__(self, reporter: Reporter, end_s: float, after_steps: float) -> None:
+        self._reporter = reporter
+        self._end_s = end_s
+        self._after_steps = after_steps
+        self._ends_s: deque[float] = deque(maxlen=10)
+        self._count = 0
+
+    @property
+    def step_s(self) -> float | None:
+        """Mean seconds of the latest steps; None before the second one."""
+        if len(self._ends_s) < 2:
+            return None
+        return (self._ends_s[-1] - self._ends_s[0]) / (len(self._ends_s) - 1)
+
+    def is_over(self) -> bool:
+        """Count one more step and say whether it was the last one."""
+        now_s = time.perf_counter()
+        self._ends_s.append(now_s)
+        self._count += 1
+        if self._count < STEPS_AT_LEAST:
+            return False
+        left = self._after_steps + 1  # it ends before the step that would end too late
+        return self._reporter.enough.is_set() or now_s + left * (self.step_s or 0.0) > self._end_s
+
+
+@dataclass(frozen=True, slots=True)
+class Quick:
+    """One Quick run of a network that is compiled and has its data."""
+
+    workload: "Training"
+    spec: RunSpec
+    model: Any
+    feed: Feed
+    reporter: Reporter
+
+    def measure(self) -> None:
+        """Time steps, epoch after epoch without validation; then what an epoch has beside them."""
+        # A rate needs the steps alone.
+        has_epochs = self.workload.samples_per_epoch > 0 and self.workload.metric.startswith("seconds_per_")
+        batches = min(BATCHES_LIMIT, self.feed.validation_batches(self.spec.batch_size))
+        after_steps = SHORT_EPOCHS * (1 + VALIDATION_SHARE * batches) if has_epochs else 0.0
+        due_s = self.reporter.engine_ready_s + (self.spec.duration_s or BUDGET_S)
+        budget = Budget(self.reporter, due_s, after_steps)
+        proof_steps = self.workload.proof_steps(self.spec)
+        self._time_steps(due_s - time.perf_counter(), budget.is_over, proof_steps)
+        if has_epochs:
+            self._time_parts(batches, slow=(budget.step_s or 0.0) > SLOW_STEP_S)
+
+    def probe(self) -> None:
+        """Time steps for the few seconds that are asked for, from the end of the first one on."""
+        duration_s = self.spec.measure_s or 0.0
+        ends_s: list[float] = []
+
+        def is_over() -> bool:
+            ends_s.append(time.perf_counter())
+            return len(ends_s) > 2 and ends_s[-1] - ends_s[0] > duration_s
+
+        self._time_steps(duration_s, is_over, None)
+
+    def _time_steps(self, budget_s: float, is_over: Callable[[], bool], proof_steps: int | None) -> None:
+        whole = EPOCH_STEPS
+        if self.workload.samples_per_epoch:
+            whole = self.workload.steps_per_epoch(self.spec)
+        self.reporter.epoch_steps = 0  # whole or not, none of them has a validation pass
+        self.reporter.phase("measure", budget_s=max(1.0, budget_s))
+        watch = stopwatch(self.reporter, is_over=is_over, proof_steps=proof_steps)
+        # Arrays know where they end; batches may not.
+        steps = None if self.feed.y is not None else whole
+        self._fit(replace(self.feed, validation=None), watch, epochs=EPOCHS_LIMIT, steps_per_epoch=steps)
+
+    def _time_parts(self, batches: int, *, slow: bool) -> None:
+        """Time what begins and ends an epoch: setting its input up, some batches of validation, the rest."""
+        if batches:
+            whole = float(self.feed.validation_batches(self.spec.batch_size))
+            self.reporter.send(events.Metric(key="validation_batches", value=whole))
+        self.reporter.time_parts()
+        short = replace(self.feed.cut(self.spec.batch_size), validation=self.feed.validation if batches else None)
+        self._fit(
+            short,
+            stopwatch(self.reporter),
+            epochs=1 if slow else SHORT_EPOCHS,
+            steps_per_epoch=None if short.y is not None else 1,
+            validation_steps=batches or None,
+        )
+
+    def _fit(self, feed: Feed, watch: Any, **asked: Any) -> None:
+        callbacks = [*self.workload.callbacks(self.spec), watch]
+        self.model.fit(**feed.fit_arguments(self.spec.batch_size), callbacks=callbacks, verbose=0, **asked)

@@ -1,0 +1,41 @@
+"""Times a call again and again: the loop of workloads that do not train."""
+
+import math
+import time
+from collections.abc import Callable
+
+from workloads.protocol.reporter import Reporter
+
+
+def repeat(
+    reporter: Reporter,
+    call: Callable[[], object],
+    *,
+    index: int,
+    steps: int,
+    budget_s: float = math.inf,
+    steps_at_least: int = 1,
+) -> list[float]:
+    """Call so many times, tell the reporter of each as a step, and return how long each took, in seconds.
+
+    Args:
+        reporter: Gets the steps.
+        call: Returns when its work is done, on whatever device.
+        index: Of the round, from 0.
+        steps: Calls at most.
+        budget_s: Seconds after which no further call begins, also when the parent has enough …
+        steps_at_least: … unless there were fewer than these.
+    """
+    durations_s: list[float] = []
+    reporter.epoch_begin(index)
+    start_s = last_s = time.perf_counter()
+    while len(durations_s) < steps:
+        call()
+        now_s = time.perf_counter()
+        durations_s.append(now_s - last_s)
+        reporter.step_end()
+        last_s = time.perf_counter()
+        is_over = now_s - start_s > budget_s or (reporter.enough.is_set() and budget_s < math.inf)
+        if is_over and len(durations_s) >= steps_at_least:
+            break
+    return durations_s

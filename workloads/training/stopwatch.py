@@ -1,0 +1,74 @@
+"""The Keras callback that hands the progress of fit, evaluate and predict to the reporter."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from workloads.protocol import events
+from workloads.protocol.reporter import Reporter
+from workloads.workload import WorkloadError
+
+
+def stopwatch(
+    reporter: Reporter,
+    *,
+    is_over: Callable[[], bool] = lambda: False,
+    proof_steps: int | None = None,
+    loss_band: tuple[float, float] | None = None,
+) -> Any:
+    """Return the callback.
+
+    Args:
+        reporter: Gets every call.
+        is_over: Asked after each training step whether it was the last one.
+        proof_steps: After so many steps of the first epoch their mean loss is reported; None for not.
+        loss_band: Outside of which the loss of the first epoch is warned of; None for no band.
+    """
+    from keras.callbacks import Callback
+
+    class Stopwatch(Callback):  # type: ignore[misc] # Keras ships no types
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            self.epoch = epoch
+            reporter.epoch_begin(epoch)
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            loss = logs["loss"]
+            if not math.isfinite(loss):
+                raise WorkloadError(
+                    "non_finite_loss",
+                    f"The loss became {loss} at step {batch + 1}: what ran was no training any more.",
+                )
+            reporter.step_end(loss)
+            if (batch + 1, self.epoch) == (proof_steps, 0):
+                reporter.send(events.Metric(key="proof_loss", value=loss))
+            if is_over():
+                self.model.stop_training = True
+
+        def on_test_begin(self, logs: Any = None) -> None:
+            reporter.validation_begin()
+
+        def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+            reporter.validation_batch_end()
+
+        def on_test_end(self, logs: Any = None) -> None:
+            reporter.validation_end()
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            reporter.epoch_end(
+                loss=logs["loss"],
+                accuracy=logs.get("accuracy"),
+                val_loss=logs.get("val_loss"),
+                val_accuracy=logs.get("val_accuracy"),
+            )
+            _check_loss(logs["loss"], loss_band if epoch == 0 else None, reporter)
+
+    return Stopwatch()
+
+
+def _check_loss(loss: float, band: tuple[float, float] | None, reporter: Reporter) -> None:
+    if band is not None and not band[0] <= loss <= band[1]:
+        text = (
+            f"The loss of the first epoch, {loss:.4g}, is outside of what is expected "
+            f"({band[0]:g} to {band[1]:g}): the network may not have been trained as it should."
+        )
+        reporter.send(events.Warn(code="loss_out_of_band", message=text))
