@@ -1,0 +1,40 @@
+"""Results of every version that was released open, and come to the same numbers, to the last digit."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.core.storage import figures
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress(figures.EXPECTED.read_bytes()))
+    return found
+
+
+def test_each_format_has_its_database() -> None:
+    assert figures.formats() == [f"format_{number}" for number in range(1, 7)]
+
+
+@pytest.mark.parametrize("name", figures.formats())
+def test_a_database_of_each_format_gives_the_same_numbers(
+    name: str, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    found = figures.stored(name, tmp_path)
+    for part in ("read", "again"):
+        for run_id, run in expected[name][part].items():
+            for field, value in run.items():
+                assert found[part][run_id][field] == value, (part, run_id, field)
+    assert found == expected[name]
+
+
+def test_the_recorded_run_gives_the_same_numbers_in_every_preset(expected: dict[str, Any], tmp_path: Path) -> None:
+    assert figures.recorded(tmp_path) == expected["recorded"]
+
+
+def test_recorded_steps_give_the_same_estimates(expected: dict[str, Any]) -> None:
+    assert figures.traces() == expected["traces"]
