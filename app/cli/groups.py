@@ -25,13 +25,13 @@ from app.core.hardware.machine import detect_machine
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
-from app.core.records import Machine, RunSummary
+from app.core.records import Group, Machine, RunSummary
 from app.core.report.wording import machine_line
 from app.core.runs.progress import Progress
 from app.core.runs.runner import Runner
 from app.core.runs.sequence import Plan, Step, Watch, run_plan
 from app.core.storage.database import Database
-from app.core.storage.groups import Group, load_group
+from app.core.storage.groups import load_group
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec

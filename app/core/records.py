@@ -14,6 +14,15 @@ Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 Amount = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
+# No reading of a computer comes near it, and sums of smaller ones stay finite.
+_LARGEST = 1e18
+
+
+def number(value: object) -> float | None:
+    """Return a finite number that a reading can have; None for anything else, also what sums would overflow on."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST < value < _LARGEST:
+        return None
+    return float(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,3 +266,55 @@ class Run:
     # Then everything that is stored of it as it is stored, by table; without what may name folders.
     raw: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     limit: str = ""  # what limited it, in a sentence of app.core.verdict.bottleneck; "" where that is no question
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """A stored group.
+
+    Attributes:
+        kind: "repeat" or "ab"; another version of Epochmark may know more.
+        plan: JSON of app.core.runs.sequence.Plan, as it was asked; empty if it cannot be read.
+        run_ids: Every run that was begun, in this order, also those that were deleted since.
+        runs: Those that are left, in the same order.
+    """
+
+    id: int
+    created_at: str
+    kind: str
+    plan: dict[str, Any]
+    run_ids: tuple[int, ...]
+    runs: tuple[RunSummary, ...]
+
+    @property
+    def planned(self) -> int:
+        """How many runs it was to have."""
+        return planned_runs(self.kind, self.plan)
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """What the sides are called."""
+        return str(self.plan.get("label_a") or "A"), str(self.plan.get("label_b") or "B")
+
+    @property
+    def workload(self) -> str:
+        """The id of what was run; "" if the plan does not say."""
+        specs = self.plan.get("specs") or [{}]
+        return str(specs[0].get("workload", ""))
+
+
+def planned_runs(kind: str, plan: dict[str, Any]) -> int:
+    """Return how many runs a group of this kind and plan was to have."""
+    return int(plan.get("times", 1)) * (2 if kind == "ab" else 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedLog:
+    """One imported log: somebody's machine on a workload as its study ran it."""
+
+    id: int
+    imported_at: str  # ISO 8601, UTC
+    workload: str
+    name: str
+    durations_s: tuple[float, ...]
+    seconds_per_epoch_s: Amount

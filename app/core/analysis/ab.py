@@ -11,8 +11,7 @@ from app.core.analysis.comparability import run_refusal
 from app.core.analysis.stats import median_interval
 from app.core.analysis.student_t import t_limit
 from app.core.metrics import format_value, headline_kind
-from app.core.records import RunSummary
-from app.core.storage.groups import Group
+from app.core.records import Group, RunSummary
 from workloads import CATALOGUE
 
 # Below this, the interval is so wide that it says little.

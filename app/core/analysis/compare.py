@@ -8,8 +8,7 @@ from app.core.analysis.comparability import differences, run_refusal
 from app.core.analysis.published import FIRST_SOURCE_IDS, ReferenceRow, comparable_rows, short_name
 from app.core.errors import UsageError
 from app.core.metrics import format_value, headline_kind
-from app.core.records import RunSummary
-from app.core.storage.imported_logs import StudyLog
+from app.core.records import ImportedLog, RunSummary
 from workloads import CATALOGUE
 
 # What "4.8× the …" is said against; other workloads take their slowest row.
@@ -38,7 +37,7 @@ class Bar:
     remarks: tuple[str, ...] = ()
     row: ReferenceRow | None = None
     run: RunSummary | None = None
-    log: StudyLog | None = None
+    log: ImportedLog | None = None
     metric: str = "seconds_per_epoch_s"
 
     @property
@@ -115,7 +114,7 @@ def bars(
     workload: str,
     run: RunSummary | None,
     others: Iterable[RunSummary] = (),
-    logs: Iterable[StudyLog] = (),
+    logs: Iterable[ImportedLog] = (),
 ) -> list[Bar]:
     """Return everything that may be drawn together, fastest first.
 
@@ -329,7 +328,7 @@ def _is_usual(run: RunSummary) -> bool:
     return run.batch_size == usual and not run.variant and run.precision == "float32"
 
 
-def _log_bar(log: StudyLog) -> Bar:
+def _log_bar(log: ImportedLog) -> Bar:
     remarks = ("imported log",) + (("first epoch only",) if len(log.durations_s) == 1 else ())
     return Bar(log.name, "log", log.seconds_per_epoch_s, remarks, log=log)
 

@@ -1,10 +1,8 @@
-"""How a run ended, and the headline that its stored raw durations come to."""
+"""The headline that a run's raw durations come to."""
 
-# ruff: noqa: S608 - SQL is put together from our own column names, never from values
-import sqlite3
 import statistics
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from app.core.analysis.estimator import find_interruptions
 from app.core.analysis.stats import (
@@ -15,12 +13,31 @@ from app.core.analysis.stats import (
     step_statistics,
     sustained_pct,
 )
-from app.core.analysis.timed_steps import Disturbance, Timed, timed
+from app.core.analysis.timed_steps import Disturbance, Timed
 from app.core.records import RunSummary
-from app.core.storage import reading
-from app.core.storage.database import Database, storable
 from workloads import CATALOGUE
 from workloads.protocol import events
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What was asked of a run, and its raw durations: all that its headline is computed from.
+
+    Attributes:
+        steps: Those that each epoch was cut to; None for whole epochs.
+        metrics: What it reported beside its steps, by key.
+    """
+
+    workload: str
+    metric: str
+    preset: str
+    batch_size: int
+    steps: int | None
+    steps_per_epoch: int
+    samples_per_epoch: int
+    epoch_durations_s: Sequence[float]
+    timed_steps: Timed
+    metrics: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +50,8 @@ class Outcome:
         seconds_per_epoch_s: Also where another number is the headline.
         low, high: Confidence interval of the value, in its unit.
         mean: What plain averaging says, in the same unit.
+        interruptions, interruptions_s: Steps that took far longer than their neighbours, and how much longer.
+        sustained_pct: Of a Sustained run: speed of its last third, in percent of the first.
     """
 
     value: float | None = None
@@ -42,78 +61,38 @@ class Outcome:
     low: float | None = None
     high: float | None = None
     mean: float | None = None
+    interruptions: int | None = None
+    interruptions_s: float | None = None
+    sustained_pct: float | None = None
 
 
-def now_text(ago_s: float = 0.0) -> str:
-    """Return the present moment, or an earlier one, as ISO 8601 in UTC, to the second."""
-    return (datetime.now(UTC) - timedelta(seconds=ago_s)).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def store_outcome(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
-    """Store how a run ended and its headline; raises DatabaseError if it cannot be stored."""
-    with database.complaints():  # outside of the transaction: a long run takes seconds
-        outcome, interrupted = _outcome(database.connection, run_id)
-    result = outcome.statistics
-    values = {
-        "status": status,
-        "finished_at": now_text(),
-        "error_code": error.code if error else None,
-        "error_message": error.message if error else None,
-        "error_traceback": error.traceback if error else None,
-        "value": outcome.value,
-        "step_median_s": outcome.step_median_s,
-        "seconds_per_epoch_s": outcome.seconds_per_epoch_s,
-        "basis": result.basis if result else "repetitions" if outcome.value is not None else None,
-        "first_epoch_s": result.first_s if result else None,
-        "minimum_s": result.minimum_s if result else None,
-        "maximum_s": result.maximum_s if result else None,
-        "spread_pct": result.spread_pct if result else None,
-        "value_low": outcome.low,
-        "value_high": outcome.high,
-        "confidence_pct": result.confidence_pct if result and outcome.low is not None else None,
-        "value_mean": outcome.mean,
-        "warmup_steps": result.warmup_steps if result else None,
-        **interrupted,
-    }
-    columns = ", ".join(f"{name} = ?" for name in values)
-    with database.transaction() as connection:
-        connection.execute(f"UPDATE runs SET {columns} WHERE id = ?", (*map(storable, values.values()), run_id))
-
-
-def _outcome(connection: sqlite3.Connection, run_id: int) -> tuple[Outcome, dict[str, float | None]]:
-    """Return a run's headline, and the columns about what disturbed it."""
-    run = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
-    epochs = reading.stored_rows(connection, "epochs", run_id)
-    steps = timed(reading.iter_steps(reading.stored_rows(connection, "step_blocks", run_id), []))
-    metrics = reading.read_metrics(reading.stored_rows(connection, "metrics", run_id), [])
+def outcome_of(measured: Measured) -> Outcome:
+    """Return what a run's raw durations come to, and what disturbed it."""
+    steps, preset = measured.timed_steps, measured.preset
+    is_uneven = measured.metric == "words_per_s"
     per_epoch = run_statistics(
-        preset=run["preset"],
-        steps=run["steps"],
-        steps_per_epoch=run["steps_per_epoch"],
-        epoch_durations_s=[epoch.duration_s for epoch in reading.read_epochs(epochs, [])],
+        preset=preset,
+        steps=measured.steps,
+        steps_per_epoch=measured.steps_per_epoch,
+        epoch_durations_s=measured.epoch_durations_s,
         timed_steps=steps,
-        validation_batches=round(metrics.get("validation_batches") or 0),
-        rest_s=metrics.get("epoch_rest_s"),
+        validation_batches=round(measured.metrics.get("validation_batches") or 0),
+        rest_s=measured.metrics.get("epoch_rest_s"),
     )
-    found = interruptions(run["preset"], steps) if run["metric"] != "words_per_s" else ()
-    has_steps = bool(steps.usual_s) and not _reports(run["workload"])
     outcome = summarise(
-        workload=run["workload"],
-        metric=run["metric"],
-        batch_size=run["batch_size"],
-        per_epoch=per_epoch if run["samples_per_epoch"] else None,
-        per_step=step_statistics(
-            steps, is_estimate=run["preset"] != "standard", is_uneven=run["metric"] == "words_per_s"
-        ),
+        workload=measured.workload,
+        metric=measured.metric,
+        batch_size=measured.batch_size,
+        per_epoch=per_epoch if measured.samples_per_epoch else None,
+        per_step=step_statistics(steps, is_estimate=preset != "standard", is_uneven=is_uneven),
         step_median_s=statistics.median(steps.durations_s) or None if steps.durations_s else None,
-        reported=metrics.get(run["metric"]),
+        reported=measured.metrics.get(measured.metric),
     )
-    disturbed = {
-        "interruptions": len(found) if has_steps else None,
-        "interruptions_s": sum(interruption.excess_s for interruption in found) if has_steps else None,
-        "sustained_pct": sustained_pct(steps) if run["preset"] == "sustained" else None,
-    }
-    return outcome, disturbed
+    if steps.usual_s and not _reports(measured.workload):
+        found = () if is_uneven else interruptions(preset, steps)
+        excess_s = sum(interruption.excess_s for interruption in found)
+        outcome = replace(outcome, interruptions=len(found), interruptions_s=excess_s)
+    return replace(outcome, sustained_pct=sustained_pct(steps)) if preset == "sustained" else outcome
 
 
 def interruptions(preset: str, steps: Timed) -> tuple[Disturbance, ...]:

@@ -11,8 +11,7 @@ from app.core.analysis.headline import estimate_so_far, interruptions
 from app.core.analysis.stats import epoch_statistics
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import Timed, timed
-from app.core.records import Run, RunSummary
-from app.core.verdict.context import number
+from app.core.records import Run, RunSummary, number
 from workloads.protocol import events
 
 POINTS_LIMIT = 2_000

@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from app.core import locks
-from app.core.analysis.headline import now_text
+from app.core.clock import now_text
 from app.core.datasets.own_files import LOCK, MARK, NOTE, Found, delete, find, is_marked, mark_of, named
 from app.core.errors import AppError, UsageError
 from app.core.plain_text import one_line

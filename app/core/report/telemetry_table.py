@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from app.core.analysis.series import series_of
 from app.core.metrics import Metric
-from app.core.records import Run
-from app.core.verdict.context import number
+from app.core.records import Run, number
 
 # By the fields of app.core.records.Telemetry and GpuReading; what is not here says nothing as three numbers.
 _READINGS = {

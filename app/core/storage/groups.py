@@ -2,52 +2,16 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from app.core.analysis.headline import now_text
+from app.core.clock import now_text
 from app.core.errors import UsageError
-from app.core.records import RunSummary
+from app.core.records import Group, RunSummary, planned_runs
 from app.core.storage.database import Database
 from app.core.storage.reading import read_object
 from app.core.storage.runs import list_runs
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """A stored group.
-
-    Attributes:
-        kind: "repeat" or "ab"; another version of Epochmark may know more.
-        plan: JSON of app.core.runs.sequence.Plan, as it was asked; empty if it cannot be read.
-        run_ids: Every run that was begun, in this order, also those that were deleted since.
-        runs: Those that are left, in the same order.
-    """
-
-    id: int
-    created_at: str
-    kind: str
-    plan: dict[str, Any]
-    run_ids: tuple[int, ...]
-    runs: tuple[RunSummary, ...]
-
-    @property
-    def planned(self) -> int:
-        """How many runs it was to have."""
-        return _planned(self.kind, self.plan)
-
-    @property
-    def labels(self) -> tuple[str, str]:
-        """What the sides are called."""
-        return str(self.plan.get("label_a") or "A"), str(self.plan.get("label_b") or "B")
-
-    @property
-    def workload(self) -> str:
-        """The id of what was run; "" if the plan does not say."""
-        specs = self.plan.get("specs") or [{}]
-        return str(specs[0].get("workload", ""))
 
 
 def begin_group(database: Database, kind: str, plan: dict[str, Any]) -> int:
@@ -101,14 +65,10 @@ def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, st
         if run.side is not None:
             places[run.id] = f"side {run.side} of group {run.group_id}"
         elif run.id in begun:
-            places[run.id] = f"run {begun.index(run.id) + 1} of {_planned(kind, plan)} of group {run.group_id}"
+            places[run.id] = f"run {begun.index(run.id) + 1} of {planned_runs(kind, plan)} of group {run.group_id}"
         else:
             places[run.id] = f"of group {run.group_id}"
     return places
-
-
-def _planned(kind: str, plan: dict[str, Any]) -> int:
-    return int(plan.get("times", 1)) * (2 if kind == "ab" else 1)
 
 
 class _PlanShape(msgspec.Struct):

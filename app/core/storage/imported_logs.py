@@ -8,16 +8,15 @@ import csv
 import json
 import logging
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from app.core.analysis.headline import now_text
 from app.core.analysis.stats import epoch_statistics
+from app.core.clock import now_text
 from app.core.errors import UsageError
-from app.core.records import Amount
+from app.core.records import Amount, ImportedLog
 from app.core.storage.database import Database
 from workloads.workload import Workload
 
@@ -31,19 +30,7 @@ _log = logging.getLogger(__name__)
 KNOWN = (*NEEDED, "loss", "acc", "val_loss", "val_acc")
 
 
-@dataclass(frozen=True, slots=True)
-class StudyLog:
-    """One imported log: somebody's machine on a workload as its study ran it."""
-
-    id: int
-    imported_at: str  # ISO 8601, UTC
-    workload: str
-    name: str
-    durations_s: tuple[float, ...]
-    seconds_per_epoch_s: Amount
-
-
-def import_log(database: Database, path: Path, workload: Workload, name: str) -> StudyLog:
+def import_log(database: Database, path: Path, workload: Workload, name: str) -> ImportedLog:
     """Read a log and store it; returns it as it is stored.
 
     Args:
@@ -93,7 +80,7 @@ def read_log(path: Path) -> tuple[float, ...]:
         raise UsageError(f"{path} is no log of epochs: {error}.") from error
 
 
-def list_logs(database: Database, workload: str | None = None) -> list[StudyLog]:
+def list_logs(database: Database, workload: str | None = None) -> list[ImportedLog]:
     """Return the imported logs, of one workload if it is named, oldest first; without what cannot be read."""
     sql = "SELECT id, imported_at, workload, name, durations_s, seconds_per_epoch_s FROM logs ORDER BY id"
     with database.complaints():
@@ -102,10 +89,10 @@ def list_logs(database: Database, workload: str | None = None) -> list[StudyLog]
     return [log for log in logs if workload in (None, log.workload)]
 
 
-def _stored_log(row: dict[str, Any]) -> StudyLog | None:
+def _stored_log(row: dict[str, Any]) -> ImportedLog | None:
     try:
         durations_s = msgspec.json.decode(row["durations_s"], type=tuple[Amount, ...])
-        return msgspec.convert(row | {"durations_s": durations_s}, StudyLog)
+        return msgspec.convert(row | {"durations_s": durations_s}, ImportedLog)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
         _log.info("The imported log %s cannot be read (%s).", row["id"], error)
         return None

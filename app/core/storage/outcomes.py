@@ -2,10 +2,14 @@
 
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 import logging
+import sqlite3
 from collections.abc import Mapping
 
-from app.core.analysis.headline import now_text, store_outcome
+from app.core.analysis.headline import Measured, outcome_of
+from app.core.analysis.timed_steps import timed
+from app.core.clock import now_text
 from app.core.errors import AppError
+from app.core.storage import reading
 from app.core.storage.database import Database, storable
 from app.core.storage.owners import is_owned
 from app.core.storage.runs import load_run
@@ -23,7 +27,7 @@ def end_run(database: Database, run_id: int, status: str, error: events.Error | 
     A record that cannot be summarised is stored as it is, with a code that says so: no other run waits for it.
     """
     try:
-        store_outcome(database, run_id, status, error)
+        _store_outcome(database, run_id, status, error)
         store_verdict(database, run_id)
     except AppError:
         raise
@@ -43,6 +47,48 @@ def end_run(database: Database, run_id: int, status: str, error: events.Error | 
             "reasons": NOT_SUMMARISED,
         }
         _update(database, run_id, values)
+
+
+def _store_outcome(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
+    with database.complaints():  # outside of the transaction: a long run takes seconds
+        outcome = outcome_of(_measured(database.connection, run_id))
+    result = outcome.statistics
+    values = {
+        "status": status,
+        "finished_at": now_text(),
+        "error_code": error.code if error else None,
+        "error_message": error.message if error else None,
+        "error_traceback": error.traceback if error else None,
+        "value": outcome.value,
+        "step_median_s": outcome.step_median_s,
+        "seconds_per_epoch_s": outcome.seconds_per_epoch_s,
+        "basis": result.basis if result else "repetitions" if outcome.value is not None else None,
+        "first_epoch_s": result.first_s if result else None,
+        "minimum_s": result.minimum_s if result else None,
+        "maximum_s": result.maximum_s if result else None,
+        "spread_pct": result.spread_pct if result else None,
+        "value_low": outcome.low,
+        "value_high": outcome.high,
+        "confidence_pct": result.confidence_pct if result and outcome.low is not None else None,
+        "value_mean": outcome.mean,
+        "warmup_steps": result.warmup_steps if result else None,
+        "interruptions": outcome.interruptions,
+        "interruptions_s": outcome.interruptions_s,
+        "sustained_pct": outcome.sustained_pct,
+    }
+    _update(database, run_id, values)
+
+
+def _measured(connection: sqlite3.Connection, run_id: int) -> Measured:
+    run = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
+    epochs = reading.stored_rows(connection, "epochs", run_id)
+    asked = ("workload", "metric", "preset", "batch_size", "steps", "steps_per_epoch", "samples_per_epoch")
+    return Measured(
+        **{name: run[name] for name in asked},
+        epoch_durations_s=[epoch.duration_s for epoch in reading.read_epochs(epochs, [])],
+        timed_steps=timed(reading.iter_steps(reading.stored_rows(connection, "step_blocks", run_id), [])),
+        metrics=reading.read_metrics(reading.stored_rows(connection, "metrics", run_id), []),
+    )
 
 
 def recover_runs(database: Database) -> list[int]:

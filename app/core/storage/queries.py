@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
-from app.core.analysis.headline import now_text
+from app.core.clock import now_text
 from app.core.errors import UsageError
 from app.core.records import Machine, RunSummary
 from app.core.storage.database import Database

@@ -13,7 +13,7 @@ import msgspec
 import psutil
 
 import app
-from app.core.analysis.headline import now_text
+from app.core.clock import now_text
 from app.core.files import write_new
 from app.core.records import Machine
 from app.core.storage.database import Database, DatabaseError, storable

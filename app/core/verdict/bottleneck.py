@@ -8,9 +8,9 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.core.records import Run
+from app.core.records import Run, number
 from app.core.verdict.conditions import throttling
-from app.core.verdict.context import Evidence, evidence_of, number
+from app.core.verdict.context import Evidence, evidence_of
 from workloads import CATALOGUE
 
 LOOKS_AT_LEAST = 3

@@ -8,7 +8,8 @@ from typing import Any
 
 from app.core.hardware.telemetry.slowdowns import saves_power
 from app.core.metrics import format_bytes
-from app.core.verdict.context import Evidence, Looks, Rule, number
+from app.core.records import number
+from app.core.verdict.context import Evidence, Looks, Rule
 
 # A benchmark's usual limit for background load; a busy loop beside a run on two cores cost it 62 % (V. Stinner,
 # FOSDEM 2017), so that a tenth may cost some percent.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.core.analysis.timed_steps import Timed, timed
-from app.core.records import Run
+from app.core.records import Run, number
 from workloads import CATALOGUE
 
 Level = Literal["fact", "caution", "invalid"]
@@ -14,8 +14,6 @@ _LOOK_S = 1.0
 # Kinds of workloads whose steps all do the same.
 _EVEN_KINDS = ("image", "text", "dense")
 UNKNOWN_GPU = -1  # no look has it
-# No reading of a computer comes near it, and sums of smaller ones stay finite.
-_LARGEST = 1e18
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +94,6 @@ def evidence_of(run: Run) -> Evidence:
         typical_s=_typical(run, steps),
         measured_s=sum(epochs_s) or sum(steps.durations_s) or None,
     )
-
-
-def number(value: object) -> float | None:
-    """Return a finite number that a reading can have; None for anything else, also what sums would overflow on."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST < value < _LARGEST:
-        return None
-    return float(value)
 
 
 def gpu_index(device: object) -> int | None:

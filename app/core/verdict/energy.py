@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.core.metrics import format_energy
-from app.core.records import Run, RunSummary
-from app.core.verdict.context import number, used_gpu
+from app.core.records import Run, RunSummary, number
+from app.core.verdict.context import used_gpu
 
 Basis = Literal["counter", "power"]
 # Looks come once a second. Over a longer gap (a computer that slept, a queue that was full) power is not known.

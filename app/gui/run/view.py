@@ -11,9 +11,8 @@ from app.core.analysis.ab import group_sentence
 from app.core.analysis.compare import bars, find_baseline, run_name, shortlist
 from app.core.analysis.series import RunSeries, series_of
 from app.core.metrics import format_bytes
-from app.core.records import Run, RunSummary
+from app.core.records import Group, Run, RunSummary
 from app.core.report.wording import stored_machine
-from app.core.storage.groups import Group
 from app.gui.run.charts import RunCharts
 from app.gui.run.headline import HeadlineCard
 from app.gui.services.run_bridge import RunBridge

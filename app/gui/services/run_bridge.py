@@ -12,13 +12,12 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from app.core.analysis.series import RunSeries, live_summary
 from app.core.errors import AppError
 from app.core.paths import Paths
-from app.core.records import Machine, RunSummary
+from app.core.records import Group, Machine, RunSummary
 from app.core.runs.progress import Progress
 from app.core.runs.runner import Runner
 from app.core.runs.sequence import Plan, Sequence, Step, Watch, run_plan
 from app.core.runs.session import Limits, Session
 from app.core.storage.database import Database
-from app.core.storage.groups import Group
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import Query, find_ids
 from app.core.storage.runs import list_runs, missing_runs

@@ -18,8 +18,7 @@ from app.core.analysis.ab import (
     pairs_of,
 )
 from app.core.analysis.student_t import t_limit
-from app.core.records import RunSummary
-from app.core.storage.groups import Group
+from app.core.records import Group, RunSummary
 
 VALUES = st.floats(min_value=1e-6, max_value=1e9)
 

@@ -9,12 +9,12 @@ import pytest
 from app.core.analysis.ab import group_sentence, judge_pairs
 from app.core.errors import AppError, UsageError
 from app.core.paths import Paths
-from app.core.records import Machine, RunSummary
+from app.core.records import Group, Machine, RunSummary
 from app.core.runs.runner import Runner
 from app.core.runs.sequence import Plan, Sequence, Step, Watch, run_plan
 from app.core.runs.session import Limits
 from app.core.storage.database import Database
-from app.core.storage.groups import Group, load_group
+from app.core.storage.groups import load_group
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from app.core.analysis import headline as outcome
+from app.core.analysis.headline import Measured, Outcome, outcome_of
 from app.core.paths import Paths
 from app.core.records import Machine
 from app.core.report.export import csv_lines, json_lines, table_private_texts
 from app.core.report.wording import result_text
-from app.core.storage import outcomes as ending
+from app.core.storage import outcomes
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import import_log
 from app.core.storage.outcomes import recover_runs
@@ -105,12 +105,15 @@ def test_a_record_that_cannot_be_summarised_is_stored_with_a_code(
         broken, sound = begin(database, machine), begin(database, machine)
         database.connection.execute("UPDATE runs SET owner_pid = -1")
 
-        def fail(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
-            if run_id == broken:
-                raise OverflowError
-            outcome.store_outcome(database, run_id, status, error)
+        asked: list[Measured] = []
 
-        monkeypatch.setattr(ending, "store_outcome", fail)
+        def fail_once(measured: Measured) -> Outcome:
+            asked.append(measured)
+            if len(asked) == 1:
+                raise OverflowError
+            return outcome_of(measured)
+
+        monkeypatch.setattr(outcomes, "outcome_of", fail_once)
         assert recover_runs(database) == [broken, sound]
         first, second = (load_run(database, run_id) for run_id in (broken, sound))
         assert (first.summary.status, first.summary.error_code) == ("interrupted", "not_summarised")

@@ -19,10 +19,10 @@ from PySide6.QtWidgets import (
 from app.core.analysis.ab import group_remarks, group_sentence, judge_pairs
 from app.core.errors import AppError
 from app.core.metrics import format_time_left, headline_kind
-from app.core.records import Machine
+from app.core.records import Group, Machine
 from app.core.runs.sequence import Plan
 from app.core.storage.database import Database
-from app.core.storage.groups import Group, list_groups
+from app.core.storage.groups import list_groups
 from app.gui.pages.ab.pair_plot import PairPlot
 from app.gui.pages.ab.setup import AbSetup
 from app.gui.services.bundle import Services

@@ -9,9 +9,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.analysis.ab import Pair, PairResult, judge_pairs, pairs_of
 from app.core.metrics import format_value, headline_kind
-from app.core.records import RunSummary
+from app.core.records import Group, RunSummary
 from app.core.runs.sequence import Step
-from app.core.storage.groups import Group
 from app.gui.style.theme import Theme, figures, font
 from app.gui.style.tokens import LABEL_PX, TEXT_PX
 

@@ -7,10 +7,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
-from app.core.records import Machine, Run
+from app.core.records import Group, Machine, Run
 from app.core.runs.sequence import Plan
 from app.core.storage.database import Database
-from app.core.storage.groups import Group, load_group
+from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
 from app.gui.pages.benchmark.setup import SetupView
 from app.gui.run.actions import ResultActions

@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
 from app.core.analysis.comparability import run_refusal
 from app.core.analysis.compare import Bar, bars, chart_metric, find_baseline, left_out, run_name
 from app.core.metrics import headline_kind
-from app.core.records import RunSummary
+from app.core.records import ImportedLog, RunSummary
 from app.core.storage.database import Database
-from app.core.storage.imported_logs import StudyLog, import_log, list_logs
+from app.core.storage.imported_logs import import_log, list_logs
 from app.core.storage.queries import own_runs
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.bars import bar_key
@@ -46,7 +46,7 @@ class ComparePage(QWidget):
         self._services = services
         self._asked = 0
         self._runs: list[RunSummary] = []
-        self._logs: list[StudyLog] = []
+        self._logs: list[ImportedLog] = []
         self._bars: list[Bar] = []
         self._chosen_baseline = ""
         self._make_controls()
@@ -70,7 +70,7 @@ class ComparePage(QWidget):
         number, path = self._asked, self._services.paths.database
         workload, limit = self.workload.currentData(), self.limit.currentData()
 
-        def look() -> tuple[int, list[RunSummary], list[StudyLog]]:
+        def look() -> tuple[int, list[RunSummary], list[ImportedLog]]:
             with Database(path) as database:
                 return number, own_runs(database, workload, limit), list_logs(database, workload)
 
@@ -155,7 +155,7 @@ class ComparePage(QWidget):
         if self.isVisible():
             self.refresh()
 
-    def _on_found(self, answer: tuple[int, list[RunSummary], list[StudyLog]]) -> None:
+    def _on_found(self, answer: tuple[int, list[RunSummary], list[ImportedLog]]) -> None:
         number, runs, logs = answer
         if number == self._asked:  # else a later question is on its way
             self._logs = logs
@@ -176,13 +176,13 @@ class ComparePage(QWidget):
         """Import a log for the workload that is shown."""
         workload, path = CATALOGUE[self.workload.currentData()], self._services.paths.database
 
-        def read() -> StudyLog:
+        def read() -> ImportedLog:
             with Database(path) as database:
                 return import_log(database, file, workload, name)
 
         self._services.tasks.start(read, self._on_imported, self._services.complain)
 
-    def _on_imported(self, log: StudyLog) -> None:
+    def _on_imported(self, log: ImportedLog) -> None:
         self._services.tell(f"The log of {log.name} is imported.", "", "", None)
         self.refresh()
 

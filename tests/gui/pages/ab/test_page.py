@@ -11,9 +11,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
 
 from app.core.analysis.ab import PairResult
+from app.core.records import Group
 from app.core.runs.sequence import Plan
 from app.core.storage.database import Database
-from app.core.storage.groups import Group, list_groups
+from app.core.storage.groups import list_groups
 from app.gui.pages.ab.page import AbPage
 from app.gui.pages.ab.pair_plot import ratio_scale
 from app.gui.pages.ab.setup import difference
