@@ -1,18 +1,29 @@
-"""Errors that carry the sentence shown to the user. Subclasses exist only where someone catches them."""
+"""Errors that carry what the user is told. Subclasses exist only where someone catches them."""
+
+from app.core.messages import Message, text
 
 
 class AppError(Exception):
     """Something outside our control that the user can understand and act on.
 
     Args:
-        message: One sentence: what happened, and where.
+        message: What happened, and where: one sentence.
         advice: What to do next, one sentence, or None when there is nothing to advise.
     """
 
-    def __init__(self, message: str, advice: str | None = None) -> None:
+    def __init__(self, message: Message | str, advice: Message | str | None = None) -> None:
         super().__init__(message)
-        self.message = message
-        self.advice = advice
+        self.said, self.advised = message, advice
+
+    @property
+    def message(self) -> str:
+        """The sentence that says what happened."""
+        return self.said if isinstance(self.said, str) else text(self.said)
+
+    @property
+    def advice(self) -> str | None:
+        """The sentence that says what to do; None for no advice."""
+        return self.advised if self.advised is None or isinstance(self.advised, str) else text(self.advised)
 
     def __str__(self) -> str:
         return f"{self.message} {self.advice}" if self.advice else self.message

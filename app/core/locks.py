@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from app.core.errors import AppError
+from app.core.messages import message
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -51,8 +52,9 @@ def take(path: Path, patience_s: float = 0.0) -> Hold | None:
         return None
     except (OSError, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or error
-        advice = "Look at what is in its place, and at the folder's permissions."
-        raise AppError(f"{path} cannot be locked ({reason}).", advice) from error
+        raise AppError(
+            message("files.not_locked", path=str(path), reason=str(reason)), message("files.check_permissions")
+        ) from error
     return Hold(lock)
 
 

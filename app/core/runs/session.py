@@ -19,7 +19,7 @@ from app.core.hardware.telemetry.monitor import Monitor, Sampler
 from app.core.paths import Paths
 from app.core.records import Machine, Telemetry
 from app.core.runs.live_verdict import Watch
-from app.core.runs.worker import Damaged, Gone, Message, Worker, explain_exit
+from app.core.runs.worker import Damaged, Gone, Heard, Worker, explain_exit
 from app.core.runs.worker_command import WorkerCommand
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.outcomes import NOT_SUMMARISED
@@ -92,7 +92,7 @@ class Session:
         self._limits = limits
         self._listener = listener
         self._ownership = ownership
-        self._messages: queue.Queue[Message] = queue.Queue(maxsize=QUEUE_LIMIT)
+        self._messages: queue.Queue[Heard] = queue.Queue(maxsize=QUEUE_LIMIT)
         self._worker: Worker | None = None
         self._cancel = threading.Event()
         self._kill = threading.Event()

@@ -31,7 +31,7 @@ class Gone:
     """The worker closed its stream: nothing more will come."""
 
 
-Message: TypeAlias = events.Event | Damaged | Gone
+Heard: TypeAlias = events.Event | Damaged | Gone
 
 
 class Worker:
@@ -41,7 +41,7 @@ class Worker:
         AppError: It cannot be started.
     """
 
-    def __init__(self, command: WorkerCommand, job: Job, log: Path, messages: "queue.Queue[Message]") -> None:
+    def __init__(self, command: WorkerCommand, job: Job, log: Path, messages: "queue.Queue[Heard]") -> None:
         self._messages = messages
         try:
             self._process = start_child(command)
@@ -112,7 +112,7 @@ class Worker:
         self._messages.put(Gone())
 
 
-def _parse(line: bytes) -> Message:
+def _parse(line: bytes) -> Heard:
     if not line.endswith(b"\n"):
         return Damaged("a line without an end")
     try:

@@ -1,0 +1,85 @@
+"""Sentences: made of messages when they are shown, in this one place.
+
+A sentence of the catalogue is a format string over the arguments of its message. Beside Python's own formats there
+are those of FORMATS ("{need_bytes:bytes}"); a list is joined by its format ("{names:, }", a comma without one), and
+a message inside of another one becomes its own sentence. Two sentences stand where the argument `count` decides:
+the first one for 1. Another language is another catalogue with the same codes.
+"""
+
+import string
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from app.core.messages.english import ENGLISH
+from app.core.metrics import format_bytes, format_energy, format_seconds, format_time_left
+from workloads.protocol.messages import Message, message
+
+__all__ = ["ENGLISH", "FORMATS", "Message", "message", "sentence", "text"]
+
+FORMATS: dict[str, Callable[[Any], str]] = {
+    "bytes": format_bytes,
+    "energy": format_energy,
+    "seconds": format_seconds,
+    "time_left": format_time_left,
+}
+
+
+def sentence(code: str, **arguments: Any) -> str:
+    """Return the sentence of a code with its arguments."""
+    return text(message(code, **arguments))
+
+
+def text(said: Message) -> str:
+    """Return the sentence of a message; one that the catalogue does not know is told plainly.
+
+    Messages come out of files too: whatever they hold, this does not raise.
+    """
+    try:
+        return _FORMATTER.vformat(_found(said), (), _Arguments(said.arguments))
+    except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError):
+        told = ", ".join(f"{name} {value}" for name, value in said.arguments.items())
+        return f"{said.code} ({told})" if told else said.code
+
+
+def _found(said: Message) -> str:
+    found = ENGLISH[said.code]
+    if isinstance(found, str):
+        return found
+    return found[0] if said.arguments.get("count") == 1 else found[1]
+
+
+class _Arguments(dict[str, Any]):
+    """The arguments of a message; one that was not given is empty."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        super().__init__(given)
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+class _Formatter(string.Formatter):
+    """Knows our formats, lists and messages; reaches into no argument, for they may be anybody's."""
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
+        if not field_name.isidentifier():
+            raise KeyError(field_name)
+        return kwargs[field_name], field_name
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        if isinstance(value, dict) and "code" in value:  # as it comes out of a file
+            value = msgspec.convert(value, Message)
+        if isinstance(value, Message):
+            return text(value)
+        if isinstance(value, list | tuple):
+            return (format_spec or ", ").join(self.format_field(each, "") for each in value)
+        if value == "":
+            return ""
+        if format_spec in FORMATS:
+            return FORMATS[format_spec](value)
+        return super().format_field(value, format_spec)
+
+
+_FORMATTER = _Formatter()

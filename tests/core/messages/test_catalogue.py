@@ -1,0 +1,140 @@
+"""The catalogue and the code that uses it: every message has its sentence, and every sentence its message."""
+
+import ast
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.messages import ENGLISH, FORMATS, Message, message, sentence, text
+from tests.conftest import ROOT
+
+MAKERS = {"message", "sentence", "Message"}
+SOURCES = sorted(path for folder in ("app", "workloads") for path in (ROOT / folder).rglob("*.py"))
+
+
+def uses() -> Iterator[tuple[str, str, set[str] | None]]:
+    """Where, code and names of arguments of each message in the code; None for arguments that only a run tells.
+
+    A code that is put together ("verdict.{code}") is told with its beginning and a star.
+    """
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+            if name not in MAKERS:
+                continue
+            where = f"{path.relative_to(ROOT)}:{node.lineno}"
+            for code in codes(node.args[0]):
+                told: set[str] | None = {word.arg for word in node.keywords if word.arg is not None}
+                if any(word.arg is None for word in node.keywords) or len(node.args) > 1:
+                    told = None
+                yield where, code, told
+
+
+def codes(node: ast.expr) -> list[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [node.value]
+    if isinstance(node, ast.IfExp):
+        return codes(node.body) + codes(node.orelse)
+    if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
+        return [str(node.values[0].value) + "*"]
+    return []
+
+
+def sentences(code: str) -> list[str]:
+    found = ENGLISH[code]
+    return [found] if isinstance(found, str) else list(found)
+
+
+def fields(told: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(told) if name is not None}
+
+
+def test_every_message_has_its_sentence_and_all_that_the_sentence_needs() -> None:
+    wrong = []
+    for where, code, told in uses():
+        if code.endswith("*"):
+            if not any(known.startswith(code[:-1]) for known in ENGLISH):
+                wrong.append(f"{where}: no sentence begins with {code}")
+        elif code not in ENGLISH:
+            wrong.append(f"{where}: no sentence for {code}")
+        elif told is not None:
+            needed = set().union(*map(fields, sentences(code)))
+            spare = told - needed - {"count"}
+            if needed - told or spare:
+                wrong.append(f"{where}: {code} lacks {needed - told or '{}'}, does not use {spare or '{}'}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_sentence_is_used() -> None:
+    used = {code for _, code, _ in uses()}
+    # Codes are also kept in tables and passed on, so a text that is the code counts as well.
+    texts = {
+        node.value
+        for path in SOURCES
+        if "english" not in path.parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    beginnings = tuple(code[:-1] for code in used if code.endswith("*"))
+    unused = [code for code in ENGLISH if code not in texts and not code.startswith(beginnings)]
+    assert not unused
+
+
+def test_codes_are_codes_and_no_code_stands_in_two_files() -> None:
+    folder = ROOT / "app" / "core" / "messages" / "english"
+    found = [code for path in folder.glob("*.py") for code in keys(path)]
+    assert sorted(found) == sorted(ENGLISH)
+    for code in ENGLISH:
+        message(code)
+
+
+def keys(path: Path) -> list[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tables = [node for node in ast.walk(tree) if isinstance(node, ast.Dict)]
+    return [str(key.value) for table in tables for key in table.keys if isinstance(key, ast.Constant)]
+
+
+def test_sentences_use_formats_that_there_are() -> None:
+    for code in ENGLISH:
+        for each in sentences(code):
+            for _, name, spec, _ in string.Formatter().parse(each):
+                assert name is None or name.isidentifier(), code
+                if spec and spec not in FORMATS and not spec.strip(" ,;/·") == "":
+                    format(1.0 if spec[-1] in "f%geg" else 1, spec)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (Message("no.such_code", {"x": 1}), "no.such_code (x 1)"),
+        (Message("no.such_code"), "no.such_code"),
+    ],
+)
+def test_what_the_catalogue_does_not_have_is_told_plainly(said: Message, told: str) -> None:
+    assert text(said) == told
+
+
+def test_a_sentence_is_the_text_of_message() -> None:
+    code = next(iter(ENGLISH))
+    assert sentence(code) == text(message(code))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.sampled_from([*ENGLISH, "none.such"]), st.dictionaries(st.text(max_size=10), JSON, max_size=5))
+def test_whatever_the_arguments_are_there_is_a_sentence(code: str, arguments: dict[str, object]) -> None:
+    names = [name for sentence in sentences(code) for name in fields(sentence)] if code in ENGLISH else []
+    for name, value in zip(names, arguments.values(), strict=False):
+        assert text(Message(code, {name: value}))
+    assert text(Message(code, arguments))
