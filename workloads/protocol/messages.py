@@ -1,4 +1,4 @@
-"""What happened, as a code with its arguments: sentences are made of it where it is shown, not where it happens."""
+"""What happened, as a code with its arguments: it becomes a sentence where it is shown."""
 
 from typing import Annotated, Any
 

@@ -1,9 +1,9 @@
 """Sentences: made of messages when they are shown, in this one place.
 
-A sentence of the catalogue is a format string over the arguments of its message. Beside Python's own formats there
-are those of FORMATS ("{need_bytes:bytes}"); a list is joined by its format ("{names:, }", a comma without one), and
-a message inside of another one becomes its own sentence. Two sentences stand where the argument `count` decides:
-the first one for 1. Another language is another catalogue with the same codes.
+A sentence of the catalogue is a format string over the arguments of its message. Beside Python's own formats
+there are those of FORMATS ("{need_bytes:bytes}"); a list is joined by its format ("{names:, }", a comma without
+one), and a message inside another one becomes its own sentence. Where a code has two sentences, the argument
+`count` decides: the first one is for 1. Another language is another catalogue with the same codes.
 """
 
 import string
@@ -63,7 +63,7 @@ class _Arguments(dict[str, Any]):
 class _Formatter(string.Formatter):
     """Knows our formats, lists and messages; reaches into no argument, for they may be anybody's."""
 
-    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:  # noqa: ARG002
         if not field_name.isidentifier():
             raise KeyError(field_name)
         return kwargs[field_name], field_name

@@ -105,7 +105,7 @@ def test_sentences_use_formats_that_there_are() -> None:
         for each in sentences(code):
             for _, name, spec, _ in string.Formatter().parse(each):
                 assert name is None or name.isidentifier(), code
-                if spec and spec not in FORMATS and not spec.strip(" ,;/·") == "":
+                if spec and spec not in FORMATS and spec.strip(" ,;/·"):
                     format(1.0 if spec[-1] in "f%geg" else 1, spec)
 
 
