@@ -54,7 +54,7 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
     machine, power = detect_machine(data_folder=paths.datasets), read_power()
     parts = machine_parts(machine, power)
     if options.json:
-        unknown = {part.name: part.reason for part in parts if part.value == NOT_KNOWN}
+        unknown = {part.id: part.reason for part in parts if part.value == NOT_KNOWN}
         now = {"power": asdict(power.state), "sensors": asdict(power.sensors), "unknown": unknown}
         say_json(json.dumps(asdict(machine) | now, indent=2))
         return 0

@@ -9,13 +9,13 @@ from pathlib import Path
 import appdirs
 
 from app.core.errors import UsageError
+from app.core.messages import message
 from app.core.plain_text import one_line
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 _SHOWN_LIMIT = 300
 _DATABASE_LIMIT_BYTES = 504  # SQLite opens names of 512 bytes, and calls the journal <name>-journal
-_SHORTER = "Set EPOCHMARK_HOME to a folder with a shorter name."
-DOCUMENTATION = RESOURCES.parent / "docs"  # not there where only the app is installed
+DOCUMENTATION = RESOURCES.parent / "docs"  # missing where only the app is installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,13 @@ class Paths:
         size_bytes = len(os.fsencode(os.path.realpath(self.database)))
         if os.name == "posix" and size_bytes > _DATABASE_LIMIT_BYTES:
             raise UsageError(
-                f"The name of the folder {one_line(str(self.data), _SHOWN_LIMIT)} is too long: "
-                f"that of the results would have {size_bytes} bytes, and may have {_DATABASE_LIMIT_BYTES}.",
-                _SHORTER,
+                message(
+                    "folders.name_too_long",
+                    folder=_shown(self.data),
+                    size_bytes=size_bytes,
+                    limit_bytes=_DATABASE_LIMIT_BYTES,
+                ),
+                message("folders.choose_shorter"),
             )
         for folder in (self.data, self.config, self.logs, self.downloads, self.locks, self.keras_home):
             make_folder(folder)
@@ -92,11 +96,8 @@ def default_paths(environment: Mapping[str, str] = os.environ) -> Paths:
     )
     for folder in (found.data, found.config, found.cache):
         if not folder.is_absolute():  # "~/…" where nobody has a home, or XDG_DATA_HOME=relative
-            shown = one_line(str(folder), _SHOWN_LIMIT)
             raise UsageError(
-                f"Epochmark's files would be in {shown!r}, which does not say where it begins.",
-                "Set HOME (and XDG_DATA_HOME, XDG_CONFIG_HOME and XDG_CACHE_HOME where they are used) to a whole "
-                "path, or EPOCHMARK_HOME to a folder of your choice.",
+                message("folders.not_absolute", folder=_shown(folder)), message("folders.set_home_or_xdg")
             )
     return found
 
@@ -107,14 +108,12 @@ def _root(home: str) -> Path:
         return Path(home).expanduser().absolute()
     except RuntimeError as error:
         if home.split("/", maxsplit=1)[0] == "~":
-            raise UsageError(
-                f"EPOCHMARK_HOME is {shown!r}, but it is not known where your home is.", "Set HOME too."
-            ) from error
-        raise UsageError(f"EPOCHMARK_HOME is {shown!r}, but there is no such user.") from error
+            raise UsageError(message("folders.home_unknown", folder=shown), message("folders.set_home")) from error
+        raise UsageError(message("folders.no_such_user", folder=shown)) from error
     except OSError as error:  # the current folder has been removed
         raise UsageError(
-            f"EPOCHMARK_HOME is {shown!r}, but the current folder is not there ({error.strerror}).",
-            "Set it to a whole path.",
+            message("folders.current_is_gone", folder=shown, reason=error.strerror),
+            message("folders.set_absolute"),
         ) from error
 
 
@@ -126,30 +125,29 @@ def with_datasets_folder(paths: Paths, folder: str | None) -> Paths:
 def check_datasets_folder(paths: Paths) -> None:
     """Raise UsageError if the user's own folder for data sets is not there.
 
-    It is never made: where a drive is unplugged, its files would land on another one.
+    It is never created: with its drive unplugged, the files would land on another one.
     """
     folder = paths.datasets_folder
     if folder is None:
         return
     if not folder.is_absolute():
         raise UsageError(
-            f"The folder for data sets is {one_line(str(folder), _SHOWN_LIMIT)!r}, "
-            "which does not say where it begins.",
-            "Choose a whole path in the settings.",
+            message("folders.datasets_not_absolute", folder=_shown(folder)),
+            message("folders.choose_absolute_datasets"),
         )
+    reason = None
+    code = "folders.datasets_missing"
     try:
         if folder.is_dir():
             return
-        reason = "it is not there"
-        if os.path.lexists(folder):
-            reason = "it is a link that leads nowhere" if folder.is_symlink() else "it is no folder"
         if folder.is_file():
-            reason = "it is a file"
+            code = "folders.datasets_is_file"
+        elif os.path.lexists(folder):
+            code = "folders.datasets_is_dangling" if folder.is_symlink() else "folders.datasets_is_no_folder"
     except OSError as error:
-        reason = str(error.strerror)
+        code, reason = "folders.datasets_unusable", error.strerror
     raise UsageError(
-        f"The folder for data sets, {one_line(str(folder), _SHOWN_LIMIT)}, cannot be used ({reason}).",
-        "Plug in the drive that it is on, or choose another folder in the settings.",
+        message(code, folder=_shown(folder), reason=reason), message("folders.connect_datasets_drive")
     )
 
 
@@ -159,20 +157,21 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         where = next((place for place in (folder, *folder.parents) if _is_in_the_way(place)), folder)
-        what = "a link that leads nowhere" if where.is_symlink() else "a file"
-        raise UsageError(
-            f"{one_line(str(where), _SHOWN_LIMIT)} cannot be used as a folder because {what} is in its place.",
-            "Move it away, or set EPOCHMARK_HOME to another folder.",
-        ) from error
+        code = "folders.link_in_place" if where.is_symlink() else "folders.file_in_place"
+        raise UsageError(message(code, folder=_shown(where)), message("folders.move_away")) from error
     except OSError as error:
-        advice = "Set EPOCHMARK_HOME to a folder that can be written."
+        advice = "folders.choose_writable"
         if error.errno == errno.ENAMETOOLONG:
-            advice = _SHORTER
+            advice = "folders.choose_shorter"
         elif error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            advice = "Free some space, or set EPOCHMARK_HOME to another folder."
+            advice = "folders.free_space"
         raise UsageError(
-            f"The folder {one_line(str(folder), _SHOWN_LIMIT)} cannot be made ({error.strerror}).", advice
+            message("folders.not_created", folder=_shown(folder), reason=error.strerror), message(advice)
         ) from error
+
+
+def _shown(folder: Path) -> str:
+    return one_line(str(folder), _SHOWN_LIMIT)
 
 
 def _is_in_the_way(place: Path) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 
 from app.core.errors import AppError
 from app.core.files import write_whole
+from app.core.messages import message, sentence
 from app.core.plain_text import one_line
 from workloads.datasets.regular_file import read_regular
 
@@ -46,9 +47,7 @@ def load_settings(path: Path) -> Settings:
     except OSError as error:
         if error.errno == errno.EFBIG:
             return _set_aside(path, str(error.strerror))
-        _log.warning(
-            "The settings in %s cannot be read (%s); the defaults are used.", _shown(path), error.strerror
-        )
+        _log.warning("%s", sentence("settings.unreadable", path=_shown(path), reason=error.strerror))
         return Settings()
 
 
@@ -60,15 +59,12 @@ def save_settings(path: Path, settings: Settings) -> None:
     try:
         content = msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n"
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file")  # which might never take it
+            raise OSError(errno.EINVAL, sentence("files.not_regular"))  # which might never take it
         write_whole(path, [content])
     except UnicodeEncodeError as error:
-        raise AppError(
-            "The settings cannot be saved, because the name of the folder for data sets is no UTF-8 text.",
-            "Rename the folder, or choose another one.",
-        ) from error
+        raise AppError(message("settings.folder_not_utf8"), message("settings.rename_folder")) from error
     except OSError as error:
-        raise AppError(f"The settings cannot be written to {_shown(path)} ({error.strerror}).") from error
+        raise AppError(message("settings.not_written", path=_shown(path), reason=error.strerror)) from error
 
 
 def _set_aside(path: Path, reason: str) -> Settings:
@@ -80,11 +76,7 @@ def _set_aside(path: Path, reason: str) -> Settings:
         path.replace(aside)
     except OSError:
         aside = path
-    _log.warning(
-        "The settings file is no valid settings (%s); it was kept as %s, and the defaults are used.",
-        one_line(reason, 200),
-        _shown(aside),
-    )
+    _log.warning("%s", sentence("settings.invalid", reason=one_line(reason, 200), kept=_shown(aside)))
     return Settings()
 
 

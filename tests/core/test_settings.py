@@ -103,12 +103,12 @@ def test_a_folder_in_place_of_the_file_gives_defaults_and_stays(
     with caplog.at_level(logging.WARNING):
         assert load_settings(file) == Settings()
     assert file.is_dir()
-    assert "cannot be read" in caplog.text
+    assert "can't be read" in caplog.text
 
 
 def test_saving_over_a_folder_is_one_sentence_and_leaves_no_half_file(file: Path) -> None:
     file.mkdir()
-    with pytest.raises(AppError, match="cannot be written"):
+    with pytest.raises(AppError, match="can't be saved"):
         save_settings(file, Settings())
     assert list(file.parent.iterdir()) == [file]
 
@@ -116,7 +116,7 @@ def test_saving_over_a_folder_is_one_sentence_and_leaves_no_half_file(file: Path
 def test_saving_below_a_file_or_into_nowhere_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     for folder in ("file", "missing"):
-        with pytest.raises(AppError, match="cannot be written"):
+        with pytest.raises(AppError, match="can't be saved"):
             save_settings(tmp_path / folder / "settings.json", Settings())
 
 
@@ -143,8 +143,8 @@ def test_what_is_no_file_is_neither_waited_for_nor_written_to(
 ) -> None:
     make(file)
     assert load_settings(file) == Settings()
-    assert "cannot be read (it is no regular file)" in caplog.text
-    with pytest.raises(AppError, match=r"settings\.json \(it is no regular file\)"):
+    assert "can't be read (it is no regular file)" in caplog.text
+    with pytest.raises(AppError, match=r"settings\.json \(not a regular file\)"):
         save_settings(file, Settings())
     assert list(file.parent.iterdir()) == [file]
 
@@ -179,6 +179,6 @@ def test_many_who_save_at_once_leave_one_whole_file(file: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
 def test_a_folder_whose_name_is_no_text_cannot_be_saved_and_is_said(file: Path) -> None:
-    with pytest.raises(AppError, match="the name of the folder for data sets is no UTF-8 text"):
+    with pytest.raises(AppError, match="the name of the data set folder isn't valid UTF-8"):
         save_settings(file, Settings(datasets_folder=os.fsdecode(b"/caf\xe9")))
     assert not file.exists()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from app.core.datasets.addresses import shown, split_login
 from app.core.errors import AppError, UsageError
+from app.core.messages import message
 from app.core.plain_text import one_line
 
 if TYPE_CHECKING:
@@ -26,11 +27,11 @@ Progress = Callable[[int, int], None]  # bytes done, bytes in all; may raise to 
 
 
 class DownloadError(AppError):
-    """A download ended before its end; what came is kept, and the next one goes on from there."""
+    """A download was interrupted; the part that arrived is kept, and the next attempt resumes there."""
 
 
 class _NoSuchPartError(DownloadError):
-    """The server cannot go on from what came before; that is removed, and the next one starts afresh."""
+    """The server can't resume; the part is removed, and the next attempt starts over."""
 
 
 def download(
@@ -50,7 +51,7 @@ def download(
         AppError: What came is not the file, or the disk cannot take it.
     """
     if not url.lower().startswith(("http://", "https://")):
-        raise UsageError(f"{shown(url)!r} is no http or https address.")
+        raise UsageError(message("dataset.not_a_web_address", address=shown(url)))
     part = target.with_name(target.name + ".part")
     try:
         _refuse_strangers(target, part)
@@ -66,15 +67,14 @@ def download(
         part.unlink(missing_ok=True)
         raise
     except OSError as error:
-        advice = "choose another folder with EPOCHMARK_HOME, then try again."
         raise AppError(
-            f"The download cannot be written to {one_line(str(part), 300)} ({error.strerror}).",
-            f"Free some space, or {advice}" if error.errno in _NO_SPACE else advice.capitalize(),
+            message("dataset.download_not_saved", path=one_line(str(part), 300), reason=error.strerror),
+            message("dataset.free_space_or_move_home" if error.errno in _NO_SPACE else "dataset.move_home"),
         ) from error
 
 
 def _refuse_strangers(*paths: Path) -> None:
-    """Raise AppError unless each is a file of its own or nothing: a link would lead into a file of the user's."""
+    """Raise AppError unless each is a plain file or missing: a link could lead into one of the user's files."""
     for path in paths:
         try:
             status = path.lstat()
@@ -82,26 +82,26 @@ def _refuse_strangers(*paths: Path) -> None:
             continue
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
             raise AppError(
-                f"{one_line(str(path), 300)} is in the way of a download: it is a link, a folder or the like.",
-                "Move it away, then try again.",
+                message("dataset.in_the_way_of_download", path=one_line(str(path), 300)),
+                message("dataset.move_it_away"),
             )
 
 
 class WrongFileError(AppError):
-    """A file is not the one that it should be."""
+    """A file isn't the expected one."""
 
 
 def check_file(path: Path, size_bytes: int | None, sha256: str | None, name: str) -> None:
-    """Raise WrongFileError unless it is a file of this size and SHA-256; OSError if it cannot be read.
+    """Raise WrongFileError unless the file has this size and SHA-256; OSError if it can't be read.
 
-    What is None is not known, and not checked.
+    What is None isn't checked.
     """
     state = path.stat()
     if not stat.S_ISREG(state.st_mode):
-        raise WrongFileError(f"{name} is not the expected file: it is no regular file.")
+        raise WrongFileError(message("dataset.not_a_regular_file", file=name))
     if size_bytes is not None and state.st_size != size_bytes:
         raise WrongFileError(
-            f"{name} is not the expected file: it has {state.st_size} bytes instead of {size_bytes}."
+            message("dataset.wrong_size", file=name, found_bytes=state.st_size, expected_bytes=size_bytes)
         )
     digest = hashlib.sha256()
     with path.open("rb") as file:
@@ -109,18 +109,20 @@ def check_file(path: Path, size_bytes: int | None, sha256: str | None, name: str
             digest.update(chunk)
     if sha256 not in {None, digest.hexdigest()}:
         raise WrongFileError(
-            f"{name} is not the expected file: its SHA-256 is {digest.hexdigest()[:16]}…, not {sha256[:16]}…."
+            message("dataset.wrong_checksum", file=name, found=digest.hexdigest()[:16], expected=sha256[:16])
         )
 
 
-_ADVICE = "Check the connection and try again: it goes on where it stopped."
-_ADVICE_AFRESH = "Try again: it starts from the beginning."
+_RESUME = message("dataset.try_again_to_resume")
+_START_OVER = message("dataset.try_again_from_start")
 
 
 def _broken_off(url: str, error: Exception) -> DownloadError:
     reason = getattr(error, "reason", None) or error
     text = (isinstance(reason, OSError) and reason.strerror) or str(reason) or type(reason).__name__
-    return DownloadError(f"The download of {shown(url)} broke off ({one_line(text, _REASON_LIMIT)}).", _ADVICE)
+    return DownloadError(
+        message("dataset.download_interrupted", address=shown(url), reason=one_line(text, _REASON_LIMIT)), _RESUME
+    )
 
 
 def _read(response: "HTTPResponse", size_bytes: int) -> bytes:
@@ -137,8 +139,7 @@ def _fetch(url: str, part: Path, done_bytes: int, size_bytes: int, progress: Pro
         if response.status != HTTPStatus.PARTIAL_CONTENT:
             done_bytes = 0  # a server that cannot resume sends everything
         elif not response.headers.get("Content-Range", "").startswith(f"bytes {done_bytes}-"):
-            sentence = f"The server sent another part of {shown(url)} than was asked for."
-            raise _NoSuchPartError(sentence, _ADVICE_AFRESH)
+            raise _NoSuchPartError(message("dataset.server_sent_wrong_part", address=shown(url)), _START_OVER)
         _receive(response, part, done_bytes, size_bytes, progress)
 
 
@@ -159,23 +160,23 @@ def _open(url: str, done_bytes: int) -> "HTTPResponse":
         response: HTTPResponse = _opener().open(request, timeout=TIMEOUT_S)
     except urllib.error.HTTPError as error:
         error.close()
-        if HTTPStatus.MULTIPLE_CHOICES <= error.code < HTTPStatus.BAD_REQUEST:  # told with the other address
-            reason = "it leads elsewhere, where nothing can be fetched"
+        if HTTPStatus.MULTIPLE_CHOICES <= error.code < HTTPStatus.BAD_REQUEST:  # its text holds the other address
+            said = message("dataset.server_redirects", address=shown(url), status=error.code)
         else:
             reason = one_line(str(error.reason), _REASON_LIMIT)
-        sentence = f"The server refused {shown(url)} ({error.code} {reason})."
+            said = message("dataset.server_refused", address=shown(url), status=error.code, reason=reason)
         if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-            raise _NoSuchPartError(sentence, _ADVICE_AFRESH) from error
-        raise DownloadError(sentence, _ADVICE) from error
+            raise _NoSuchPartError(said, _START_OVER) from error
+        raise DownloadError(said, _RESUME) from error
     except (ValueError, InvalidURL) as error:  # whose texts show all of the address
-        raise UsageError(f"{shown(url)!r} is no usable address.") from error
+        raise UsageError(message("dataset.unusable_address", address=shown(url))) from error
     except (HTTPException, OSError) as error:
         raise _broken_off(url, error) from error
     return response
 
 
 def _opener() -> "OpenerDirector":
-    """Return what asks servers of the web only: a server might lead to a file of ours, or to another protocol."""
+    """Return an opener for http and https only: a redirect could lead to a local file or another protocol."""
     from urllib import request
 
     opener = request.OpenerDirector()
@@ -197,16 +198,18 @@ def _receive(response: "HTTPResponse", part: Path, done_bytes: int, size_bytes: 
         while done_bytes < size_bytes:
             chunk = _read(response, min(_CHUNK_BYTES, size_bytes - done_bytes))
             if not chunk:
-                raise DownloadError(f"The download broke off after {done_bytes} of {size_bytes} bytes.", _ADVICE)
+                raise DownloadError(
+                    message("dataset.download_incomplete", done_bytes=done_bytes, size_bytes=size_bytes), _RESUME
+                )
             file.write(chunk)
             done_bytes += len(chunk)
             progress(done_bytes, size_bytes)
         if _read(response, 1):
-            raise WrongFileError(f"The server sends more than the expected {size_bytes} bytes.")
+            raise WrongFileError(message("dataset.server_sends_too_much", size_bytes=size_bytes))
         file.flush()
         os.fsync(file.fileno())
 
 
 def _open_own(name: str, flags: int) -> int:
-    """Open a file, and neither what a link leads to nor a pipe that has come into its place."""
+    """Open a file without following a link or waiting for a pipe in its place."""
     return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)

@@ -22,6 +22,7 @@ from app.core import locks
 from app.core.clock import now_text
 from app.core.datasets.own_files import LOCK, MARK, NOTE, Found, delete, find, is_marked, mark_of, named
 from app.core.errors import AppError, UsageError
+from app.core.messages import message, sentence
 from app.core.plain_text import one_line
 from workloads.datasets.source import Dataset
 
@@ -41,25 +42,25 @@ class DataFolder:
         )
 
     def check_replaceable(self) -> None:
-        """Raise UsageError if something is in the way that is not ours; OSError if it cannot be looked at."""
+        """Raise UsageError if the folder holds something that isn't ours; OSError if it can't be read."""
         with _undisturbed(self._datasets):
             self._check_replaceable()
 
     def _check_replaceable(self) -> None:
-        found = find(self.path, self._module)
+        found, shown = find(self.path, self._module), one_line(str(self.path), 300)
         if found.problem:
             raise UsageError(
-                f"{one_line(str(self.path), 300)} is not Epochmark's: {found.problem}.",
-                "Move it away or choose another folder for data sets, then try again.",
+                message("dataset.folder_not_ours", folder=shown, problem=found.problem),
+                message("dataset.move_folder_away"),
             )
         if found.strangers:
             raise UsageError(
-                f"{one_line(str(self.path), 300)} holds {named(found.strangers)}, which is not Epochmark's.",
-                "Move that away, then try again: the folder is replaced as a whole.",
+                message("dataset.folder_has_strangers", folder=shown, names=named(found.strangers)),
+                message("dataset.move_strangers_away"),
             )
 
     def stamp(self) -> tuple[int, int] | None:
-        """Return what tells this installation from every other one; None where there is none."""
+        """Return what identifies this installation; None if there is none."""
         try:
             status = (self.path / NOTE).lstat()
         except OSError:
@@ -95,7 +96,7 @@ class DataFolder:
             self._discard(fresh)
 
     def remove(self) -> Found:
-        """Delete what is ours; returns what was there. After an OSError the rest is still known as ours."""
+        """Delete our files and return what was there. After an OSError the rest is still known as ours."""
         with _undisturbed(self._datasets):
             found = find(self.path, self._module)
             if found.own is not None:
@@ -103,11 +104,11 @@ class DataFolder:
         return found
 
     def is_cut_off(self) -> bool:
-        """Say whether a data set has to be put back: a program was killed while it replaced it."""
+        """Say whether a data set must be put back because a program was killed while replacing it."""
         return any(path.suffix == _OLD for path in self._besides()) and not os.path.lexists(self.path)
 
     def tidy(self) -> None:
-        """Put back what was cut off while it was replaced, and delete what killed installations left."""
+        """Put back a half-replaced data set, and delete what killed installations left."""
         if not self._besides():
             return
         with _undisturbed(self._datasets):
@@ -136,24 +137,21 @@ class DataFolder:
         return find(self.path, self._module) == Found(None)
 
     def _discard(self, folder: Path) -> None:
-        """Delete a folder of ours beside the final place, if nobody works in it and nothing else is in it."""
+        """Delete one of our folders beside the final place, unless it is in use or holds other files."""
         try:
             found = find(folder, self._module, is_ours=True)
             if found.own is None or _is_in_use(folder):
                 return
             if found.strangers:
-                _log.warning(
-                    "%s was left by an installation and stays, because %s is in it.",
-                    one_line(str(folder), 300),
-                    named(found.strangers),
-                )
+                shown = one_line(str(folder), 300)
+                _log.warning("%s", sentence("dataset.leftover_kept", folder=shown, names=named(found.strangers)))
                 return
             delete(folder, found.own)
         except OSError as error:
             _log.info("%s cannot be removed (%s).", one_line(str(folder), 300), error.strerror)
 
     def _put_in_place(self, fresh: Path) -> None:
-        """Rename the old one aside and the new one in: whenever that is cut off, one of them is there."""
+        """Rename the old folder aside and the new one into place: at any moment one of them exists."""
         self._check_replaceable()  # again: unpacking may have taken minutes
         aside: Path | None = None
         try:
@@ -172,7 +170,7 @@ class DataFolder:
             self._discard(aside)
 
     def _rename(self, folder: Path) -> None:
-        """Give a folder the final name, which only an empty folder may have."""
+        """Give a folder the final name, replacing nothing but an empty folder."""
         with contextlib.suppress(FileNotFoundError):
             self.path.rmdir()
         folder.rename(self.path)
@@ -181,9 +179,9 @@ class DataFolder:
 
 @contextlib.contextmanager
 def _undisturbed(datasets: Path) -> Iterator[None]:
-    """Keep processes with another home, which share only the folder of data sets, from renaming in it meanwhile.
+    """Lock the data set folder against renames by processes that have another home.
 
-    The folder itself is locked, which leaves no file in it. Where that cannot be done, all goes on without.
+    The folder itself is locked, so no lock file is left in it. Where that isn't possible, go on without a lock.
     """
     if sys.platform == "win32" or not datasets.is_dir():
         yield
@@ -207,12 +205,12 @@ def _undisturbed(datasets: Path) -> Iterator[None]:
 
 
 def _is_hardly_begun(folder: Path) -> bool:
-    """Say whether there is nothing but a lock of ours and half a mark: its process was killed at once."""
+    """Say whether the folder holds nothing but our lock and mark: its process was killed at once."""
     return {path.name for path in folder.iterdir()} <= {LOCK, MARK}
 
 
 def _claim(fresh: Path) -> locks.Hold | None:
-    """Show others that somebody works here; None where the file system knows no locks: there, nobody tidies up."""
+    """Lock a folder as in use; None where the file system has no locks (nobody tidies up there)."""
     try:
         return locks.take(fresh / LOCK)
     except AppError:

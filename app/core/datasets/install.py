@@ -11,6 +11,7 @@ from app.core import locks
 from app.core.datasets.downloads import Progress, WrongFileError, check_file, download
 from app.core.datasets.folder import DataFolder
 from app.core.errors import AppError, UsageError
+from app.core.messages import message
 from app.core.paths import Paths, check_datasets_folder, make_folder
 from app.core.plain_text import one_line
 from workloads.datasets import DATASETS
@@ -51,7 +52,7 @@ class Removal:
 
 
 class _RefusedError(AppError):
-    """The files are not what they should be."""
+    """The files aren't the expected ones."""
 
 
 def list_datasets(paths: Paths) -> list[InstalledDataset]:
@@ -94,8 +95,8 @@ def fetch_dataset(
     module, source = _known(dataset_id)
     if not source.fetchable:
         raise UsageError(
-            f"{source.title} cannot be fetched: its licence ({source.licence}) lets nobody offer it.",
-            f"Import your own copy: `data import {source.id} FOLDER`, with {_names(source)} in the folder.",
+            message("dataset.not_downloadable", title=source.title, licence=source.licence),
+            message("dataset.import_own_copy", dataset=source.id, files=_names(source)),
         )
     check_datasets_folder(paths)
     place = DataFolder(paths.datasets, module)
@@ -103,7 +104,7 @@ def fetch_dataset(
     with _alone(paths, source, waits):
         if place.stamp() != before and module.is_installed(place.path):
             return place.path
-        with _telling(source, place):
+        with _explained(source, place):
             place.check_replaceable()  # before many minutes of downloading
         make_folder(paths.downloads)
         files = {file.name: _download_place(paths, source, file) for file in source.files}
@@ -140,9 +141,10 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
             # Where only the contents can be known, another packing of them is as good.
             check_file(path, file.size_bytes if file.sha256 else None, file.sha256, shown)
         except WrongFileError as error:
-            raise UsageError(error.message, f"Wanted is the official {file.name}.") from error
+            raise UsageError(error.said, message("dataset.use_official_file", file=file.name)) from error
         except (OSError, ValueError) as error:
-            raise UsageError(f"{shown} cannot be read ({getattr(error, 'strerror', None) or error}).") from error
+            reason = getattr(error, "strerror", None) or str(error)
+            raise UsageError(message("dataset.unreadable", path=shown, reason=reason)) from error
     with _alone(paths, source, waits):
         _install(paths, place, source, files)
     return place.path
@@ -164,28 +166,30 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
     check_datasets_folder(paths)
     place = DataFolder(paths.datasets, module)
     targets = [_download_place(paths, source, file) for file in source.files]
-    make_writable = "make the folder writable, then try again."
-    with _alone(paths, source, waits), _telling(source, place, "removed from", make_writable):
+    with _alone(paths, source, waits), _explained(source, place, "dataset.not_removed", "dataset.make_writable"):
         left = _delete([*targets, *(target.with_name(target.name + ".part") for target in targets)])
         place.tidy()
         found = place.remove()
     if found.problem:
         raise UsageError(
-            f"{one_line(str(place.path), 300)} is not Epochmark's and stays: {found.problem}.",
-            "Delete it yourself if nothing in it is needed.",
+            message("dataset.folder_not_ours_kept", folder=one_line(str(place.path), 300), problem=found.problem),
+            message("dataset.delete_it_yourself"),
         )
     return Removal(found=left or found.own is not None, folder=place.path, kept=found.strangers)
 
 
 def _known(dataset_id: str) -> tuple[Dataset, DatasetSource]:
     if dataset_id not in DATASETS:
-        raise UsageError(f"There is no data set {dataset_id[:60]!r}.", f"There are: {', '.join(DATASETS)}.")
+        raise UsageError(
+            message("dataset.unknown_dataset", dataset=one_line(dataset_id, 60)),
+            message("dataset.known_datasets", datasets=list(DATASETS)),
+        )
     return DATASETS[dataset_id], DATASETS[dataset_id].SOURCE
 
 
 @contextlib.contextmanager
 def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
-    """Be the only one, of all processes with these folders, that works on a data set and its downloads."""
+    """Lock a data set and its downloads against all other processes with these folders."""
     make_folder(paths.locks)
     path = _lock_place(paths, source)
     hold = locks.take(path)
@@ -202,7 +206,7 @@ def _lock_place(paths: Paths, source: DatasetSource) -> Path:
 
 
 def _put_back(paths: Paths) -> None:
-    """Bring back what a killed program had renamed and not yet replaced, unless somebody is at it just now."""
+    """Put back data sets that a killed program was replacing, unless another process is at work on them."""
     for module in DATASETS.values():
         place = DataFolder(paths.datasets, module)
         if place.is_cut_off() and paths.locks.is_dir():
@@ -214,29 +218,30 @@ def _put_back(paths: Paths) -> None:
 
 
 @contextlib.contextmanager
-def _telling(
+def _explained(
     source: DatasetSource,
     place: DataFolder,
-    done: str = "installed in",
-    advice: str = "choose another folder for data sets, then try again.",
+    failure: str = "dataset.not_installed",
+    advice: str = "dataset.choose_other_folder",
 ) -> Iterator[None]:
-    """Turn what the disk says into a sentence."""
+    """Turn an OSError into an AppError with these codes."""
     try:
         yield
     except OSError as error:
+        folder = one_line(str(place.path), 300)
         raise AppError(
-            f"{source.title} cannot be {done} {one_line(str(place.path), 300)} ({error.strerror}).",
-            f"Free some space, or {advice}" if error.errno in _NO_SPACE else advice.capitalize(),
+            message(failure, title=source.title, folder=folder, reason=error.strerror),
+            message("dataset.free_space_or_choose_folder" if error.errno in _NO_SPACE else advice),
         ) from error
 
 
-def _names(source: DatasetSource) -> str:
-    return ", ".join(file.name for file in source.files)
+def _names(source: DatasetSource) -> list[str]:
+    return [file.name for file in source.files]
 
 
 def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
-    """Return which of the user's files is which."""
-    names = [file.name for file in source.files]
+    """Return the user's file for each official one, by its name."""
+    names = _names(source)
     found: dict[str, Path] = {}
     for place in places:
         shown = one_line(str(place), 300)
@@ -245,15 +250,23 @@ def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
                 found |= {name: place / name for name in names if (place / name).exists()}
                 continue
         except OSError as error:
-            raise UsageError(f"{shown} cannot be read ({error.strerror}).") from error
+            raise UsageError(message("dataset.unreadable", path=shown, reason=error.strerror)) from error
         if len(names) > 1 and place.name not in names:
-            raise UsageError(f"{shown} is none of the files of {source.title}.", f"They are: {_names(source)}.")
+            raise UsageError(
+                message("dataset.not_one_of_its_files", path=shown, title=source.title),
+                message("dataset.its_files", files=names),
+            )
         found[place.name if len(names) > 1 else names[0]] = place
     if missing := [name for name in names if name not in found]:
         raise UsageError(
-            f"{', '.join(missing)} of {source.title} {'is' if len(missing) == 1 else 'are'} missing in "
-            f"{', '.join(one_line(str(place), 300) for place in places)}.",
-            "Name all its files, or the folder that holds them.",
+            message(
+                "dataset.files_missing",
+                title=source.title,
+                files=missing,
+                places=[one_line(str(place), 300) for place in places],
+                count=len(missing),
+            ),
+            message("dataset.name_all_files"),
         )
     return found
 
@@ -286,7 +299,7 @@ def _download_place(paths: Paths, source: DatasetSource, file: SourceFile) -> Pa
 
 
 def _delete(files: Iterable[Path]) -> bool:
-    """Delete downloads, but nothing else that is in their place; returns whether there was one."""
+    """Delete downloads, but nothing else in their place; returns whether there was one."""
     found = False
     for path in files:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -307,10 +320,10 @@ def _is_whole(path: Path, file: SourceFile) -> bool:
 def _install(paths: Paths, place: DataFolder, source: DatasetSource, files: Mapping[str, Path]) -> None:
     make_folder(paths.datasets)
     try:
-        with _telling(source, place):
+        with _explained(source, place):
             place.tidy()
             place.check_replaceable()
             place.install(files)
     except HostileArchiveError as error:
         what = source.title if len(files) > 1 else one_line(str(files[source.files[0].name]), 300)
-        raise _RefusedError(f"{what} was refused: {error}.") from error
+        raise _RefusedError(message("dataset.refused", file=what, reason=str(error))) from error

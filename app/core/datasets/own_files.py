@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.core.messages import Message, message, sentence
 from app.core.plain_text import one_line
 from workloads.datasets.regular_file import read_regular
 from workloads.datasets.source import Dataset
@@ -34,28 +35,34 @@ class Found:
     Attributes:
         own: Names of our files and folders, in an order in which they can be deleted; None where nothing is ours.
         strangers: Names of what is somebody else's.
-        problem: A clause that says why nothing is ours; None where it is, or where nothing is there.
+        problem: Why nothing is ours; None where it is, or where nothing is there.
     """
 
     own: tuple[str, ...] | None
     strangers: tuple[str, ...] = ()
-    problem: str | None = None
+    problem: Message | None = None
 
 
 def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
-    """Look what is in a folder, which may be known as ours without a note; raises OSError if it cannot be read."""
+    """Sort a folder's content into ours and others'; raises OSError if it can't be read.
+
+    Args:
+        folder: Where to look.
+        module: The data set that it should hold.
+        is_ours: The folder is known to be ours, even without a note.
+    """
     try:
         status = folder.lstat()
     except FileNotFoundError:
         return Found(None)
     if not _is_real_folder(status):
-        return Found(None, problem=f"it is {_kind(status)}")
+        return Found(None, problem=_problem(status))
     if not any(folder.iterdir()):
         return Found(() if is_ours else None)
     noted = _noted(folder, module)
     if noted is None and not is_ours:
         some = named([path.name for path in folder.iterdir()])
-        return Found(None, problem=f"it holds {some}, and no sound note of an installation")
+        return Found(None, problem=message("dataset.no_installation_note", names=some))
 
     def owns(name: str) -> bool:
         return name in {NOTE, MARK, LOCK} | _LEFT_BY_SYSTEMS or module.STORED.owns(name, noted)
@@ -70,7 +77,7 @@ def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
 
 
 def is_marked(folder: Path, module: Dataset) -> bool:
-    """Say whether a folder beside the final place has a mark that names it: a copy of one is the user's."""
+    """Say whether a folder beside the final place has a mark that names it; a copy doesn't, and is the user's."""
     content = _read(folder / MARK)
     return content is not None and content == mark_of(folder, module)
 
@@ -93,7 +100,7 @@ def _noted(folder: Path, module: Dataset) -> Collection[str] | None:
 
 
 def _read(path: Path) -> dict[str, object] | None:
-    """Return what a small JSON file of ours says; None if it is none."""
+    """Return the content of one of our small JSON files; None if it isn't one."""
     if path.is_symlink():
         return None
     try:
@@ -104,14 +111,14 @@ def _read(path: Path) -> dict[str, object] | None:
 
 
 def named(names: Collection[str]) -> str:
-    """Return some names for a sentence."""
+    """Return the first names as text, and how many more there are."""
     some = [one_line(name, 60) for name in sorted(names)[:3]]
     more = len(names) - len(some)
-    return ", ".join(some) + (f" and {more} more" if more else "")
+    return sentence("dataset.names_and_more", names=some, more=more) if more else ", ".join(some)
 
 
 def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
-    """Yield name and whether it is ours: what is in a folder before it; a stranger's folder is not looked into."""
+    """Yield each name and whether it is ours, a folder's content before the folder; skip others' folders."""
     with os.scandir(folder) as entries:
         found = sorted(entries, key=lambda entry: entry.name)
     for entry in found:
@@ -129,13 +136,14 @@ def _is_real_folder(status: os.stat_result) -> bool:
     return stat.S_ISDIR(status.st_mode) and getattr(status, "st_reparse_tag", 0) != _JUNCTION_TAG
 
 
-def _kind(status: os.stat_result) -> str:
-    is_link = stat.S_ISLNK(status.st_mode) or stat.S_ISDIR(status.st_mode)
-    return "a link" if is_link else "a file" if stat.S_ISREG(status.st_mode) else "no folder"
+def _problem(status: os.stat_result) -> Message:
+    if stat.S_ISLNK(status.st_mode) or stat.S_ISDIR(status.st_mode):
+        return message("dataset.is_link")
+    return message("dataset.is_file" if stat.S_ISREG(status.st_mode) else "dataset.is_no_folder")
 
 
 def delete(folder: Path, names: Collection[str]) -> None:
-    """Delete files and folders of ours, and the folder; what came meanwhile stays, with the folders around it."""
+    """Delete our files and folders, and the folder itself; what others added meanwhile stays."""
     for name in names:
         path = folder / name
         if name.endswith("/"):

@@ -1,4 +1,4 @@
-"""What this computer is: its parts together, and of them the names, the system, virtual machine or not.
+"""Detects this computer: its parts, its system, and whether it is a virtual machine.
 
 Everything is read where the system keeps it (libraries for it take more than a second). Host and user names,
 serial numbers and addresses are never read. Parsers are pure functions of text, so any system can test them.
@@ -24,6 +24,7 @@ from app.core.hardware.parts.identity import read_machine_id
 from app.core.hardware.parts.memory_speed import read_memory_speed
 from app.core.hardware.reading import output_of, read_text, tidy_name
 from app.core.hardware.waiting import in_background
+from app.core.messages import sentence
 from app.core.records import Machine
 
 _Value = TypeVar("_Value")
@@ -75,7 +76,7 @@ _CONTAINER_KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class SystemFacts:
-    """What each operating system tells in its own way. None means unknown."""
+    """Facts that each operating system reports in its own way. None means unknown."""
 
     os_name: str
     cpu_name: str | None = None
@@ -85,7 +86,7 @@ class SystemFacts:
 
 
 def detect_machine(root: Path = Path("/"), *, data_folder: Path | None = None) -> Machine:
-    """Describe this computer without anything that names its owner; what cannot be told is None.
+    """Describe this computer without anything that names its owner; what can't be read is None.
 
     Takes some ten milliseconds; up to 5 s where a driver or a server hangs.
 
@@ -98,7 +99,9 @@ def detect_machine(root: Path = Path("/"), *, data_folder: Path | None = None) -
     storage = None if data_folder is None else in_background(lambda: read_storage(data_folder, root), "storage")
     number = in_background(lambda: read_machine_id(root), "machine id")
     facts, cpu = _read_system(root), read_cpu(root)
-    found = Storage() if storage is None else _within(storage, _STORAGE_LIMIT_S, Storage(), "What tells of disks")
+    found = Storage()
+    if storage is not None:
+        found = _within(storage, _STORAGE_LIMIT_S, Storage(), "hardware.storage_not_responding")
     return Machine(
         cpu_name=facts.cpu_name,
         physical_cores=_cores(logical=False),
@@ -109,13 +112,13 @@ def detect_machine(root: Path = Path("/"), *, data_folder: Path | None = None) -
         python_version=platform.python_version(),
         virtual_machine=facts.virtual_machine,
         virtualization=facts.virtualization,
-        gpus=_within(gpus, _GPUS_LIMIT_S, (), "A graphics driver"),
+        gpus=_within(gpus, _GPUS_LIMIT_S, (), "hardware.gpus_not_responding"),
         **asdict(cpu),
         memory_speed_mts=read_memory_speed(root),
         disks=found.disks,
         file_system=found.file_system,
         kernel=facts.kernel,
-        machine_id=_within(number, _STORAGE_LIMIT_S, None, "What tells the machine's number"),
+        machine_id=_within(number, _STORAGE_LIMIT_S, None, "hardware.machine_id_not_responding"),
     )
 
 
@@ -130,7 +133,7 @@ def cpuinfo_fields(text: str) -> dict[str, str]:
 
 
 def cpu_name_from(cpuinfo: str, board: str | None = None) -> str | None:
-    """Name the processor from /proc/cpuinfo; ARM chips often only by the board (/proc/device-tree/model)."""
+    """Name the CPU from /proc/cpuinfo; ARM chips often only by the board (/proc/device-tree/model)."""
     fields = cpuinfo_fields(cpuinfo)
     name = tidy_name(fields.get("model name"))
     if name and not name.startswith(("ARMv", "AArch64")):
@@ -166,7 +169,7 @@ def windows_name(build: int, *, server: bool) -> str:
 
 
 def firmware_kind(vendor_and_product: str) -> str | None:
-    """Tell the hypervisor by the names in the firmware; None when they name none."""
+    """Return the hypervisor that the firmware's names show; None if they show none."""
     names = " ".join(vendor_and_product.lower().split())
     if names.startswith("amazon ec2") and names.endswith("metal"):
         return None
@@ -174,14 +177,14 @@ def firmware_kind(vendor_and_product: str) -> str | None:
 
 
 def container_kind(cgroup: str) -> str | None:
-    """Tell the container by the text of /proc/1/cgroup; None when it shows none."""
+    """Return the kind of container that /proc/1/cgroup shows; None if it shows none."""
     return next((kind for pattern, kind in _CONTAINER_KINDS if re.search(pattern, cgroup)), None)
 
 
 def judge_linux(
     cpuinfo: str, firmware: str, kernel_release: str, board: str = ""
 ) -> tuple[bool | None, str | None]:
-    """Tell whether a Linux system runs in a virtual machine, and in which. None means that it does not show.
+    """Detect whether a Linux system runs in a virtual machine, and in which; None if it can't be known.
 
     Args:
         cpuinfo: Text of /proc/cpuinfo.
@@ -195,7 +198,7 @@ def judge_linux(
     if "microsoft" in release:  # WSL 1 is no virtual machine, WSL 2 is one
         return "standard" in release or "wsl2" in release or flagged, "wsl"
     kind = firmware_kind(firmware)
-    if flagged is not None:  # x86: the processor itself says it
+    if flagged is not None:  # x86: the CPU itself says it
         return flagged, kind if flagged else None
     if kind:
         return True, kind
@@ -203,7 +206,7 @@ def judge_linux(
 
 
 def read_linux(root: Path) -> SystemFacts:
-    """Read what Linux tells about the machine from the proc, sys and etc folders below `root`."""
+    """Read the machine's facts from Linux's proc, sys and etc folders below `root`."""
     cpuinfo = read_text(root / "proc/cpuinfo")
     release = read_text(root / "proc/sys/kernel/osrelease")
     board = read_text(root / "proc/device-tree/model")
@@ -221,7 +224,7 @@ def read_linux(root: Path) -> SystemFacts:
 
 
 def read_macos() -> SystemFacts:
-    """Read what macOS tells about the machine."""
+    """Read the machine's facts from macOS."""
     names = ("machdep.cpu.brand_string", "kern.hv_vmm_present")
     fields = cpuinfo_fields(output_of(["sysctl", *names]).decode("utf-8", errors="replace"))
     virtual = {"0": False, "1": True}.get(fields.get("kern.hv_vmm_present", ""))
@@ -235,7 +238,7 @@ def read_macos() -> SystemFacts:
 
 
 def read_windows() -> SystemFacts:
-    """Read what Windows tells about the machine: its version and two keys of the registry."""
+    """Read the machine's facts from Windows: its version and two keys of the registry."""
     if sys.platform != "win32":
         return SystemFacts(os_name="Windows")
     system, bios = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", r"HARDWARE\DESCRIPTION\System\BIOS"
@@ -254,11 +257,11 @@ def read_windows() -> SystemFacts:
     )
 
 
-def _within(asked: Future[_Value], limit_s: float, otherwise: _Value, who: str) -> _Value:
+def _within(asked: Future[_Value], limit_s: float, otherwise: _Value, warning: str) -> _Value:
     try:
         return asked.result(limit_s)
     except TimeoutError:
-        _logger.warning("%s hangs; it is left behind", who)
+        _logger.warning("%s", sentence(warning))
         return otherwise
 
 

@@ -1,19 +1,18 @@
-"""The machine part by part, in words, and for each part that is not known the reason."""
+"""The machine part by part, as text, and the reason for each part that isn't known."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from app.core.hardware.telemetry.sensors import Power
 from app.core.hardware.unknown import gpu_reason, instruction_sets_note, reason
+from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_bytes
 from app.core.records import Disk, Gpu, Machine, PowerState
 
 NOT_KNOWN = "n/a"
-READABLE = "readable"
-NO_GPU = "none found"
-_NO_GPU_REASON = "No driver and no bus knows of a graphics card. That is no fault: processors train, too."
 # What app.core.hardware.machine calls containers; they say nothing about the machine that they run on.
 _CONTAINERS = ("docker", "kubernetes", "lxc", "podman")
-_LIMIT_ROWS = 8  # more graphics cards than a hobbyist's computer has are told in one line each
+_LIMIT_ROWS = 8  # more GPUs than a hobbyist's computer has get one line each
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +20,14 @@ class Part:
     """One part.
 
     Attributes:
-        group: Processor, Memory, Graphics, Storage, System or Power.
-        value: In words with units; "n/a" where it is not known.
-        reason: Why it is not known, or what else is to be said; "" for nothing.
+        id: Names it for programs: "base_clock", "gpu0_driver".
+        group: Its heading.
+        name: Its label.
+        value: As text with units; "n/a" where it isn't known.
+        reason: Why it isn't known, or a remark; "" for none.
     """
 
+    id: str
     group: str
     name: str
     value: str
@@ -33,63 +35,83 @@ class Part:
 
 
 def machine_parts(machine: Machine, power: Power | None = None) -> tuple[Part, ...]:
-    """Return all parts in the order in which people look for them.
+    """Return all parts as text, in the order in which people look for them.
 
     Args:
         machine: What was detected or stored.
         power: What it runs on right now, and its sensors; None leaves them out, as for a stored machine.
     """
 
-    def part(group: str, name: str, value: str | None, *, is_forbidden: bool = False) -> Part:
-        why = "" if value else reason(name, machine, is_forbidden=is_forbidden)
-        return Part(group, name, value or NOT_KNOWN, why)
+    def part(group: str, part_id: str, value: str | None, *, is_forbidden: bool = False) -> Part:
+        why = None if value else reason(part_id, machine, is_forbidden=is_forbidden)
+        return _part(group, part_id, value, why)
 
+    memory = format_bytes(machine.memory_bytes) if machine.memory_bytes else None
+    speed = machine.memory_speed_mts
     parts = [
-        part("Processor", "processor", machine.cpu_name),
-        part("Processor", "cores", _cores(machine)),
-        part("Processor", "base clock", _clock(machine.cpu_base_mhz)),
-        part("Processor", "boost clock", _clock(machine.cpu_boost_mhz)),
-        part("Processor", "caches", _caches(machine)),
+        part("cpu", "cpu", machine.cpu_name),
+        part("cpu", "cores", _cores(machine)),
+        part("cpu", "base_clock", _clock(machine.cpu_base_mhz)),
+        part("cpu", "boost_clock", _clock(machine.cpu_boost_mhz)),
+        part("cpu", "caches", _caches(machine)),
         _instruction_sets_part(machine),
-        part("Memory", "memory", format_bytes(machine.memory_bytes) if machine.memory_bytes else None),
-        part("Memory", "memory speed", f"{machine.memory_speed_mts:,} MT/s" if machine.memory_speed_mts else None),
+        part("memory", "memory", memory),
+        part("memory", "memory_speed", sentence("part.memory_speed_value", speed_mts=speed) if speed else None),
     ]
     for number, gpu in enumerate(machine.gpus):
-        parts += _gpu_parts(f"GPU {number}" if len(machine.gpus) > 1 else "GPU", gpu, short=number >= _LIMIT_ROWS)
+        parts += _gpu_parts(gpu, number if len(machine.gpus) > 1 else None, short=number >= _LIMIT_ROWS)
     if not machine.gpus:
-        parts.append(Part("Graphics", "GPU", NO_GPU, _NO_GPU_REASON))
+        parts.append(_part("gpu", "gpu", sentence("part.no_gpu"), message("part.no_gpu_is_fine")))
     parts += [
-        part("Storage", "disk", _disks(machine)),
-        Part("System", "system", f"{machine.os_name}, {machine.architecture}"),
-        part("System", "kernel", machine.kernel),
-        part("System", "virtual machine", _virtual(machine)),
-        Part("System", "Python", machine.python_version),
-        part("System", "machine id", machine.machine_id),
+        part("storage", "disk", _disks(machine)),
+        part("system", "system", f"{machine.os_name}, {machine.architecture}"),
+        part("system", "kernel", machine.kernel),
+        part("system", "virtual_machine", _virtual(machine)),
+        part("system", "python", machine.python_version),
+        part("system", "machine_id", machine.machine_id),
     ]
     if power is not None:
-        forbidden = power.sensors.power_forbidden
+        forbidden, readable = power.sensors.power_forbidden, sentence("part.readable")
         parts += [
-            part("Power", "power source", _source(power.state)),
-            part("Power", "power plan", power.state.plan),
-            part("Power", "processor power", READABLE if power.sensors.power else None, is_forbidden=forbidden),
-            part("Power", "temperature sensor", READABLE if power.sensors.temperature else None),
+            part("power", "power_source", _source(power.state)),
+            part("power", "power_plan", power.state.plan),
+            part("power", "cpu_power", readable if power.sensors.power else None, is_forbidden=forbidden),
+            part("power", "cpu_temperature", readable if power.sensors.temperature else None),
         ]
     return tuple(parts)
 
 
-def split_virtualization(text: str | None) -> tuple[str | None, str | None]:
+def _part(group: str, part_id: str, value: str | None, remark: Message | None = None) -> Part:
+    return Part(
+        part_id,
+        sentence(f"part_group.{group}"),
+        sentence(f"part.{part_id}"),
+        value or NOT_KNOWN,
+        "" if remark is None else text(remark),
+    )
+
+
+def split_virtualization(kinds: str | None) -> tuple[str | None, str | None]:
     """Return what a machine is virtual by, and the container: "docker in Xen" is ("Xen", "docker")."""
-    first, _, rest = (text or "").partition(" in ")
-    return (rest or None, first) if first in _CONTAINERS else (text, None)
+    first, _, rest = (kinds or "").partition(" in ")
+    return (rest or None, first) if first in _CONTAINERS else (kinds, None)
 
 
 def _cores(machine: Machine) -> str | None:
     if machine.physical_cores is None and machine.logical_cores is None:
         return None
-    kinds = ""
-    if machine.performance_cores is not None and machine.efficiency_cores is not None:
-        kinds = f" ({machine.performance_cores} performance, {machine.efficiency_cores} efficiency)"
-    return f"{machine.physical_cores or NOT_KNOWN} physical{kinds}, {machine.logical_cores or NOT_KNOWN} logical"
+    counts: dict[str, Any] = {
+        "physical": machine.physical_cores or NOT_KNOWN,
+        "logical": machine.logical_cores or NOT_KNOWN,
+    }
+    if machine.performance_cores is None or machine.efficiency_cores is None:
+        return sentence("part.cores_value", **counts)
+    return sentence(
+        "part.cores_of_two_kinds",
+        performance=machine.performance_cores,
+        efficiency=machine.efficiency_cores,
+        **counts,
+    )
 
 
 def _clock(clock_mhz: float | None) -> str | None:
@@ -97,7 +119,11 @@ def _clock(clock_mhz: float | None) -> str | None:
 
 
 def _caches(machine: Machine) -> str | None:
-    sizes = (("L1 data", machine.l1_data_bytes), ("L2", machine.l2_bytes), ("L3", machine.l3_bytes))
+    sizes = (
+        (sentence("part.l1_data"), machine.l1_data_bytes),
+        ("L2", machine.l2_bytes),
+        ("L3", machine.l3_bytes),
+    )
     return ", ".join(f"{name} {_binary(size)}" for name, size in sizes if size) or None
 
 
@@ -110,40 +136,55 @@ def _binary(size_bytes: int) -> str:
 
 
 def _instruction_sets_part(machine: Machine) -> Part:
-    name = "instruction sets"
+    part_id = "instruction_sets"
     if machine.instruction_sets is None:
-        return Part("Processor", name, NOT_KNOWN, reason(name, machine))
-    told = ", ".join(machine.instruction_sets) or "none that matter here"
-    return Part("Processor", name, told, instruction_sets_note(machine))
+        return _part("cpu", part_id, None, reason(part_id, machine))
+    value = ", ".join(machine.instruction_sets) or sentence("part.no_instruction_sets")
+    return _part("cpu", part_id, value, instruction_sets_note(machine))
 
 
-def _gpu_parts(name: str, gpu: Gpu, *, short: bool) -> list[Part]:
-    memory = f", {format_bytes(gpu.memory_bytes)}" if gpu.memory_bytes else ""
-    memory += " of the computer's memory" if memory and gpu.shares_memory else ""
-    parts = [Part("Graphics", name, f"{gpu.name}{memory}")]
+def _gpu_parts(gpu: Gpu, number: int | None, *, short: bool) -> list[Part]:
+    """Return a GPU's parts; `number` is None for the only one, `short` leaves out the details."""
+    gpu_id = "gpu" if number is None else f"gpu{number}"
+    name = message("part.gpu") if number is None else message("part.gpu_of_several", number=number)
+    group = sentence("part_group.gpu")
+    value = gpu.name
+    if gpu.memory_bytes:
+        code = "part.gpu_with_shared_memory" if gpu.shares_memory else "part.gpu_with_memory"
+        value = sentence(code, name=gpu.name, memory_bytes=gpu.memory_bytes)
+    parts = [Part(gpu_id, group, text(name), value)]
     if short:
         return parts
     if not gpu.memory_bytes:
-        parts.append(Part("Graphics", f"{name} memory", NOT_KNOWN, gpu_reason(gpu)))
-    capability = f"compute capability {gpu.compute_capability}" if gpu.compute_capability else ""
-    link = f"PCIe {gpu.pcie_generation}.0 × {gpu.pcie_lanes}" if gpu.pcie_generation and gpu.pcie_lanes else None
-    display = None if gpu.drives_display is None else "attached" if gpu.drives_display else "none attached"
-    told = (
-        ("architecture", ", ".join(word for word in (gpu.architecture, capability) if word) or None),
-        ("driver", gpu.driver),
-        ("power limit", f"{gpu.power_limit_w:.0f} W" if gpu.power_limit_w else None),
-        ("link", link),
-        ("display", display),
-    )
-    for what, value in told:
-        parts.append(
-            Part("Graphics", f"{name} {what}", value or NOT_KNOWN, "" if value else gpu_reason(gpu, what))
-        )
+        label = sentence("part.gpu_memory", gpu=name)
+        parts.append(Part(f"{gpu_id}_memory", group, label, NOT_KNOWN, text(gpu_reason(gpu))))
+    for what, value_or_none in _gpu_details(gpu).items():
+        label = sentence(f"part.gpu_{what}", gpu=name)
+        why = "" if value_or_none else text(gpu_reason(gpu, what))
+        parts.append(Part(f"{gpu_id}_{what}", group, label, value_or_none or NOT_KNOWN, why))
     return parts
 
 
+def _gpu_details(gpu: Gpu) -> dict[str, str | None]:
+    capability = None
+    if gpu.compute_capability:
+        capability = sentence("part.compute_capability", version=gpu.compute_capability)
+    display = None
+    if gpu.drives_display is not None:
+        display = sentence("part.display_attached" if gpu.drives_display else "part.no_display")
+    return {
+        "architecture": ", ".join(word for word in (gpu.architecture, capability) if word) or None,
+        "driver": gpu.driver,
+        "power_limit": f"{gpu.power_limit_w:.0f} W" if gpu.power_limit_w else None,
+        "link": f"PCIe {gpu.pcie_generation}.0 × {gpu.pcie_lanes}"
+        if gpu.pcie_generation and gpu.pcie_lanes
+        else None,
+        "display": display,
+    }
+
+
 def _disks(machine: Machine) -> str | None:
-    told = " + ".join(text for disk in machine.disks if (text := _disk(disk)))
+    told = " + ".join(told for disk in machine.disks if (told := _disk(disk)))
     return ", ".join(word for word in (told, machine.file_system) if word) or None
 
 
@@ -156,12 +197,15 @@ def _virtual(machine: Machine) -> str | None:
     if machine.virtual_machine is None:
         return None
     kind, container = split_virtualization(machine.virtualization)
-    told = ("yes" if machine.virtual_machine else "no") + (f" ({kind})" if kind else "")
-    return told + (f", in {container}" if container else "")
+    code = f"part.virtual_{'yes' if machine.virtual_machine else 'no'}"
+    told = sentence(f"{code}_kind", kind=kind) if kind else sentence(code)
+    return sentence("part.in_container", machine=told, container=container) if container else told
 
 
 def _source(power: PowerState) -> str | None:
     if power.on_battery is None:
         return None
-    charge = f", charged to {power.battery_pct:.0f} %" if power.battery_pct is not None else ""
-    return ("battery" if power.on_battery else "mains") + charge
+    code = "part.on_battery" if power.on_battery else "part.on_mains"
+    if power.battery_pct is None:
+        return sentence(code)
+    return sentence(f"{code}_charged", charge_pct=power.battery_pct)

@@ -1,98 +1,84 @@
-"""Why a part of a machine is not known: one sentence for each, by the system that the machine runs."""
+"""Why a part of a machine isn't known, by the system that the machine runs."""
 
 from app.core.hardware.telemetry.energy_counters import UDEV_RULE
+from app.core.messages import Message, message
 from app.core.records import Gpu, Machine
 
-_VIRTUAL = "A virtual machine shows what its host gives it, and the host does not give this."
-# By the name of the part, then by how the system's name begins; "" for every other.
+# By the part's id, then by how the system's name begins; "" for every other.
 _REASONS: dict[str, dict[str, str]] = {
-    "base clock": {
-        "Linux": "Of Linux' drivers only intel_pstate, acpi-cpufreq and acpi_cppc tell it.",
-        "macOS": "Apple does not tell the clocks of its own processors.",
+    "base_clock": {"Linux": "unknown.base_clock_linux", "macOS": "unknown.clock_macos"},
+    "boost_clock": {
+        "Linux": "unknown.boost_clock_linux",
+        "Windows": "unknown.boost_clock_windows",
+        "macOS": "unknown.clock_macos",
     },
-    "boost clock": {
-        "Linux": "This kernel has no cpufreq driver for the processor, or one that hides it (acpi-cpufreq).",
-        "Windows": "Windows tells the base clock only.",
-        "macOS": "Apple does not tell the clocks of its own processors.",
+    "caches": {"Linux": "unknown.caches_linux"},
+    "instruction_sets": {"": "unknown.instruction_sets"},
+    "memory_speed": {
+        "Linux": "unknown.memory_speed_linux",
+        "macOS": "unknown.memory_speed_macos",
+        "Windows": "unknown.memory_speed_windows",
     },
-    "caches": {"Linux": "This kernel does not list the caches."},
-    "instruction sets": {"": "The system does not list them."},
-    "memory speed": {
-        "Linux": "Only the administrator may read the firmware's table, and udev has kept nothing of it.",
-        "macOS": "macOS has it in a slow report only: see System Information, Memory.",
-        "Windows": "The firmware's table does not have it.",
+    "disk": {"": "unknown.disk"},
+    "virtual_machine": {"": "unknown.virtual_machine"},
+    "machine_id": {"Linux": "unknown.machine_id_linux", "": "unknown.machine_id"},
+    "power_source": {"": "unknown.power_source"},
+    "power_plan": {"Linux": "unknown.power_plan_linux", "macOS": "unknown.power_plan_macos"},
+    "cpu_temperature": {
+        "Linux": "unknown.cpu_temperature_linux",
+        "Windows": "unknown.cpu_temperature_windows",
+        "macOS": "unknown.cpu_temperature_macos",
     },
-    "disk": {"": "The system does not say which device the folder lies on."},
-    "virtual machine": {"": "Neither the processor nor the firmware tells."},
-    "machine id": {
-        "Linux": "There is no /etc/machine-id, as is usual in containers.",
-        "": "The system does not give one out.",
-    },
-    "power source": {"": "There is no battery, so that there is nothing to tell."},
-    "power plan": {
-        "Linux": "This kernel has no cpufreq policies, so that no plan slows the processor down.",
-        "macOS": "This Mac has no low power mode, or pmset does not tell of it.",
-        "": "The system does not tell.",
-    },
-    "temperature sensor": {
-        "Linux": "No driver of a sensor inside the processor is loaded.",
-        "Windows": "Windows gives the processor's temperature to kernel drivers only; Epochmark brings none.",
-        "macOS": "macOS tells temperatures to the administrator only.",
-    },
-    "processor power": {
-        "Linux": "The processor has no counter of its energy (RAPL), or the kernel does not show it.",
-        "Windows": "Windows gives the processor's power to kernel drivers only; Epochmark brings none.",
-        "macOS": "macOS tells the power to the administrator only (powermetrics).",
+    "cpu_power": {
+        "Linux": "unknown.cpu_power_linux",
+        "Windows": "unknown.cpu_power_windows",
+        "macOS": "unknown.cpu_power_macos",
     },
 }
-# By what told of the GPU.
+# By the source of what is known of the GPU.
 _GPU_REASONS = {
-    "gputil": "nvidia-smi does not tell; NVIDIA's library (NVML) would, and could not be loaded.",
-    "procfs": "It has slept since Epochmark started, and asking its driver would wake it.",
-    "registry": "Windows' registry does not have it.",
-    "sysfs": "Its driver does not tell, or it has slept since Epochmark started.",
+    "gputil": "unknown.gpu_gputil",
+    "procfs": "unknown.gpu_procfs",
+    "registry": "unknown.gpu_registry",
+    "sysfs": "unknown.gpu_sysfs",
 }
-_OF_VIRTUAL = ("base clock", "boost clock", "memory speed", "temperature sensor", "processor power", "power plan")
-FORBIDDEN_POWER = (
-    "Linux lets only the administrator read the energy counters (RAPL) since version 5.10, because"
-    " they tell too much of what other programs do (CVE-2020-8694). To allow it for everybody all the same,"
-    f" put this line into /etc/udev/rules.d/60-rapl.rules and restart: {UDEV_RULE}"
-)
+_HIDDEN_BY_HOSTS = ("base_clock", "boost_clock", "memory_speed", "cpu_temperature", "cpu_power", "power_plan")
 
 
-def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> str:
+def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> Message:
     """Say why a part is "n/a".
 
     Args:
-        part: Its name, as app.core.hardware.part_texts calls it.
+        part: Its id, see app.core.hardware.part_texts.
         machine: What is known.
-        is_forbidden: Of the processor's power: whether there is a counter that may not be read.
+        is_forbidden: Of the CPU's power: whether there is a counter that may not be read.
     """
-    if part == "processor power" and is_forbidden:
-        return FORBIDDEN_POWER
-    if machine.virtual_machine and part in _OF_VIRTUAL:
-        return _VIRTUAL
-    told = _REASONS.get(part, {})
-    found = (text for system, text in told.items() if system and machine.os_name.startswith(system))
-    return next(found, told.get("", "The system does not tell."))
+    if part == "cpu_power" and is_forbidden:
+        return message("unknown.cpu_power_forbidden", rule=UDEV_RULE)
+    if machine.virtual_machine and part in _HIDDEN_BY_HOSTS:
+        return message("unknown.virtual")
+    reasons = _REASONS.get(part, {})
+    matching = (code for system, code in reasons.items() if system and machine.os_name.startswith(system))
+    return message(next(matching, reasons.get("", "unknown.not_reported")))
 
 
-def instruction_sets_note(machine: Machine) -> str:
-    """Say which instruction sets would not be told though they were there; "" where all are."""
+def instruction_sets_note(machine: Machine) -> Message | None:
+    """Say which instruction sets are the only ones that the system reports; None where it reports all."""
     if not machine.os_name.startswith("Windows"):
-        return ""
-    return f"Windows tells of {'NEON' if machine.architecture == 'arm64' else 'AVX2 and AVX-512'} only."
+        return None
+    is_arm = machine.architecture == "arm64"
+    return message("unknown.other_instruction_sets_arm" if is_arm else "unknown.other_instruction_sets")
 
 
-def gpu_reason(gpu: Gpu, what: str = "") -> str:
+def gpu_reason(gpu: Gpu, what: str = "") -> Message:
     """Say why a value of a GPU is "n/a".
 
     Args:
         gpu: What is known.
-        what: The value, as app.core.hardware.part_texts calls it.
+        what: The value, see app.core.hardware.part_texts.
     """
-    if gpu.shares_memory and what in ("power limit", "link"):
-        return "It is a part of the processor, and has none of its own."
+    if gpu.shares_memory and what in ("power_limit", "link"):
+        return message("unknown.gpu_in_cpu")
     if gpu.vendor == "nvidia" and gpu.source == "sysfs":
-        return "NVIDIA's driver is missing or does not work; the doctor says more."
-    return _GPU_REASONS.get(gpu.source, "Its driver does not tell.")
+        return message("unknown.gpu_without_driver")
+    return message(_GPU_REASONS.get(gpu.source, "unknown.gpu"))

@@ -1,4 +1,4 @@
-"""The SQLite file: opening, migrating, and turning SQLite's complaints into sentences. Knows no run."""
+"""The SQLite file: opening, migrating, and turning SQLite's errors into messages. Knows nothing of runs."""
 
 import contextlib
 import itertools
@@ -12,12 +12,13 @@ from pathlib import Path
 
 from app.core.errors import AppError
 from app.core.locks import take
+from app.core.messages import Message, message, sentence
 from app.core.paths import make_folder
 from app.core.storage.salvage import differs, salvage
 from app.core.storage.schema import APPLICATION_ID, MIGRATIONS, statements
 
 BUSY_TIMEOUT_S = 5.0
-# Up to this size a file is looked through when a process opens it first: that takes some milliseconds.
+# A file up to this size is checked when a process opens it first, which takes some milliseconds.
 LOOKED_THROUGH_BYTES = 8 << 20
 _MEND_PATIENCE_S = 60.0
 # SQLite quotes what is damaged, and Python takes that for UTF-8.
@@ -30,7 +31,7 @@ class DatabaseError(AppError):
 
 
 def storable(value: object) -> object:
-    """Return a value that SQLite takes: in texts, what is no Unicode (names of files, say) becomes "?"."""
+    """Return a value that SQLite accepts: invalid Unicode in a text (a file's name, say) becomes "?"."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
@@ -62,7 +63,7 @@ class Database:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether another file stands where this one was opened: it was damaged, and another process mended it."""
+        """Whether another process has replaced the file because it was damaged."""
         return _identity(self.path) != self._file
 
     def close(self) -> None:
@@ -103,7 +104,7 @@ class Database:
 
     @contextlib.contextmanager
     def complaints(self) -> Iterator[None]:
-        """Turn SQLite's errors inside the block into DatabaseError with a sentence."""
+        """Turn SQLite's errors inside the block into DatabaseError."""
         try:
             try:
                 yield
@@ -113,7 +114,7 @@ class Database:
             if _is_damage(error):
                 with contextlib.suppress(OSError):  # then the next opening looks through all of it
                     _suspicion(self.path).touch()
-            raise DatabaseError(*_sentence(error, self.path)) from error
+            raise DatabaseError(*_explanation(error, self.path)) from error
 
     def _open_patiently(self) -> sqlite3.Connection:
         """Open the file; SQLite itself does not wait while another process switches a new file to WAL."""
@@ -134,7 +135,7 @@ class Database:
             lock = take(self.path.with_name(self.path.name + ".lock"), _MEND_PATIENCE_S)
             if lock is None:
                 raise DatabaseError(
-                    f"Another Epochmark is mending the results in {self.path}.", "Try again later."
+                    message("database.being_repaired", path=str(self.path)), message("database.try_later")
                 )
             stack.enter_context(lock)
             try:
@@ -161,16 +162,13 @@ class Database:
         except OSError as refusal:
             with contextlib.suppress(OSError):
                 fresh.unlink(missing_ok=True)
-            sentence = f"The results in {self.path} are damaged and cannot be set aside ({refusal.strerror})."
-            raise DatabaseError(sentence, "Move the file away by hand.") from refusal
-        runs = "1 run" if count == 1 else f"{count:,} runs"
-        _log.warning(
-            "The results in %s are damaged (%s); the file was kept as %s, and a new one begun with %s from it.",
-            self.path,
-            error,
-            aside.name,
-            runs if count else "nothing",
-        )
+            raise DatabaseError(
+                message("database.not_set_aside", path=str(self.path), reason=refusal.strerror),
+                message("database.move_it_away"),
+            ) from refusal
+        code = "database.repaired" if count else "database.begun_anew"
+        told = sentence(code, path=str(self.path), reason=str(error), kept=aside.name, count=count)
+        _log.warning("%s", told)
 
     def _set_aside(self) -> Path:
         """Rename the file, never over another one; raises OSError."""
@@ -266,13 +264,10 @@ def _suspicion(path: Path) -> Path:
 
 def _foreign(path: Path, version: int, owner: int) -> DatabaseError:
     if owner != APPLICATION_ID:
-        return DatabaseError(
-            f"{path} is another program's database.", "Move it away, or set EPOCHMARK_HOME to another folder."
-        )
+        return DatabaseError(message("database.of_another_program", path=str(path)), message("folders.move_away"))
     return DatabaseError(
-        f"The results in {path} were written by a newer Epochmark (format {version}, this one knows "
-        f"{len(MIGRATIONS)}).",
-        "Update Epochmark, or set EPOCHMARK_HOME to another folder.",
+        message("database.too_new", path=str(path), version=version, known_version=len(MIGRATIONS)),
+        message("database.update"),
     )
 
 
@@ -311,26 +306,15 @@ def _code(error: sqlite3.Error) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def _sentence(error: sqlite3.DatabaseError, path: Path) -> tuple[str, str]:
-    code = _code(error)
+def _explanation(error: sqlite3.DatabaseError, path: Path) -> tuple[Message, Message]:
+    """Return what an error of SQLite's means, and what to do about it."""
+    code, where, reason = _code(error), str(path), str(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return (
-            f"The results in {path} are locked by another program.",
-            "Close the other program, then try again.",
-        )
+        return message("database.locked", path=where), message("database.close_other_program")
     if code == sqlite3.SQLITE_FULL:
-        return (
-            f"The disk is full: the results in {path} cannot be written.",
-            "Free some space, then try again.",
-        )
+        return message("database.disk_full", path=where), message("database.free_space")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_IOERR):
-        return (
-            f"The results in {path} cannot be written or read ({error}).",
-            "Check the folder's permissions, or set EPOCHMARK_HOME to a folder that can be written.",
-        )
+        return message("database.no_access", path=where, reason=reason), message("database.check_permissions")
     if _is_damage(error):
-        return (
-            f"The results in {path} are damaged ({error}).",
-            "Try again: Epochmark then keeps the file, and brings over what can be read of it.",
-        )
-    return f"The results in {path} cannot be used ({error}).", "Try again, or set EPOCHMARK_HOME elsewhere."
+        return message("database.damaged", path=where, reason=reason), message("database.try_again_to_repair")
+    return message("database.unusable", path=where, reason=reason), message("database.try_elsewhere")

@@ -8,6 +8,7 @@ import msgspec
 
 from app.core.clock import now_text
 from app.core.errors import UsageError
+from app.core.messages import message, sentence
 from app.core.records import Group, RunSummary, planned_runs
 from app.core.storage.database import Database
 from app.core.storage.reading import read_object
@@ -42,14 +43,14 @@ def load_group(database: Database, group_id: int) -> Group:
         sql = "SELECT id, created_at, kind, plan FROM groups WHERE id = ?"
         rows = database.connection.execute(sql, (group_id,)).fetchall()
     if not rows:
-        raise UsageError(f"There is no group {group_id}.", "`results list` says which runs belong to one.")
+        raise UsageError(message("groups.unknown", group_id=group_id), message("groups.see_list"))
     return _with_runs(database, rows)[0]
 
 
 def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, str]:
-    """Say of the runs that belong to a group which place they have there, by their numbers.
+    """Return the place of each grouped run in its group, as text, by the run's number.
 
-    "run 2 of 5 of group 3" of repetitions, "side B of group 4" of an A/B.
+    "run 2 of 5 in group 3" for repetitions, "side B of group 4" for an A/B test.
     """
     grouped = [run for run in runs if run.group_id is not None]
     plans: dict[int, tuple[str, dict[str, Any]]] = {}
@@ -63,16 +64,21 @@ def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, st
         kind, plan = plans.get(run.group_id or 0, ("", {}))
         begun = list(plan.get("run_ids", ()))
         if run.side is not None:
-            places[run.id] = f"side {run.side} of group {run.group_id}"
+            places[run.id] = sentence("groups.side", side=run.side, group_id=run.group_id)
         elif run.id in begun:
-            places[run.id] = f"run {begun.index(run.id) + 1} of {planned_runs(kind, plan)} of group {run.group_id}"
+            places[run.id] = sentence(
+                "groups.run_of",
+                number=begun.index(run.id) + 1,
+                planned=planned_runs(kind, plan),
+                group_id=run.group_id,
+            )
         else:
-            places[run.id] = f"of group {run.group_id}"
+            places[run.id] = sentence("groups.member", group_id=run.group_id)
     return places
 
 
 class _PlanShape(msgspec.Struct):
-    """What is looked for in a stored plan; all else may be another version's."""
+    """The known fields of a stored plan; all others may be another version's."""
 
     specs: list[dict[str, Any]] = []
     times: int = 1

@@ -16,6 +16,7 @@ import msgspec
 from app.core.analysis.stats import epoch_statistics
 from app.core.clock import now_text
 from app.core.errors import UsageError
+from app.core.messages import message
 from app.core.records import Amount, ImportedLog
 from app.core.storage.database import Database
 from workloads.workload import Workload
@@ -40,13 +41,13 @@ def import_log(database: Database, path: Path, workload: Workload, name: str) ->
         name: Of the machine, as it is to be called.
 
     Raises:
-        UsageError: The file is no such log, the name is none, or the workload is not measured in epochs.
+        UsageError: The file isn't such a log, the name is unusable, or the workload isn't measured in epochs.
     """
     if workload.metric != "seconds_per_epoch_s" or workload.kind == "demo":
-        raise UsageError(f"{workload.id} is not measured in seconds per epoch, so a log of epochs says nothing.")
+        raise UsageError(message("logs.not_measured_in_epochs", workload=workload.id))
     name = " ".join(name.split())
     if not 0 < len(name) <= NAME_LIMIT or not name.isprintable():
-        raise UsageError(f"A machine needs a name of 1 to {NAME_LIMIT} characters.")
+        raise UsageError(message("logs.bad_name", limit=NAME_LIMIT))
     durations_s = read_log(path)
     result = epoch_statistics(durations_s)
     assert result is not None  # a log has epochs
@@ -62,26 +63,39 @@ def import_log(database: Database, path: Path, workload: Workload, name: str) ->
 
 def read_log(path: Path) -> tuple[float, ...]:
     """Return the seconds of each epoch of a log, in order; raises UsageError that says where it is wrong."""
+    shown = str(path)
     try:
         if not path.is_file():
-            raise UsageError(f"{path} is no file.")
+            raise UsageError(message("logs.not_a_file", path=shown))
         if path.stat().st_size > SIZE_LIMIT_BYTES:
-            raise UsageError(f"{path} is larger than a log of epochs can be ({SIZE_LIMIT_BYTES:,} bytes).")
+            raise UsageError(message("logs.too_large", path=shown, limit_bytes=SIZE_LIMIT_BYTES))
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise UsageError(f"{path} cannot be read ({error.strerror}).") from error
+        raise UsageError(message("logs.unreadable", path=shown, reason=error.strerror)) from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is no text in UTF-8 (byte {error.start}).") from error
+        raise UsageError(message("logs.not_utf8", path=shown, position=error.start)) from error
     try:
         return _durations(csv.DictReader(text.splitlines(), strict=True))
     except csv.Error as error:
-        raise UsageError(f"{path} is no CSV file ({error}).") from error
-    except ValueError as error:
-        raise UsageError(f"{path} is no log of epochs: {error}.") from error
+        raise UsageError(message("logs.not_csv", path=shown, reason=str(error))) from error
+    except _NotALogError as error:
+        raise UsageError(message("logs.not_a_log", path=shown, problem=error.problem)) from error
+
+
+class _NotALogError(Exception):
+    """The content isn't an epoch log.
+
+    Attributes:
+        problem: What is wrong with it.
+    """
+
+    def __init__(self, code: str, **arguments: object) -> None:
+        super().__init__(code)
+        self.problem = message(code, **arguments)
 
 
 def list_logs(database: Database, workload: str | None = None) -> list[ImportedLog]:
-    """Return the imported logs, of one workload if it is named, oldest first; without what cannot be read."""
+    """Return the imported logs that can be read, oldest first; those of one workload if it is given."""
     sql = "SELECT id, imported_at, workload, name, durations_s, seconds_per_epoch_s FROM logs ORDER BY id"
     with database.complaints():
         rows = database.connection.execute(sql).fetchall()
@@ -102,48 +116,43 @@ def remove_log(database: Database, log_id: int) -> None:
     """Delete an imported log; raises UsageError if there is none of that number."""
     with database.transaction() as connection:
         if not connection.execute("DELETE FROM logs WHERE id = ?", (log_id,)).rowcount:
-            raise UsageError(f"There is no imported log {log_id}.", "`logs list` shows them.")
+            raise UsageError(message("logs.unknown", log_id=log_id), message("logs.see_list"))
 
 
 def _durations(reader: "csv.DictReader[str]") -> tuple[float, ...]:
-    """Return the epochs' seconds; raises ValueError with a clause."""
+    """Return the epochs' seconds; raises _NotALogError."""
     columns = [str(name).strip() for name in reader.fieldnames or ()]
     if missing := [name for name in NEEDED if name not in columns]:
-        msg = f"its first line does not name {' and '.join(missing)}"
-        raise ValueError(msg)
+        raise _NotALogError("logs.columns_missing", columns=missing, count=len(missing))
     if unknown := [name for name in columns if name not in KNOWN]:
-        msg = f"it has a column {unknown[0][:40]!r}, which such a log does not have"
-        raise ValueError(msg)
+        raise _NotALogError("logs.unknown_column", column=unknown[0][:40])
     reader.fieldnames = columns
     durations_s: list[float] = []
     first = 0
     for row in reader:
-        where = f"line {reader.line_num}"
-        if None in row or len(durations_s) >= EPOCHS_LIMIT:
-            msg = f"{where} has too many cells" if None in row else f"it has more than {EPOCHS_LIMIT:,} epochs"
-            raise ValueError(msg)
-        number = _number(row["epoch"], where)
+        line = reader.line_num
+        if None in row:
+            raise _NotALogError("logs.too_many_cells", line=line)
+        if len(durations_s) >= EPOCHS_LIMIT:
+            raise _NotALogError("logs.too_many_epochs", limit=EPOCHS_LIMIT)
+        number = _number(row["epoch"], line)
         first = int(number) if not durations_s and number in (0, 1) else first
         if number != first + len(durations_s):
-            msg = f"{where} is not epoch {first + len(durations_s)}"
-            raise ValueError(msg)
-        duration_s = _number(row["elapsed"], where)
+            raise _NotALogError("logs.epoch_out_of_order", line=line, expected=first + len(durations_s))
+        duration_s = _number(row["elapsed"], line)
         if not SHORTEST_S <= duration_s <= LONGEST_S:
-            msg = f"the epoch of {where} took {duration_s:g} s"
-            raise ValueError(msg)
+            raise _NotALogError("logs.implausible_epoch", line=line, duration_s=duration_s)
         durations_s.append(duration_s)
     if not durations_s:
-        msg = "it has no epochs"
-        raise ValueError(msg)
+        raise _NotALogError("logs.no_epochs")
     return tuple(durations_s)
 
 
-def _number(text: str | None, where: str) -> float:
+def _number(text: str | None, line: int) -> float:
     try:
         number = float(text or "")
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        msg = f"{str(text)[:40]!r} in {where} is no number"
-        raise ValueError(msg)
+        raise _NotALogError("logs.not_a_number", text=str(text)[:40], line=line)
     return number

@@ -100,7 +100,7 @@ def test_an_unknown_name_is_refused_everywhere(paths: Paths, official: Path, nam
         lambda: remove_dataset(paths, name),
     ]
     for act in acts:
-        with pytest.raises(UsageError, match="There is no data set") as refused:
+        with pytest.raises(UsageError, match="There's no data set") as refused:
             act()
         assert "cifar10" in (refused.value.advice or "")
 
@@ -112,7 +112,7 @@ def test_another_file_than_the_official_one_is_refused_and_named(
     paths: Paths, official: Path, spoil: Callable[[bytes], bytes]
 ) -> None:
     official.write_bytes(spoil(official.read_bytes()))
-    with pytest.raises(UsageError, match=r"official\.tar\.gz is not the expected file") as refused:
+    with pytest.raises(UsageError, match=r"official\.tar\.gz isn't the expected file") as refused:
         import_dataset(paths, "cifar10", official)
     assert "cifar-10-binary.tar.gz" in (refused.value.advice or "")
     assert not paths.datasets.exists()
@@ -120,7 +120,7 @@ def test_another_file_than_the_official_one_is_refused_and_named(
 
 @pytest.mark.parametrize("name", ["missing.tar.gz", "x" * 300, "a\0b"])
 def test_a_file_that_cannot_be_read_is_refused(paths: Paths, tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="can't be read"):
         import_dataset(paths, "cifar10", tmp_path / name)
 
 
@@ -128,7 +128,7 @@ def test_a_file_that_cannot_be_read_is_refused(paths: Paths, tmp_path: Path, nam
 @pytest.mark.parametrize("dataset_id", ["cifar10", "nietzsche"])
 def test_a_pipe_is_refused_instead_of_waited_for(paths: Paths, tmp_path: Path, dataset_id: str) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UsageError, match="pipe is not the expected file: it is no regular file"):
+    with pytest.raises(UsageError, match="pipe isn't the expected file: it isn't a regular file"):
         import_dataset(paths, dataset_id, tmp_path / "pipe")
 
 
@@ -163,7 +163,7 @@ def test_a_disk_that_fills_up_leaves_the_old_install_as_it_was(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(cifar10, "install", fill_up)
-    with pytest.raises(AppError, match=r"cannot be installed .*No space left"):
+    with pytest.raises(AppError, match=r"can't be installed .*No space left"):
         import_dataset(paths, "cifar10", official)
     assert contents(folder) == before
     assert list(paths.datasets.iterdir()) == [folder]
@@ -172,7 +172,7 @@ def test_a_disk_that_fills_up_leaves_the_old_install_as_it_was(
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that not even root may write to")
 def test_a_folder_that_cannot_be_written_is_one_sentence(paths: Paths, official: Path) -> None:
     paths.datasets.symlink_to("/proc")
-    with pytest.raises(AppError, match="cannot be installed"):
+    with pytest.raises(AppError, match="can't be installed"):
         import_dataset(paths, "cifar10", official)
 
 
@@ -200,7 +200,7 @@ def test_a_folder_on_an_unplugged_drive_is_said_before_anything_is_downloaded(
             lambda: remove_dataset(chosen, "cifar10"),
         ]
         for act in acts:
-            with pytest.raises(UsageError, match="The folder for data sets"):
+            with pytest.raises(UsageError, match="The data set folder"):
                 act()
     assert server.ranges == []
     assert list(paths.downloads.iterdir()) == []
@@ -211,7 +211,7 @@ def test_a_run_of_real_data_on_an_unplugged_drive_is_refused_before_it_begins(
     paths: Paths, machine: Machine, tmp_path: Path
 ) -> None:
     runner = Runner(with_datasets_folder(paths, str(tmp_path / "unplugged")), machine)
-    with pytest.raises(UsageError, match=r"The folder for data sets, .*unplugged, cannot be used"):
+    with pytest.raises(UsageError, match=r"The data set folder .*unplugged doesn't exist"):
         runner.start(CATALOGUE["cifar10_keras_cnn"].default_spec(data="real"))
     with Database(paths.database) as database:
         assert all_ids(database) == []
@@ -229,7 +229,7 @@ def test_a_drive_that_goes_while_data_is_installed_is_one_sentence(
         (fresh / "data_batch_1.bin").write_bytes(b"half")
 
     monkeypatch.setattr(cifar10, "install", unplug)
-    with pytest.raises(AppError, match=r"cannot be installed in .*drive.*No such file"):
+    with pytest.raises(AppError, match=r"can't be installed in .*drive.*No such file"):
         import_dataset(with_datasets_folder(paths, str(drive)), "cifar10", official)
 
 

@@ -169,7 +169,7 @@ def test_who_waited_for_a_fetch_that_failed_goes_on_with_it(mine: Paths, text: P
         first = pool.submit(fetch_dataset, mine, "nietzsche", server.url, lambda *_: begun.set())
         assert begun.wait(30)
         folder = fetch_dataset(mine, "nietzsche", server.url, waits=break_off.set)
-        with pytest.raises(DownloadError, match="broke off after 300000"):
+        with pytest.raises(DownloadError, match="interrupted after 300,000"):
             first.result()
     assert server.ranges == [None, "bytes=300000-"]
     assert nietzsche.is_installed(folder)

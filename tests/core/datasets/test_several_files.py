@@ -132,10 +132,10 @@ def test_a_file_that_is_missing_is_named(paths: Paths, digits: dict[str, bytes],
     ):
         import_dataset(paths, "mnist", paths.data)
     (tmp_path / "here" / "other.gz").write_bytes(b"x")
-    with pytest.raises(UsageError, match=r"other\.gz is none of the files of MNIST"):
+    with pytest.raises(UsageError, match=r"other\.gz isn't one of the files of MNIST"):
         import_dataset(paths, "mnist", *files, tmp_path / "here" / "other.gz")
     files[1].write_bytes(b"x" * len(digits[files[1].name]))
-    with pytest.raises(UsageError, match=rf"^{files[1]} is not the expected file: its SHA-256"):
+    with pytest.raises(UsageError, match=rf"^{files[1]} isn't the expected file: its SHA-256"):
         import_dataset(paths, "mnist", tmp_path / "here")
     assert not paths.datasets.exists()
 
@@ -143,7 +143,7 @@ def test_a_file_that_is_missing_is_named(paths: Paths, digits: dict[str, bytes],
 def test_fashion_mnist_may_be_packed_otherwise(paths: Paths, digits: dict[str, bytes], tmp_path: Path) -> None:
     again = {name: gzip.compress(gzip.decompress(packed), 1) + bytes(16) for name, packed in digits.items()}
     write_all(tmp_path / "here", again)
-    with pytest.raises(UsageError, match="is not the expected file"):
+    with pytest.raises(UsageError, match="isn't the expected file"):
         import_dataset(paths, "mnist", tmp_path / "here")
     assert fashion_mnist.is_installed(import_dataset(paths, "fashion_mnist", tmp_path / "here"))
 
@@ -151,7 +151,7 @@ def test_fashion_mnist_may_be_packed_otherwise(paths: Paths, digits: dict[str, b
 def test_penn_treebank_is_never_fetched_but_can_be_imported(
     paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with serving() as server, pytest.raises(UsageError, match=r"cannot be fetched: its licence \(LDC") as refused:
+    with serving() as server, pytest.raises(UsageError, match=r"downloaded: its licence \(LDC") as refused:
         fetch_dataset(paths, "ptb", server.url)
     assert server.asked == []
     assert "data import ptb FOLDER" in (refused.value.advice or "")

@@ -13,6 +13,7 @@ from app.core.hardware.telemetry import slowdowns as conditions
 from app.core.hardware.telemetry.sensors import Power, Sensors, find_sensors
 from app.core.hardware.telemetry.slowdowns import read_power_state
 from app.core.hardware.unknown import gpu_reason, reason
+from app.core.messages import text
 from app.core.records import Disk, Gpu, Machine, PowerState
 from tests.core.hardware.gpu.gpu_trees import opened_files
 from tests.core.hardware.telemetry.test_slowdowns import write
@@ -62,7 +63,7 @@ def test_everything_that_is_known_is_told(whole: Machine) -> None:
     parts = machine_parts(whole, Power(PowerState(True, 56.0, "powersave"), Sensors(power=True, temperature=True)))
     assert not [part for part in parts if part.value == NOT_KNOWN or part.reason]
     assert {part.name: part.value for part in parts} == {
-        "processor": "Test CPU",
+        "CPU": "Test CPU",
         "cores": "4 physical (2 performance, 2 efficiency), 8 logical",
         "base clock": "1.30 GHz",
         "boost clock": "4.40 GHz",
@@ -81,11 +82,11 @@ def test_everything_that_is_known_is_told(whole: Machine) -> None:
         "kernel": "6.1.0",
         "virtual machine": "no",
         "Python": "3.11.7",
-        "machine id": "9f3b6a0c1d2e4f57",
-        "power source": "battery, charged to 56 %",
+        "machine ID": "9f3b6a0c1d2e4f57",
+        "power source": "battery, 56 % charged",
         "power plan": "powersave",
-        "processor power": "readable",
-        "temperature sensor": "readable",
+        "CPU power": "readable",
+        "CPU temperature": "readable",
     }
 
 
@@ -101,7 +102,7 @@ def test_whatever_is_not_known_has_its_reason(os_name: str, virtual: bool | None
 
 def test_only_linux_speaks_of_udev(machine: Machine) -> None:
     texts = {
-        os_name: reason("processor power", replace(machine, os_name=os_name), is_forbidden=os_name[:5] == "Linux")
+        os_name: text(reason("cpu_power", replace(machine, os_name=os_name), is_forbidden=os_name[:5] == "Linux"))
         for os_name in SYSTEMS
     }
     assert "60-rapl.rules" in texts[SYSTEMS[0]]
@@ -113,9 +114,9 @@ def test_sensors_that_cannot_be_read_have_their_reason(machine: Machine, forbidd
     machine = replace(machine, os_name=SYSTEMS[0], virtual_machine=False)
     power = Power(sensors=Sensors(power_forbidden=forbidden))
     parts = {part.name: part for part in machine_parts(machine, power)}
-    assert parts["processor power"].value == NOT_KNOWN
-    assert ("60-rapl.rules" in parts["processor power"].reason) is forbidden
-    assert "sensor inside the processor" in parts["temperature sensor"].reason
+    assert parts["CPU power"].value == NOT_KNOWN
+    assert ("60-rapl.rules" in parts["CPU power"].reason) is forbidden
+    assert "sensor inside the CPU" in parts["CPU temperature"].reason
 
 
 HWMON = "sys/class/hwmon/hwmon"
@@ -152,8 +153,8 @@ def test_windows_does_not_tell_of_all_instruction_sets(whole: Machine) -> None:
         parts = machine_parts(replace(whole, instruction_sets=("AVX2",), **changes))  # type: ignore[arg-type]
         return [part.reason for part in parts if part.name == "instruction sets"]
 
-    assert reasons(os_name="Windows 11") == ["Windows tells of AVX2 and AVX-512 only."]
-    assert reasons(os_name="Windows 11", architecture="arm64") == ["Windows tells of NEON only."]
+    assert reasons(os_name="Windows 11") == ["Windows reports AVX2 and AVX-512 only."]
+    assert reasons(os_name="Windows 11", architecture="arm64") == ["Windows reports NEON only."]
     assert reasons(os_name="macOS 15.1") == [""]
 
 
@@ -161,19 +162,19 @@ def test_a_reason_is_told_once_for_all_its_parts(machine: Machine) -> None:
     virtual = replace(machine, os_name=SYSTEMS[0], virtual_machine=True)
     lines = reason_lines(machine_parts(virtual, Power()))
     assert [line for line in lines if "A virtual machine" in line] == [
-        "  base clock, boost clock, memory speed, power plan, processor power, temperature sensor:"
-        " A virtual machine shows what its host gives it, and the host does not give this."
+        "  base clock, boost clock, memory speed, power plan, CPU power, CPU temperature:"
+        " A virtual machine sees only what its host shows it, and the host doesn't show this."
     ]
     assert len({line.partition(": ")[2] for line in lines}) == len(lines)
 
 
 def test_what_is_not_known_of_a_card(machine: Machine) -> None:
-    assert "has slept" in gpu_reason(Gpu("AMD Radeon", "amd", source="sysfs"), "power limit")
-    assert gpu_reason(Gpu("Apple M1", "apple", source="ioreg"), "driver") == "Its driver does not tell."
+    assert gpu_reason(Gpu("AMD Radeon", "amd", source="sysfs"), "power_limit").code == "unknown.gpu_sysfs"
+    assert gpu_reason(Gpu("Apple M1", "apple", source="ioreg"), "driver").code == "unknown.gpu"
     inside = Gpu("AMD Radeon 780M", "amd", source="sysfs", shares_memory=True)
     reasons = {part.name: part.reason for part in machine_parts(replace(machine, gpus=(inside,)))}
-    assert "part of the processor" in reasons["GPU power limit"]
-    assert "part of the processor" not in reasons["GPU driver"]
+    assert "part of the CPU" in reasons["GPU power limit"]
+    assert "part of the CPU" not in reasons["GPU driver"]
 
 
 @pytest.mark.parametrize(
@@ -192,14 +193,14 @@ def test_what_a_machine_is_virtual_by(text: str | None, expected: tuple[str | No
 def test_a_computer_without_a_graphics_card_is_not_at_fault(machine: Machine) -> None:
     part = next(part for part in machine_parts(machine) if part.name == "GPU")
     assert part.value == "none found"
-    assert "no fault" in part.reason
+    assert "That's fine" in part.reason
 
 
 def test_several_cards_are_numbered_and_many_told_in_a_line_each(machine: Machine) -> None:
     two = told(replace(machine, gpus=(CARD, replace(CARD, shares_memory=True, name="Intel UHD"))))
     assert (two["GPU 0"], two["GPU 1"]) == (
         "NVIDIA GeForce RTX 4070, 12.0 GB",
-        "Intel UHD, 12.0 GB of the computer's memory",
+        "Intel UHD, 12.0 GB shared with the CPU",
     )
     many = told(replace(machine, gpus=(CARD,) * 10))
     assert "GPU 7 driver" in many

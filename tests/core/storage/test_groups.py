@@ -58,7 +58,7 @@ def test_deleting_runs_leaves_the_group_readable_with_what_is_left(database: Dat
     delete_runs(database, ids[1:2])
     group = load_group(database, group_id)
     assert ([run.id for run in group.runs], list(group.run_ids)) == (ids[2:], ids)
-    assert places(database) == {ids[2]: f"run 3 of 3 of group {group_id}"}
+    assert places(database) == {ids[2]: f"run 3 of 3 in group {group_id}"}
     delete_runs(database, ids[2:])
     assert load_group(database, group_id).runs == ()
     assert list_groups(database) == []
@@ -81,15 +81,15 @@ def test_each_run_says_its_place(database: Database, machine: Machine) -> None:
     a, b = add(database, machine, ab, "A", "B")
     begin_run(database, DEMO.default_spec(), DEMO, machine)
     assert places(database) == {
-        first: f"run 1 of 5 of group {repeat}",
-        second: f"run 2 of 5 of group {repeat}",
+        first: f"run 1 of 5 in group {repeat}",
+        second: f"run 2 of 5 in group {repeat}",
         a: f"side A of group {ab}",
         b: f"side B of group {ab}",
     }
 
 
 def test_a_group_that_is_not_there_is_said(database: Database, machine: Machine) -> None:
-    with pytest.raises(UsageError, match="There is no group 7"):
+    with pytest.raises(UsageError, match="There's no group 7"):
         load_group(database, 7)
     with pytest.raises(DatabaseError):
         add(database, machine, 7, "A")

@@ -45,21 +45,21 @@ def test_a_log_is_its_seconds_epoch_by_epoch(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "its first line does not name epoch and elapsed"),
+        ("", "the columns epoch, elapsed are missing"),
         (HEAD, "it has no epochs"),
-        ("epoch,loss\n0,1\n", "does not name elapsed"),
-        ("epoch,elapsed,cookies\n0,1,2\n", "a column 'cookies'"),
-        (HEAD + "0,-1\n", "the epoch of line 2 took -1 s"),
-        (HEAD + "0,1e308\n1,1e308\n", "the epoch of line 2 took 1e+308 s"),
+        ("epoch,loss\n0,1\n", "the column elapsed is missing"),
+        ("epoch,elapsed,cookies\n0,1,2\n", "an unknown column “cookies”"),
+        (HEAD + "0,-1\n", "the epoch in line 2 took -1 s"),
+        (HEAD + "0,1e308\n1,1e308\n", "the epoch in line 2 took 1e+308 s"),
         (HEAD + "0,1e-300\n", "took 1e-300 s"),
-        (HEAD + "0,nan\n", "'nan' in line 2 is no number"),
-        (HEAD + "0,1e999\n", "is no number"),
-        (HEAD + "0,three\n", "'three' in line 2 is no number"),
-        (HEAD + "0,1\n2,1\n", "line 3 is not epoch 1"),
-        (HEAD + "7,1\n", "line 2 is not epoch 0"),
+        (HEAD + "0,nan\n", "“nan” in line 2 isn't a number"),
+        (HEAD + "0,1e999\n", "isn't a number"),
+        (HEAD + "0,three\n", "“three” in line 2 isn't a number"),
+        (HEAD + "0,1\n2,1\n", "line 3 isn't epoch 1"),
+        (HEAD + "7,1\n", "line 2 isn't epoch 0"),
         (HEAD + "0,1,2,3,4,5,6,7\n", "line 2 has too many cells"),
-        (b"epoch,elapsed\n0,\xff\n", "is no text in UTF-8 (byte 16)"),
-        (b"epoch,elapsed\n" + b"0,1\n" * 300_000, "is larger than a log of epochs can be"),
+        (b"epoch,elapsed\n0,\xff\n", "isn't UTF-8 text (byte 16)"),
+        (b"epoch,elapsed\n" + b"0,1\n" * 300_000, "is too large for an epoch log"),
         ("epoch,elapsed\n" + "".join(f"{number},1\n" for number in range(10_001)), "more than 10,000 epochs"),
     ],
 )
@@ -73,7 +73,7 @@ def test_what_is_no_log_is_refused_with_the_place(tmp_path: Path, text: str | by
 
 def test_a_folder_or_nothing_is_no_log(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.csv"):
-        with pytest.raises(UsageError, match="is no file"):
+        with pytest.raises(UsageError, match="isn't a file"):
             read_log(path)
 
 
@@ -113,8 +113,8 @@ def test_an_imported_log_stands_among_the_bars_until_it_is_removed(
 
 
 @pytest.mark.parametrize(("workload", "name", "words"), [
-    ("matmul", "x", "not measured in seconds per epoch"),
-    ("demo", "x", "not measured in seconds per epoch"),
+    ("matmul", "x", "isn't measured in seconds per epoch"),
+    ("demo", "x", "isn't measured in seconds per epoch"),
     ("mnist_mlp", " ", "needs a name"),
     ("mnist_mlp", "x" * 81, "needs a name"),
     ("mnist_mlp", "a\x1b[31mb", "needs a name"),

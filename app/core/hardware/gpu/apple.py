@@ -13,6 +13,7 @@ from typing import Any
 
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, vendor_of, whole, within
 from app.core.hardware.reading import answer_of
+from app.core.messages import sentence
 from app.core.records import Gpu, GpuReading
 
 _logger = logging.getLogger(__name__)
@@ -164,5 +165,5 @@ def _ioreg(kind: str) -> bytes:
     told = answer_of(["ioreg", "-a", "-r", "-d", "1", "-w", "0", "-c", kind], _LIMIT_S, _MAX_BYTES)
     if told is None:
         _HUNG.set()
-        _logger.warning("ioreg hangs; GPUs are not read any more")
+        _logger.warning("%s", sentence("hardware.ioreg_not_responding"))
     return told or b""

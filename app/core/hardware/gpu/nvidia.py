@@ -30,6 +30,7 @@ from app.core.hardware.gpu.values import (
 )
 from app.core.hardware.reading import read_text
 from app.core.hardware.waiting import in_background
+from app.core.messages import sentence
 from app.core.records import Gpu, GpuReading
 
 _Value = TypeVar("_Value")
@@ -305,7 +306,7 @@ def _open_source(meters: dict[int, EnergyMeter]) -> NvmlSource | GputilSource | 
         _logger.info("NVML does not start: %s", error)
         return None
     except _BROKEN as error:
-        _logger.warning("NVML does not start: %r", error)
+        _logger.warning("%s", sentence("hardware.nvml_broken", reason=repr(error)))
         return None
 
 
@@ -327,7 +328,7 @@ def _start(nvml: ModuleType, meters: dict[int, EnergyMeter]) -> NvmlSource | Non
 
 def _give_up() -> None:
     _HUNG.set()
-    _logger.warning("NVML hangs; NVIDIA's GPUs are not read")
+    _logger.warning("%s", sentence("hardware.nvml_not_responding"))
 
 
 def _may_have_nvml() -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, whole, within
+from app.core.messages import sentence
 from app.core.records import Gpu, GpuReading
 
 _logger = logging.getLogger(__name__)
@@ -93,7 +94,7 @@ def _ask(gputil: ModuleType) -> list[Any]:
     if not thread.is_alive():
         return answer
     _HUNG.set()
-    _logger.warning("nvidia-smi hangs; GPUs are not read any more")
+    _logger.warning("%s", sentence("hardware.nvidia_smi_not_responding"))
     _kill_trees([process for process in _children() if process.pid not in others])
     thread.join(_KILL_LIMIT_S)  # so that the killed process is reaped, if it dies at all
     return []

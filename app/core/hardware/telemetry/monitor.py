@@ -22,6 +22,7 @@ from app.core.hardware.telemetry.processes import OwnProcesses
 from app.core.hardware.telemetry.sensors import CpuTemperature
 from app.core.hardware.telemetry.slowdowns import ConditionsReader, rate_per_s
 from app.core.hardware.waiting import in_background
+from app.core.messages import sentence
 from app.core.records import Telemetry
 
 _logger = logging.getLogger(__name__)
@@ -178,7 +179,7 @@ class Monitor:
             return
         thread.join(_STOP_LIMIT_S)
         if thread.is_alive():
-            _logger.warning("Telemetry hangs; its thread is left behind")
+            _logger.warning("%s", sentence("hardware.telemetry_not_responding"))
 
     def __enter__(self) -> Self:
         self.start()
@@ -240,7 +241,7 @@ def look(
     try:
         in_background(take, "look").result(duration_s + _STOP_LIMIT_S)
     except TimeoutError:
-        _logger.warning("Looking at the machine hangs; its thread is left behind")
+        _logger.warning("%s", sentence("hardware.telemetry_not_responding"))
     return tuple(telemetry)
 
 

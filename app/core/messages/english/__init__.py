@@ -4,7 +4,22 @@ Sentences are short, active and plain, as in the best desktop apps. Units stand 
 their formats.
 """
 
-from app.core.messages.english import files, verdict
+from app.core.messages.english import (
+    datasets,
+    files,
+    hardware,
+    storage,
+    verdict,
+    workloads,
+)
 
 Sentence = str | tuple[str, str]
-ENGLISH: dict[str, Sentence] = files.SENTENCES | verdict.SENTENCES
+_AREAS = (
+    datasets,
+    files,
+    hardware,
+    storage,
+    verdict,
+    workloads,
+)
+ENGLISH: dict[str, Sentence] = {code: said for area in _AREAS for code, said in area.SENTENCES.items()}

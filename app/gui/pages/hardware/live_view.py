@@ -11,6 +11,7 @@ from app.core.analysis.series import RunSeries
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, Sampler
 from app.core.hardware.unknown import reason
+from app.core.messages import text
 from app.core.metrics import format_bytes
 from app.core.records import GpuReading, Machine, Telemetry
 from app.gui.charts.telemetry_chart import TelemetryChart
@@ -274,10 +275,10 @@ def _gpu_figures(reading: GpuReading, memory_bytes: int | None) -> tuple[tuple[s
 
 
 def _why(name: str, machine: Machine | None, *, power_forbidden: bool) -> str:
-    part = {"Temperature": "temperature sensor", "Power": "processor power"}.get(name)
+    part = {"Temperature": "cpu_temperature", "Power": "cpu_power"}.get(name)
     if part is None or machine is None:
         return "The system or the driver does not tell."
-    return reason(part, machine, is_forbidden=power_forbidden)
+    return text(reason(part, machine, is_forbidden=power_forbidden))
 
 
 def _number(value: float | None, unit: str) -> str:

@@ -35,7 +35,7 @@ class PartsView(QWidget):
     def show_machine(self) -> None:
         """Show the machine as it was found, or that it is being looked at."""
         finder = self._services.finder
-        looking = (Part("This computer", "parts", "Looking …"),)
+        looking = (Part("parts", "This computer", "parts", "Looking …"),)
         self._parts = machine_parts(finder.machine, finder.power) if finder.machine else looking
         for card in self._cards:
             card.setParent(None)

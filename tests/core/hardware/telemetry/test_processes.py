@@ -21,7 +21,7 @@ from app.core.hardware.telemetry.processes import OwnProcesses, Used, spent_s
 from app.core.paths import Paths
 from app.core.runs.worker_command import worker_command
 from workloads import CATALOGUE
-from workloads.engines.device import foreign_variables
+from workloads.engines.setup import foreign_variables
 
 linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's files")
 BUSY = "while True: pass"

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from app.core.hardware.telemetry import slowdowns as conditions
 from app.core.hardware.telemetry.slowdowns import Clocks, ConditionsReader, clock_changes, saves_power
 from workloads import CATALOGUE
-from workloads.engines.device import cpu_quota, foreign_variables
+from workloads.engines.cpu_allowance import cpu_quota
+from workloads.engines.setup import foreign_variables
 
 linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's files")
 SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec

@@ -1,0 +1,65 @@
+"""What is said of the stored results: the database, groups of runs, imported logs."""
+
+SENTENCES: dict[str, str | tuple[str, str]] = {
+    "database.begun_anew": (
+        "The results in {path} are damaged ({reason}). The file was kept as {kept}, and a new, empty one was"
+        " created."
+    ),
+    "database.being_repaired": "Another Epochmark is repairing the results in {path}.",
+    "database.check_permissions": (
+        "Check the folder's permissions, or set EPOCHMARK_HOME to a folder you can write to."
+    ),
+    "database.close_other_program": "Close the other program, then try again.",
+    "database.damaged": "The results in {path} are damaged ({reason}).",
+    "database.disk_full": "The disk is full: the results in {path} can't be saved.",
+    "database.free_space": "Free up some space, then try again.",
+    "database.locked": "The results in {path} are locked by another program.",
+    "database.move_it_away": "Move the file away yourself.",
+    "database.no_access": "The results in {path} can't be read or written ({reason}).",
+    "database.not_set_aside": "The results in {path} are damaged and can't be set aside ({reason}).",
+    "database.of_another_program": "{path} is another program's database.",
+    "database.repaired": (
+        (
+            "The results in {path} are damaged ({reason}). The file was kept as {kept}, and a new one was created"
+            " with {count:,} run from it."
+        ),
+        (
+            "The results in {path} are damaged ({reason}). The file was kept as {kept}, and a new one was created"
+            " with {count:,} runs from it."
+        ),
+    ),
+    "database.too_new": (
+        "The results in {path} were written by a newer Epochmark (format {version}; this one reads up to"
+        " {known_version})."
+    ),
+    "database.try_again_to_repair": (
+        "Try again: Epochmark then keeps the damaged file and recovers what can be read of it."
+    ),
+    "database.try_elsewhere": "Try again, or set EPOCHMARK_HOME to another folder.",
+    "database.try_later": "Try again later.",
+    "database.unusable": "The results in {path} can't be used ({reason}).",
+    "database.update": "Update Epochmark, or set EPOCHMARK_HOME to another folder.",
+    "groups.member": "in group {group_id}",
+    "groups.run_of": "run {number} of {planned} in group {group_id}",
+    "groups.see_list": "`results list` shows which runs belong to a group.",
+    "groups.side": "side {side} of group {group_id}",
+    "groups.unknown": "There's no group {group_id}.",
+    "logs.bad_name": "A computer needs a name of 1 to {limit} characters.",
+    "logs.columns_missing": ("the column {columns} is missing", "the columns {columns} are missing"),
+    "logs.epoch_out_of_order": "line {line} isn't epoch {expected}",
+    "logs.implausible_epoch": "the epoch in line {line} took {duration_s:g} s",
+    "logs.no_epochs": "it has no epochs",
+    "logs.not_a_file": "{path} isn't a file.",
+    "logs.not_a_log": "{path} isn't an epoch log: {problem}.",
+    "logs.not_a_number": "“{text}” in line {line} isn't a number",
+    "logs.not_csv": "{path} isn't a CSV file ({reason}).",
+    "logs.not_measured_in_epochs": "{workload} isn't measured in seconds per epoch, so it can't use an epoch log.",
+    "logs.not_utf8": "{path} isn't UTF-8 text (byte {position}).",
+    "logs.see_list": "`logs list` shows them.",
+    "logs.too_large": "{path} is too large for an epoch log (limit: {limit_bytes:,} bytes).",
+    "logs.too_many_cells": "line {line} has too many cells",
+    "logs.too_many_epochs": "it has more than {limit:,} epochs",
+    "logs.unknown": "There's no imported log {log_id}.",
+    "logs.unknown_column": "it has an unknown column “{column}”",
+    "logs.unreadable": "{path} can't be read ({reason}).",
+}
