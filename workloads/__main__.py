@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from typing import BinaryIO, NoReturn
 
 from workloads import CATALOGUE
-from workloads.engines.device import is_out_of_memory
+from workloads.engines.registry import ENGINES, engine_named
 from workloads.protocol import events
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import message
 from workloads.protocol.reporter import Cancelled, Emitter, Reporter
 from workloads.protocol.spec import Job, read_job
-from workloads.workload import WorkloadError
 
 CANCEL, ENOUGH = b"cancel", b"enough"
 EXIT_ORPHANED = 3
@@ -54,7 +55,7 @@ def _run(line: bytes, reporter: Reporter) -> events.EndStatus:
     except Cancelled:
         return "cancelled"
     except WorkloadError as error:
-        reporter.send(events.Error(code=_code(error.code), message=str(error)[:1_000]))
+        reporter.send(events.Error(code=error.code, said=error.said))
     except Exception as error:  # noqa: BLE001 - the worker's own last resort: whatever it is, the parent hears it
         reporter.send(_unexpected(error))
     else:
@@ -66,25 +67,19 @@ def _checked_job(line: bytes) -> Job:
     try:
         job = read_job(line)
     except ValueError as error:
-        raise WorkloadError("bad_parameters", f"The job is not readable ({error}).") from error
+        raise WorkloadError("bad_parameters", message("worker.unreadable_job", reason=str(error)[:200])) from error
     if job.spec.workload not in CATALOGUE:
-        raise WorkloadError("bad_parameters", f"There is no workload {job.spec.workload[:60]!r}.")
+        raise WorkloadError("bad_parameters", message("workload.unknown", workload=repr(job.spec.workload[:60])))
     CATALOGUE[job.spec.workload].check(job.spec)
     return job
 
 
 def _unexpected(error: Exception) -> events.Error:
     text = "".join(traceback.format_exception(error))[-15_000:]
-    if is_out_of_memory(error):
-        message = "The memory of the computer or of the device was not enough; try a smaller batch."
-        return events.Error(code="out_of_memory", message=message, traceback=text)
-    message = f"{type(error).__name__}: {error}"[:1_000]
-    return events.Error(code="internal", message=message, traceback=text)
-
-
-def _code(code: str) -> events.ErrorCode:
-    known: dict[str, events.ErrorCode] = {name: name for name in events.ErrorCode.__args__}  # type: ignore[attr-defined]
-    return known.get(code, "internal")
+    if isinstance(error, MemoryError) or any(engine_named(name).is_out_of_memory(error) for name in ENGINES):
+        return events.Error(code="out_of_memory", said=message("worker.out_of_memory"), traceback=text)
+    said = message("worker.fault", kind=type(error).__name__, text=str(error)[:1_000])
+    return events.Error(code="internal", said=said, traceback=text)
 
 
 def _take_stdout() -> BinaryIO:

@@ -9,9 +9,11 @@ import sys
 import time
 
 from workloads.protocol import events
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
-from workloads.workload import Parameter, Workload, WorkloadError
+from workloads.workload import Parameter, Workload
 
 QUICK_S, SUSTAINED_S = 2.0, 3.0
 _OUTCOMES = ("ok", "fail", "out_of_memory", "non_finite", "hang", "crash", "exit", "noise", "slow")
@@ -23,6 +25,8 @@ class Demo(Workload):
     id = "demo"
     title = "Demo (no training)"
     kind = "demo"
+    is_demo = True
+    trains = True
     summary = "Waits instead of training, to show how a run looks and how it can end."
     source = "Epochmark"
     epochs = 3
@@ -103,12 +107,12 @@ def _epoch(reporter: Reporter, index: int, steps: int, step_s: float, end_s: flo
 
 def _end_as_told(outcome: str) -> None:
     if outcome == "fail":
-        message = "the demo was told to fail"
-        raise RuntimeError(message)
+        msg = "the demo was told to fail"
+        raise RuntimeError(msg)
     if outcome == "out_of_memory":
         raise MemoryError
     if outcome == "non_finite":
-        raise WorkloadError("non_finite_loss", "The loss became nan: what ran was no training any more.")
+        raise WorkloadError("non_finite_loss", message("training.diverged", loss="nan", step=1))
     if outcome == "hang":
         while True:  # deaf to a request to cancel, on purpose
             time.sleep(3600)

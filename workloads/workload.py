@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from workloads.engines.registry import ENGINES, engine_named, engine_title
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, ParameterValue, Preset, RunSpec
 
@@ -19,19 +22,6 @@ HeadlineKey = Literal[
 ]
 
 FOLDERS_LIMIT = 8
-
-
-class WorkloadError(Exception):
-    """A run cannot go on for a reason that has a code; becomes the `error` event.
-
-    Args:
-        code: One of the codes of `workloads.protocol.events.ErrorCode`.
-        message: One sentence for the user.
-    """
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,21 +89,36 @@ class Parameter:
         )
 
     def _refusal(self, value: object) -> WorkloadError:
+        given = repr(str(value)[:60])
+        said = message(f"parameter.not_{self.kind}", name=self.name, value=given, **self._allowed())
+        return WorkloadError("bad_parameters", said)
+
+    def _allowed(self) -> dict[str, Any]:
+        """Return what an allowed value is, as arguments of a message."""
         if self.kind == "choice":
-            wanted = f"one of {', '.join(self.choices)}"
-        elif self.kind == "bool":
-            wanted = "on or off"
-        elif self.kind == "folders":
-            wanted = f"folders, separated by {os.pathsep!r}"
-        else:
-            limits = [
-                f"at least {self.minimum:g}" if self.minimum is not None else "",
-                f"at most {self.maximum:g}" if self.maximum is not None else "",
-            ]
-            noun = "a whole number" if self.kind == "int" else "a number"
-            wanted = " ".join([noun, " and ".join(limit for limit in limits if limit)]).strip()
-            wanted += f" ({self.unit})" if self.unit else ""
-        return WorkloadError("bad_parameters", f"{self.name} must be {wanted}, not {str(value)[:60]!r}.")
+            return {"choices": list(self.choices)}
+        if self.kind == "folders":
+            return {"separator": os.pathsep}
+        if self.kind == "bool":
+            return {}
+        unit = message("parameter.in_unit", unit=self.unit) if self.unit else None
+        return {"limits": self._limits(), "unit": unit}
+
+    def _limits(self) -> Message | None:
+        if self.minimum is None and self.maximum is None:
+            return None
+        if self.maximum is None:
+            return message("parameter.minimum", minimum=self.minimum)
+        if self.minimum is None:
+            return message("parameter.maximum", maximum=self.maximum)
+        return message("parameter.range", minimum=self.minimum, maximum=self.maximum)
+
+
+def unknown_parameter(workload: "Workload", name: str) -> Message:
+    """Say that a workload has no parameter of this name, and which it has."""
+    known = [parameter.name for parameter in workload.parameters]
+    code = "workload.other_parameters" if known else "workload.no_parameters"
+    return message(code, workload=workload.id, name=repr(name[:60]), known=known or None)
 
 
 def folders_of(text: str) -> list[Path]:
@@ -124,30 +129,30 @@ def folders_of(text: str) -> list[Path]:
 def _check_folders(folders: list[Path]) -> None:
     """Refuse what cannot be written to; raises WorkloadError with the sentence to show."""
     if len(folders) > FOLDERS_LIMIT:
-        problem = f"There can be {FOLDERS_LIMIT} folders at most, not {len(folders)}; leave some out."
-        raise WorkloadError("bad_parameters", problem)
+        said = message("folder.too_many", limit=FOLDERS_LIMIT, given=len(folders))
+        raise WorkloadError("bad_parameters", said)
     seen: dict[Path, Path] = {}
     for folder in folders:
         if problem := _folder_problem(folder):
             raise WorkloadError("bad_parameters", problem)
         if (same := seen.setdefault(folder.resolve(), folder)) is not folder:
-            problem = f"The folders {same} and {folder} are the same one; leave one of them out."
-            raise WorkloadError("bad_parameters", problem)
+            said = message("folder.twice", first=str(same), second=str(folder))
+            raise WorkloadError("bad_parameters", said)
 
 
-def _folder_problem(folder: Path) -> str:
-    """Say why a folder cannot be used; "" if it can."""
-    name = str(folder)[:1_000]
+def _folder_problem(folder: Path) -> Message | None:
+    """Say why a folder cannot be used; None if it can."""
+    name = repr(str(folder)[:1_000])
     if not folder.is_absolute():
-        return f"The folder {name!r} is not a whole path; write it from the root on."
+        return message("folder.not_absolute", folder=name)
     try:
         if not folder.is_dir():
-            return f"There is no folder {name!r}; make it, or choose another one."
+            return message("folder.missing", folder=name)
     except OSError as error:
-        return f"The folder {name!r} cannot be looked at ({error.strerror}); choose another one."
+        return message("folder.unreadable", folder=name, reason=str(error.strerror))
     if not os.access(folder, os.W_OK | os.X_OK):
-        return f"Nothing can be written to the folder {name!r}; choose one that is yours to write to."
-    return ""
+        return message("folder.not_writable", folder=name)
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +190,15 @@ class Workload:
         fixed_duration_s: How long a run takes on any machine, about, where it is cut by time; else None.
         memory_base_bytes, memory_per_example_bytes: What a run was measured to need on the processor, at batch 0
             and for each example of a batch; None if it was not.
-        prepares_input: Whether the processor makes each batch while the network trains.
+        prepares_input: Whether the CPU makes each batch while the network trains.
+        engines: Those that can run it, by name; None for all.
+        is_demo: Whether its times say nothing about the computer.
+        trains: Whether losses come of it.
+        has_epochs: Whether it goes through data, epoch by epoch or round by round; else it takes its own time.
+        can_sustain: Whether it can go on for a time that is asked for.
+        counts_steps: Whether it must make exactly the steps that a Standard run asks for.
+        steps_alike: Whether all of its steps do the same, so that they can be compared with each other.
+        reports_headline: Whether it measures its headline itself, because its steps are of many different cases.
     """
 
     id: str
@@ -211,6 +224,14 @@ class Workload:
     memory_base_bytes: int | None = None
     memory_per_example_bytes: int = 0
     prepares_input: bool = False
+    engines: tuple[str, ...] | None = None
+    is_demo: bool = False
+    trains: bool = False
+    has_epochs: bool = True
+    can_sustain: bool = True
+    counts_steps: bool = False
+    steps_alike: bool = False
+    reports_headline: bool = False
 
     def default_spec(self, preset: Preset = "standard", **changes: Any) -> RunSpec:
         """Return what a run is when nothing else is asked; `changes` that are None count as not asked."""
@@ -232,54 +253,61 @@ class Workload:
         declared = {parameter.name: parameter for parameter in self.parameters}
         for name, value in spec.parameters.items():
             if name not in declared:
-                known = ", ".join(declared) or "none"
-                raise WorkloadError(
-                    "bad_parameters", f"{self.id} has no parameter {name[:60]!r}; it has: {known}."
-                )
+                raise WorkloadError("bad_parameters", unknown_parameter(self, name))
             declared[name].check(value)
         for parameter in self.parameters:
             if parameter.required and not folders_of(str(spec.parameters.get(parameter.name, parameter.default))):
-                raise WorkloadError(
-                    "bad_parameters",
-                    f"{self.id} needs at least one folder: choose it under More settings, or on the command line "
-                    f"with --set {parameter.name}=/path/to/folder.",
-                )
+                said = message("workload.needs_folder", workload=self.id, parameter=parameter.name)
+                raise WorkloadError("bad_parameters", said)
         self._check_numbers(spec)
         self._check_preset(spec)
+        self._check_engine(spec)
+
+    def _check_engine(self, spec: RunSpec) -> None:
+        if spec.engine not in ENGINES:
+            said = message("engine.unknown", engine=repr(spec.engine[:60]), engines=list(ENGINES))
+            raise WorkloadError("bad_parameters", said)
+        engine = engine_named(spec.engine)
+        if self.engines is not None and spec.engine not in self.engines:
+            able = [engine_title(name) for name in self.engines]
+            said = message("engine.not_for_workload", engine=engine.title, workload=self.id, engines=able)
+            raise WorkloadError("bad_parameters", said)
+        if (said_no := engine.refusal(spec)) is not None:
+            raise WorkloadError("bad_parameters", said_no)
 
     def _check_numbers(self, spec: RunSpec) -> None:
         for name, minimum in (("epochs", 1), ("steps", 1), ("batch_size", 1), ("threads", 1)):
             value = getattr(spec, name)
             if value is not None and value < minimum:
-                label = name.replace("_", " ")
-                raise WorkloadError(
-                    "bad_parameters", f"{label.capitalize()} must be at least {minimum}, not {value}."
-                )
+                label = name.replace("_", " ").capitalize()
+                said = message("workload.number_too_small", setting=label, minimum=minimum, value=value)
+                raise WorkloadError("bad_parameters", said)
         if spec.batch_size > self.samples_per_epoch > 0:
-            raise WorkloadError(
-                "bad_parameters",
-                f"A batch of {spec.batch_size} is larger than the {self.samples_per_epoch} training "
-                f"examples of {self.id}; choose a smaller one (the study used {self.batch_size}).",
+            said = message(
+                "workload.batch_too_large",
+                batch_size=spec.batch_size,
+                samples=self.samples_per_epoch,
+                workload=self.id,
+                usual=self.batch_size,
             )
+            raise WorkloadError("bad_parameters", said)
         steps = self.steps_per_epoch(spec)
         if spec.steps is not None and spec.steps > steps and self.samples_per_epoch:
-            raise WorkloadError(
-                "bad_parameters",
-                f"An epoch of {self.id} has {steps} steps at batch {spec.batch_size}; it cannot be cut to "
-                f"{spec.steps}.",
+            said = message(
+                "workload.too_many_steps",
+                workload=self.id,
+                steps=steps,
+                batch_size=spec.batch_size,
+                asked=spec.steps,
             )
+            raise WorkloadError("bad_parameters", said)
 
     def _check_preset(self, spec: RunSpec) -> None:
         if spec.preset != "standard" and (spec.epochs != 1 or spec.steps is not None):
-            does = "estimates one epoch" if spec.preset == "quick" else "trains for a time"
-            raise WorkloadError(
-                "bad_parameters",
-                f"The {spec.preset} preset {does} and takes neither epochs nor steps; use --preset standard.",
-            )
-        if spec.preset == "sustained" and self.kind in ("limits", "storage"):
-            raise WorkloadError(
-                "bad_parameters", f"{self.id} takes its own time and cannot be sustained; use --preset standard."
-            )
+            code = "workload.quick_is_one_epoch" if spec.preset == "quick" else "workload.sustained_is_by_time"
+            raise WorkloadError("bad_parameters", message(code))
+        if spec.preset == "sustained" and not self.can_sustain:
+            raise WorkloadError("bad_parameters", message("workload.not_sustained", workload=self.id))
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
         """Return the training steps of one whole epoch, the last, smaller batch included.
@@ -289,6 +317,10 @@ class Workload:
         if not self.samples_per_epoch:
             return spec.steps or self.steps or 1
         return -(-self.samples_per_epoch // spec.batch_size)
+
+    def after_steps_s(self, example_s: float) -> float:
+        """Return about how long a run goes on after its steps, by what one example takes in a large batch."""
+        return 0.0
 
     @property
     def proof(self) -> Proof | None:

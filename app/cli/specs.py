@@ -10,8 +10,9 @@ from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.runs.runner import checked_workload, known_workload
 from app.core.settings import load_settings
+from workloads.protocol.errors import WorkloadError
 from workloads.protocol.spec import RunSpec
-from workloads.workload import Workload, WorkloadError
+from workloads.workload import Workload
 
 ON_OFF_AUTO = {"on": True, "off": False, "auto": None}
 
@@ -65,5 +66,5 @@ def _parameters(workload: Workload, settings: list[str]) -> dict[str, Any]:
         try:
             values[name] = declared[name].parse(text)
         except WorkloadError as error:
-            raise UsageError(str(error)) from error
+            raise UsageError(error.said) from error
     return values

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from workloads.protocol.events import Count, Epoch, Sample, Steps, Text, Warn
+from workloads.protocol.messages import Message
 
 # The status of a run whose row cannot be read as a whole; it is never stored.
 DAMAGED = "damaged"
@@ -256,6 +257,7 @@ class Run:
     environment: dict[str, Any] | None
     dataset: dict[str, Any] | None
     model: dict[str, Any] | None
+    error_said: Message | None = None  # why it failed; None if it did not, and for runs of earlier versions
     epochs: tuple[Epoch, ...]
     steps: tuple[Steps, ...]
     metrics: dict[str, float | None]

@@ -1,7 +1,7 @@
 """A workload's network as a plain script would train it: arrays or batches, `fit`, and a clock around each epoch.
 
 Prints each epoch's seconds and its processor seconds as JSON. `harness` compares it with a run under Epochmark.
-Its data goes without autotuning as there (see `workloads.engines.pipelines`): random waits of seconds would hide
+Its data goes without autotuning as there (see `workloads.engines.tensorflow`): random waits of seconds would hide
 all else.
 """
 
@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from workloads import CATALOGUE
-from workloads.engines.pipelines import leave_untuned
+from workloads.engines.tensorflow import leave_untuned
 from workloads.training.training import Training
 
 

@@ -35,8 +35,7 @@ def train(epochs: int, way: str) -> None:
     import keras
     import numpy as np
 
-    from workloads.engines.pipelines import leave_untuned
-    from workloads.training.feed import shared
+    from workloads.engines.tensorflow import ENGINE, leave_untuned
 
     if way == "untuned":
         leave_untuned()
@@ -54,7 +53,7 @@ def train(epochs: int, way: str) -> None:
     layers = [keras.layers.Input((32, 32, 3)), keras.layers.Flatten(), keras.layers.Dense(10, "softmax")]
     model = keras.Sequential(layers)
     model.compile("adam", "sparse_categorical_crossentropy")
-    model.fit(shared(x), y, batch_size=100, epochs=epochs, callbacks=[Clock()], verbose=0)
+    model.fit(ENGINE.shared(x), y, batch_size=100, epochs=epochs, callbacks=[Clock()], verbose=0)
     print(json.dumps(starts_s[1:]))
 
 

@@ -14,6 +14,7 @@ import sys
 from typing import Any
 
 from workloads import CATALOGUE
+from workloads.engines.registry import engine_named
 from workloads.training.training import Training
 
 SEEDS = (0, 1, 2)
@@ -99,7 +100,7 @@ def train(workload_id: str, steps: int, seed: int, kind: str) -> list[float]:
     if kind == "zero_rate":
         options["optimizer"] = keras.optimizers.SGD(0.0)
     model.compile(**options)
-    arguments = feed.fit_arguments(spec.batch_size) | {"validation_data": None}
+    arguments = feed.fit_arguments(engine_named(spec.engine), spec.batch_size) | {"validation_data": None}
     if kind == "wrong_labels":
         if feed.y is None or isinstance(feed.y, list):
             return []

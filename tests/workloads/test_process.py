@@ -82,11 +82,11 @@ def test_a_request_to_cancel_is_answered(worker: "subprocess.Popen[bytes]") -> N
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b"not a job\n", "not readable"),
+        (b"not a job\n", "unreadable_job"),
         (b'{"spec": {"workload": "demo", "epochs": 0}, "datasets_folder": ""}\n', "epochs"),
         (b'{"spec": {"workload": "demo", "shell": "rm"}, "datasets_folder": ""}\n', "shell"),
-        (b'{"spec": {"workload": "nonsense"}, "datasets_folder": ""}\n', "no workload"),
-        (b'{"spec": {"workload": "demo", "batch_size": 5000}, "datasets_folder": ""}\n', "larger than"),
+        (b'{"spec": {"workload": "nonsense"}, "datasets_folder": ""}\n', "workload.unknown"),
+        (b'{"spec": {"workload": "demo", "batch_size": 5000}, "datasets_folder": ""}\n', "batch_too_large"),
     ],
 )
 def test_a_job_that_cannot_be_run_is_refused_with_the_reason(
@@ -96,7 +96,7 @@ def test_a_job_that_cannot_be_run_is_refused_with_the_reason(
     stream = read(worker)
     assert [event["type"] for event in stream] == ["hello", "error", "end"]
     assert stream[1]["code"] == "bad_parameters"
-    assert words in stream[1]["message"]
+    assert words in stream[1]["said"]["code"] + str(stream[1]["said"]["arguments"])
     assert stream[2]["status"] == "failed"
 
 

@@ -1,17 +1,19 @@
 """Declarations: parameters and limits refuse what cannot be run, in a sentence, before anything starts."""
 
 import os
-import re
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.messages import text as sentence_of
 from workloads import CATALOGUE, STANDARD
+from workloads.protocol.errors import WorkloadError
 from workloads.protocol.spec import Job, ParameterValue, RunSpec, read_job, write_job
-from workloads.workload import Parameter, WorkloadError, folders_of
+from workloads.workload import Parameter, folders_of
 
 COUNT = Parameter("layers", "int", 2, "Layers", minimum=1, maximum=8)
 RATE = Parameter("rate", "float", 0.1, "Learning rate", unit="1/step", minimum=0)
@@ -27,7 +29,7 @@ def refused(spec: RunSpec) -> str:
     with pytest.raises(WorkloadError) as found:
         CATALOGUE[spec.workload].check(spec)
     assert found.value.code == "bad_parameters"
-    return str(found.value)
+    return sentence_of(found.value.said)
 
 
 @pytest.mark.parametrize(
@@ -53,15 +55,15 @@ def test_what_a_user_types_becomes_a_value(parameter: Parameter, text: str, valu
 @pytest.mark.parametrize(
     ("parameter", "text", "sentence"),
     [
-        (COUNT, "0", "layers must be a whole number at least 1 and at most 8, not '0'."),
-        (COUNT, "9", "layers must be a whole number at least 1 and at most 8, not '9'."),
-        (COUNT, "2.5", "layers must be a whole number at least 1 and at most 8, not '2.5'."),
-        (COUNT, "", "layers must be a whole number at least 1 and at most 8, not ''."),
-        (COUNT, "9" * 5_000, "layers must be a whole number at least 1 and at most 8, not '" + "9" * 60 + "'."),
-        (RATE, "-1", "rate must be a number at least 0 (1/step), not '-1.0'."),
-        (RATE, "nan", "rate must be a number at least 0 (1/step), not 'nan'."),
-        (RATE, "inf", "rate must be a number at least 0 (1/step), not 'inf'."),
-        (RATE, "fast", "rate must be a number at least 0 (1/step), not 'fast'."),
+        (COUNT, "0", "layers must be a whole number from 1 to 8, not '0'."),
+        (COUNT, "9", "layers must be a whole number from 1 to 8, not '9'."),
+        (COUNT, "2.5", "layers must be a whole number from 1 to 8, not '2.5'."),
+        (COUNT, "", "layers must be a whole number from 1 to 8, not ''."),
+        (COUNT, "9" * 5_000, "layers must be a whole number from 1 to 8, not '" + "9" * 60 + "'."),
+        (RATE, "-1", "rate must be a number of at least 0 (1/step), not '-1.0'."),
+        (RATE, "nan", "rate must be a number of at least 0 (1/step), not 'nan'."),
+        (RATE, "inf", "rate must be a number of at least 0 (1/step), not 'inf'."),
+        (RATE, "fast", "rate must be a number of at least 0 (1/step), not 'fast'."),
         (FREE, "-inf", "free must be a number, not '-inf'."),
         (SWITCH, "maybe", "fused must be on or off, not 'maybe'."),
         (KIND, "rmsprop", "kind must be one of adam, sgd, not 'rmsprop'."),
@@ -69,8 +71,9 @@ def test_what_a_user_types_becomes_a_value(parameter: Parameter, text: str, valu
     ids=range(12),
 )
 def test_what_is_not_allowed_is_refused_in_a_sentence(parameter: Parameter, text: str, sentence: str) -> None:
-    with pytest.raises(WorkloadError, match=f"^{re.escape(sentence)}$") as found:
+    with pytest.raises(WorkloadError) as found:
         parameter.parse(text)
+    assert sentence_of(found.value.said) == sentence
     assert found.value.code == "bad_parameters"
 
 
@@ -160,26 +163,26 @@ def test_counts_begin_at_one(name: str, value: int) -> None:
 
 def test_a_batch_larger_than_the_data_is_refused_with_the_studys() -> None:
     DEMO.check(DEMO.default_spec(batch_size=1_000))
-    assert "A batch of 1001 is larger than the 1000" in refused(DEMO.default_spec(batch_size=1_001))
+    assert "A batch of 1,001 is larger than the 1,000" in refused(DEMO.default_spec(batch_size=1_001))
     assert "(the study used 100)" in refused(DEMO.default_spec(batch_size=1_001))
 
 
 def test_an_epoch_cannot_be_cut_to_more_steps_than_it_has() -> None:
     DEMO.check(DEMO.default_spec(steps=10))
-    assert "has 10 steps at batch 100; it cannot be cut to 11" in refused(DEMO.default_spec(steps=11))
+    assert "has 10 steps at batch 100, so it can't be cut to 11" in refused(DEMO.default_spec(steps=11))
     assert "has 1 steps" in refused(DEMO.default_spec(steps=2, batch_size=1_000))
 
 
 @pytest.mark.parametrize("changes", [{"epochs": 2}, {"steps": 5}, {"epochs": 2, "steps": 5}])
 def test_the_quick_preset_takes_neither_epochs_nor_steps(changes: dict[str, int]) -> None:
-    assert "use --preset standard" in refused(DEMO.default_spec("quick", **changes))
+    assert "Use --preset standard" in refused(DEMO.default_spec("quick", **changes))
 
 
 def test_unknown_parameters_are_refused_with_the_known_ones() -> None:
     assert "has no parameter 'colour'; it has: outcome, step_s." in refused(
         DEMO.default_spec(parameters={"colour": "red"})
     )
-    assert "it has: none." in refused(CNN.default_spec(parameters={"step_s": 1}))
+    assert "it has none." in refused(CNN.default_spec(parameters={"step_s": 1}))
     assert "outcome must be one of" in refused(DEMO.default_spec(parameters={"outcome": "win"}))
 
 
@@ -192,7 +195,7 @@ def test_unknown_parameters_are_refused_with_the_known_ones() -> None:
         {"device": "cpu\n"},
         {"device": "gpu:٣"},
         {"precision": "float64"},
-        {"engine": "torch"},
+        {"engine": "../torch"},
         {"seed": -1},
         {"threads": 5_000},
         {"unknown": 1},
@@ -220,25 +223,25 @@ def test_folders_that_cannot_be_used_are_refused_with_the_reason(
         with pytest.raises(WorkloadError) as found:
             PLACES.parse(os.pathsep.join(map(str, folders)))
         assert found.value.code == "bad_parameters"
-        return str(found.value)
+        return sentence_of(found.value.said)
 
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path)
-    assert refusal("data") == "The folder 'data' is not a whole path; write it from the root on."
+    assert refusal("data") == "The folder 'data' isn't a full path. Write it from the root."
     for missing in (tmp_path / "nowhere", tmp_path / "file", tmp_path / "nul\0"):
-        assert refusal(tmp_path, missing).startswith(f"There is no folder {str(missing)!r}; make it")
-    assert "cannot be looked at (File name too long)" in refusal(tmp_path / ("x" * 300))
-    same = f"The folders {tmp_path} and {tmp_path / 'link'} are the same one; leave one of them out."
+        assert refusal(tmp_path, missing).startswith(f"There's no folder {str(missing)!r}. Create it")
+    assert "can't be read (File name too long)" in refusal(tmp_path / ("x" * 300))
+    same = f"{tmp_path} and {tmp_path / 'link'} are the same folder. Leave one of them out."
     assert refusal(tmp_path, tmp_path / "link") == same
-    assert "There can be 8 folders at most, not 9" in refusal(*(tmp_path / str(number) for number in range(9)))
+    assert "At most 8 folders can be measured, not 9" in refusal(*(tmp_path / str(number) for number in range(9)))
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert refusal(tmp_path).startswith(f"Nothing can be written to the folder '{tmp_path}'")
+    assert refusal(tmp_path).startswith(f"The folder '{tmp_path}' can't be written to")
 
 
 def test_what_is_required_is_asked_for_in_a_sentence(tmp_path: Path) -> None:
     storage = CATALOGUE["storage"]
     sentence = (
-        "storage needs at least one folder: choose it under More settings, or on the command line with "
+        "storage needs at least one folder. Choose it under More settings, or on the command line with "
         "--set folders=/path/to/folder."
     )
     nothing: tuple[dict[str, ParameterValue], ...] = ({}, {"folders": ""}, {"folders": os.pathsep})
@@ -249,3 +252,20 @@ def test_what_is_required_is_asked_for_in_a_sentence(tmp_path: Path) -> None:
     assert storage.variant(spec) == ""
     too_large = storage.default_spec(batch_size=101, parameters={"folders": str(tmp_path), "images": 100})
     assert refused(too_large).startswith("A batch of 101 is larger than the 100 images")
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"engine": "theano"}, "engine.unknown"),
+        ({"engine": "tensorflow"}, ""),
+    ],
+)
+def test_an_engine_that_is_not_there_is_refused(changes: dict[str, Any], code: str) -> None:
+    spec = CNN.default_spec(**changes)
+    if not code:
+        CNN.check(spec)
+        return
+    with pytest.raises(WorkloadError) as found:
+        CNN.check(spec)
+    assert found.value.said.code == code

@@ -1,1 +1,1 @@
-"""The software that trains: how each is set up, fed and asked."""
+"""The software that trains: what an engine is, one file for each, and the table of all."""

@@ -25,6 +25,7 @@ class Flowers(Training):
     """
 
     kind = "image"
+    engines = ("tensorflow",)  # its photos are TensorFlow's records, and its pipelines vary them
     study = "002"
     source = "Paul Mooney, 2020, after Martin Görner's notebook (study 002)"
     epoch_text = "2,976 varied photos, then 680 to validate"

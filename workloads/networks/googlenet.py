@@ -49,11 +49,11 @@ class GoogLeNet(ImageNet):
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (224, 224, 3) floats in, 1,000 scores out of each head."""
-        return _network(self.input_shape, has_heads=_has_heads(spec))
+        return _network(spec, self.input_shape, has_heads=_has_heads(spec))
 
     def build_for_inference(self, spec: RunSpec) -> Any:
         """Return the model with its last head alone."""
-        return _network(self.input_shape, has_heads=False)
+        return _network(spec, self.input_shape, has_heads=False)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
         """Return Caffe's quick solver, and the heads' weights."""
@@ -74,14 +74,14 @@ def _has_heads(spec: RunSpec) -> bool:
     return bool(spec.parameters.get("auxiliary_heads", True))
 
 
-def _network(shape: tuple[int, ...], *, has_heads: bool) -> Any:
+def _network(spec: RunSpec, shape: tuple[int, ...], *, has_heads: bool) -> Any:
     from keras import Input, Model, layers
 
     inputs = Input(shape)
     x = _convolution(inputs, 64, 7, 2)
-    x = response_normalisation()(_pooled(x))
+    x = response_normalisation(spec)(_pooled(x))
     x = _convolution(_convolution(x, 64, 1), 192, 3)
-    x = _pooled(response_normalisation()(x))
+    x = _pooled(response_normalisation(spec)(x))
     auxiliary = []
     for name, filters in _MODULES.items():
         x = _module(x, filters)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from workloads.engines.registry import engine_named
 from workloads.networks.dlbench import gradient_descent
 from workloads.networks.images import ConstantBatch
 from workloads.protocol.spec import RunSpec
@@ -42,9 +43,9 @@ class AlexNetCaffe(ImageNet):
 
         inputs = Input(self.input_shape)
         x = layers.Conv2D(96, 11, strides=4, activation="relu")(inputs)
-        x = layers.MaxPooling2D(3, 2)(response_normalisation()(x))
+        x = layers.MaxPooling2D(3, 2)(response_normalisation(spec)(x))
         x = _in_two_groups(x, 256, 5)
-        x = layers.MaxPooling2D(3, 2)(response_normalisation()(x))
+        x = layers.MaxPooling2D(3, 2)(response_normalisation(spec)(x))
         x = layers.Conv2D(384, 3, padding="same", activation="relu")(x)
         x = _in_two_groups(x, 384, 3)
         x = _in_two_groups(x, 256, 3)
@@ -104,15 +105,15 @@ def dense_classifier(x: Any) -> Any:
     return layers.Dense(1_000)(x)
 
 
-def response_normalisation() -> Any:
+def response_normalisation(spec: RunSpec) -> Any:
     """Return a layer that divides each channel by the strength of the five around it, as Caffe does."""
-    import tensorflow as tf
     from keras import layers
+
+    engine = engine_named(spec.engine)
 
     class ResponseNormalisation(layers.Layer):  # type: ignore[misc] # Keras ships no types
         def call(self, x: Any) -> Any:
-            # Caffe divides its factor of 1e-4 by the five channels, TensorFlow does not.
-            return tf.nn.local_response_normalization(x, depth_radius=2, bias=1, alpha=1e-4 / 5, beta=0.75)
+            return engine.response_normalisation(x)
 
     # In float32 whatever the rest computes in: for GPUs TensorFlow has it in no other.
     return ResponseNormalisation(dtype="float32")

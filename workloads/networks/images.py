@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.datasets.source import Arrays
+from workloads.engines.registry import engine_named
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.training import Training
@@ -73,13 +74,11 @@ class ConstantBatch(Training):
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
         """Return the batch, without end."""
         import numpy as np
-        import tensorflow as tf
 
         random = np.random.default_rng(spec.seed)
         shape = (spec.batch_size, *self.input_shape)
         x = random.standard_normal(math.prod(shape), np.float32).reshape(shape)
         x *= np.float32(self.deviation)
         labels = random.integers(self.classes, size=spec.batch_size, dtype=np.int32)
-        with tf.device("CPU:0"):
-            batch = tf.data.Dataset.from_tensors((x, self.targets(labels, spec)))
-        return Feed(x=batch.repeat(), samples=spec.batch_size, shape=self.input_shape, source="synthetic")
+        batches = engine_named(spec.engine).constant(x, self.targets(labels, spec))
+        return Feed(x=batches, samples=spec.batch_size, shape=self.input_shape, source="synthetic")

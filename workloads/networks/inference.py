@@ -2,16 +2,19 @@
 
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
-from workloads.engines import device
+from workloads.engines.setup import report_memory, start_engine
 from workloads.protocol import events
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.training.flops import forward_flops
 from workloads.training.repeat import repeat
-from workloads.training.training import Training
-from workloads.workload import Workload, WorkloadError
+from workloads.training.training import Training, count_differs
+from workloads.workload import Workload
 
 ENGINE_BYTES = 600_000_000
 LATENCY_BATCHES = (1, 16)
@@ -26,6 +29,9 @@ STEPS_AT_LEAST = 4
 FEW_SAMPLES, FEW_BATCH = 160, 16
 
 
+Predict = Callable[[Any], None]
+
+
 class Inference(Workload):
     """A training workload's network, untrained: how long it takes does not depend on its weights."""
 
@@ -35,6 +41,8 @@ class Inference(Workload):
     steps = 20
     samples_per_epoch = 0
     batch_size = 64
+    counts_steps = True
+    steps_alike = True
 
     def __init__(self, training: Training) -> None:
         self._training = training
@@ -53,18 +61,16 @@ class Inference(Workload):
         self.memory_base_bytes = ENGINE_BYTES + 12 * (self.parameters_count or 0)
         self.memory_per_example_bytes = training.memory_per_example_bytes // 8
 
-    def latency_s(self, image_s: float) -> float:
+    def after_steps_s(self, example_s: float) -> float:
         """Return about how long the latencies take, by what one image takes in a large batch."""
-        calls_s = sum(min(LATENCY_CALLS * size * image_s, LATENCY_BUDGET_S) for size in LATENCY_BATCHES)
-        return calls_s + (FEW_SAMPLES * image_s if self.study == "002" else 0.0)
+        calls_s = sum(min(LATENCY_CALLS * size * example_s, LATENCY_BUDGET_S) for size in LATENCY_BATCHES)
+        return calls_s + (FEW_SAMPLES * example_s if self.study == "002" else 0.0)
 
     def check(self, spec: RunSpec) -> None:
         """Refuse also real data, which there is none of."""
         super().check(spec)
         if spec.data == "real":
-            raise WorkloadError(
-                "bad_parameters", f"{self.id} predicts on generated images; leave out --data real."
-            )
+            raise WorkloadError("bad_parameters", message("inference.no_real_data", workload=self.id))
 
     def run(self, job: Job, reporter: Reporter) -> None:
         """Predict: throughput first, then the latencies."""
@@ -72,14 +78,13 @@ class Inference(Workload):
 
         spec = job.spec
         reporter.phase("import")
-        device.prepare(spec, reporter)
+        engine = start_engine(spec, reporter)
         reporter.phase("build")
         model = self._training.build_for_inference(spec)
-        model.compile(jit_compile=spec.jit)
+        engine.compile(model, spec)
         count, operations = model.count_params(), forward_flops(model)
         if self.parameters_count not in (None, count):
-            message = f"{count} parameters were counted where {self.parameters_count} were asked for."
-            raise WorkloadError("internal", message)
+            raise WorkloadError("internal", count_differs("parameters", count, self.parameters_count or 0))
         reporter.send(events.Model(parameters_count=count, flops_per_example=operations))
         reporter.phase("data")
         shape = tuple(model.input_shape[1:])
@@ -89,17 +94,21 @@ class Inference(Workload):
         for image in images:
             image[:] = (bits.random_raw(image.size) >> np.uint64(40)).reshape(shape) / np.float64(2**24)
         reporter.send(events.Dataset(name="generated", source="synthetic", samples=len(images), shape=shape))
-        self._measure_throughput(spec, model, images, reporter)
+
+        def predict(batch: Any) -> None:
+            engine.predict_batch(model, batch)
+
+        self._measure_throughput(spec, predict, images, reporter)
         if spec.measure_s is None:
-            self._measure_latency(model, images, reporter)
-        device.report_memory(reporter)
+            self._measure_latency(predict, images, reporter)
+        report_memory(engine, reporter)
         reporter.phase("finish")
 
-    def _measure_throughput(self, spec: RunSpec, model: Any, images: Any, reporter: Reporter) -> None:
+    def _measure_throughput(self, spec: RunSpec, predict: Predict, images: Any, reporter: Reporter) -> None:
         steps = spec.steps or self.steps
 
         def call() -> None:
-            model.predict_on_batch(images)
+            predict(images)
 
         if spec.preset == "standard":
             reporter.phase("measure", epochs=spec.epochs, total_steps=spec.epochs * steps)
@@ -114,10 +123,10 @@ class Inference(Workload):
         repeat(reporter, call, index=0, steps=CALLS_LIMIT, budget_s=budget_s, steps_at_least=at_least)
         reporter.flush()
 
-    def _measure_latency(self, model: Any, images: Any, reporter: Reporter) -> None:
+    def _measure_latency(self, predict: Predict, images: Any, reporter: Reporter) -> None:
         reporter.phase("evaluate")
         for batch_size in LATENCY_BATCHES:
-            durations_s = _latencies(model, _batch(images, batch_size), reporter)
+            durations_s = _latencies(predict, _batch(images, batch_size), reporter)
             median_s, slow_s = statistics.median(durations_s), _percentile_95(durations_s)
             reporter.send(events.Metric(key=f"latency_{batch_size}_median_s", value=median_s))
             reporter.send(events.Metric(key=f"latency_{batch_size}_p95_s", value=slow_s))
@@ -125,20 +134,20 @@ class Inference(Workload):
             few = _batch(images, FEW_BATCH)
             start_s = time.perf_counter()
             for _ in range(FEW_SAMPLES // FEW_BATCH):
-                model.predict_on_batch(few)
+                predict(few)
                 reporter.check_cancel()
             reporter.send(events.Metric(key="few_samples_s", value=time.perf_counter() - start_s))
 
 
-def _latencies(model: Any, images: Any, reporter: Reporter) -> list[float]:
+def _latencies(predict: Predict, images: Any, reporter: Reporter) -> list[float]:
     for _ in range(WARMUP_CALLS):
-        model.predict_on_batch(images)
+        predict(images)
     durations_s: list[float] = []
     begin_s = time.perf_counter()
     while len(durations_s) < LATENCY_CALLS:
         reporter.check_cancel()
         start_s = time.perf_counter()
-        model.predict_on_batch(images)
+        predict(images)
         end_s = time.perf_counter()
         durations_s.append(end_s - start_s)
         if end_s - begin_s > LATENCY_BUDGET_S and len(durations_s) >= LATENCY_CALLS_AT_LEAST:

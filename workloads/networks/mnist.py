@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from workloads.datasets import fashion_mnist, mnist
+from workloads.engines.registry import engine_named
 from workloads.networks.images import image_feed
 from workloads.protocol.spec import RunSpec
-from workloads.training.feed import Feed, shared
+from workloads.training.feed import Feed
 from workloads.training.training import Training
 from workloads.workload import Kind
 
@@ -126,15 +127,10 @@ class MnistCnnNoDropoutAdam(_Mnist):
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
         """Return pipelines that cache, shuffle, batch and prefetch."""
-        import tensorflow as tf
-
-        arrays = mnist.load(folder)
-        train = tf.data.Dataset.from_tensor_slices((shared(arrays.x_train), arrays.y_train)).cache()
-        test = tf.data.Dataset.from_tensor_slices((shared(arrays.x_test), arrays.y_test))
-        batches = train.shuffle(self.samples_per_epoch, seed=spec.seed).batch(spec.batch_size).repeat()
+        arrays, engine = mnist.load(folder), engine_named(spec.engine)
         return Feed(
-            x=batches.prefetch(tf.data.AUTOTUNE),
-            validation=test.batch(spec.batch_size).cache().prefetch(tf.data.AUTOTUNE),
+            x=engine.shuffled(arrays.x_train, arrays.y_train, spec.batch_size, spec.seed),
+            validation=engine.in_order(arrays.x_test, arrays.y_test, spec.batch_size),
             samples=len(arrays.x_train),
             validation_samples=len(arrays.x_test),
             shape=_SHAPE,

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.datasets import nietzsche
+from workloads.engines.registry import engine_named
 from workloads.networks.images import one_hot
 from workloads.networks.recurrent import Recurrent, lstm
 from workloads.protocol.spec import RunSpec
@@ -56,12 +57,9 @@ class LstmTextGeneration(_Nietzsche):
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
         """Return the pieces as the study's script makes them, in one byte for each zero or one: 457 MB."""
-        import tensorflow as tf
-
         text = nietzsche.load(folder)
         pieces, following = nietzsche.windows(text.ids, _LENGTH, 3)
-        with tf.device("CPU:0"):
-            x = tf.one_hot(pieces, _SYMBOLS, dtype=tf.bool, on_value=True, off_value=False)
+        x = engine_named(spec.engine).one_hot(pieces, _SYMBOLS)
         return _feed(text, x, one_hot(following, _SYMBOLS), (_LENGTH, _SYMBOLS))
 
 

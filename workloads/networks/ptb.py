@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.datasets import ptb
+from workloads.engines.registry import engine_named
 from workloads.networks.dlbench import DlBench
 from workloads.networks.recurrent import Recurrent, lstm
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
-from workloads.workload import WorkloadError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,8 +36,8 @@ class _PtbLstm(DlBench, Recurrent):
         """Refuse also batches whose streams would be shorter than one piece."""
         super().check(spec)
         if self.steps_per_epoch(spec) < 1:
-            text = f"A batch of {spec.batch_size} cuts the text into streams of less than {self.length} words."
-            raise WorkloadError("bad_parameters", text)
+            said = message("workload.streams_too_short", batch_size=spec.batch_size, words=self.length)
+            raise WorkloadError("bad_parameters", said)
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: numbers of words in, 10,000 scores for each next word out.
@@ -83,8 +85,6 @@ class _PtbLstm(DlBench, Recurrent):
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
         """Return the text as parallel streams, cut into pieces; targets are one word ahead."""
-        import tensorflow as tf
-
         words = ptb.load(folder)
         steps = self.steps_per_epoch(spec)
         stream_words = _TOKENS // spec.batch_size
@@ -94,9 +94,8 @@ class _PtbLstm(DlBench, Recurrent):
             cut = streams[:, first : first + steps * self.length]
             return cut.reshape(spec.batch_size, steps, self.length).swapaxes(0, 1)
 
-        batches = tf.data.Dataset.from_tensor_slices((pieces(0), pieces(1))).repeat()
         return Feed(
-            x=batches.prefetch(tf.data.AUTOTUNE),
+            x=engine_named(spec.engine).pieces(pieces(0), pieces(1)),
             samples=steps * spec.batch_size,
             shape=(self.length,),
             source=words.source,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.datasets import ptb
+from workloads.engines.registry import engine_named
 from workloads.networks.ptb import NO_WORD, sequence_loss
 from workloads.networks.recurrent import Recurrent, lstm
 from workloads.protocol.spec import RunSpec
@@ -66,16 +67,12 @@ class PtbLstmMxnet(Recurrent):
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
         """Return batches of sentences of about the same length, in another order each epoch."""
-        import tensorflow as tf
-
         words = ptb.load(folder)
-        kind = tf.TensorSpec((None, None), tf.int32)
-        batches = tf.data.Dataset.from_generator(
-            lambda: sentence_batches(words.train, words.sentences[0], spec.batch_size, spec.seed),
-            output_signature=(kind, kind),
+        batches = engine_named(spec.engine).generated(
+            lambda: sentence_batches(words.train, words.sentences[0], spec.batch_size, spec.seed)
         )
         return Feed(
-            x=batches.prefetch(tf.data.AUTOTUNE),
+            x=batches,
             samples=len(words.sentences[0]) - 1,
             shape=(max(_BUCKETS),),
             source=words.source,

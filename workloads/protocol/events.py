@@ -10,6 +10,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from workloads.protocol.messages import Message
+
 PROTOCOL = 1
 LINE_LIMIT_BYTES = 1 << 16
 
@@ -136,10 +138,14 @@ class Metric(Event, frozen=True, kw_only=True, tag="metric"):
 
 
 class Warn(Event, frozen=True, kw_only=True, tag="warning"):
-    """Something that the user should know, but that does not stop the run."""
+    """Something that the user should know, but that does not stop the run.
+
+    A worker sends `said`; whoever shows or stores the event fills in `message`, its sentence in English.
+    """
 
     code: Text
-    message: Text
+    message: Text = ""
+    said: Message | None = None
 
 
 class Log(Event, frozen=True, kw_only=True, tag="log"):
@@ -149,10 +155,11 @@ class Log(Event, frozen=True, kw_only=True, tag="log"):
 
 
 class Error(Event, frozen=True, kw_only=True, tag="error"):
-    """Why the run failed."""
+    """Why the run failed; `said` and `message` as in a warning."""
 
     code: ErrorCode
-    message: Text
+    message: Text = ""
+    said: Message | None = None
     traceback: Text | None = None
 
 

@@ -25,6 +25,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         measure_s: Seconds that Quick times steps for, without validation: a probe; None for its usual time.
         threads: Threads inside one operation, or None to leave the choice to the engine.
         jit: Whether XLA compiles the training step. The studies ran without it.
+        engine: What trains, by its name in workloads.engines.registry.
         onednn: Whether TensorFlow uses oneDNN's kernels on the processor; None to leave that to it.
         parameters: Values for the workload's own declared parameters.
     """
@@ -36,7 +37,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     duration_s: Annotated[float, msgspec.Meta(ge=1, le=86_400)] | None = None
     measure_s: Annotated[float, msgspec.Meta(gt=0, le=600)] | None = None
     batch_size: Positive = 1
-    engine: Literal["tensorflow"] = "tensorflow"
+    engine: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9_]{0,29}\Z")] = "tensorflow"
     device: Annotated[str, msgspec.Meta(pattern=DEVICE_PATTERN)] = "auto"
     precision: Precision = "float32"
     jit: bool = False

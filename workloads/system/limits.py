@@ -2,14 +2,16 @@
 
 import statistics
 from collections.abc import Callable
-from typing import Any
 
-from workloads.engines import device
+from workloads.engines.engine import Engine
+from workloads.engines.setup import report_memory, start_engine
 from workloads.protocol import events
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.training.repeat import repeat
-from workloads.workload import Parameter, Workload, WorkloadError
+from workloads.workload import Parameter, Workload
 
 CASE_BUDGET_S = 4.0
 WARMUP_BUDGET_S = 0.5
@@ -32,9 +34,12 @@ class Limit(Workload):
     batch_size = 1
     samples_per_epoch = 0
     parameters: tuple[Parameter, ...] = ()
+    has_epochs = False
+    can_sustain = False
+    reports_headline = True
     without: tuple[str, ...] = ("epochs", "batch_size", "jit", "precision")
 
-    def measure(self, job: Job, reporter: Reporter, dtype: str) -> None:
+    def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
         """Measure and report; the headline is the metric that `metric` names."""
         raise NotImplementedError
 
@@ -44,22 +49,22 @@ class Limit(Workload):
         usual = self.default_spec(spec.preset)
         for name in self.without:
             if getattr(spec, name) != getattr(usual, name):
-                label = name.replace("_", " ")
-                text = f"{self.title} has no {label}: leave it as it is ({getattr(usual, name)})."
-                raise WorkloadError("bad_parameters", text)
+                label, value = name.replace("_", " "), str(getattr(usual, name))
+                said = message("limits.without_setting", workload=self.title, setting=label, usual=value)
+                raise WorkloadError("bad_parameters", said)
         if spec.data == "real":
-            raise WorkloadError("bad_parameters", f"{self.title} needs no data; leave out --data real.")
+            raise WorkloadError("bad_parameters", message("limits.no_data", workload=self.title))
 
     def run(self, job: Job, reporter: Reporter) -> None:
         """Set the engine up and measure."""
         reporter.phase("import")
-        device.prepare(job.spec, reporter)
+        engine = start_engine(job.spec, reporter)
         import keras
 
         reporter.phase("data")
         dtype = str(keras.mixed_precision.dtype_policy().compute_dtype)
-        self.measure(job, reporter, dtype)
-        device.report_memory(reporter)
+        self.measure(job, engine, reporter, dtype)
+        report_memory(engine, reporter)
         reporter.phase("finish")
 
 
@@ -79,7 +84,7 @@ class Matmul(Limit):
     source = "Shi, Wang, Xu, Chu, Benchmarking State-of-the-Art Deep Learning Software Tools, 2016 (study 003)"
     epoch_text = "five products, each repeated for some seconds"
 
-    def measure(self, job: Job, reporter: Reporter, dtype: str) -> None:
+    def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
         """Multiply square matrices, then study 003's, with the second one plain and transposed."""
         cases = [(f"matmul_{size}_flop_per_s", size, size, size, False) for size in SQUARE_SIZES]
         cases.append(("matmul_study_003_flop_per_s", ROWS, INNER, COLUMNS, False))
@@ -88,7 +93,7 @@ class Matmul(Limit):
         reporter.phase("measure", epochs=len(cases), total_steps=len(cases) * steps)
         rates = []
         for index, (key, rows, inner, columns, transposed) in enumerate(cases):
-            call = _product(rows, inner, columns, dtype, transposed=transposed)
+            call = engine.product(rows, inner, columns, dtype, transposed=transposed)
             typical_s = _typical(reporter, call, index, steps)
             rates.append(2 * rows * inner * columns / typical_s)
             reporter.send(events.Metric(key=key, value=rates[-1]))
@@ -111,21 +116,11 @@ class MemoryBandwidth(Limit):
     epoch_text = "one sum of 256 MiB arrays, repeated for some seconds"
     study = ""
 
-    def measure(self, job: Job, reporter: Reporter, dtype: str) -> None:
+    def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
         """Add in place, so that no time goes to finding new memory."""
-        import tensorflow as tf
-
-        total = tf.Variable(tf.zeros(BANDWIDTH_BYTES // 4))
-        other = tf.ones(BANDWIDTH_BYTES // 4)
-
-        @tf.function  # type: ignore[untyped-decorator]
-        def add() -> Any:
-            total.assign_add(other)
-            return total[0]
-
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=1, total_steps=steps)
-        typical_s = _typical(reporter, lambda: add().numpy(), 0, steps)
+        typical_s = _typical(reporter, engine.addition(BANDWIDTH_BYTES), 0, steps)
         reporter.send(events.Metric(key=self.metric, value=3 * BANDWIDTH_BYTES / typical_s))
 
 
@@ -135,39 +130,25 @@ class HostToDevice(Limit):
     fixed_duration_s = 10.0
 
     id = "host_to_device"
-    title = "Way to the GPU"
+    title = "Host-to-GPU transfer"
     metric = "bytes_per_s"
     summary = (
         "How many bytes a second get from the computer's memory to the graphics processor, and back.\n"
-        "Needs a graphics processor that TensorFlow can use."
+        "Needs a GPU that the engine can use."
     )
     source = "Shi, Wang, Xu, Chu, Benchmarking State-of-the-Art Deep Learning Software Tools, 2016 (study 003)"
     epoch_text = "256 MiB there and back, repeated for some seconds"
 
-    def measure(self, job: Job, reporter: Reporter, dtype: str) -> None:
+    def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
         """Copy there and back."""
-        import numpy as np
-        import tensorflow as tf
-
-        if not tf.config.get_visible_devices("GPU"):
-            raise WorkloadError(
-                "device_unavailable",
-                "TensorFlow can use no graphics processor here, so there is no way to one that could be measured.",
-            )
-        with tf.device("CPU:0"):
-            here = tf.constant(np.ones(BANDWIDTH_BYTES // 4, np.float32))
-        with tf.device("GPU:0"):
-            there = tf.identity(here)
-
-        def copied(array: Any, place: str) -> float:
-            # Reading one number waits for the copy; nothing is kept that a second one could be answered from.
-            with tf.device(place):
-                return float(tf.identity(array)[-1].numpy())
-
+        if not engine.gpus():
+            said = message("limits.no_gpu", engine=engine.title)
+            raise WorkloadError("device_unavailable", said)
+        to_gpu, from_gpu = engine.copies(BANDWIDTH_BYTES)
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=2, total_steps=2 * steps)
-        sent = BANDWIDTH_BYTES / _typical(reporter, lambda: copied(here, "GPU:0"), 0, steps)
-        back = BANDWIDTH_BYTES / _typical(reporter, lambda: copied(there, "CPU:0"), 1, steps)
+        sent = BANDWIDTH_BYTES / _typical(reporter, to_gpu, 0, steps)
+        back = BANDWIDTH_BYTES / _typical(reporter, from_gpu, 1, steps)
         for key, value in (
             ("host_to_device_bytes_per_s", sent),
             ("device_to_host_bytes_per_s", back),
@@ -175,21 +156,6 @@ class HostToDevice(Limit):
             (self.metric, sent),
         ):
             reporter.send(events.Metric(key=key, value=value))
-
-
-def _product(rows: int, inner: int, columns: int, dtype: str, *, transposed: bool) -> Callable[[], object]:
-    import tensorflow as tf
-
-    left = tf.random.stateless_uniform((rows, inner), (1, 2), dtype=tf.float32)
-    right = tf.random.stateless_uniform((columns, inner) if transposed else (inner, columns), (3, 4))
-    left, right = tf.cast(left, dtype), tf.cast(right, dtype)
-
-    @tf.function  # type: ignore[untyped-decorator]
-    def multiply(left: Any, right: Any) -> Any:
-        return tf.matmul(left, right, transpose_b=transposed)[0, 0]
-
-    # Reading one number waits for all of them.
-    return lambda: multiply(left, right).numpy()
 
 
 def _typical(reporter: Reporter, call: Callable[[], object], index: int, steps: int) -> float:

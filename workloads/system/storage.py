@@ -6,8 +6,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from workloads.engines import device
+from workloads.engines.setup import report_memory, start_engine
 from workloads.protocol import events
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.system.storage_files import (
@@ -29,7 +31,7 @@ from workloads.system.storage_pipeline import (
     make_pictures,
     pack,
 )
-from workloads.workload import Parameter, Workload, WorkloadError, folders_of
+from workloads.workload import Parameter, Workload, folders_of
 
 CASE_BUDGET_S = 4.0
 IMAGES = 1_000
@@ -65,6 +67,10 @@ class Storage(Workload):
     samples_per_epoch = 0
     # For one folder with 1,000 images.
     fixed_duration_s = 60.0
+    engines = ("tensorflow",)  # its files are TensorFlow's records, and its pipelines read them
+    has_epochs = False
+    can_sustain = False
+    reports_headline = True
     parameters = (
         Parameter(
             "folders",
@@ -91,11 +97,8 @@ class Storage(Workload):
         super().check(spec)
         images = _images(spec)
         if spec.batch_size > images:
-            raise WorkloadError(
-                "bad_parameters",
-                f"A batch of {spec.batch_size} is larger than the {images} images; choose a smaller one or more "
-                "images.",
-            )
+            said = message("storage.too_few_images", batch_size=spec.batch_size, images=images)
+            raise WorkloadError("bad_parameters", said)
 
     def run(self, job: Job, reporter: Reporter) -> None:
         """Measure one folder after the other."""
@@ -106,7 +109,7 @@ class Storage(Workload):
         for folder in folders:
             remove_leftovers(folder)
             check_space(folder, _images(spec))
-        device.prepare(spec, reporter)
+        engine = start_engine(spec, reporter)
         reporter.phase("data")
         pictures = make_pictures(spec.seed, PICTURES)
         shape = (HEIGHT_PX, WIDTH_PX, 3)
@@ -125,7 +128,7 @@ class Storage(Workload):
                 measurement.measure(folder)
         finally:
             measurement.warn_of_memory()
-        device.report_memory(reporter)
+        report_memory(engine, reporter)
         reporter.phase("finish")
 
 
@@ -165,18 +168,10 @@ class _Measurement:
         """Say once in which folders files may have been read from memory."""
         kept = [number for number, states in self._dropped.items() if "kept" in states]
         unknown = [number for number, states in self._dropped.items() if "unknown" in states - {"kept"}]
-        told = [
-            f"{_named(kept)} were probably read from memory, as this system does not drop them when it is asked to"
-            if kept
-            else "",
-            f"{_named(unknown)} may have been read from memory: the system was asked to drop them, and does not "
-            "say whether it did"
-            if unknown
-            else "",
-        ]
-        if any(told):
-            text = "; ".join(part for part in told if part)
-            self._reporter.send(events.Warn(code="page_cache", message=f"{text[0].upper()}{text[1:]}."))
+        for numbers, code in ((kept, "warning.page_cache_kept"), (unknown, "warning.page_cache_unknown")):
+            if numbers:
+                said = message(code, folders=numbers, count=len(numbers))
+                self._reporter.send(events.Warn(code="page_cache", said=said))
 
     def _write(self, folder: Path) -> list[Path]:
         self._begin_case()
@@ -254,16 +249,12 @@ class _Measurement:
     def _send(self, key: str, value: float) -> None:
         self._reporter.send(events.Metric(key=f"folder{self._number}_{key}", value=value))
 
-    def _warn_of_files(self, message: str) -> None:
-        self._reporter.send(events.Warn(code="leftovers", message=message))
+    def _warn_of_files(self, said: Message) -> None:
+        self._reporter.send(events.Warn(code="leftovers", said=said))
 
 
 def _images(spec: RunSpec) -> int:
     return int(spec.parameters.get("images", IMAGES))
-
-
-def _named(numbers: list[int]) -> str:
-    return f"the files in folder{'s' if len(numbers) > 1 else ''} {' and '.join(map(str, numbers))}"
 
 
 def _look(inputs: Any, labels: Any) -> None:

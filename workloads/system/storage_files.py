@@ -12,8 +12,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Reporter
-from workloads.workload import WorkloadError
 
 PREFIX = "epochmark-storage-"
 MARKER = "epochmark.json"
@@ -37,11 +38,10 @@ def check_space(parent: Path, images: int) -> None:
     except OSError as error:
         raise trouble(parent, error) from error
     if free_bytes < need_bytes:
-        raise WorkloadError(
-            "bad_parameters",
-            f"The folder {parent} has {free_bytes / 1e9:.2f} GB free, and {images:,} images need "
-            f"{need_bytes / 1e9:.2f} GB; choose fewer images or another folder.",
+        said = message(
+            "storage.no_room", folder=str(parent), free_bytes=free_bytes, images=images, need_bytes=need_bytes
         )
+        raise WorkloadError("bad_parameters", said)
 
 
 def trouble(parent: Path, error: OSError) -> WorkloadError:
@@ -50,19 +50,16 @@ def trouble(parent: Path, error: OSError) -> WorkloadError:
     is_there = False
     with suppress(OSError):
         is_there = parent.is_dir()
+    code = "storage.folder_failed"
     if not is_there:
-        text = (
-            f"The folder {parent} went away while it was measured ({reason}); bring it back, or take another one."
-        )
+        code = "storage.folder_gone"
     elif isinstance(error, FileNotFoundError):
-        text = f"The test's files in {parent} went away while they were measured ({reason}); run it again."
-    else:
-        text = f"The folder {parent} failed while it was measured ({reason}); look after its drive."
-    return WorkloadError("bad_parameters", text)
+        code = "storage.files_gone"
+    return WorkloadError("bad_parameters", message(code, folder=str(parent), reason=reason))
 
 
 @contextmanager
-def own_folder(parent: Path, warn: Callable[[str], None]) -> Iterator[Path]:
+def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
     """Make a folder below the chosen one, and remove it with the test's files, however the test ends.
 
     Args:
@@ -149,16 +146,13 @@ def _state(path: Path) -> Dropped:
     return "kept"
 
 
-def _remove_own(folder: Path, warn: Callable[[str], None]) -> None:
+def _remove_own(folder: Path, warn: Callable[[Message], None]) -> None:
     try:
         _remove(folder)
     except FileNotFoundError:
         pass
     except OSError as error:
-        warn(
-            f"The test's files could not be removed ({error.strerror or error}): "
-            f"delete {folder}, or have the next test in the same place do it."
-        )
+        warn(message("warning.leftovers", folder=str(folder), reason=error.strerror or str(error)))
 
 
 def _remove(folder: Path) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from workloads.datasets.source import is_aligned
+from workloads.engines.engine import Engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -11,7 +11,7 @@ class Feed:
     """Training, validation and test data of one run.
 
     Attributes:
-        x: Array of examples, or an iterable of whole batches (tf.data.Dataset, keras PyDataset) where y is None.
+        x: Array of examples; or, where y is None, an iterable of whole batches (the engine's, or a PyDataset).
         validation: Arrays (x, y) or finite batches that each epoch ends with; None for no validation.
         test: Arrays (x, y) to evaluate once after the training; None for no evaluation.
         shuffle: Whether fit draws another order each epoch (arrays only).
@@ -47,22 +47,9 @@ class Feed:
         """Return of how many batches the validation pass consists; 0 where there is none."""
         return 0 if self.validation is None else -(-self.validation_samples // batch_size)
 
-    def fit_arguments(self, batch_size: int) -> dict[str, Any]:
+    def fit_arguments(self, engine: Engine, batch_size: int) -> dict[str, Any]:
         """Return what fit is told about the data."""
-        arguments = {"x": shared(self.x), "validation_data": self.validation}
+        arguments = {"x": engine.shared(self.x), "validation_data": self.validation}
         if self.y is not None:
             arguments |= {"y": self.y, "batch_size": batch_size, "shuffle": self.shuffle}
         return arguments
-
-
-def shared(array: Any) -> Any:
-    """Return a float32 array as a tensor in the same memory, anything else as it is.
-
-    fit would copy the array twice on the way to its own.
-    """
-    import numpy as np
-    import tensorflow as tf
-
-    if not isinstance(array, np.ndarray) or array.dtype != np.float32 or not is_aligned(array):
-        return array
-    return tf.experimental.dlpack.from_dlpack(array.__dlpack__())

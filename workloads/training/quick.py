@@ -11,6 +11,7 @@ from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.stopwatch import stopwatch
+from workloads.training.trainer import Trainer
 
 if TYPE_CHECKING:
     from workloads.training.training import Training
@@ -71,15 +72,14 @@ class Quick:
 
     workload: "Training"
     spec: RunSpec
-    model: Any
-    feed: Feed
+    trainer: Trainer
     reporter: Reporter
 
     def measure(self) -> None:
         """Time steps, epoch after epoch without validation; then what an epoch has beside them."""
         # A rate needs the steps alone.
         has_epochs = self.workload.samples_per_epoch > 0 and self.workload.metric.startswith("seconds_per_")
-        batches = min(BATCHES_LIMIT, self.feed.validation_batches(self.spec.batch_size))
+        batches = min(BATCHES_LIMIT, self.trainer.feed.validation_batches(self.spec.batch_size))
         after_steps = SHORT_EPOCHS * (1 + VALIDATION_SHARE * batches) if has_epochs else 0.0
         due_s = self.reporter.engine_ready_s + (self.spec.duration_s or BUDGET_S)
         budget = Budget(self.reporter, due_s, after_steps)
@@ -107,16 +107,17 @@ class Quick:
         self.reporter.phase("measure", budget_s=max(1.0, budget_s))
         watch = stopwatch(self.reporter, is_over=is_over, proof_steps=proof_steps)
         # Arrays know where they end; batches may not.
-        steps = None if self.feed.y is not None else whole
-        self._fit(replace(self.feed, validation=None), watch, epochs=EPOCHS_LIMIT, steps_per_epoch=steps)
+        steps = None if self.trainer.feed.y is not None else whole
+        self._fit(replace(self.trainer.feed, validation=None), watch, epochs=EPOCHS_LIMIT, steps_per_epoch=steps)
 
     def _time_parts(self, batches: int, *, slow: bool) -> None:
         """Time what begins and ends an epoch: setting its input up, some batches of validation, the rest."""
         if batches:
-            whole = float(self.feed.validation_batches(self.spec.batch_size))
+            whole = float(self.trainer.feed.validation_batches(self.spec.batch_size))
             self.reporter.send(events.Metric(key="validation_batches", value=whole))
         self.reporter.time_parts()
-        short = replace(self.feed.cut(self.spec.batch_size), validation=self.feed.validation if batches else None)
+        feed = self.trainer.feed
+        short = replace(feed.cut(self.spec.batch_size), validation=feed.validation if batches else None)
         self._fit(
             short,
             stopwatch(self.reporter),
@@ -127,4 +128,4 @@ class Quick:
 
     def _fit(self, feed: Feed, watch: Any, **asked: Any) -> None:
         callbacks = [*self.workload.callbacks(self.spec), watch]
-        self.model.fit(**feed.fit_arguments(self.spec.batch_size), callbacks=callbacks, verbose=0, **asked)
+        self.trainer.fit(feed, callbacks=callbacks, **asked)

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from workloads.protocol import events
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import message
 from workloads.protocol.reporter import Reporter
-from workloads.workload import WorkloadError
 
 
 def stopwatch(
@@ -34,10 +35,8 @@ def stopwatch(
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
             loss = logs["loss"]
             if not math.isfinite(loss):
-                raise WorkloadError(
-                    "non_finite_loss",
-                    f"The loss became {loss} at step {batch + 1}: what ran was no training any more.",
-                )
+                said = message("training.diverged", loss=str(loss), step=batch + 1)
+                raise WorkloadError("non_finite_loss", said)
             reporter.step_end(loss)
             if (batch + 1, self.epoch) == (proof_steps, 0):
                 reporter.send(events.Metric(key="proof_loss", value=loss))
@@ -67,8 +66,5 @@ def stopwatch(
 
 def _check_loss(loss: float, band: tuple[float, float] | None, reporter: Reporter) -> None:
     if band is not None and not band[0] <= loss <= band[1]:
-        text = (
-            f"The loss of the first epoch, {loss:.4g}, is outside of what is expected "
-            f"({band[0]:g} to {band[1]:g}): the network may not have been trained as it should."
-        )
-        reporter.send(events.Warn(code="loss_out_of_band", message=text))
+        said = message("warning.loss_out_of_band", loss=loss, low=band[0], high=band[1])
+        reporter.send(events.Warn(code="loss_out_of_band", said=said))

@@ -4,22 +4,24 @@ import math
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from workloads.datasets import DATASETS
 from workloads.datasets.source import MissingDataError
-from workloads.engines import device
-from workloads.engines.pipelines import leave_untuned
+from workloads.engines.setup import report_memory, start_engine
 from workloads.protocol import events
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
-from workloads.training.feed import Feed, shared
+from workloads.training.feed import Feed
 from workloads.training.flops import TRAINING_PASSES, forward_flops
 from workloads.training.loss_bands import PROOFS
 from workloads.training.proof_marks import Marks
 from workloads.training.quick import EPOCHS_LIMIT, Quick
 from workloads.training.stopwatch import stopwatch
-from workloads.workload import Proof, Workload, WorkloadError
+from workloads.training.trainer import Trainer
+from workloads.workload import Proof, Workload
 
 SUSTAINED_S = 600.0
 
@@ -32,6 +34,9 @@ class Training(Workload):
         inference_parameters_count: Where the network sheds layers that only training needs; else None.
     """
 
+    trains = True
+    counts_steps = True
+    steps_alike = True
     predicted_examples: int = 0
     inference_parameters_count: int | None = None
 
@@ -72,29 +77,29 @@ class Training(Workload):
     def run(self, job: Job, reporter: Reporter) -> None:
         """Train: import, data, build, measure, evaluate."""
         spec = job.spec
-        model, feed = prepare(self, job, reporter)
-        model.compile(jit_compile=spec.jit, **self.compile_options(spec))
+        trainer = prepare(self, job, reporter)
+        engine, model = trainer.engine, trainer.model
+        engine.compile(model, spec, **self.compile_options(spec))
         marks = Marks(model)
         if spec.measure_s is not None:
-            Quick(self, spec, model, feed, reporter).probe()
+            Quick(self, spec, trainer, reporter).probe()
         elif spec.preset == "quick":
-            Quick(self, spec, model, feed, reporter).measure()
+            Quick(self, spec, trainer, reporter).measure()
         else:
-            _measure_epochs(self, spec, model, feed, reporter)
+            _measure_epochs(self, spec, trainer, reporter)
         marks.report(model, spec, reporter)
         if spec.preset != "quick":
-            _evaluate(self, spec, model, feed, reporter)
-        device.report_memory(reporter)
+            _evaluate(self, trainer, reporter)
+        report_memory(engine, reporter)
         reporter.phase("finish")
 
 
-def prepare(workload: Training, job: Job, reporter: Reporter) -> tuple[Any, Feed]:
-    """Set the engine up, load the data and build the network, telling of each; return model and data."""
+def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
+    """Start the engine, load the data and build the network, telling of each; it is not compiled yet."""
     # Before the engine: missing data must not take ten seconds to say.
     folder = _real_folder(workload, job, reporter)
     reporter.phase("import")
-    device.prepare(job.spec, reporter)
-    leave_untuned()
+    engine = start_engine(job.spec, reporter)
     reporter.engine_ready_s = time.perf_counter()
     reporter.phase("data")
     feed = _load(workload, folder, job.spec)
@@ -109,7 +114,7 @@ def prepare(workload: Training, job: Job, reporter: Reporter) -> tuple[Any, Feed
         )
     )
     reporter.phase("build")
-    return build(workload, job.spec, reporter), feed
+    return Trainer(engine, build(workload, job.spec, reporter), feed, job.spec.batch_size)
 
 
 def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
@@ -127,24 +132,17 @@ def _real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | Non
     name = workload.dataset
     if name is None:
         if job.spec.data == "real":
-            raise WorkloadError(
-                "data_missing",
-                f"{workload.id} has no real data: it trains on generated examples, as its study did. "
-                "Choose --data synthetic.",
-            )
+            raise WorkloadError("data_missing", message("data.none_real", workload=workload.id))
         return None
     folder = Path(os.fsdecode(job.datasets_folder)) / name
     if job.spec.data != "synthetic" and DATASETS[name].is_installed(folder):
         return folder
     if job.spec.data == "auto" and _is_there(folder):
-        text = f"The installed {name} data is incomplete: the synthetic twin is used. `{_getting(name)}` mends it."
-        reporter.send(events.Warn(code="data_incomplete", message=text))
+        said = message("warning.data_incomplete", dataset=name, command=_getting(name))
+        reporter.send(events.Warn(code="data_incomplete", said=said))
     if job.spec.data == "real":
-        raise WorkloadError(
-            "data_missing",
-            f"The real {name} data is not installed; get it with `{_getting(name)}`, "
-            "or train on the synthetic twin with --data synthetic.",
-        )
+        said = message("data.not_installed", dataset=name, command=_getting(name))
+        raise WorkloadError("data_missing", said)
     return None
 
 
@@ -164,13 +162,12 @@ def _load(workload: Training, folder: Path | None, spec: RunSpec) -> Feed:
     try:
         return workload.load(folder, spec)
     except MissingDataError as error:
-        name = workload.dataset
-        raise WorkloadError(
-            "data_missing", f"{error}; remove it with `data remove {name}`, then use `{_getting(str(name))}`."
-        ) from error
+        name = str(workload.dataset)
+        said = message("data.unusable", reason=str(error), dataset=name, command=_getting(name))
+        raise WorkloadError("data_missing", said) from error
 
 
-def _measure_epochs(workload: Training, spec: RunSpec, model: Any, feed: Feed, reporter: Reporter) -> None:
+def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporter: Reporter) -> None:
     whole = workload.steps_per_epoch(spec)
     steps = spec.steps or whole
     band = workload.loss_band if steps == whole and not workload.variant(spec) else None
@@ -188,30 +185,27 @@ def _measure_epochs(workload: Training, spec: RunSpec, model: Any, feed: Feed, r
         proof_steps=workload.proof_steps(spec),
         loss_band=band,
     )
-    if steps < whole:
-        feed = feed.cut(steps * spec.batch_size)
-    model.fit(
-        **feed.fit_arguments(spec.batch_size),
+    feed = trainer.feed if steps == whole else trainer.feed.cut(steps * spec.batch_size)
+    trainer.fit(
+        feed,
         epochs=epochs,
         # Arrays know where they end; batches may not, and a study may leave the last, smaller one out.
         steps_per_epoch=None if feed.y is not None else steps,
         callbacks=[*workload.callbacks(spec), watch],
-        verbose=0,
     )
     if spec.preset == "standard":
-        _check_count("training steps", reporter.steps_done, steps * epochs)
+        _check_count("steps", reporter.steps_done, steps * epochs)
 
 
-def _evaluate(workload: Training, spec: RunSpec, model: Any, feed: Feed, reporter: Reporter) -> None:
-    if feed.test is None:
+def _evaluate(workload: Training, trainer: Trainer, reporter: Reporter) -> None:
+    if trainer.feed.test is None:
         return
+    engine, model = trainer.engine, trainer.model
     reporter.phase("evaluate")
     watch = stopwatch(reporter)
-    x_test, y_test = feed.test
+    x_test, y_test = trainer.feed.test
     start_s = time.perf_counter()
-    logs = model.evaluate(
-        shared(x_test), y_test, batch_size=spec.batch_size, callbacks=[watch], verbose=0, return_dict=True
-    )
+    logs = engine.evaluate(model, x_test, y_test, batch_size=trainer.batch_size, callbacks=[watch], verbose=0)
     evaluated_s = time.perf_counter()
     metrics = {
         "evaluate_s": evaluated_s - start_s,
@@ -219,13 +213,18 @@ def _evaluate(workload: Training, spec: RunSpec, model: Any, feed: Feed, reporte
         "test_accuracy": logs.get("accuracy"),
     }
     if workload.predicted_examples:
-        model.predict(x_test[: workload.predicted_examples], callbacks=[watch], verbose=0)
+        engine.predict(model, x_test[: workload.predicted_examples], callbacks=[watch], verbose=0)
         metrics["predict_s"] = time.perf_counter() - evaluated_s
     for key, value in metrics.items():
         if value is not None:
             reporter.send(events.Metric(key=key, value=float(value)))
 
 
-def _check_count(what: str, done: int, asked: int | None) -> None:
+def count_differs(what: Literal["parameters", "steps"], done: int, asked: int) -> Message:
+    """Say that there were more or fewer of something than asked for."""
+    return message(f"training.other_{what}", done=done, asked=asked)
+
+
+def _check_count(what: Literal["parameters", "steps"], done: int, asked: int | None) -> None:
     if asked is not None and done != asked:
-        raise WorkloadError("internal", f"{done} {what} were counted where {asked} were asked for.")
+        raise WorkloadError("internal", count_differs(what, done, asked))

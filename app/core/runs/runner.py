@@ -14,8 +14,9 @@ from app.core.storage.outcomes import recover_runs
 from app.core.storage.owners import own
 from app.core.storage.recording import begin_run
 from workloads import CATALOGUE
+from workloads.protocol.errors import WorkloadError
 from workloads.protocol.spec import Job, RunSpec, write_job
-from workloads.workload import Workload, WorkloadError
+from workloads.workload import Workload
 
 
 class Runner:
@@ -96,7 +97,7 @@ def checked_workload(spec: RunSpec) -> Workload:
         workload.check(spec)
         write_job(Job(spec=spec, datasets_folder=b""))
     except WorkloadError as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(error.said) from error
     except UnicodeEncodeError as error:  # a folder's name, for example
         raise UsageError(
             "A setting of the run is no text in UTF-8.", "Rename what it names, or choose another."

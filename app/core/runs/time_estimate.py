@@ -13,7 +13,6 @@ from app.core.records import Machine
 from app.core.runs.runner import Runner
 from app.core.runs.session import Session
 from workloads import CATALOGUE
-from workloads.networks.inference import Inference
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
 
@@ -65,7 +64,6 @@ def probe_duration_s(
         raise ProbeError(errors[0] if errors else "The measurement was stopped.")
     typical_s = trimmed_mean(steps_s[1:] or steps_s)
     steps = spec.steps or workload.steps_per_epoch(spec)
-    if isinstance(workload, Inference):
-        return spec.epochs * steps * typical_s + workload.latency_s(typical_s / spec.batch_size)
     validation_s = VALIDATION_SHARE * typical_s * workload.validation_samples / spec.batch_size
-    return spec.epochs * (steps * typical_s + validation_s)
+    after_s = workload.after_steps_s(typical_s / spec.batch_size)
+    return spec.epochs * (steps * typical_s + validation_s) + after_s

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+import msgspec
+
 from app.core.errors import AppError
 from app.core.logs import LogCopier
+from app.core.messages import text
 from app.core.runs.children import end_child, start_child
 from app.core.runs.worker_command import WorkerCommand
 from workloads.protocol import events
@@ -17,6 +20,7 @@ from workloads.protocol.spec import Job, write_job
 
 GIVEN_UP_S = 5.0
 LAST_WORDS_S = 2.0
+SENTENCE_LIMIT = 20_000  # what an event may hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +123,16 @@ def _parse(line: bytes) -> Heard:
         event = events.decode(line)
     except events.DamagedEventError as error:
         return Damaged(str(error))
-    return event if event is not None else events.Log(message="an event of a type unknown to this version")
+    return (
+        readable(event) if event is not None else events.Log(message="an event of a type unknown to this version")
+    )
+
+
+def readable(event: events.AnyEvent) -> events.AnyEvent:
+    """Return an event with its sentence in English, where it came as a message alone."""
+    if isinstance(event, events.Warn | events.Error) and event.said is not None and not event.message:
+        return msgspec.structs.replace(event, message=text(event.said)[:SENTENCE_LIMIT])
+    return event
 
 
 def explain_exit(code: int | None) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import workloads
 from app.core.paths import Paths
-from workloads.engines.device import engine_variables, run_variables
+from workloads.engines.registry import engine_named
 from workloads.protocol.spec import RunSpec
 
 # Everything else stays out: KERAS_MAX_EPOCHS, TF_*, PYTHON* and the like silently change what is measured.
@@ -32,7 +32,7 @@ class WorkerCommand:
 
 def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ) -> WorkerCommand:
     """Return the command for a worker that nothing of the user's surroundings can change."""
-    clean = _clean_environment(paths, environment) | run_variables(spec)
+    clean = _clean_environment(paths, environment) | engine_named(spec.engine).run_variables(spec)
     return WorkerCommand(_arguments("--worker", "workloads"), clean)
 
 
@@ -40,7 +40,11 @@ def trial_command(
     trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ
 ) -> WorkerCommand:
     """Return the command for a trial of the doctor: as for a worker, but the engine says all that it sees."""
-    clean = _clean_environment(paths, environment) | engine_variables("tensorflow") | {"TF_CPP_MIN_LOG_LEVEL": "0"}
+    clean = (
+        _clean_environment(paths, environment)
+        | engine_named("tensorflow").variables()
+        | {"TF_CPP_MIN_LOG_LEVEL": "0"}
+    )
     if trial[-1] == "cpu":
         clean["CUDA_VISIBLE_DEVICES"] = "-1"
     return WorkerCommand((*_arguments("--trial", "workloads.trial"), *trial), clean)

@@ -5,10 +5,13 @@ import logging
 import sqlite3
 from collections.abc import Mapping
 
+import msgspec
+
 from app.core.analysis.headline import Measured, outcome_of
 from app.core.analysis.timed_steps import timed
 from app.core.clock import now_text
 from app.core.errors import AppError
+from app.core.messages import Message, message, text
 from app.core.storage import reading
 from app.core.storage.database import Database, storable
 from app.core.storage.owners import is_owned
@@ -36,12 +39,13 @@ def end_run(database: Database, run_id: int, status: str, error: events.Error | 
         _log.exception(
             "Run %s has no headline: summarising it failed (%s). Its measurements are kept.", run_id, kind
         )
-        message = f"What was measured is kept, but summarising it failed ({kind})."
+        said = message("run.not_summarised", kind=kind)
         values = {
             "status": status,
             "finished_at": now_text(),
             "error_code": error.code if error else NOT_SUMMARISED,
-            "error_message": f"{error.message} {message}" if error else message,
+            "error_message": f"{error.message} {text(said)}" if error else text(said),
+            "error_said": _json(error.said if error and error.said else said),
             "error_traceback": error.traceback if error else None,
             "verdict": "invalid",
             "reasons": NOT_SUMMARISED,
@@ -58,6 +62,7 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
         "finished_at": now_text(),
         "error_code": error.code if error else None,
         "error_message": error.message if error else None,
+        "error_said": _json(error.said) if error and error.said else None,
         "error_traceback": error.traceback if error else None,
         "value": outcome.value,
         "step_median_s": outcome.step_median_s,
@@ -127,6 +132,10 @@ def store_verdict(database: Database, run_id: int) -> None:
     verdict = judge(run)
     codes = " ".join(reason.code for reason in verdict.reasons if reason.level != "fact")
     _update(database, run_id, {"verdict": verdict.level, "reasons": codes or None, **energy_columns(run)})
+
+
+def _json(said: Message) -> str:
+    return msgspec.json.encode(said).decode()
 
 
 def _update(database: Database, run_id: int, values: Mapping[str, object]) -> None:

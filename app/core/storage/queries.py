@@ -15,7 +15,6 @@ from app.core.records import Machine, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import check_removable, ids_text, list_runs, machine_text, missing_runs
 from workloads import CATALOGUE
-from workloads.networks.inference import Inference
 from workloads.protocol.spec import RunSpec, spec_as_dict
 
 COMMENT_LIMIT = 200
@@ -164,6 +163,7 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
         "workload_version": workload.version,
         "batch_size": spec.batch_size,
         "precision": spec.precision,
+        "engine": spec.engine,
         "jit": spec.jit,
         "threads": spec.threads,
         "device": spec.device,
@@ -181,8 +181,7 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
         return float(epoch_s * spec.epochs * steps / steps_per_epoch)
     if step_s is None:
         return None
-    latency_s = workload.latency_s(step_s / spec.batch_size) if isinstance(workload, Inference) else 0.0
-    return float(step_s * spec.epochs * steps + latency_s)
+    return float(step_s * spec.epochs * steps + workload.after_steps_s(step_s / spec.batch_size))
 
 
 # The device and the parameters as they were asked for; what the engine made of them is in other columns.
@@ -194,7 +193,8 @@ _COMPARABLE = """
         WHERE workload = :workload AND status = 'completed' AND value IS NOT NULL
             AND deleted_at IS NULL AND machine_id = (SELECT id FROM machines WHERE machine = :machine)
             AND workload_version = :workload_version AND batch_size = :batch_size AND precision = :precision
-            AND jit = :jit AND threads IS :threads
+            AND jit = :jit AND threads IS :threads AND CASE WHEN json_valid(spec) THEN
+                coalesce(json_extract(spec, '$.engine'), 'tensorflow') = :engine END
             AND CASE WHEN json_valid(spec) THEN json_extract(spec, '$.device') = :device
                 AND json_extract(spec, '$.parameters') = json(:parameters) END
         ORDER BY id DESC LIMIT :recent

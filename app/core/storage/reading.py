@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 
+from app.core.messages import Message
 from app.core.records import DAMAGED, RunSummary
 from app.core.verdict.notes import damage_sentence
 from workloads.protocol import events
@@ -151,7 +152,19 @@ def read_samples(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[
 
 def read_warnings(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[events.Warn, ...]:
     """Return what was warned of, as far as it can be read."""
-    return tuple(_read(rows, lambda row: _convert(dict(row), events.Warn), "warnings", damage))
+
+    def warning(row: Mapping[str, Any]) -> events.Warn:
+        return _convert({**row, "said": read_message(row["said"])}, events.Warn)
+
+    return tuple(_read(rows, warning, "warnings", damage))
+
+
+def read_message(cell: object) -> Message | None:
+    """Return a stored message; None if there is none, or it cannot be read: its sentence stands beside it."""
+    try:
+        return None if cell is None else msgspec.json.decode(_text(cell), type=Message)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
+        return None
 
 
 def read_metrics(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> dict[str, float | None]:

@@ -200,7 +200,8 @@ class RunWriter:
             case events.Metric():
                 yield _insert("metrics", {"run_id": run_id, "key": event.key, "value": event.value}, "OR REPLACE")
             case events.Warn():
-                yield _insert("warnings", {"run_id": run_id, **_plain(event, "type", "t_s")})
+                said = None if event.said is None else _json(event.said)
+                yield _insert("warnings", {"run_id": run_id, **_plain(event, "type", "t_s", "said"), "said": said})
             case events.Environment():
                 values = _plain(event, "type", "seq", "t_s")
                 yield self._update(

@@ -99,6 +99,7 @@ def load_run(database: Database, run_id: int) -> Run:
             environment=reading.read_object(row["environment"], reading.ENVIRONMENT, "the engine", damage),
             dataset=reading.read_object(row["dataset"], reading.DATASET, "the data set", damage),
             model=model,
+            error_said=reading.read_message(row["error_said"]),
             epochs=reading.read_epochs(reading.stored_rows(connection, "epochs", run_id), damage),
             steps=tuple(reading.iter_steps(reading.stored_rows(connection, "step_blocks", run_id), damage)),
             metrics=reading.read_metrics(reading.stored_rows(connection, "metrics", run_id), damage),

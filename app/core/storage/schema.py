@@ -173,6 +173,12 @@ MIGRATIONS: tuple[str, ...] = (
     CREATE TABLE format (version INTEGER NOT NULL);
     INSERT INTO format VALUES (6);
     """,
+    """
+    -- JSON of workloads.protocol.messages.Message beside their sentences; NULL for older ones.
+    ALTER TABLE runs ADD COLUMN error_said TEXT;
+    ALTER TABLE warnings ADD COLUMN said TEXT;
+    UPDATE format SET version = 7;
+    """,
 )
 
 

@@ -283,7 +283,7 @@ def test_a_failing_listener_does_not_cost_the_run(paths: Paths, machine: Machine
 
 
 def test_a_run_that_cannot_be_is_refused_before_anything_is_stored(paths: Paths, machine: Machine) -> None:
-    with pytest.raises(UsageError, match="batch of 5000 is larger than the 1000"):
+    with pytest.raises(UsageError, match="batch of 5,000 is larger than the 1,000"):
         Runner(paths, machine).start(CATALOGUE["demo"].default_spec(batch_size=5000))
     assert not paths.database.exists()
 

@@ -188,7 +188,7 @@ def test_a_plan_with_a_run_that_cannot_be_is_refused_before_anything_is_stored(
     paths: Paths, machine: Machine
 ) -> None:
     wrong = CATALOGUE["demo"].default_spec(batch_size=5_000)
-    with pytest.raises(UsageError, match="batch of 5000"):
+    with pytest.raises(UsageError, match="batch of 5,000"):
         run_plan(ab(demo(), wrong, 2), Runner(paths, machine))
     assert not paths.database.exists()
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.core.storage.schema import MIGRATIONS
 from tests.core.storage import figures
 
 
@@ -17,7 +18,7 @@ def expected() -> dict[str, Any]:
 
 
 def test_each_format_has_its_database() -> None:
-    assert figures.formats() == [f"format_{number}" for number in range(1, 7)]
+    assert figures.formats() == [f"format_{number}" for number in range(1, len(MIGRATIONS))]
 
 
 @pytest.mark.parametrize("name", figures.formats())

@@ -15,7 +15,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 import keras
 import numpy as np
 import tensorflow as tf
-from workloads.engines.pipelines import leave_untuned
+from workloads.engines.tensorflow import leave_untuned
 
 seen = []
 usual = tf.data.Dataset.__iter__

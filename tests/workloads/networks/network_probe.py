@@ -9,6 +9,7 @@ from typing import Any
 from tests.mnist_digits import load_digits
 from workloads import CATALOGUE
 from workloads.datasets import mnist
+from workloads.engines.registry import engine_named
 from workloads.training.flops import forward_flops
 from workloads.training.training import Training
 
@@ -144,7 +145,7 @@ def real_digits(workload: Training) -> dict[str, Any]:
     spec = workload.default_spec(batch_size=128)
     model = workload.build(spec)
     model.compile(**workload.compile_options(spec))
-    arguments = workload.load(None, spec).fit_arguments(spec.batch_size)
+    arguments = workload.load(None, spec).fit_arguments(engine_named(spec.engine), spec.batch_size)
     history = model.fit(**arguments, epochs=DIGITS_EPOCHS[workload.id], verbose=0).history
     return {"id": f"digits {workload.id}", "accuracy": history["val_accuracy"][-1]}
 

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from app.core.messages import text
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Cancelled, Emitter, Reporter
 from workloads.system import storage_files
 from workloads.system.storage_files import (
@@ -22,7 +25,6 @@ from workloads.system.storage_files import (
     remove_leftovers,
     write_pictures,
 )
-from workloads.workload import WorkloadError
 
 Usage = namedtuple("Usage", "total used free")
 ROOT = Path(storage_files.__file__).parents[2]
@@ -32,8 +34,8 @@ def reporter() -> Reporter:
     return Reporter(Emitter(BytesIO()))
 
 
-def silent(message: str) -> None:
-    raise AssertionError(message)
+def silent(said: Message) -> None:
+    raise AssertionError(said)
 
 
 def contents(folder: Path) -> list[str]:
@@ -113,10 +115,8 @@ def test_a_folder_without_room_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**12, 0, need_bytes - 10_000_000))
     with pytest.raises(WorkloadError) as found:
         check_space(tmp_path, 1_000)
-    assert str(found.value) == (
-        f"The folder {tmp_path} has 0.43 GB free, and 1,000 images need 0.44 GB; "
-        "choose fewer images or another folder."
-    )
+    assert found.value.said.code == "storage.no_room"
+    assert f"{tmp_path} has 430 MB free, and 1,000 images need 440 MB. Choose fewer" in text(found.value.said)
 
 
 def test_what_a_killed_test_left_is_removed(leftover: Path) -> None:
@@ -200,12 +200,11 @@ def test_a_linked_part_is_left_alone_with_all_the_rest(leftover: Path, tmp_path:
 
 
 def test_what_others_put_there_is_kept_and_told(tmp_path: Path) -> None:
-    told: list[str] = []
+    told: list[Message] = []
     with own_folder(tmp_path, told.append) as folder:
         (folder / "mine.txt").touch()
     assert contents(folder) == ["mine.txt"]
-    assert "could not be removed (Directory not empty)" in told[0]
-    assert str(folder) in told[0]
+    assert told == [message("warning.leftovers", folder=str(folder), reason="Directory not empty")]
 
 
 def test_a_folder_that_vanishes_is_told_in_a_sentence(tmp_path: Path) -> None:
@@ -213,18 +212,18 @@ def test_a_folder_that_vanishes_is_told_in_a_sentence(tmp_path: Path) -> None:
     parent.mkdir()
     with pytest.raises(WorkloadError) as found:
         attempt(parent, removing(parent))
-    reason = "went away while it was measured (No such file or directory)"
-    assert str(found.value) == f"The folder {parent} {reason}; bring it back, or take another one."
+    reason = "No such file or directory"
+    assert found.value.said == message("storage.folder_gone", folder=str(parent), reason=reason)
     assert found.value.code == "bad_parameters"
-    with pytest.raises(WorkloadError, match="went away"):
+    with pytest.raises(WorkloadError, match=r"storage\.folder_gone"):
         check_space(parent, 100)
     remove_leftovers(parent)
 
 
 def test_files_that_vanish_and_drives_that_fail_are_told(tmp_path: Path) -> None:
-    with pytest.raises(WorkloadError, match=r"^The test's files in .* went away .*; run it again\.$"):
+    with pytest.raises(WorkloadError, match=r"storage\.files_gone"):
         attempt(tmp_path, removing())
-    with pytest.raises(WorkloadError, match=r"failed while it was measured \(Input/output error\)"):
+    with pytest.raises(WorkloadError, match=r"storage\.folder_failed.*Input/output error"):
         attempt(tmp_path, failing(OSError(5, "Input/output error")))
     assert contents(tmp_path) == []
 

@@ -190,14 +190,15 @@ def test_the_network_is_the_studys_layer_by_layer() -> None:
 import json
 import tensorflow as tf
 from workloads import CATALOGUE
-from workloads.engines.device import is_out_of_memory
+from workloads.engines.tensorflow import ENGINE
 model = CATALOGUE["cifar10_keras_cnn"].build(None)
 layers = [
     [type(layer).__name__, list(layer.output.shape[1:]), layer.count_params(),
      getattr(getattr(layer, "activation", None), "__name__", None)]
     for layer in model.layers
 ]
-memory = is_out_of_memory(tf.errors.ResourceExhaustedError(None, None, "")), is_out_of_memory(ValueError())
+errors = tf.errors.ResourceExhaustedError(None, None, ""), ValueError()
+memory = [ENGINE.is_out_of_memory(error) for error in errors]
 print(json.dumps([layers, memory]))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -1,0 +1,99 @@
+"""Starts the engine of a run as the run asks, before the first operation, and says what it became."""
+
+import os
+import sys
+from collections.abc import Mapping
+
+from workloads.engines.cpu_allowance import cpu_quota, visible_cpus
+from workloads.engines.engine import Engine
+from workloads.engines.registry import engine_named
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.events import Environment, Metric
+from workloads.protocol.messages import message
+from workloads.protocol.reporter import Reporter
+from workloads.protocol.spec import RunSpec
+
+# What Keras, and the libraries below engines, read, by how it begins; they read far more than is written anywhere.
+_READ_BY_LIBRARIES = (
+    *("KERAS_", "OMP_", "GOMP_", "MKL_", "KMP_", "DNNL_", "ONEDNN_"),
+    *("OPENBLAS_", "CUBLAS_", "CUDNN_", "NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCKING", "CUDA_FORCE_PTX_JIT"),
+    *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "MALLOC_"),
+)
+_VARIABLES_TOLD = 50
+
+
+def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
+    """Import the engine, choose device, precision, threads and seed, and report the environment.
+
+    Raises:
+        WorkloadError: engine_missing or device_unavailable.
+    """
+    engine = engine_named(spec.engine)
+    variables = foreign_variables(os.environ, spec)  # before the engine sets some of its own
+    try:
+        import keras
+
+        started = engine.start(spec)
+    except ImportError as error:
+        said = message("engine.not_imported", engine=engine.title, reason=str(error))
+        raise WorkloadError("engine_missing", said) from error
+    if (backend := keras.backend.backend()) != engine.backend:
+        said = message("engine.other_backend", engine=engine.title, backend=backend)
+        raise WorkloadError("engine_missing", said)
+    # A user's keras.json must not decide what is measured.
+    keras.config.set_floatx("float32")
+    keras.config.set_image_data_format("channels_last")
+    keras.mixed_precision.set_dtype_policy(spec.precision)
+    keras.utils.set_random_seed(spec.seed)
+    reporter.send(
+        Environment(
+            engine=engine.name,
+            engine_version=started.version,
+            keras_version=str(keras.__version__),
+            device=started.device,
+            device_name=started.device_name,
+            precision=str(keras.mixed_precision.dtype_policy().name),
+            jit=spec.jit,
+            tf32=started.tf32,
+            onednn=started.onednn,
+            intra_op_threads=started.threads,
+            visible_cpus=visible_cpus(),
+            cpu_quota=cpu_quota(),
+            variables=variables,
+        )
+    )
+    return engine
+
+
+def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[str, ...]:
+    """Name the variables that change what an engine does and that Epochmark did not set for this run."""
+    engine = engine_named(spec.engine)
+    ours, reads = engine.run_variables(spec), _READ_BY_LIBRARIES + engine.reads
+    # Where Keras keeps its settings depends on the app's folders, and what it reads there is set anew.
+    found = (
+        name.encode("ascii", errors="replace").decode()[:100]
+        for name, value in environment.items()
+        if name.upper().startswith(reads) and name != "KERAS_HOME" and ours.get(name) != value
+    )
+    return tuple(sorted(found)[:_VARIABLES_TOLD])
+
+
+def report_memory(engine: Engine, reporter: Reporter) -> None:
+    """Tell the most memory that this process, and its graphics card, have used so far; nothing if unknown."""
+    if (peak_bytes := _peak_bytes()) is not None:
+        reporter.send(Metric(key="peak_memory_bytes", value=float(peak_bytes)))
+    if (peak_gpu_bytes := engine.gpu_memory_peak_bytes()) is not None:
+        reporter.send(Metric(key="peak_gpu_memory_bytes", value=float(peak_gpu_bytes)))
+
+
+def _peak_bytes() -> int | None:
+    if sys.platform == "win32":
+        try:
+            import psutil  # a worker may run under a Python without it
+        except ImportError:
+            return None
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak

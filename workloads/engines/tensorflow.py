@@ -1,0 +1,238 @@
+"""TensorFlow: on the CPU of every system, and on NVIDIA's graphics cards under Linux."""
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from workloads.datasets.source import is_aligned
+from workloads.engines.engine import Engine, Started
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import message
+from workloads.protocol.spec import RunSpec
+
+
+class TensorFlow(Engine):
+    """Keras on TensorFlow."""
+
+    name = "tensorflow"
+    title = "TensorFlow"
+    backend = "tensorflow"
+    reads = ("TF_", "XLA_")
+    settings = frozenset({"jit", "onednn"})
+
+    def variables(self) -> dict[str, str]:
+        """Return the environment variables that are set for every process with this engine."""
+        return super().variables() | {
+            "TF_CPP_MIN_LOG_LEVEL": "1",
+            "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as NVML counts, so that gpu:1 is the same card everywhere
+        }
+
+    def run_variables(self, spec: RunSpec) -> dict[str, str]:
+        """Return the environment variables that are set for a run."""
+        ours = self.variables()
+        if spec.device == "cpu":
+            ours["CUDA_VISIBLE_DEVICES"] = "-1"
+        if spec.onednn is not None:
+            ours["TF_ENABLE_ONEDNN_OPTS"] = "1" if spec.onednn else "0"
+        if spec.threads is not None:
+            ours |= {"OMP_NUM_THREADS": str(spec.threads), "TF_NUM_INTRAOP_THREADS": str(spec.threads)}
+        return ours
+
+    def may_use(self, vendor: str, os_name: str) -> bool:
+        """Say whether TensorFlow can use a vendor's cards: NVIDIA's, but neither on Windows nor on macOS."""
+        return vendor == "nvidia" and not os_name.startswith(("Windows", "macOS"))
+
+    def start(self, spec: RunSpec) -> Started:
+        """Import TensorFlow and set device and threads."""
+        import tensorflow as tf
+
+        if spec.threads is not None:
+            tf.config.threading.set_intra_op_parallelism_threads(spec.threads)
+        device, device_name = _choose_device(tf, spec.device)
+        leave_untuned()
+        on_cpu = device == "cpu"
+        return Started(
+            version=str(tf.__version__),
+            device=device,
+            device_name=device_name,
+            tf32=None if on_cpu else bool(tf.config.experimental.tensor_float_32_execution_enabled()),
+            onednn=os.environ.get("TF_ENABLE_ONEDNN_OPTS", "1") != "0" if on_cpu else None,
+            threads=int(tf.config.threading.get_intra_op_parallelism_threads()),
+        )
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Say whether an error means that the device's memory ran out."""
+        # Known by name, so that asking does not import TensorFlow.
+        return any(kind.__name__ == "ResourceExhaustedError" for kind in type(error).__mro__)
+
+    def gpus(self) -> int:
+        """Return how many graphics cards the run can use."""
+        import tensorflow as tf
+
+        return len(tf.config.get_visible_devices("GPU"))
+
+    def gpu_memory_peak_bytes(self) -> int | None:
+        """Return the most memory of the graphics card that TensorFlow has allocated; None on the CPU."""
+        import tensorflow as tf
+
+        return int(tf.config.experimental.get_memory_info("GPU:0")["peak"]) if self.gpus() else None
+
+    def shared(self, array: Any) -> Any:
+        """Return a float32 array as a tensor in the same memory, anything else as it is.
+
+        fit would copy the array twice on the way to its own.
+        """
+        import numpy as np
+        import tensorflow as tf
+
+        if not isinstance(array, np.ndarray) or array.dtype != np.float32 or not is_aligned(array):
+            return array
+        return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
+
+    def one_hot(self, numbers: Any, classes: int) -> Any:
+        """Return numbers as rows of false with one true, in the computer's memory."""
+        import tensorflow as tf
+
+        with tf.device("CPU:0"):
+            return tf.one_hot(numbers, classes, dtype=tf.bool, on_value=True, off_value=False)
+
+    def constant(self, x: Any, y: Any) -> Any:
+        """Return one batch again and again, from the computer's memory."""
+        import tensorflow as tf
+
+        with tf.device("CPU:0"):
+            return tf.data.Dataset.from_tensors((x, y)).repeat()
+
+    def in_order(self, x: Any, y: Any, batch_size: int) -> Any:
+        """Return batches in their order, kept in memory and handed over ahead."""
+        import tensorflow as tf
+
+        rows = tf.data.Dataset.from_tensor_slices((self.shared(x), y))
+        return rows.batch(batch_size).cache().prefetch(tf.data.AUTOTUNE)
+
+    def shuffled(self, x: Any, y: Any, batch_size: int, seed: int) -> Any:
+        """Return batches without end, each pass in another order, handed over ahead."""
+        import tensorflow as tf
+
+        rows = tf.data.Dataset.from_tensor_slices((self.shared(x), y)).cache()
+        return rows.shuffle(len(x), seed=seed).batch(batch_size).repeat().prefetch(tf.data.AUTOTUNE)
+
+    def pieces(self, x: Any, y: Any) -> Any:
+        """Return rows that are batches already, again and again, handed over ahead."""
+        import tensorflow as tf
+
+        return tf.data.Dataset.from_tensor_slices((x, y)).repeat().prefetch(tf.data.AUTOTUNE)
+
+    def generated(self, make: Callable[[], Iterator[tuple[Any, Any]]], rank: int = 2, dtype: str = "int32") -> Any:
+        """Return batches of any size that Python makes, handed over ahead."""
+        import tensorflow as tf
+
+        kind = tf.TensorSpec((None,) * rank, dtype)
+        return tf.data.Dataset.from_generator(make, output_signature=(kind, kind)).prefetch(tf.data.AUTOTUNE)
+
+    def response_normalisation(self, x: Any) -> Any:
+        """Divide each channel by the strength of the five around it, as Caffe does."""
+        import tensorflow as tf
+
+        # Caffe divides its factor of 1e-4 by the five channels, TensorFlow does not.
+        return tf.nn.local_response_normalization(x, depth_radius=2, bias=1, alpha=1e-4 / 5, beta=0.75)
+
+    def product(
+        self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
+    ) -> Callable[[], object]:
+        """Return a call that multiplies two matrices and waits for the result."""
+        import tensorflow as tf
+
+        left = tf.random.stateless_uniform((rows, inner), (1, 2), dtype=tf.float32)
+        right = tf.random.stateless_uniform((columns, inner) if transposed else (inner, columns), (3, 4))
+        left, right = tf.cast(left, dtype), tf.cast(right, dtype)
+
+        @tf.function  # type: ignore[untyped-decorator]
+        def multiply(left: Any, right: Any) -> Any:
+            return tf.matmul(left, right, transpose_b=transposed)[0, 0]
+
+        # Reading one number waits for all of them.
+        return lambda: multiply(left, right).numpy()
+
+    def addition(self, size_bytes: int) -> Callable[[], object]:
+        """Return a call that adds one array to another in place, so that no time goes to finding new memory."""
+        import tensorflow as tf
+
+        total = tf.Variable(tf.zeros(size_bytes // 4))
+        other = tf.ones(size_bytes // 4)
+
+        @tf.function  # type: ignore[untyped-decorator]
+        def add() -> Any:
+            total.assign_add(other)
+            return total[0]
+
+        return lambda: add().numpy()
+
+    def copies(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
+        """Return calls that copy to the graphics card and back."""
+        import numpy as np
+        import tensorflow as tf
+
+        with tf.device("CPU:0"):
+            here = tf.constant(np.ones(size_bytes // 4, np.float32))
+        with tf.device("GPU:0"):
+            there = tf.identity(here)
+
+        def copied(array: Any, place: str) -> float:
+            # Reading one number waits for the copy; nothing is kept that a second one could be answered from.
+            with tf.device(place):
+                return float(tf.identity(array)[-1].numpy())
+
+        return lambda: copied(here, "GPU:0"), lambda: copied(there, "CPU:0")
+
+
+ENGINE = TensorFlow()
+
+
+def leave_untuned() -> None:
+    """Have all data that `fit` reads go without tf.data's autotuning, for the life of this process.
+
+    At the end of each epoch Keras drops its iterator, and with TensorFlow 2.21 dropping one may wait until its
+    tuner next wakes up, idle for up to a minute: of ten epochs of 47 s, four took 29 to 38 s longer. What the
+    tuner decides for data in memory, how many threads cut batches out of arrays, made no difference that could
+    be measured.
+    """
+    from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
+    from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
+    from keras.src.trainers.data_adapters.tf_dataset_adapter import TFDatasetAdapter
+
+    for adapter in (ArrayDataAdapter, PyDatasetAdapter, TFDatasetAdapter):
+        if not hasattr(adapter.get_tf_dataset, "is_untuned"):
+            adapter.get_tf_dataset = _untuned(adapter.get_tf_dataset)
+
+
+def _untuned(get_tf_dataset: Any) -> Any:
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    options.autotune.enabled = False
+
+    def get(adapter: Any) -> Any:
+        return get_tf_dataset(adapter).with_options(options)
+
+    get.is_untuned = True  # type: ignore[attr-defined] # a mark for the next call
+    return get
+
+
+def _choose_device(tf: Any, asked: str) -> tuple[str, str | None]:
+    gpus = tf.config.list_physical_devices("GPU")
+    if asked == "cpu" or (asked == "auto" and not gpus):
+        tf.config.set_visible_devices([], "GPU")
+        return "cpu", None
+    index = 0 if asked == "auto" else int(asked.removeprefix("gpu:"))
+    if index >= len(gpus):
+        seen = [f"gpu:{number}" for number in range(len(gpus))]
+        code = "engine.sees_other_devices" if seen else "engine.sees_no_gpu"
+        said = message(code, engine=ENGINE.title, device=asked, seen=seen or None)
+        raise WorkloadError("device_unavailable", said)
+    tf.config.set_visible_devices([gpus[index]], "GPU")
+    # Otherwise TensorFlow takes all of the card's memory, and other programs and readings suffer.
+    tf.config.experimental.set_memory_growth(gpus[index], True)
+    details = tf.config.experimental.get_device_details(gpus[index])
+    return f"gpu:{index}", details.get("device_name")
