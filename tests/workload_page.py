@@ -13,43 +13,91 @@ from workloads.workload import Workload
 PAGE = ROOT / "docs" / "workloads.md"
 INTRODUCTION = """# Workloads
 
-What can be run, as the catalogue declares it. `python3 start.py workloads` lists the same; the window's
-*All …* has it with what each takes on your computer.
+<!-- Made by tests/workload_page.py: change that, or the catalogue. -->
 
-- **An epoch** is what the study called so. Where it is cut or does not exist, a run consists of rounds of
-  steps, of which the first warms up.
-- **Loss** is between these values after the first whole epoch, by runs on the synthetic twin or by what
-  follows from guessing; outside of it a run warns.
-- **Memory** is the peak of the worker process at the usual batch, measured on a processor with two cores
-  (resident set, engine and data included; 0.6 GB of it are TensorFlow). Longer runs may take some percent
-  more. On a graphics card the engine takes other amounts.
-- **Published** counts the measurements in the reference table that are exactly or nearly this workload.
+Everything that can be run, from the catalogue. `python3 start.py workloads` prints the list; *All …* in the
+window shows it together with what each workload takes on your computer.
 
 """
+READING = """
+How to read the tables:
+
+- **An epoch** is what the study called one. Where it is cut short or doesn't exist, a run consists of rounds of
+  steps; the first round warms up.
+- **Loss** is expected within these values after the first whole epoch. They come from runs on the synthetic
+  twin, or from the loss of guessing; outside of them, a run warns.
+- **Memory** is the peak of the worker process at the usual batch size, measured on a CPU with two cores
+  (resident set, including engine and data; TensorFlow takes 0.6 GB of it). Longer runs may take a few percent
+  more. On a GPU the engine takes other amounts.
+- **Published** counts the published measurements of exactly or nearly this workload.
+
+Parameter counts are checked in every run. Networks that the study began with trained weights begin with random
+ones here: nothing is downloaded, and the time is the same.
+
+"""
+STUDIES = (
+    (
+        "004 (2019)",
+        "how fast are ordinary laptops and cards?",
+        "`cifar10_keras_cnn`, the standard",
+        "seconds per epoch",
+    ),
+    (
+        "000 (2017)",
+        "are many cloud CPUs as good as a GPU?",
+        "MNIST, CIFAR-10 with augmentation, IMDb, Nietzsche: nine networks",
+        "seconds per epoch",
+    ),
+    (
+        "003 (2017)",
+        "which deep-learning software is fastest?",
+        "FCN, AlexNet, ResNet, PTB LSTM: eight networks; `matmul`, `host_to_device`",
+        "seconds per mini-batch",
+    ),
+    (
+        "001 (2018)",
+        "how much do CPU, memory and disks matter for a GPU?",
+        "AlexNet, GoogLeNet, ResNet-50, VGG-16, Inception-v3, PTB LSTM; `storage`",
+        "images or words per second",
+    ),
+    (
+        "002 (2020)",
+        "GPU or TPU for a competition?",
+        "Xception, ResNet-50, VGG-16 on 331 × 331 flowers",
+        "seconds per epoch",
+    ),
+)
 DIFFERENCES = """
 ## Where they differ from their studies
 
 - Everything runs in Keras 3 on TensorFlow 2, so what a study's own software made slow or fast is not repeated.
 - `fcn_s`, `alexnet_s`, `resnet_50_s` and study 001's image networks get their one generated batch from the
-  computer's memory in each step; study 003's TensorFlow scripts kept those of `alexnet_s` and `resnet_50_s` on the
-  device.
+  computer's memory in each step; study 003's TensorFlow scripts kept those of `alexnet_s` and `resnet_50_s` on
+  the device.
 - `cifar10_cnn` varies a whole batch of images at once, in one thread; the study's generator went image by image.
-- `lstm_text_generation` writes no text after the training, which was not in the study's times either.
+- `lstm_text_generation` writes no text after training, which the study's times didn't include either.
 - `lstm_ptb_*` look words up on the device; the study pinned this to the processor.
 - `ptb_lstm_mxnet` counts 22 words a sentence (22.1 on average), batches sentences of similar length, and cuts
-  those beyond 60 words. A part of an epoch may be some 15 % off, and says so.
+  those beyond 60 words. A partial epoch can be off by up to 15 %, and says so.
 - `resnet_50`, `vgg16` and `inception_v3` use gradient descent at 0.01 with momentum 0.9; study 001 states no
   solver. Weight decay is Keras', apart from the gradient.
-- `fcn_s` has the three hidden layers that were measured; its paper says four.
+- `fcn_s` has the three hidden layers that the study measured; its paper says four.
 - The flowers' networks begin with random weights instead of ImageNet's: nothing is downloaded, and the time is
   the same.
-- `lstm=fused` is one operation on NVIDIA GPUs only. On a processor only the activation of the gates differs.
+- `lstm=fused` is one operation on NVIDIA GPUs only. On a CPU, only the activation of the gates differs.
 """
 INFERENCE = """
 ## Inference
 
-Untrained networks on generated images, batch 64: images per second, and the latency (median, and the time
-that 95 of 100 stay within) of 1 and of 16 images; study 002's also predict 160 images, 16 at a time.
+Untrained networks on generated images, batch 64: images per second, and the latency (median, and the time that
+95 of 100 stay within) of 1 and of 16 images; study 002's also predict 160 images, 16 at a time.
+
+"""
+MACHINE = """
+These measure what the machine itself can do. Once `matmul` has run, every network whose operations can be
+counted reports its share of that peak. `storage --set folders=/one:/two` makes ImageNet-like JPEG files in
+folders of your choice, packs them, and trains from them; two folders give the difference in percent. The files
+are removed afterwards.
 
 """
 TRAINING_HEAD = [
@@ -78,12 +126,14 @@ def page() -> str:
     inference = [workload for workload in CATALOGUE.values() if isinstance(workload, Inference)]
     parts = [
         INTRODUCTION,
+        _table(("study", "what it asked", "workloads", "headline"), STUDIES),
+        READING,
         "## Training\n\n",
         _table(
             TRAINING_HEAD,
             [_training_row(workload) for workload in training],
         ),
-        "\nSettings that make another network, which is compared with its like only:\n\n",
+        "\nThese settings change the network; results are only compared with others of the same setting:\n\n",
         *(
             f"- `{workload.id}`: `--set {parameter.name}={_values(parameter.choices, parameter.maximum)}`. "
             f"{parameter.description}.\n"
@@ -93,7 +143,8 @@ def page() -> str:
         DIFFERENCES,
         INFERENCE,
         ", ".join(f"`{workload.id}`" for workload in inference) + "\n",
-        "\n## The machine\n\n",
+        "\n## The machine\n",
+        MACHINE,
         _table(
             ("workload", "study", "headline", "what it measures"),
             [

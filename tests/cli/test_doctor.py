@@ -16,7 +16,7 @@ from app.core.doctor.nvml import NvidiaGpu, Nvml
 from app.core.doctor.trial import Build, Device, Step, Trial
 from app.core.paths import Paths
 from tests.conftest import ROOT, CommandLine
-from tests.doctor_page import BEGIN, END, README, section
+from tests.doctor_page import PAGE, page
 
 LOGS = ROOT / "tests" / "data" / "doctor"
 CARD = NvidiaGpu("NVIDIA GeForce RTX 5080", "12.0")
@@ -161,7 +161,5 @@ def test_the_frozen_apps_trial_is_found_before_the_command_line(monkeypatch: pyt
     assert asked == [["device", "cpu"]]
 
 
-def test_the_readme_has_the_table_as_it_is() -> None:
-    text = README.read_text(encoding="utf-8")
-    begin, end = text.index(BEGIN), text.index(END)
-    assert text[begin : end + len(END)] == section(), "run: python3 -m tests.doctor_page"
+def test_the_page_about_gpus_has_the_table_as_it_is() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python3 -m tests.doctor_page"

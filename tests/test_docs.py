@@ -1,0 +1,56 @@
+"""README and docs: every link leads somewhere, and architecture.md draws the folders as they are."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+README_LIMIT_BYTES = 8_000
+IMAGE_LIMIT_BYTES = 300_000
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "resources").rglob("*.md")),
+]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_relative_link_leads_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert [link for link in LINK.findall(text) if not leads_somewhere(page, link)] == []
+
+
+def test_the_readme_stays_short_and_its_pictures_small() -> None:
+    assert (ROOT / "README.md").stat().st_size <= README_LIMIT_BYTES
+    pictures = {path.name: path.stat().st_size for path in (ROOT / "docs" / "images").iterdir()}
+    assert {name: size for name, size in pictures.items() if size > IMAGE_LIMIT_BYTES} == {}
+
+
+def test_every_page_and_picture_of_the_docs_is_linked() -> None:
+    linked = {
+        (page.parent / link.partition("#")[0]).resolve()
+        for page in PAGES
+        for link in LINK.findall(page.read_text(encoding="utf-8"))
+    }
+    docs = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "images").iterdir()]
+    assert [path.name for path in docs if path.resolve() not in linked] == []
+
+
+def leads_somewhere(page: Path, link: str) -> bool:
+    """Tell whether a relative link's file exists, and has the heading that is asked for."""
+    if "://" in link or link.startswith("mailto:"):
+        return True
+    path, _, anchor = link.partition("#")
+    target = page.parent / path if path else page
+    if not target.exists():
+        return False
+    return not anchor or anchor in headings(target)
+
+
+def headings(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, named as GitHub names them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
