@@ -13,6 +13,7 @@ from app.core.doctor.facts import system_name
 from app.core.doctor.logs import MAX_BYTES, LogDiagnosis, LogFinding, decode_log, diagnose_log, read_log
 from app.core.doctor.report import as_dict, log_as_dict, report_text
 from app.core.doctor.rules import DeviceDiagnosis
+from app.core.messages import Message, sentence, text
 from app.core.paths import Paths
 from app.core.plain_text import one_line
 
@@ -29,7 +30,7 @@ def doctor(options: argparse.Namespace, paths: Paths) -> int:
     quiet = options.json or options.report
     diagnosis = examine(
         paths,
-        on_step=lambda text: _say_step(text, quiet=quiet),
+        on_step=lambda step: _say_step(step, quiet=quiet),
         on_check=lambda check: _say_check(check, quiet=quiet),
     )
     if options.report:
@@ -47,7 +48,7 @@ def doctor(options: argparse.Namespace, paths: Paths) -> int:
 def _read(name: str) -> str:
     if name != "-":
         return read_log(Path(name))
-    return decode_log(sys.stdin.buffer.read(MAX_BYTES), "What came in")
+    return decode_log(sys.stdin.buffer.read(MAX_BYTES), sentence("doctor.standard_input"))
 
 
 def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
@@ -57,24 +58,25 @@ def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
     system = system_name()
     for finding in log.findings:
         row = finding.signal
-        more = f", and {finding.count - 1} more" if finding.count > 1 else ""
+        line = one_line(finding.line, LINE_CHARS)
+        code = "doctor.at_line" if finding.count == 1 else "doctor.at_lines"
         say(f"{row.severity.upper()}  {row.title}")
-        say(f"    line {finding.line_number}{more}: {one_line(finding.line, LINE_CHARS)}")
+        say("    " + sentence(code, number=finding.line_number, more=finding.count - 1, line=line))
         _say_advice(row.meaning, row.fix, row.commands.on(system), row.link)
         say()
     for number, line in log.unknown_lines:
-        say(f"UNKNOWN  line {number}: {one_line(line, LINE_CHARS)}")
+        say(sentence("doctor.unknown_line", number=number, line=one_line(line, LINE_CHARS)))
     _say_harmless(log.harmless, options)
     if log.cut:
-        say("The log was too long: its first 2 million characters were read, and 2,000 characters of each line.")
+        say(sentence("doctor.log_cut"))
     say(log.summary)
     return EXIT_FAULT if log.faults else EXIT_HEALTHY
 
 
-def _say_step(text: str, *, quiet: bool) -> None:
-    # Progress is for who waits in front of it, the result for files and pipes too.
+def _say_step(step: Message, *, quiet: bool) -> None:
+    # Progress is for people who wait, the result for files and pipes too.
     if not quiet and sys.stderr.isatty():
-        complain(f"... {in_line(text)}")
+        complain(f"... {in_line(text(step))}")
 
 
 def _say_check(check: Check, *, quiet: bool) -> None:
@@ -83,18 +85,19 @@ def _say_check(check: Check, *, quiet: bool) -> None:
 
 
 def _say_device(device: DeviceDiagnosis) -> None:
-    say(f"\n{device.id or 'not listed'} · {one_line(device.name, LINE_CHARS)}: {device.state}")
+    name = device.id or sentence("doctor.device_not_listed")
+    say(f"\n{name} · {one_line(device.name, LINE_CHARS)}: {device.state_text}")
     _say_advice(device.why, device.fix, device.commands, device.link)
 
 
 def _say_advice(why: str, fix: str, commands: Iterable[str], link: str | None) -> None:
     say(f"    {why}")
     if fix:
-        say(f"    What to do: {fix}")
+        say("    " + sentence("doctor.what_to_do", fix=fix))
     for command in commands:
         say(f"        {command}")
     if link:
-        say(f"    More: {link}")
+        say("    " + sentence("doctor.more", link=link))
 
 
 def _say_harmless(harmless: tuple[LogFinding, ...], options: argparse.Namespace) -> None:
@@ -102,9 +105,8 @@ def _say_harmless(harmless: tuple[LogFinding, ...], options: argparse.Namespace)
         return
     lines = sum(finding.count for finding in harmless)
     if not options.verbose:
-        noun = "line that looks" if lines == 1 else "lines that look"
-        say(f"\n{lines} {noun} bad and {'is' if lines == 1 else 'are'} harmless (--verbose lists them).")
+        say("\n" + sentence("doctor.harmless_lines", count=lines))
         return
-    say("\nHarmless, however bad it looks:")
+    say("\n" + sentence("doctor.harmless_heading"))
     for finding in harmless:
         say(f"    {finding.count} × {finding.signal.title}. {finding.signal.meaning}")

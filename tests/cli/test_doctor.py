@@ -14,6 +14,7 @@ from app.core.doctor.examination import examine
 from app.core.doctor.facts import Facts
 from app.core.doctor.nvml import NvidiaGpu, Nvml
 from app.core.doctor.trial import Build, Device, Step, Trial
+from app.core.messages import Message
 from app.core.paths import Paths
 from tests.conftest import ROOT, CommandLine
 from tests.doctor_page import PAGE, page
@@ -61,8 +62,8 @@ def test_a_fault_is_explained_calmly(broken_card: None, capsys: pytest.CaptureFi
         "ok     NVIDIA driver",
         "ok     TensorFlow",
         "ok     Devices that TensorFlow lists",
-        "ok     Real work on cpu",
-        "FAULT  Real work on gpu",
+        "ok     Test on cpu",
+        "FAULT  Test on gpu",
     ]
     assert "gpu:0 · NVIDIA GeForce RTX 5080: not usable" in text
     assert "What to do:" in text
@@ -96,7 +97,7 @@ def test_a_log_is_explained(epochmark: CommandLine) -> None:
 def test_a_healthy_log_is_no_fault(epochmark: CommandLine) -> None:
     done = epochmark("doctor", "--log", str(LOGS / "healthy_cpu_2_21.log"))
     assert done.returncode == 0
-    assert "No fault is in this log." in done.stdout
+    assert "No fault in this log." in done.stdout
 
 
 def test_a_log_as_json(epochmark: CommandLine) -> None:
@@ -135,16 +136,16 @@ def test_the_examination_says_what_it_does_and_stops_when_asked(broken_card: Non
     steps: list[str] = []
     cancel = threading.Event()
 
-    def step(text: str) -> None:
-        steps.append(text)
-        if "cpu" in text:
+    def step(said: Message) -> None:
+        steps.append(said.code)
+        if said.arguments.get("device") == "cpu":
             cancel.set()
 
     checks: list[str] = []
     found = examine(paths, step, cancel, lambda check: checks.append(check.id))
-    assert [step.split(" ")[0] for step in steps] == ["Looking", "Starting", "Letting"]
+    assert steps == ["doctor.looking_at_system", "doctor.starting_tensorflow", "doctor.testing"]
     assert checks == ["driver", "tensorflow", "devices", "cpu"]
-    assert found.devices[1].why == "It was not tried."
+    assert found.devices[1].why == "Not tested."
 
 
 def test_the_frozen_apps_trial_is_found_before_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,23 +1,42 @@
 """The checks in their order: driver, TensorFlow, its list, and real work on each device. A pure function."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from app.core.doctor.facts import Facts, is_too_old
 from app.core.doctor.trial import Trial
+from app.core.messages import Message, message, text
 
 CheckState: TypeAlias = Literal["ok", "fault", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One look, with what came of it in a sentence."""
+    """One check and its result."""
 
     id: str  # driver, tensorflow, devices, cpu, gpu:0 …
-    title: str
     state: CheckState
-    text: str
+    result: Message
+
+    @property
+    def title(self) -> str:
+        """What was checked, for people."""
+        return text(
+            message(_TITLES[self.id]) if self.id in _TITLES else message("doctor.check_device", device=self.id)
+        )
+
+    @property
+    def text(self) -> str:
+        """What came of it, for people."""
+        return text(self.result)
+
+
+_TITLES = {
+    "driver": "doctor.check_driver",
+    "tensorflow": "doctor.check_tensorflow",
+    "devices": "doctor.check_devices",
+}
 
 
 def checks(facts: Facts, trials: Sequence[Trial]) -> tuple[Check, ...]:
@@ -38,74 +57,73 @@ def _checks(facts: Facts, trials: dict[str, Trial]) -> Iterator[Check]:
 
 
 def _driver(facts: Facts) -> Check:
-    title, nvml = "NVIDIA driver", facts.nvml
+    nvml = facts.nvml
     if nvml.state == "ok" and nvml.gpus:
-        names = ", ".join(gpu.name for gpu in nvml.gpus)
-        return Check("driver", title, "ok", f"Version {nvml.driver or 'unknown'} runs and lists {names}.")
+        gpus = [gpu.name for gpu in nvml.gpus]
+        if nvml.driver is None:
+            return Check("driver", "ok", message("doctor.driver_runs", gpus=gpus))
+        return Check("driver", "ok", message("doctor.driver_version_runs", version=nvml.driver, gpus=gpus))
     if not facts.nvidia_cards:
-        found = "its driver does nothing" if nvml.state == "driver_not_loaded" else "no driver is needed"
-        return Check("driver", title, "skipped", f"No NVIDIA card is in sight, so {found}.")
-    if nvml.state == "no_answer":  # some take long to start; whether it works, the cards themselves show
-        return Check("driver", title, "skipped", "The driver gave no answer in time.")
-    words = {
-        "ok": "The driver runs, but lists no card.",
-        "library_not_found": "The driver is not installed, or this system cannot reach it.",
-        "driver_not_loaded": "The driver is installed, but not running.",
-        "version_mismatch": "The driver was updated; the computer must be restarted.",
-        "gpu_lost": "The driver lost contact with the card.",
-        "blocked": "The system does not let the driver at the card.",
-        "error": f"The driver says: {nvml.text or 'an error'}.",
-    }
-    return Check("driver", title, "fault", words[nvml.state])
+        is_idle = nvml.state == "driver_not_loaded"
+        return Check("driver", "skipped", message("doctor.driver_idle" if is_idle else "doctor.driver_not_needed"))
+    if nvml.state == "no_answer":  # some take long to start; the trials show whether the GPUs work
+        return Check("driver", "skipped", message("doctor.driver_timed_out"))
+    if nvml.state == "error" and nvml.text:
+        return Check("driver", "fault", message("doctor.driver_says", reason=nvml.text))
+    return Check("driver", "fault", message(f"doctor.driver_state_{nvml.state}"))
 
 
 def _tensorflow(listing: Trial) -> Check:
-    title = "TensorFlow"
     if listing.status == "cancelled":
-        return Check("tensorflow", title, "skipped", "It was cancelled.")
+        return Check("tensorflow", "skipped", message("doctor.cancelled"))
     if listing.build is not None:
-        build = listing.build
-        cuda = f"built for CUDA {build.cuda_version}" if build.cuda else "built for the processor only"
-        return Check("tensorflow", title, "ok", f"TensorFlow {build.tensorflow} starts; it is {cuda}.")
+        version, cuda = listing.build.tensorflow, listing.build.cuda_version
+        if not listing.build.cuda:
+            return Check("tensorflow", "ok", message("doctor.built_for_cpu", version=version))
+        return Check("tensorflow", "ok", message("doctor.built_for_cuda", version=version, cuda=cuda))
     if listing.import_error:
         line = next((line.strip() for line in listing.import_error.splitlines() if line.strip()), "")
-        return Check("tensorflow", title, "fault", f"It cannot be imported: {line[:200]}")
+        return Check("tensorflow", "fault", message("doctor.import_failed", reason=line[:200]))
     if listing.status == "timed_out":
-        return Check("tensorflow", title, "fault", f"It does not start within {listing.duration_s:.0f} s.")
-    return Check("tensorflow", title, "fault", "Its process ended before it could answer.")
+        return Check("tensorflow", "fault", message("doctor.start_timed_out", limit_s=listing.duration_s))
+    return Check("tensorflow", "fault", message("doctor.ended_early"))
 
 
 def _devices(facts: Facts, listing: Trial) -> Check:
-    title = "Devices that TensorFlow lists"
     if not listing.devices:
-        return Check("devices", title, "skipped", "It did not come so far.")
+        return Check("devices", "skipped", message("doctor.not_reached"))
     names = [f"{device.id} ({device.name})" if device.name else device.id for device in listing.devices]
-    text = f"{', '.join(names)}."
-    # An old card that only serves the screen is missed by nobody.
+    # An old GPU that only drives the screen isn't missed.
     wanted = sum(not is_too_old(card.capability) for card in facts.nvidia_cards)
     missing = wanted > sum(device.id != "cpu" for device in listing.devices)
-    return Check("devices", title, "fault" if missing else "ok", f"{text} A card is missing." if missing else text)
+    if missing:
+        return Check("devices", "fault", message("doctor.gpu_missing", devices=names))
+    return Check("devices", "ok", message("doctor.devices_listed", devices=names))
 
 
 def _work(trial: Trial) -> Check:
-    title = f"Real work on {trial.target}"
     if trial.status == "cancelled":
-        return Check(trial.target, title, "skipped", "It was cancelled.")
-    done = [step.name for step in trial.steps if step.error is None]
-    failed = [step.name for step in trial.steps if step.error is not None]
+        return Check(trial.target, "skipped", message("doctor.cancelled"))
+    done = _named(step.name for step in trial.steps if step.error is None)
+    failed = _named(step.name for step in trial.steps if step.error is not None)
     if trial.status == "completed":
         took_s = sum(step.duration_s for step in trial.steps)
-        return Check(trial.target, title, "ok", f"{_listed(done)}: right results, {took_s:.1f} s.")
-    came = f"{_listed(done)} worked; " if done else ""
+        return Check(trial.target, "ok", message("doctor.work_done", steps=done, took_s=took_s))
     if failed:
-        return Check(trial.target, title, "fault", f"{came}{_listed(failed, first=not came)} failed.")
-    ended = (
-        f"no answer within {trial.duration_s:.0f} s" if trial.status == "timed_out" else "its process broke off"
-    )
-    return Check(trial.target, title, "fault", f"{came}{ended if came else ended.capitalize()}.")
+        return Check(trial.target, "fault", _result("doctor.steps_failed", done, steps=failed))
+    if trial.status == "timed_out":
+        return Check(trial.target, "fault", _result("doctor.no_answer", done, limit_s=trial.duration_s))
+    return Check(trial.target, "fault", _result("doctor.process_ended", done))
 
 
-def _listed(names: Sequence[str], *, first: bool = True) -> str:
-    words = {"matmul": "matrix product", "convolution": "convolution", "xla": "XLA step"}
-    text = ", ".join(words.get(name, name) for name in names)
-    return text[:1].upper() + text[1:] if first else text
+def _result(code: str, done: Sequence[Message | str], **arguments: object) -> Message:
+    """Return what went wrong, after what worked, if anything did."""
+    result = message(code, **arguments)
+    return message("doctor.some_worked", done=done, result=result) if done else result
+
+
+def _named(steps: Iterable[str]) -> list[Message | str]:
+    return [message(f"doctor.step_{name}") if name in _STEPS else name for name in steps]
+
+
+_STEPS = ("matmul", "convolution", "xla")

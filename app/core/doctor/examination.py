@@ -7,20 +7,21 @@ from app.core.doctor.checks import Check, checks
 from app.core.doctor.facts import gather_facts
 from app.core.doctor.rules import Diagnosis, diagnose
 from app.core.doctor.trial import Trial, run_trial
+from app.core.messages import Message, message
 from app.core.paths import Paths
 
 
 def examine(
     paths: Paths,
-    on_step: Callable[[str], None] = lambda _: None,
+    on_step: Callable[[Message], None] = lambda _: None,
     cancel: threading.Event | None = None,
     on_check: Callable[[Check], None] = lambda _: None,
 ) -> Diagnosis:
-    """Look at everything, then let TensorFlow list its devices, and each of them work; takes seconds to minutes.
+    """Check the system, let TensorFlow list its devices, and test each of them; takes seconds to minutes.
 
     Args:
         paths: Where the engine may keep its own files.
-        on_step: Gets what is about to be done, in words.
+        on_step: Gets what is about to be done.
         cancel: Ends the examination within a second when another thread sets it; what is known is returned.
         on_check: Gets each check as soon as it is decided.
 
@@ -36,17 +37,20 @@ def examine(
                 told.add(check.id)
                 on_check(check)
 
-    on_step("Looking at driver, devices and packages")
+    on_step(message("doctor.looking_at_system"))
     facts = gather_facts()
     trials: list[Trial] = []
     tell()
-    on_step("Starting TensorFlow and asking which devices it lists")
+    on_step(message("doctor.starting_tensorflow"))
     trials.append(run_trial("list", paths, cancel))
     tell()
     for device in trials[0].devices:
         if cancel.is_set():
             break
-        on_step(f"Letting {device.id} work{f' ({device.name})' if device.name else ''}")
+        if device.name:
+            on_step(message("doctor.testing_named", device=device.id, name=device.name))
+        else:
+            on_step(message("doctor.testing", device=device.id))
         trials.append(run_trial(device.id, paths, cancel))
         tell()
     return diagnose(facts, trials)

@@ -24,7 +24,7 @@ _Value = TypeVar("_Value")
 
 LOOKS_LIMIT_S = 2.8
 OLDEST_CAPABILITY = (6, 0)  # compute capability of TensorFlow 2.21's oldest code
-NAMELESS = "NVIDIA graphics card"
+NAMELESS = "NVIDIA GPU"
 _MAX_READ_BYTES = 65_536
 _MAX_CACHE_BYTES = 4 << 20
 _VENDORS = {"0x10de": "nvidia", "0x1002": "amd", "0x1022": "amd", "0x8086": "intel"}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.core.doctor.signals import Severity, Signal, inside, signals
 from app.core.errors import UsageError
+from app.core.messages import Message, message, text
 
 MAX_CHARS = 2 << 20
 # Of which each takes four bytes at most, whatever the encoding; one more tells that there is more.
@@ -64,7 +65,7 @@ class LogDiagnosis:
         unknown_lines: Lines that look like trouble and are in no row, with their numbers: the first few.
         unknown: Whether something looks like trouble and no fault explains it.
         cut: Whether the log was too long, or had too long lines, to be read whole.
-        summary: All of it in a sentence or two.
+        conclusion: All of it in a message or two, the first one as its headline.
     """
 
     findings: tuple[LogFinding, ...]
@@ -73,7 +74,12 @@ class LogDiagnosis:
     unknown: bool
     lines: int
     cut: bool
-    summary: str
+    conclusion: tuple[Message, ...]
+
+    @property
+    def summary(self) -> str:
+        """All of it in a sentence or two."""
+        return " ".join(map(text, self.conclusion))
 
     @property
     def faults(self) -> tuple[LogFinding, ...]:
@@ -81,9 +87,9 @@ class LogDiagnosis:
         return tuple(finding for finding in self.findings if finding.signal.severity == "fault")
 
 
-def diagnose_log(text: str) -> LogDiagnosis:
-    """Say what is known of a log's lines; only its first 2 million characters, and 2,000 of a line, are read."""
-    lines, cut = _lines(text)
+def diagnose_log(log: str) -> LogDiagnosis:
+    """Explain a log's lines; only its first 2 million characters, and 2,000 of a line, are read."""
+    lines, cut = _lines(log)
     whole = "\n".join(lines)
     findings: list[LogFinding] = []
     harmless: list[LogFinding] = []
@@ -105,30 +111,32 @@ def diagnose_log(text: str) -> LogDiagnosis:
         unknown=bool(strange),
         lines=len(lines),
         cut=cut,
-        summary=_summary(findings, harmless, strange),
+        conclusion=tuple(_conclusion(findings, harmless, strange)),
     )
 
 
 def read_log(path: Path) -> str:
-    """Read a log file, as much of it as is looked at; raises UsageError with a sentence if that cannot be done."""
+    """Read as much of a log file as is looked at; raises UsageError if that can't be done."""
     try:
         if path.is_dir():
-            raise UsageError(f"{path} is a folder.", "Name the file that holds the log.")
+            raise UsageError(message("doctor.log_is_folder", path=str(path)), message("doctor.name_log"))
         # Opening a pipe waits for somebody to write into it. Those of shells, <(command), have their writer.
         if path.exists() and not path.is_file() and not str(path).startswith(("/dev/fd/", "/proc/self/fd/")):
-            raise UsageError(f"{path} is no file.", "Name the file that holds the log, or send it to --log -.")
+            raise UsageError(message("doctor.log_is_no_file", path=str(path)), message("doctor.name_or_pipe_log"))
         with path.open("rb") as file:
             return decode_log(file.read(MAX_BYTES), str(path))
     except OSError as error:
-        raise UsageError(f"{path} cannot be read ({error.strerror}).", "Name a file that holds a log.") from error
+        raise UsageError(
+            message("doctor.log_unreadable", path=str(path), reason=error.strerror), message("doctor.name_log")
+        ) from error
 
 
 def decode_log(data: bytes, name: str) -> str:
-    """Turn a log's bytes into text, also what PowerShell writes; raises UsageError if it is no text."""
-    text = _ZEROS.sub("", data.decode(_encoding(data), errors="replace"))
-    if data and len(_CONTROLS.findall(text)) >= _CONTROLS_PART * len(text):
-        raise UsageError(f"{name} is no text, so it is no log.", "Name a file that holds a log.")
-    return text.replace("\x00", "")
+    """Turn a log's bytes into text, also what PowerShell writes; raises UsageError if it isn't text."""
+    log = _ZEROS.sub("", data.decode(_encoding(data), errors="replace"))
+    if data and len(_CONTROLS.findall(log)) >= _CONTROLS_PART * len(log):
+        raise UsageError(message("doctor.log_is_no_text", name=name), message("doctor.name_log"))
+    return log.replace("\x00", "")
 
 
 def _encoding(data: bytes) -> str:
@@ -140,16 +148,16 @@ def _encoding(data: bytes) -> str:
 
 
 def telling_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
-    """Yield the lines worth showing to somebody who helps: the findings' first lines, then the unknown ones."""
+    """Yield the lines worth showing to a helper: the findings' first lines, then the unknown ones."""
     for finding in diagnosis.findings:
         yield finding.line
     for _, line in diagnosis.unknown_lines:
         yield line
 
 
-def _lines(text: str) -> tuple[list[str], bool]:
-    cut = len(text) > MAX_CHARS
-    lines = _ESCAPES.sub("", text[:MAX_CHARS]).splitlines()
+def _lines(log: str) -> tuple[list[str], bool]:
+    cut = len(log) > MAX_CHARS
+    lines = _ESCAPES.sub("", log[:MAX_CHARS]).splitlines()
     cut = cut or any(len(line) > MAX_LINE_CHARS for line in lines)
     return [line[:MAX_LINE_CHARS].strip() for line in lines], cut
 
@@ -188,20 +196,19 @@ def _trouble(lines: Sequence[str], explained: set[int]) -> Iterator[tuple[int, s
             return
 
 
-def _summary(
+def _conclusion(
     findings: Sequence[LogFinding], harmless: Sequence[LogFinding], strange: Sequence[tuple[int, str]]
-) -> str:
+) -> Iterator[Message]:
     if _has_fault(findings):
-        return f"{findings[0].signal.title}: line {findings[0].line_number} says so."
-    if strange:
-        return (
-            f"Line {strange[0][0]} looks like a failure that is not in the table. Search for its text at "
-            f"{WHERE_TO_ASK}, or post it there with what `python3 start.py doctor --report` prints."
-        )
-    if findings:
-        return f"Nothing is broken, but: {inside(findings[0].signal.title)}."
-    without_driver = next((found.signal for found in harmless if found.signal.id == "no_cuda_driver"), None)
-    if without_driver is not None:
-        said = f"{without_driver.title}: {inside(without_driver.meaning)} {without_driver.fix}"
-        return f"No fault is in this log. {said}"
-    return "No fault is in this log." if harmless else "Nothing in this log is known to be a fault."
+        yield message("doctor.log_fault", title=findings[0].signal.title, line=findings[0].line_number)
+    elif strange:
+        yield message("doctor.log_unknown", line=strange[0][0])
+        yield message("doctor.log_ask", address=WHERE_TO_ASK)
+    elif findings:
+        yield message("doctor.log_caution", title=inside(findings[0].signal.title))
+    else:
+        yield message("doctor.log_harmless" if harmless else "doctor.log_without_faults")
+        without_driver = next((found.signal for found in harmless if found.signal.id == "no_cuda_driver"), None)
+        if without_driver is not None:
+            meaning = inside(without_driver.meaning)
+            yield message("doctor.row", title=without_driver.title, meaning=meaning, fix=without_driver.fix)

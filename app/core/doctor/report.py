@@ -1,4 +1,4 @@
-"""The diagnosis as text to copy into a question, and as plain types; nothing in it names the user or a folder."""
+"""The diagnosis as text to paste into a question, and as plain types; nothing in it names the user or a folder."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -9,8 +9,9 @@ import msgspec
 import app
 from app.core.doctor.facts import Facts
 from app.core.doctor.logs import LogDiagnosis, LogFinding, telling_lines
-from app.core.doctor.rules import Diagnosis
+from app.core.doctor.rules import DeviceDiagnosis, Diagnosis
 from app.core.doctor.scrubbing import scrub
+from app.core.messages import sentence
 from app.core.plain_text import safe_text
 from app.core.report.export import private_texts
 
@@ -21,22 +22,22 @@ _OF_THE_TABLE = frozenset({"commands", "fix", "link", "meaning", "title"})
 
 
 def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
-    """Return what to copy: versions, checks, devices, findings and the lines that tell the most.
+    """Return the text: versions, checks, devices, findings and the most telling lines.
 
     Args:
         diagnosis: What was examined.
         log: What a log of the user's says, where there is one.
     """
-    parts = ["", diagnosis.overall, "", "Checks"]
+    parts = ["", diagnosis.overall, "", sentence("doctor.report_checks")]
     parts += [f"- {check.title}: {check.state}. {check.text}" for check in diagnosis.checks]
-    parts += ["", "Devices"]
+    parts += ["", sentence("doctor.report_devices")]
     for device in diagnosis.devices:
         row = f" [{device.signal_id}]" if device.signal_id else ""
         parts.append(f"- {device.id or '-'} {device.name}: {device.state}{row}. {device.why}")
     parts += _trials(diagnosis)
-    parts += _findings("Findings in TensorFlow's output", diagnosis.findings, diagnosis.unknown_lines)
+    parts += _findings(sentence("doctor.report_in_output"), diagnosis.findings, diagnosis.unknown_lines)
     if log is not None:
-        parts += _findings("Findings in the log", log.findings, tuple(telling_lines(log)))
+        parts += _findings(sentence("doctor.report_in_log"), log.findings, tuple(telling_lines(log)))
         parts.append(log.summary)
     # What is known of the surroundings are versions, yes and no; a version would pass for an address.
     head, body = "\n".join(_head(diagnosis.facts)), scrub("\n".join(parts)).rstrip()
@@ -49,8 +50,11 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
         "overall": diagnosis.overall,
         "complete": diagnosis.complete,
         "has_fault": diagnosis.has_fault,
-        "checks": [asdict(check) for check in diagnosis.checks],
-        "devices": [asdict(device) for device in diagnosis.devices],
+        "checks": [
+            {"id": check.id, "title": check.title, "state": check.state, "text": check.text}
+            for check in diagnosis.checks
+        ],
+        "devices": [_device(device) for device in diagnosis.devices],
         "findings": [_finding(finding) for finding in diagnosis.findings],
         "harmless": [_finding(finding) for finding in diagnosis.harmless],
         "unknown_lines": list(diagnosis.unknown_lines),
@@ -108,7 +112,7 @@ def _head(facts: Facts) -> Iterator[str]:
 
 def _trials(diagnosis: Diagnosis) -> Iterator[str]:
     yield ""
-    yield "Trials"
+    yield sentence("doctor.report_trials")
     for trial in diagnosis.trials:
         code = "" if trial.exit_code is None else f", exit code {trial.exit_code}"
         yield f"- {trial.target}: {trial.status}{code}, {trial.duration_s:.1f} s"
@@ -123,6 +127,12 @@ def _findings(title: str, findings: tuple[LogFinding, ...], more: tuple[str, ...
     lines += [f"- [unknown] {line}" for line in more if line not in seen]
     if lines:
         yield from ("", title, *lines[:_LINES_AT_MOST])
+
+
+def _device(device: DeviceDiagnosis) -> dict[str, Any]:
+    plain = _fields(device)
+    del plain["reasons"]
+    return plain | {"why": device.why}
 
 
 def _finding(finding: LogFinding) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From facts and trials to a diagnosis: which device can be used, which not, why, what to do. Pure functions."""
+"""From facts and trials to a diagnosis: which devices work, which don't, why, and what to do. Pure functions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,15 +14,15 @@ from app.core.doctor.nvml import NvidiaGpu
 from app.core.doctor.reasons import OLDEST_OF_NEW_CUDNN, card_reason, processor_reason
 from app.core.doctor.signals import Signal, inside, signal
 from app.core.doctor.trial import Device, Trial
+from app.core.messages import Message, message, sentence, text
 from app.core.runs.worker import explain_exit
 
 State: TypeAlias = Literal["usable", "slow path", "not usable"]
 # Longer than any healthy card takes for a small step; a driver that compiles first takes minutes.
 _SLOW_STEP_S = 30.0
-_UNTRIED = "It was not tried."
-_ASK = "Ask with what `python3 start.py doctor --report` prints: the reason is in no row of our table."
+_UNTRIED = (message("doctor.untried"),)
 _REPAIR = "python3 start.py --repair"
-_OTHER_VENDORS = {"amd": ("amd_gpu", "AMD graphics"), "intel": ("intel_gpu", "Intel graphics")}
+_OTHER_VENDORS = {"amd": ("amd_gpu", "AMD GPU"), "intel": ("intel_gpu", "Intel GPU")}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class DeviceDiagnosis:
 
     Attributes:
         id: As runs are asked for it ("cpu", "gpu:0"); None for what TensorFlow does not list.
-        why: A sentence or two.
+        reasons: Why it is in this state: a message or two.
         fix: What to do next; "" when there is nothing to do.
         commands: What to type for it on this system.
         signal_id: The row of the table behind it; None when no row is.
@@ -42,12 +42,22 @@ class DeviceDiagnosis:
     name: str
     vendor: str  # cpu, nvidia, amd, intel, apple, other
     state: State
-    why: str
+    reasons: tuple[Message, ...]
     fix: str = ""
     commands: tuple[str, ...] = ()
     signal_id: str | None = None
     link: str | None = None
     is_fault: bool = False
+
+    @property
+    def why(self) -> str:
+        """The reasons, for people."""
+        return " ".join(map(text, self.reasons))
+
+    @property
+    def state_text(self) -> str:
+        """The state, for people."""
+        return sentence(f"doctor.device_{self.state.replace(' ', '_')}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +69,7 @@ class Diagnosis:
         findings: What the trials' logs say, each row once, causes first.
         harmless: Rows that are nothing to worry about.
         unknown_lines: What looks like trouble in a trial's log and is in no row.
-        overall: The answer in one sentence.
+        conclusion: The answer in a message or two, the first one as its headline.
         complete: Whether all was looked at: False when it was cancelled.
     """
 
@@ -70,18 +80,23 @@ class Diagnosis:
     findings: tuple[LogFinding, ...]
     harmless: tuple[LogFinding, ...]
     unknown_lines: tuple[str, ...]
-    overall: str
+    conclusion: tuple[Message, ...]
     complete: bool
 
     @property
+    def overall(self) -> str:
+        """The answer in a sentence or two."""
+        return " ".join(map(text, self.conclusion))
+
+    @property
     def has_fault(self) -> bool:
-        """Whether something is broken; that there is no GPU is no fault."""
+        """Whether something is broken; having no GPU isn't a fault."""
         broken = any(device.is_fault for device in self.devices)
         return broken or any(check.state == "fault" for check in self.checks)
 
 
 def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
-    """Judge what is known; trials that are missing are taken for not yet made."""
+    """Diagnose what is known; missing trials count as not made yet."""
     evidence = evidence_of(facts, trials)
     cards = tuple(_cards(evidence))
     devices = (_processor(evidence), *_excused(cards), *_others(facts))
@@ -94,7 +109,7 @@ def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
         findings=_each_once(finding for log in logs for finding in log.findings),
         harmless=_each_once(finding for log in logs for finding in log.harmless),
         unknown_lines=tuple(dict.fromkeys(line for log in logs for _, line in log.unknown_lines)),
-        overall=_overall(devices, facts) if evidence.complete else "The examination was stopped before its end.",
+        conclusion=tuple(_conclusion(devices)) if evidence.complete else (message("doctor.stopped"),),
         complete=evidence.complete,
     )
 
@@ -109,7 +124,7 @@ def _each_once(findings: Iterator[LogFinding]) -> tuple[LogFinding, ...]:
 
 def _processor(evidence: Evidence) -> DeviceDiagnosis:
     trial = evidence.trials.get("cpu") or evidence.listing
-    plain = DeviceDiagnosis(id="cpu", name="Processor", vendor="cpu", state="not usable", why=_UNTRIED)
+    plain = DeviceDiagnosis(id="cpu", name="CPU", vendor="cpu", state="not usable", reasons=_UNTRIED)
     if trial is None or trial.status == "cancelled":
         return plain
     if trial.status == "completed":
@@ -155,19 +170,18 @@ def _excused(cards: Sequence[DeviceDiagnosis]) -> Iterator[DeviceDiagnosis]:
 
 
 def _unlisted(evidence: Evidence, card: NvidiaGpu) -> DeviceDiagnosis:
-    plain = DeviceDiagnosis(id=None, name=card.name, vendor="nvidia", state="not usable", why=_UNTRIED)
+    plain = DeviceDiagnosis(id=None, name=card.name, vendor="nvidia", state="not usable", reasons=_UNTRIED)
     if evidence.listing is None or evidence.listing.status == "cancelled":
         return plain
     reason = card_reason(evidence, "list", card.capability)
-    otherwise = "TensorFlow does not list it and does not say why."
-    return _unusable(plain, evidence.facts, reason, otherwise, card)
+    return _unusable(plain, evidence.facts, reason, message("doctor.not_listed"), card)
 
 
 def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> DeviceDiagnosis:
     """Judge a device that TensorFlow lists, and the card that it is, by what it did."""
     name = device.name or (card.name if card else "GPU")
     vendor = "nvidia" if card or device.capability else "other"
-    plain = DeviceDiagnosis(id=device.id, name=name, vendor=vendor, state="not usable", why=_UNTRIED)
+    plain = DeviceDiagnosis(id=device.id, name=name, vendor=vendor, state="not usable", reasons=_UNTRIED)
     trial = evidence.trials.get(device.id)
     if trial is None or trial.status == "cancelled":
         return plain
@@ -177,57 +191,72 @@ def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> Devic
     if trial.status == "completed" and not compiles and not took_long:
         return _usable(plain, trial)
     if trial.status == "completed" or (trial.status == "timed_out" and compiles and not log.faults):
-        ended = "It works" if trial.status == "completed" else f"It was still busy after {trial.duration_s:.0f} s"
-        slow = replace(plain, state="slow path")
-        return _with_row(slow, evidence.facts, signal("ptx_jit"), f"{ended}.")
+        slow, row = replace(plain, state="slow path"), signal("ptx_jit")
+        reason = message("doctor.slow", meaning=row.meaning)
+        if trial.status != "completed":
+            reason = message("doctor.slow_and_busy", limit_s=trial.duration_s, meaning=row.meaning)
+        return _with_row(slow, evidence.facts, row, (reason,))
     card = card or NvidiaGpu(name)
     card = replace(card, capability=device.capability or card.capability)
-    reason = card_reason(evidence, device.id, card.capability)
-    otherwise = f"TensorFlow lists it, but {_failure(trial, small=True)}"
-    return _unusable(plain, evidence.facts, reason, otherwise, card)
+    explanation = card_reason(evidence, device.id, card.capability)
+    listed_but_failed = message("doctor.listed_but_failed", failure=_failure(trial))
+    return _unusable(plain, evidence.facts, explanation, listed_but_failed, card)
 
 
 def _others(facts: Facts) -> Iterator[DeviceDiagnosis]:
     """Yield a diagnosis for each GPU of another maker, and for WSL that shows none at all."""
     named = [(gpu.vendor, gpu.name) for gpu in facts.gpus if gpu.vendor != "nvidia"]
     known = {vendor for vendor, _ in named}
-    # Virtual displays are no graphics cards that anybody would miss.
+    # Nobody would miss a virtual display as a GPU.
     on_bus = [vendor for vendor in facts.pci or () if vendor in _OTHER_VENDORS and vendor not in known]
     for vendor, name in (*named, *((vendor, _OTHER_VENDORS[vendor][1]) for vendor in on_bus)):
         row_id = "apple_gpu" if vendor == "apple" else _OTHER_VENDORS.get(vendor, ("other_gpu", ""))[0]
-        plain = DeviceDiagnosis(id=None, name=name, vendor=vendor, state="not usable", why="")
-        yield _unusable(plain, facts, signal(row_id), "")
+        plain = DeviceDiagnosis(id=None, name=name, vendor=vendor, state="not usable", reasons=())
+        yield _unusable(plain, facts, signal(row_id), None)
     if facts.is_wsl and not facts.nvidia_cards and (facts.system == "wsl1" or not facts.dxg):
-        # Whether Windows has a card cannot be seen from here, so this is no fault yet.
+        # Whether Windows has a GPU can't be seen from here, so this isn't a fault yet.
         plain = DeviceDiagnosis(
-            id=None, name="graphics card of Windows, if any", vendor="other", state="not usable", why=""
+            id=None, name=sentence("doctor.gpu_of_windows"), vendor="other", state="not usable", reasons=()
         )
         row_id = "container_without_gpu" if facts.container else "wsl_no_gpu"
         row = signal("wsl1" if facts.system == "wsl1" else row_id)
-        yield _with_row(plain, facts, row, f"{row.title}.")
+        yield _with_row(plain, facts, row, (_row_message(row),))
 
 
 def _usable(plain: DeviceDiagnosis, trial: Trial) -> DeviceDiagnosis:
     took_s = sum(step.duration_s for step in trial.steps)
-    why = f"Matrix product, convolution and a step compiled by XLA gave right results in {took_s:.1f} s."
-    return replace(plain, state="usable", why=why)
+    return replace(plain, state="usable", reasons=(message("doctor.passed", took_s=took_s),))
 
 
 def _unusable(
-    plain: DeviceDiagnosis, facts: Facts, row: Signal | None, otherwise: str, card: NvidiaGpu | None = None
+    plain: DeviceDiagnosis,
+    facts: Facts,
+    row: Signal | None,
+    otherwise: Message | None,
+    card: NvidiaGpu | None = None,
 ) -> DeviceDiagnosis:
+    """Give a device the row that explains it, or `otherwise` where none does."""
     if row is None:
-        return replace(plain, why=otherwise, fix=_ASK, is_fault=True)
-    found = _with_row(plain, facts, row, f"{row.title}.", card)
+        reasons = () if otherwise is None else (otherwise,)
+        return replace(plain, reasons=reasons, fix=sentence("doctor.ask"), is_fault=True)
+    found = _with_row(plain, facts, row, (_row_message(row), *_memory(row, card)), card)
     return replace(found, is_fault=row.severity == "fault")
 
 
+def _row_message(row: Signal) -> Message:
+    return message("doctor.row_found", title=row.title, meaning=row.meaning)
+
+
 def _with_row(
-    plain: DeviceDiagnosis, facts: Facts, row: Signal, begin: str, card: NvidiaGpu | None = None
+    plain: DeviceDiagnosis,
+    facts: Facts,
+    row: Signal,
+    reasons: tuple[Message, ...],
+    card: NvidiaGpu | None = None,
 ) -> DeviceDiagnosis:
     return replace(
         plain,
-        why=f"{begin} {row.meaning}{_memory(row, card)}",
+        reasons=reasons,
         fix=row.fix,
         commands=_own_commands(row, facts.system, card),
         signal_id=row.id,
@@ -235,77 +264,77 @@ def _with_row(
     )
 
 
-def _memory(row: Signal, card: NvidiaGpu | None) -> str:
-    """Say how full the card was, where that may be the reason."""
+def _memory(row: Signal, card: NvidiaGpu | None) -> tuple[Message, ...]:
+    """Say how full the GPU's memory was, where that may be the reason."""
     if row.id not in ("out_of_memory", "library_handle") or card is None:
-        return ""
+        return ()
     if card.memory_bytes is None or card.memory_used_bytes is None:
-        return ""
-    used_gib, whole_gib = card.memory_used_bytes / 2**30, card.memory_bytes / 2**30
-    return f" Before the trial, {used_gib:.1f} of {whole_gib:.1f} GiB were in use."
+        return ()
+    used_gib, size_gib = card.memory_used_bytes / 2**30, card.memory_bytes / 2**30
+    return (message("doctor.memory_in_use", used_gib=used_gib, size_gib=size_gib),)
 
 
 def _own_commands(row: Signal, system: str, card: NvidiaGpu | None) -> tuple[str, ...]:
     """Return the row's commands as they help Epochmark's own environment, which pip would not find."""
     capability = numbers(card.capability) if card else None
     profile = "cuda-legacy" if capability and capability < OLDEST_OF_NEW_CUDNN else "cuda"
-    own = (_REPAIR if text.startswith("pip ") else text for text in row.commands.on(system))
-    return tuple(dict.fromkeys(text.replace("=cuda ", f"={profile} ") for text in own))
+    own = (_REPAIR if command.startswith("pip ") else command for command in row.commands.on(system))
+    return tuple(dict.fromkeys(command.replace("=cuda ", f"={profile} ") for command in own))
 
 
-def _failure(trial: Trial, *, small: bool = False) -> str:
-    """Say in words how a trial failed of which no row says more."""
+def _failure(trial: Trial) -> Message:
+    """Say how a trial failed that no row explains."""
     if trial.status == "timed_out":
-        text = f"it gave no answer within {trial.duration_s:.0f} s."
-    elif trial.import_error:
-        text = f"TensorFlow cannot be imported ({_first_line(trial.import_error)})."
-    else:
-        text = f"its process {explain_exit(trial.exit_code)}."
-        for step in trial.steps:
-            if step.error:
-                text = f"its {step.name} failed ({_first_line(step.error)})."
-                break
-    return text if small else text[:1].upper() + text[1:]
+        return message("doctor.no_answer", limit_s=trial.duration_s)
+    if trial.import_error:
+        return message("doctor.not_importable", reason=_first_line(trial.import_error))
+    for step in trial.steps:
+        if step.error:
+            return message("doctor.step_failed", step=step.name, reason=_first_line(step.error))
+    return message("doctor.process_exit", exit=explain_exit(trial.exit_code))
 
 
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")[:300]
+def _first_line(error: str) -> str:
+    return next((line.strip() for line in error.splitlines() if line.strip()), "")[:300]
 
 
-def _overall(devices: Sequence[DeviceDiagnosis], facts: Facts) -> str:
+def _conclusion(devices: Sequence[DeviceDiagnosis]) -> Iterator[Message]:
     cpu, gpus = devices[0], devices[1:]
     usable = _names([gpu for gpu in gpus if gpu.state != "not usable"], gpus)
     broken = [gpu for gpu in gpus if gpu.is_fault]
-    can = f"{usable} and the processor" if usable else "the processor"
     if cpu.is_fault:
-        text = f"TensorFlow does not work here, not even on the processor{_because([cpu])}."
+        yield _with_reason("doctor.nothing_works", "doctor.nothing_works_because", [cpu])
     elif broken:
-        can = can[:1].upper() + can[1:]
-        text = f"TensorFlow cannot use {_names(broken, gpus)}{_because(broken)}. {can} can be used."
+        names = _names(broken, gpus)
+        yield _with_reason("doctor.gpus_not_usable", "doctor.gpus_not_usable_because", broken, gpus=names)
+        yield message("doctor.gpus_and_cpu_usable", gpus=usable) if usable else message("doctor.cpu_usable")
     elif usable:
-        text = f"TensorFlow can use {can}."
+        yield message("doctor.can_use", gpus=usable)
     else:
-        where = "in sight" if facts.container or facts.is_wsl else "in this computer"
-        text = (
-            f"There is no graphics card {where} that TensorFlow could use. That is no fault: "
-            "the processor can be used, and Epochmark measures it."
-        )
-    return text
+        yield message("doctor.no_gpu")
+        yield message("doctor.no_gpu_is_fine")
 
 
-def _because(broken: Sequence[DeviceDiagnosis]) -> str:
-    """Say in a few words why, where one reason explains all."""
+def _with_reason(
+    code: str, code_with_reason: str, broken: Sequence[DeviceDiagnosis], **arguments: object
+) -> Message:
+    """Return the message, with its reason where one reason explains all of the devices."""
     reasons = {device.signal_id for device in broken}
     reason = reasons.pop() if len(reasons) == 1 else None
-    return f": {inside(signal(reason).title)}" if reason else ""
+    if reason is None:
+        return message(code, **arguments)
+    return message(code_with_reason, reason=inside(signal(reason).title), **arguments)
 
 
-def _names(some: Sequence[DeviceDiagnosis], gpus: Sequence[DeviceDiagnosis]) -> str:
+def _names(some: Sequence[DeviceDiagnosis], gpus: Sequence[DeviceDiagnosis]) -> list[Message]:
     """Name some of the GPUs; of equal ones, say how many."""
     names = []
-    for name, count in Counter(gpu.name for gpu in some).items():
+    for name, number in Counter(gpu.name for gpu in some).items():
         all_of_them = sum(gpu.name == name for gpu in gpus)
-        whole = {1: "the", 2: "both"}.get(count, f"all {count}")
-        which = whole if count == all_of_them else f"{count} of {all_of_them}"
-        names.append(f"{which} {name}")
-    return ", ".join(names)
+        if number != all_of_them:
+            names.append(message("doctor.some_of_gpus", name=name, number=number, of=all_of_them))
+        elif number > 2:
+            names.append(message("doctor.all_of_gpus", name=name, number=number))
+        else:
+            names.append(message("doctor.both_gpus" if number == 2 else "doctor.the_gpu", name=name))
+    return names

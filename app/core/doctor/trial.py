@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import msgspec
 
 from app.core.errors import AppError
+from app.core.messages import message
 from app.core.paths import Paths
 from app.core.runs.children import end_child, start_child
 from app.core.runs.worker_command import WorkerCommand, trial_command
@@ -77,9 +78,9 @@ class Trial:
 
     Attributes:
         target: "list", or the device.
-        status: completed: all that it was asked; failed: it said itself what went wrong; else it could not.
+        status: completed: it did all that it was asked; failed: it reported what went wrong.
         exit_code: As the system gave it, negative for a signal; None for one that was ended by us.
-        import_s: How long importing TensorFlow took; None if it did not come so far.
+        import_s: How long importing TensorFlow took; None if that wasn't reached.
         log: What it printed, first and last parts of it.
     """
 
@@ -117,7 +118,7 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
     try:
         process = start_child(command)
     except OSError as error:
-        raise AppError(f"The trial's process cannot be started ({error.strerror}).") from error
+        raise AppError(message("doctor.trial_not_started", reason=error.strerror)) from error
     told, log = _Told(), _Log()
     readers = [_reader(told.read, process.stdout), _reader(log.read, process.stderr)]
     status: TrialStatus | None = None

@@ -41,7 +41,7 @@ def test_a_healthy_log_gives_no_alarm(entry: dict[str, Any]) -> None:
     found = read(entry)
     assert [finding.signal.id for finding in found.findings] == []
     assert found.unknown_lines == ()
-    assert found.summary.startswith("No fault is in this log")
+    assert found.summary.startswith("No fault in this log")
 
 
 @pytest.mark.parametrize("entry", STRANGE, ids=names)

@@ -46,7 +46,7 @@ def test_a_card_with_its_driver(tmp_path: Path) -> None:
     found = look(Root(tmp_path).pci("intel", "nvidia").driver().libcuda("/usr/lib/x86_64-linux-gnu"))
     assert found.pci == ("intel", "nvidia")
     assert (found.kernel_driver, found.device_nodes, found.libcuda) == ("580.65.06", 1, "system")
-    assert [card.name for card in found.nvidia_cards] == ["NVIDIA graphics card"]
+    assert [card.name for card in found.nvidia_cards] == ["NVIDIA GPU"]
 
 
 @pytest.mark.parametrize("kind", ["0x030000", "0x030200", "0x038000", "0x120000"])
@@ -216,7 +216,7 @@ def test_the_source_that_knows_most_cards_counts() -> None:
     asked = Nvml("ok", gpus=(NvidiaGpu("NVIDIA T4", "7.5", 1, 2),))
     assert Facts(system="linux", gpus=(named,), nvml=asked).nvidia_cards == asked.gpus
     more = Facts(system="linux", nvml=asked, pci=("nvidia", "nvidia")).nvidia_cards
-    assert more == (*asked.gpus, NvidiaGpu("NVIDIA graphics card"))
+    assert more == (*asked.gpus, NvidiaGpu("NVIDIA GPU"))
 
 
 def test_a_package_without_a_name_is_passed_over() -> None:

@@ -172,7 +172,7 @@ def _is_gone(pid: int) -> bool:
 
 
 def test_a_program_that_is_not_there_is_said_in_a_sentence() -> None:
-    with pytest.raises(AppError, match="cannot be started"):
+    with pytest.raises(AppError, match="can't be started"):
         run_command("cpu", WorkerCommand(("/nowhere/python",), {}), 1.0, threading.Event())
 
 

@@ -5,7 +5,9 @@ their formats.
 """
 
 from app.core.messages.english import (
+    common,
     datasets,
+    doctor,
     files,
     hardware,
     storage,
@@ -15,7 +17,9 @@ from app.core.messages.english import (
 
 Sentence = str | tuple[str, str]
 _AREAS = (
+    common,
     datasets,
+    doctor,
     files,
     hardware,
     storage,

@@ -17,6 +17,7 @@ from app.core.doctor.logs import LogDiagnosis, LogFinding, diagnose_log, read_lo
 from app.core.doctor.report import report_text
 from app.core.doctor.rules import DeviceDiagnosis, Diagnosis
 from app.core.errors import AppError
+from app.core.messages import Message, message, sentence, text
 from app.gui.run.verdict_dialog import verdict_look
 from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
@@ -24,13 +25,6 @@ from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Card, ElidedLabel, Tone, column, label, row
 
-INTRODUCTION = (
-    "The doctor looks for the driver, starts TensorFlow in a process of its own, asks which devices it lists, and"
-    " lets each of them do a convolution, a matrix product and a step compiled by XLA. That takes ten seconds to"
-    " some minutes; nothing leaves this computer.\n\nIt can also explain a log: lines that TensorFlow printed,"
-    " here or for somebody who posted them."
-)
-WHILE_RUNNING = "A benchmark is running, and both would be slower. Examine when it is over."
 _LINE_CHARS = 240
 _CHECK_TONES: dict[str, Tone] = {"ok": "valid", "fault": "invalid", "skipped": ""}
 _FINDING_TONES: dict[str, Tone] = {"fault": "invalid", "caution": "caution", "harmless": ""}
@@ -38,7 +32,7 @@ _FINDING_TONES: dict[str, Tone] = {"fault": "invalid", "caution": "caution", "ha
 
 @dataclass(frozen=True)
 class _Found:
-    """What lines say, and the system to give advice for; none is given where that is None."""
+    """Findings under a heading, and the system to give advice for (None for no advice)."""
 
     heading: str
     findings: Sequence[LogFinding]
@@ -48,9 +42,9 @@ class _Found:
 
 
 class DoctorView(QWidget):
-    """Examines when it is asked to; `buttons` is the row of its buttons."""
+    """Examines on request; `buttons` is the row of its buttons."""
 
-    _stepped = Signal(str)
+    _stepped = Signal(object)
     _checked = Signal(object)
 
     def __init__(self, services: Services) -> None:
@@ -59,30 +53,30 @@ class DoctorView(QWidget):
         self._cancel: threading.Event | None = None
         self._diagnosis: Diagnosis | None = None
         theme = services.theme
-        self.examine_button = Button(theme, "Examine", "search", kind="primary")
+        self.examine_button = Button(theme, sentence("doctor.run_check"), "search", kind="primary")
         self.examine_button.clicked.connect(self.examine)
-        self.cancel_button = Button(theme, "Cancel", "circle-stop")
+        self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop")
         self.cancel_button.clicked.connect(self.cancel)
-        self.log_button = Button(theme, "Explain a log …", "file-text")
+        self.log_button = Button(theme, sentence("doctor.explain_log"), "file-text")
         self.log_button.clicked.connect(self._on_log)
-        self.report_button = Button(theme, "Copy report", "copy")
-        self.report_button.setToolTip("Versions and findings, without names, paths and serial numbers")
+        self.report_button = Button(theme, sentence("doctor.copy_report"), "copy")
+        self.report_button.setToolTip(sentence("doctor.copy_report_tip"))
         self.report_button.clicked.connect(self._on_report)
         self.buttons = row(self.examine_button, self.cancel_button, self.log_button, self.report_button)
         self.head = label("", TITLE_PX, QFont.Weight.DemiBold, wrap=True)
         self.step = ElidedLabel("", muted=True)
-        self.introduction = _selectable(INTRODUCTION, muted=True)
+        self.introduction = _selectable(sentence("doctor.introduction"), muted=True)
         self._answer = Card()
         self._answer.body.addWidget(self.head)
         self._answer.body.addWidget(self.introduction)
         self._answer.body.addWidget(self.step)
-        self.checks = Card("Checks")
+        self.checks = Card(sentence("doctor.report_checks"))
         self.checks.note.hide()
-        # What to do comes before how it was found out.
+        # What to do comes before how it was found.
         self._devices, self._printed = column(spacing_px=2 * GAP_PX), column(spacing_px=2 * GAP_PX)
         whole = column(self._answer, self._devices, self.checks, self._printed, None, spacing_px=2 * GAP_PX)
         self.setLayout(whole)
-        self._stepped.connect(self._show_step)
+        self._stepped.connect(self._on_step)
         self._checked.connect(self._on_checked)
         services.bridge.started.connect(self._show_state)
         services.bridge.ended.connect(self._show_state)
@@ -95,23 +89,23 @@ class DoctorView(QWidget):
         return self._cancel is not None
 
     def examine(self) -> None:
-        """Begin an examination, unless one goes on or a run would suffer."""
+        """Start an examination, unless one is going on or it would slow down a run."""
         if self.is_examining or self._services.bridge.is_running:
             return
         self._clear()
         cancel = self._cancel = threading.Event()
         self.introduction.hide()
-        self.head.setText("Examining …")
+        self.head.setText(sentence("doctor.checking"))
         paths = self._services.paths
         work = partial(examine, paths, self._stepped.emit, cancel, self._checked.emit)
         self._services.tasks.start(work, self._on_examined, self._on_failed)
         self._show_state()
 
     def cancel(self) -> None:
-        """End the examination; what is known by then is shown."""
+        """End the examination and show what is known by then."""
         if self._cancel is not None:
             self._cancel.set()
-            self._show_step("Cancelling …")
+            self._show_step(sentence("doctor.cancelling"))
 
     def explain_log(self, path: Path) -> None:
         """Show what a file with a log says."""
@@ -122,7 +116,7 @@ class DoctorView(QWidget):
         )
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Go on while another page is looked at, but not when the window is closed."""
+        """Go on while another page is shown, but not when the window is closed."""
         super().hideEvent(event)
         if not self.window().isVisible():
             self.cancel()
@@ -132,18 +126,21 @@ class DoctorView(QWidget):
         self.examine_button.setVisible(not self.is_examining)
         self.cancel_button.setVisible(self.is_examining)
         self.examine_button.setEnabled(not running)
-        self.examine_button.setToolTip(WHILE_RUNNING if running else "")
+        self.examine_button.setToolTip(sentence("doctor.wait_for_run") if running else "")
         self.log_button.setEnabled(not self.is_examining)
         self.report_button.setEnabled(self._diagnosis is not None)
 
-    def _show_step(self, text: str) -> None:
-        self.step.show_text(text)
-        self.step.setVisible(bool(text))
+    def _on_step(self, step: Message) -> None:
+        self._show_step(text(step))
+
+    def _show_step(self, shown: str) -> None:
+        self.step.show_text(shown)
+        self.step.setVisible(bool(shown))
 
     def _clear(self) -> None:
         self._diagnosis = None
-        self.head.setText("My GPU is not used. Why?")
-        self.introduction.setText(INTRODUCTION)
+        self.head.setText(sentence("doctor.question"))
+        self.introduction.setText(sentence("doctor.introduction"))
         self.introduction.show()
         self._show_step("")
         self.checks.hide()
@@ -163,21 +160,21 @@ class DoctorView(QWidget):
         self._cancel = None
         self._diagnosis = diagnosis
         self._show_step("")
-        self._show_answer(diagnosis.overall)
+        self._show_answer(diagnosis.conclusion)
         theme = self._services.theme
         for device in sorted(diagnosis.devices, key=lambda device: not device.is_fault):
             self._devices.addWidget(_device_card(theme, device))
         told = [finding for finding in diagnosis.findings if finding.signal.id not in _told(diagnosis.devices)]
-        # Where the devices say what to do, the rest are mostly consequences: their advice would only distract.
+        # Where the devices have advice, the other findings are mostly consequences, whose advice would distract.
         system = None if any(device.is_fault for device in diagnosis.devices) else diagnosis.facts.system
-        self._add_findings(_Found("What TensorFlow printed", told, diagnosis.harmless, system))
+        self._add_findings(_Found(sentence("doctor.report_in_output"), told, diagnosis.harmless, system))
         self._show_state()
 
-    def _show_answer(self, text: str) -> None:
-        """Show the first sentence large and what follows it below."""
-        head, mark, rest = text.partition(". ")
-        self.head.setText(f"{head}{mark.strip()}")
-        self.introduction.setText(rest)
+    def _show_answer(self, conclusion: Sequence[Message]) -> None:
+        """Show the first message as the heading and the others below it."""
+        head, *rest = conclusion
+        self.head.setText(text(head))
+        self.introduction.setText(" ".join(map(text, rest)))
         self.introduction.setVisible(bool(rest))
 
     def _add_findings(self, found: _Found) -> None:
@@ -192,20 +189,22 @@ class DoctorView(QWidget):
 
     def _show_log(self, name: str, log: LogDiagnosis, system: str) -> None:
         self._clear()
-        self._show_answer(log.summary)
-        lines = "1 line" if log.lines == 1 else f"{log.lines:,} lines"
-        self._show_step(f"{name}, {lines}" + (", not read whole: it is too long" if log.cut else ""))
+        self._show_answer(log.conclusion)
+        code = "doctor.log_read_in_part" if log.cut else "doctor.log_read"
+        self._show_step(sentence(code, name=name, count=log.lines))
         if log.unknown_lines:
-            card = Card("Not known to the doctor")
+            card = Card(sentence("doctor.unknown_lines"))
             card.note.hide()
             for number, line in log.unknown_lines:
-                card.body.addWidget(_selectable(f"Line {number}: {_shortened(line)}"))
+                shown = sentence("doctor.numbered_line", number=number, line=_shortened(line))
+                card.body.addWidget(_selectable(shown))
             self._printed.addWidget(card)
-        self._add_findings(_Found("In the log", log.findings, log.harmless, system, has_line_numbers=True))
+        heading = sentence("doctor.report_in_log")
+        self._add_findings(_Found(heading, log.findings, log.harmless, system, has_line_numbers=True))
         self._show_state()
 
     def _on_log(self) -> None:
-        dialog = QFileDialog(self, "Choose a log")
+        dialog = QFileDialog(self, sentence("doctor.choose_log"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.fileSelected.connect(lambda name: self.explain_log(Path(name)))
         dialog.open()
@@ -213,7 +212,7 @@ class DoctorView(QWidget):
     def _on_report(self) -> None:
         if self._diagnosis is not None:
             QGuiApplication.clipboard().setText(report_text(self._diagnosis))
-            self._services.tell("The report is on the clipboard.", "", "", None)
+            self._services.tell(sentence("doctor.report_copied"), "", "", None)
 
 
 def _told(devices: Iterable[DeviceDiagnosis]) -> set[str | None]:
@@ -224,8 +223,8 @@ def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
     tone: Tone = "valid" if device.state == "usable" else "invalid" if device.is_fault else "caution"
     card = Card()
     name = f"{device.name} ({device.id})" if device.id else device.name
-    card.setAccessibleName(f"{name}: {device.state}")
-    card.body.addWidget(_entry(theme, tone, f"{name}: {device.state}", device.why))
+    card.setAccessibleName(f"{name}: {device.state_text}")
+    card.body.addWidget(_entry(theme, tone, f"{name}: {device.state_text}", device.why))
     _add_advice(theme, card, device.fix, device.commands, device.link)
     return card
 
@@ -237,15 +236,20 @@ def _findings_card(theme: Theme, found: _Found) -> Card:
         signal = finding.signal
         if index:
             card.body.addSpacing(GAP_PX)
-        where = f"Line {finding.line_number}: " if found.has_line_numbers else ""
-        text = f"{signal.meaning}\n{where}{_shortened(finding.line)}"
-        card.body.addWidget(_entry(theme, _FINDING_TONES[signal.severity], signal.title, text))
+        line = _shortened(finding.line)
+        if found.has_line_numbers:
+            line = sentence("doctor.numbered_line", number=finding.line_number, line=line)
+        meaning = f"{signal.meaning}\n{line}"
+        card.body.addWidget(_entry(theme, _FINDING_TONES[signal.severity], signal.title, meaning))
         if found.system is not None:
             _add_advice(theme, card, signal.fix, signal.commands.on(found.system), signal.link)
-    told = [f"{finding.signal.title} ({finding.count} ×)" for finding in found.harmless]
-    if told:
-        text = "These lines look bad and are harmless: " + ", ".join(told) + "."
-        card.body.addWidget(_entry(theme, "valid", "Harmless", text))
+    rows = [
+        message("doctor.harmless_count", title=finding.signal.title, number=finding.count)
+        for finding in found.harmless
+    ]
+    if rows:
+        shown = sentence("doctor.harmless_listed", rows=rows)
+        card.body.addWidget(_entry(theme, "valid", sentence("doctor.harmless"), shown))
     return card
 
 
@@ -254,29 +258,29 @@ def _shortened(line: str) -> str:
 
 
 def _add_advice(theme: Theme, card: Card, fix: str, commands: Iterable[str], link: str | None) -> None:
-    """Add what to do, each command to be copied, and where more is written."""
+    """Add what to do, commands with buttons that copy them, and a link."""
     inset = 16 + GAP_PX
     lines: list[QWidget] = [_selectable(fix)] if fix else []
     for command in commands:
-        copy = Button(theme, "Copy", "copy", kind="flat")
-        copy.setAccessibleName(f"Copy {command}")
-        copy.clicked.connect(lambda _=False, text=command: QGuiApplication.clipboard().setText(text))
-        text = _selectable(command)
-        text.setObjectName("command")
-        line = row(text, copy)
+        copy = Button(theme, sentence("button.copy"), "copy", kind="flat")
+        copy.setAccessibleName(sentence("doctor.copy_command", command=command))
+        copy.clicked.connect(lambda _=False, copied=command: QGuiApplication.clipboard().setText(copied))
+        shown = _selectable(command)
+        shown.setObjectName("command")
+        line = row(shown, copy)
         line.setStretch(0, 1)
         whole = QWidget()
         whole.setLayout(line)
         lines.append(whole)
     if link:
-        lines.append(_selectable(f"More: {link}", muted=True))
+        lines.append(_selectable(sentence("doctor.more", link=link), muted=True))
     for each in lines:
         each.setContentsMargins(inset, 0, 0, 0)
         card.body.addWidget(each)
 
 
 class Sign(QLabel):
-    """A small picture that says how bad something is, in the theme's colours."""
+    """A small icon of how bad something is, in the theme's colours."""
 
     def __init__(self, theme: Theme, tone: Tone) -> None:
         super().__init__()
@@ -290,19 +294,19 @@ class Sign(QLabel):
         self.setPixmap(pixmap(*(verdict_look(self._theme, self._tone) if self._tone else plain), 16))
 
 
-def _entry(theme: Theme, tone: Tone, title: str, text: str) -> QWidget:
-    """Return a sign, a title and what is to be said of it."""
-    words = column(label(title, weight=QFont.Weight.DemiBold, wrap=True), _selectable(text), spacing_px=2)
+def _entry(theme: Theme, tone: Tone, title: str, body: str) -> QWidget:
+    """Return a sign, a title and the text below it."""
+    words = column(label(title, weight=QFont.Weight.DemiBold, wrap=True), _selectable(body), spacing_px=2)
     line = row(column(Sign(theme, tone), None), words)
     line.setStretch(1, 1)
     entry = QWidget()
     entry.setLayout(line)
-    entry.setAccessibleName(f"{title}. {text}")
+    entry.setAccessibleName(f"{title}. {body}")
     return entry
 
 
-def _selectable(text: str, *, muted: bool = False) -> QLabel:
-    shown = label(text, wrap=True, muted=muted)
+def _selectable(content: str, *, muted: bool = False) -> QLabel:
+    shown = label(content, wrap=True, muted=muted)
     shown.setTextInteractionFlags(
         Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
     )

@@ -18,6 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.core.doctor.checks import Check
 from app.core.doctor.rules import Diagnosis, diagnose
 from app.core.errors import AppError
+from app.core.messages import message, sentence
 from app.core.records import Machine
 from app.gui.pages.hardware import doctor_view
 from app.gui.pages.hardware.doctor_view import DoctorView
@@ -72,11 +73,11 @@ def test_a_computer_without_a_graphics_card_is_told_that_this_is_no_fault(view: 
     assert not view.examine_button.isVisible()
     qtbot.waitUntil(lambda: not view.is_examining, timeout=120_000)
     assert "no fault" in texts(view) or "usable" in texts(view)
-    for told in ("NVIDIA driver", "TensorFlow", "Real work on cpu", "Processor (cpu): usable", "Harmless"):
+    for told in ("NVIDIA driver", "TensorFlow", "Test on cpu", "Processor (cpu): usable", "Harmless"):
         assert told in texts(view)
     QTest.mouseClick(view.report_button, Qt.MouseButton.LeftButton)
     report = QGuiApplication.clipboard().text()
-    assert "Real work on cpu: ok" in report
+    assert "Test on cpu: ok" in report
     assert str(Path.home()) not in report
     assert trials() == []
 
@@ -143,15 +144,15 @@ def test_checks_appear_as_they_are_decided(
     go_on = threading.Event()
 
     def examine(_: Any, on_step: Any, __: Any, on_check: Any) -> None:
-        on_step("Starting TensorFlow")
-        on_check(Check("driver", "NVIDIA driver", "fault", "The driver is installed, but not running."))
+        on_step(message("doctor.starting_tensorflow"))
+        on_check(Check("driver", "fault", message("doctor.driver_state_driver_not_loaded")))
         go_on.wait(20)
         raise AppError("Over.")
 
     monkeypatch.setattr(doctor_view, "examine", examine)
     view.examine()
     qtbot.waitUntil(lambda: "not running" in texts(view), timeout=10_000)
-    assert view.step.whole_text == "Starting TensorFlow"
+    assert view.step.whole_text == sentence("doctor.starting_tensorflow")
     go_on.set()
     qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
     assert "not running" not in texts(view)
@@ -189,7 +190,7 @@ def test_a_log_of_nothing_known_says_where_to_ask(view: DoctorView, tmp_path: Pa
     view.explain_log(path)
     qtbot.waitUntil(lambda: "new.log" in texts(view), timeout=10_000)
     assert "flux capacitor" in texts(view)
-    assert "Not known to the doctor" in texts(view)
+    assert "Unknown to the doctor" in texts(view)
     assert "In the log" not in texts(view)
     assert view.head.text() == "Line 1 looks like a failure that is not in the table."
     assert "https://" in view.introduction.text()
@@ -211,7 +212,7 @@ def test_what_to_do_comes_before_how_it_was_found_out(
     view.examine()
     qtbot.waitUntil(lambda: not view.is_examining, timeout=10_000)
     assert view.head.text().endswith("too new for this TensorFlow.")
-    assert view.introduction.text() == "The processor can be used."
+    assert view.introduction.text() == "It can use the CPU."
     shown = {label.text(): label.mapTo(view, label.rect().topLeft()).y() for label in view.findChildren(QLabel)}
     order = ["NVIDIA GeForce RTX 5080 (gpu:0): not usable", "Processor (cpu): usable", "NVIDIA driver"]
     order.append("XLA cannot compile: a file of CUDA is missing")

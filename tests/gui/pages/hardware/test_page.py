@@ -103,7 +103,7 @@ def test_the_parts_can_be_copied(page: HardwarePage, services: Services, machine
     page.show()
     QTest.mouseClick(page.copy_button, Qt.MouseButton.LeftButton)
     lines = QGuiApplication.clipboard().text().splitlines()
-    assert lines[:2] == ["Processor: Test CPU", "Cores: 4 physical, 8 logical"]
+    assert lines[:2] == ["CPU: Test CPU", "Cores: 4 physical, 8 logical"]
     assert told.messages == [("The machine's parts are on the clipboard.", "")]
 
 
@@ -118,7 +118,7 @@ def test_groups_stand_side_by_side_where_there_is_room(
     qtbot.waitExposed(page)
     cards = page.parts.findChildren(Card)
     names = {card.heading.text() for card in cards}
-    assert names == {"Processor", "Memory", "Graphics", "Storage", "System", "Power"}
+    assert names == {"CPU", "Memory", "GPU", "Storage", "System", "Power"}
     qtbot.waitUntil(lambda: len({card.mapTo(page, QPoint(0, 0)).x() for card in cards}) == columns, timeout=5_000)
     assert all(card.isVisible() for card in cards)
 
@@ -198,7 +198,7 @@ def test_power_that_only_the_administrator_may_read_gets_a_hint(
     assert len(tips) == 1
     assert "energy_uj" in tips[0]
     (part,) = [label for label in labels(page) if "energy_uj" in label.toolTip()]
-    assert part.accessibleName().startswith("Processor power: n/a")
+    assert part.accessibleName().startswith("CPU power: n/a")
 
 
 def test_the_windows_thread_looks_at_nothing_itself(
@@ -223,7 +223,7 @@ def test_the_windows_thread_looks_at_nothing_itself(
     qtbot.waitUntil(lambda: len(lookers) == 2 and services.finder.machine is not None, timeout=20_000)
     assert lookers == {"sampler": "monitor", "power": "task"}
     assert services.finder.power.sensors.power
-    assert "Processor power: readable" in page.parts.text()
+    assert "CPU power: readable" in page.parts.text()
     page.hide()
     qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
 
