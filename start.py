@@ -2,6 +2,7 @@
 
     python3 start.py [ARGS]         the window, or the terminal program with ARGS
     python3 start.py test [ARGS]    the test suite; ARGS go to pytest
+    python3 start.py test --fast    only tests that train nothing, start no program and wait for nothing
     python3 start.py check          everything that CI checks
     python3 start.py --repair ...   builds .venv anew first
 
@@ -42,6 +43,7 @@ NVIDIA_SMI_IN_WSL = "/usr/lib/wsl/lib/nvidia-smi"
 
 # A file of tests is one process's: what its tests share is made once.
 PYTEST = ["-m", "pytest", "-n", "2", "--dist", "loadfile"]
+FAST = ["-m", "not engine and not slow"]
 # What .venv's Python runs before the tests.
 CHECKS = {
     "ruff check": ["-m", "ruff", "check"],
@@ -356,7 +358,10 @@ def start(arguments: List[str]) -> int:
         return 2
     environment.setdefault("QT_QPA_PLATFORM", "offscreen")
     os.chdir(str(ROOT))
-    return check(environment) if verb == "check" else become([*PYTEST, *arguments[1:]], environment)
+    if verb == "check":
+        return check(environment)
+    selection = FAST if "--fast" in arguments else []
+    return become([*PYTEST, *selection, *(each for each in arguments[1:] if each != "--fast")], environment)
 
 
 def main(arguments: List[str]) -> int:

@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -30,6 +31,38 @@ MACHINE = Machine(
     virtual_machine=False,
 )
 CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
+# What gives a test a real command line or a real start, which take a second each.
+SLOW_FIXTURES = {"epochmark", "first_start"}
+pythons_started: list[str] = []
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Note each Python process that is started: nothing else costs as much, and so often."""
+
+    def note(event: str, details: tuple[Any, ...]) -> None:
+        if event == "subprocess.Popen":
+            command = details[1] if isinstance(details[1], list | tuple) else [details[1]]
+            if sys.executable in map(str, command):
+                pythons_started.append(" ".join(map(str, command)))
+
+    sys.addaudithook(note)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow by what it asks for."""
+    for item in items:
+        if SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+
+
+@pytest.fixture(autouse=True)
+def fast_tests_start_no_python(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Keep `start.py test --fast` fast: fail where a test without a mark starts a Python process."""
+    pythons_started.clear()
+    yield
+    marked = any(request.node.get_closest_marker(name) for name in ("slow", "engine"))
+    assert marked or not pythons_started, f"mark this test `slow`: it started {pythons_started}"
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ import pytest
 from tests.benchmarks.attacks import inputs, records
 from tests.benchmarks.attacks.report import Attack, carry_out
 
+pytestmark = pytest.mark.slow
+
 processes = pytest.importorskip("tests.benchmarks.attacks.processes", reason="POSIX signals")
 crowds = pytest.importorskip("tests.benchmarks.attacks.crowds", reason="POSIX limits")
 

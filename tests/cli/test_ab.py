@@ -91,6 +91,7 @@ def test_a_failed_run_ends_the_plan_with_exit_code_1(epochmark: CommandLine) -> 
     assert [(run["side"], run["status"]) for run in runs(epochmark)] == [("B", "failed"), ("A", "completed")]
 
 
+@pytest.mark.slow
 def test_by_hand_asks_before_each_change_of_side(environment: dict[str, str]) -> None:
     arguments = (
         "ab",
@@ -123,6 +124,7 @@ def test_by_hand_asks_before_each_change_of_side(environment: dict[str, str]) ->
     assert "2 pairs." in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ["\nq\n", "\n"], ids=["q", "end of input"])
 def test_by_hand_can_be_stopped_and_keeps_what_was_measured(environment: dict[str, str], answer: str) -> None:
     done = subprocess.run(
@@ -164,6 +166,7 @@ def test_wrong_use_ends_in_one_sentence_and_nothing_is_stored(
     assert (done.returncode, done.stdout) == (2, "")
 
 
+@pytest.mark.slow
 @posix_only
 def test_ctrl_c_cancels_the_plan_and_says_what_the_finished_pairs_say(environment: dict[str, str]) -> None:
     process = start(
@@ -181,6 +184,7 @@ def test_ctrl_c_cancels_the_plan_and_says_what_the_finished_pairs_say(environmen
     assert [run["status"] for run in group["runs"]] == ["completed", "completed", "cancelled"]
 
 
+@pytest.mark.slow
 @posix_only
 def test_ctrl_c_while_the_user_is_asked_ends_it(environment: dict[str, str]) -> None:
     process = subprocess.Popen(

@@ -27,6 +27,7 @@ def in_shell(
     )
 
 
+@pytest.mark.slow
 @posix_shell
 @pytest.mark.parametrize("arguments", [["--version"], ["results", "export"], ["run", "demo"]], ids=" ".join)
 def test_a_closed_output_is_said(environment: dict[str, str], arguments: list[str]) -> None:
@@ -46,6 +47,7 @@ def test_closed_errors_and_a_closed_input_disturb_nothing(
     assert [run["status"] for run in runs(epochmark)] == ["completed"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a device that is always full")
 @pytest.mark.parametrize("arguments", [["--help"], ["workloads"]], ids=" ".join)
 def test_a_full_output_ends_like_other_tools(environment: dict[str, str], arguments: list[str]) -> None:
@@ -54,6 +56,7 @@ def test_a_full_output_ends_like_other_tools(environment: dict[str, str], argume
     assert (done.returncode, done.stderr) == (1, sentence)
 
 
+@pytest.mark.slow
 @posix_shell
 @pytest.mark.parametrize("arguments", [["--version"], ["workloads", "--json"]])
 def test_a_reader_that_is_gone_ends_it_without_a_word(environment: dict[str, str], arguments: list[str]) -> None:
@@ -66,12 +69,14 @@ def test_a_reader_that_is_gone_ends_it_without_a_word(environment: dict[str, str
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a device that is always full")
 def test_errors_that_cannot_be_written_change_no_exit_code(environment: dict[str, str]) -> None:
     assert in_shell(environment, "2>/dev/full", "results", "show", "7").returncode == 2
     assert in_shell(environment, "2>/dev/full", "dance").returncode == 2
 
 
+@pytest.mark.slow
 @posix_shell
 def test_closed_files_are_filled_before_anything_is_opened(environment: dict[str, str]) -> None:
     code = "import app.__main__, os; app.__main__._open_standard_files(); "

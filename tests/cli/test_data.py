@@ -51,6 +51,7 @@ def waiting(process: "subprocess.Popen[str]") -> bool:
     return process.stderr.readline() == WAITING
 
 
+@pytest.mark.slow
 def test_imports_at_once_all_succeed(environment: dict[str, str], text: Path) -> None:
     started = [start(environment, "data", "import", "nietzsche", str(text)) for _ in range(4)]
     said = [process.communicate(timeout=100) for process in started]
@@ -62,6 +63,7 @@ def test_imports_at_once_all_succeed(environment: dict[str, str], text: Path) ->
     assert (datasets / "nietzsche" / "nietzsche.txt").read_bytes() == text.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_second_fetch_waits_and_asks_for_nothing(environment: dict[str, str], text: Path) -> None:
     with serving() as server:
         server.content = text.read_bytes()
@@ -77,6 +79,7 @@ def test_a_second_fetch_waits_and_asks_for_nothing(environment: dict[str, str], 
         assert server.ranges == [None]
 
 
+@pytest.mark.slow
 @posix_only
 def test_a_killed_fetch_blocks_nobody_and_the_next_goes_on(environment: dict[str, str], text: Path) -> None:
     with serving() as server:
@@ -173,6 +176,7 @@ def test_settings_that_are_no_file_hold_nothing_up(
     assert len(list(paths.config.iterdir())) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
 def test_a_home_whose_name_is_no_text_works(environment: dict[str, str], text: Path, tmp_path: Path) -> None:
     raw = {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}

@@ -143,6 +143,7 @@ def test_all_output_of_the_command_line_goes_through_one_place() -> None:
         assert not called & {"print", "sys.stdout.write", "sys.stderr.write", "sys.stdout.writelines"}, path.name
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal")
 def test_labels_do_not_steer_the_live_line(environment: dict[str, str]) -> None:
     shown = on_a_terminal(environment, *AB)

@@ -34,6 +34,7 @@ def test_ctrl_c_cancels_cleanly_and_keeps_the_epochs(
     assert run["epochs_done"] >= 1
 
 
+@pytest.mark.slow
 def test_a_second_ctrl_c_ends_a_deaf_worker_at_once(environment: dict[str, str]) -> None:
     process = start(environment, "run", "demo", "--json", "--set", "outcome=hang")
     worker = read_until(process, "hello")["pid"]

@@ -17,6 +17,7 @@ from tests.conftest import ROOT, CommandLine, command
 from workloads.protocol import events
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a device that is always full")
 @pytest.mark.parametrize(
     "arguments",
@@ -106,6 +107,7 @@ def test_an_export_of_a_crash_names_no_folder(
         assert folder + os.sep not in exported
 
 
+@pytest.mark.slow
 @posix_only
 def test_a_terminal_sees_a_live_line_and_the_epochs_stay(environment: dict[str, str]) -> None:
     shown = on_a_terminal(environment, "run", "demo", "--set", "step_s=0.05")

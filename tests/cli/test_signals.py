@@ -75,6 +75,7 @@ def test_a_storm_ends_whatever_is_measured(
     assert {run["status"] for run in runs(epochmark)} <= {"completed", "cancelled"}
 
 
+@pytest.mark.slow
 def test_a_storm_ends_a_plan_that_waits_for_hands(environment: dict[str, str]) -> None:
     process = start(environment, "ab", "demo", "--a", "seed=1", "--by-hand", *SHORT)
     assert process.stderr is not None
@@ -122,17 +123,20 @@ def test_one_signal_ends_a_verb_that_is_stuck_in_its_output(
     process.stderr.close()
 
 
+@pytest.mark.slow
 def test_an_interrupt_that_python_loses_comes_again() -> None:
     done = run_verb(lost="signal.raise_signal(signal.SIGINT)", body="threading.Event().wait(30)")
     assert (done.returncode, done.stderr) == (130, "")
 
 
+@pytest.mark.slow
 def test_a_second_interrupt_does_not_disturb_the_clearing_away() -> None:
     press = "signal.raise_signal(signal.SIGINT)"
     done = run_verb(body=press, last=f"{press}; print('cleared', file=sys.stderr)", after=press)
     assert (done.returncode, done.stderr) == (130, "cleared\n")
 
 
+@pytest.mark.slow
 def test_an_interrupt_during_imports_ends_without_a_traceback(environment: dict[str, str], tmp_path: Path) -> None:
     # The first module that is imported tells that imports have begun, and never ends.
     folder = tmp_path / "slow"

@@ -72,6 +72,7 @@ def test_permissions_of_an_existing_file_stay(target: Path, mode: int) -> None:
     assert stat.S_IMODE(target.stat().st_mode) == mode
 
 
+@pytest.mark.slow
 @posix_only
 def test_a_new_file_gets_what_the_umask_says(target: Path) -> None:
     code = "import os, sys; os.umask(0o027); from pathlib import Path; from app.core.files import write_whole; "
@@ -156,6 +157,7 @@ def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
     assert names(tmp_path) == ["pipe"]
 
 
+@pytest.mark.slow
 @posix_only
 def test_a_pipe_that_nobody_reads_can_be_left_by_ctrl_c(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
@@ -171,6 +173,7 @@ def test_a_pipe_that_nobody_reads_can_be_left_by_ctrl_c(tmp_path: Path) -> None:
     process.stdout.close()
 
 
+@pytest.mark.slow
 @posix_only
 def test_standard_output_by_its_name_is_written_on_where_it_stands(tmp_path: Path) -> None:
     file = tmp_path / "all.txt"

@@ -18,6 +18,7 @@ from tests.start.starting import on_posix, put_program
 # The graphics card
 
 
+@pytest.mark.slow
 @on_posix
 @pytest.mark.parametrize(
     ("script", "driver", "profile"),
@@ -96,6 +97,7 @@ def test_start_is_readable_for_old_pythons() -> None:
     assert builtin_generics == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [(3, 6), (3, 10), (3, 14)])
 def test_unsuitable_python_names_a_better_one(
     bare: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: tuple[int, int]
@@ -166,6 +168,7 @@ def break_venv(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "VENV", module.ROOT / "start.py" / "venv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cause", "words"),
     [

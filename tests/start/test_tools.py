@@ -30,11 +30,13 @@ def test_test_hands_over_to_pytest(bare: ModuleType, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(bare, "become", become)
     assert bare.main(["test", "-k", "charts"]) == 5
     assert calls[0][0] == [*bare.PYTEST, "-k", "charts"]
+    bare.main(["test", "--fast", "tests/core"])
+    assert calls[1][0] == [*bare.PYTEST, "-m", "not engine and not slow", "tests/core"]
     assert calls[0][1]["QT_QPA_PLATFORM"] == "offscreen"
     assert Path.cwd() == bare.ROOT
     monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
     bare.main(["test"])
-    assert calls[1][1]["QT_QPA_PLATFORM"] == "xcb"
+    assert calls[-1][1]["QT_QPA_PLATFORM"] == "xcb"
 
 
 @pytest.mark.parametrize(("failing", "code"), [("", 0), ("ruff", 1), ("mypy", 1), ("-m pytest", 1)])

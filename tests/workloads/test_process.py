@@ -14,6 +14,8 @@ from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.spec import Job, write_job
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def worker() -> Iterator["subprocess.Popen[bytes]"]:

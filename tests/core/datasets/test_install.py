@@ -207,6 +207,7 @@ def test_a_folder_on_an_unplugged_drive_is_said_before_anything_is_downloaded(
     assert not (tmp_path / "unplugged").exists()
 
 
+@pytest.mark.slow
 def test_a_run_of_real_data_on_an_unplugged_drive_is_refused_before_it_begins(
     paths: Paths, machine: Machine, tmp_path: Path
 ) -> None:

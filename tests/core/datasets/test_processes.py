@@ -43,6 +43,7 @@ def wait_for_unpacking(process: "subprocess.Popen[str]") -> None:
     assert process.stdout.readline() == "unpacking\n"
 
 
+@pytest.mark.slow
 def test_what_a_killed_installation_left_is_cleaned_up(mine: Paths, text: Path, child: Child) -> None:
     killed = child("stop", mine.data.parent)
     wait_for_unpacking(killed)
@@ -54,6 +55,7 @@ def test_what_a_killed_installation_left_is_cleaned_up(mine: Paths, text: Path, 
     assert list(mine.datasets.iterdir()) == [folder]
 
 
+@pytest.mark.slow
 def test_a_killed_installation_is_cleaned_up_by_a_removal_too(mine: Paths, text: Path, child: Child) -> None:
     killed = child("stop", mine.data.parent)
     wait_for_unpacking(killed)
@@ -63,6 +65,7 @@ def test_a_killed_installation_is_cleaned_up_by_a_removal_too(mine: Paths, text:
     assert list(mine.datasets.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_what_a_living_process_with_another_home_unpacks_is_left_to_it(
     mine: Paths, text: Path, child: Child, tmp_path: Path
 ) -> None:
@@ -77,6 +80,7 @@ def test_what_a_living_process_with_another_home_unpacks_is_left_to_it(
     assert list(mine.datasets.iterdir()) == [folder]
 
 
+@pytest.mark.slow
 def test_a_data_set_whose_replacement_was_cut_off_is_put_back(mine: Paths, text: Path, child: Child) -> None:
     folder = import_dataset(mine, "nietzsche", text)
     installed_at = (folder / "installed.json").stat().st_mtime_ns
@@ -88,6 +92,7 @@ def test_a_data_set_whose_replacement_was_cut_off_is_put_back(mine: Paths, text:
     assert list(mine.datasets.iterdir()) == [folder]
 
 
+@pytest.mark.slow
 def test_who_waits_goes_on_when_the_other_one_is_killed(mine: Paths, text: Path, child: Child) -> None:
     other = child("stop", mine.data.parent)
     wait_for_unpacking(other)
@@ -96,6 +101,7 @@ def test_who_waits_goes_on_when_the_other_one_is_killed(mine: Paths, text: Path,
     assert list(mine.datasets.iterdir()) == [folder]
 
 
+@pytest.mark.slow
 def test_waiting_can_be_given_up_at_once(mine: Paths, text: Path, child: Child) -> None:
     wait_for_unpacking(child("stop", mine.data.parent))
 

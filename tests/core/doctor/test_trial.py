@@ -75,6 +75,7 @@ def test_the_frozen_app_starts_itself(paths: Paths, monkeypatch: pytest.MonkeyPa
     assert trial_command(("list",), paths, {}).arguments == (sys.executable, "--trial", "list")
 
 
+@pytest.mark.slow
 def test_what_was_said_before_a_crash_is_kept(run: Run) -> None:
     found = run(f"print('{STEP}'); import os, sys; print('LLVM ERROR', file=sys.stderr); os.abort()")
     assert (found.status, found.exit_code) == ("crashed", -signal.SIGABRT)
@@ -82,6 +83,7 @@ def test_what_was_said_before_a_crash_is_kept(run: Run) -> None:
     assert "LLVM ERROR" in found.log
 
 
+@pytest.mark.slow
 def test_a_process_that_hangs_is_killed_at_its_limit(run: Run) -> None:
     start_s = time.monotonic()
     found = run(f"print('{BUILD}'); import time; time.sleep(600)", 1.0)
@@ -91,11 +93,13 @@ def test_a_process_that_hangs_is_killed_at_its_limit(run: Run) -> None:
     assert time.monotonic() - start_s < 30
 
 
+@pytest.mark.slow
 def test_a_process_that_refuses_to_end_is_killed_too(run: Run) -> None:
     script = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
     assert run(script, 1.0).status == "timed_out"
 
 
+@pytest.mark.slow
 def test_another_thread_cancels_at_once(run: Run) -> None:
     cancel = threading.Event()
     threading.Timer(0.3, cancel.set).start()
@@ -104,6 +108,7 @@ def test_another_thread_cancels_at_once(run: Run) -> None:
     assert time.monotonic() - start_s < 30
 
 
+@pytest.mark.slow
 def test_lines_that_are_no_answers_are_passed_over(run: Run) -> None:
     deep = "[" * 50_000
     script = (
@@ -116,12 +121,14 @@ def test_lines_that_are_no_answers_are_passed_over(run: Run) -> None:
     assert len(found.steps) == 1
 
 
+@pytest.mark.slow
 def test_a_process_that_answers_for_ever_is_not_listened_to_for_ever(run: Run) -> None:
     found = run(f"for _ in range(5000): print('{STEP}')")
     assert found.status == "crashed"
     assert len(found.steps) == 1_000
 
 
+@pytest.mark.slow
 def test_a_flood_of_messages_keeps_its_beginning_and_its_end(run: Run) -> None:
     script = (
         "import sys; e = sys.stderr; e.write('FIRST LINE\\n');"
@@ -134,6 +141,7 @@ def test_a_flood_of_messages_keeps_its_beginning_and_its_end(run: Run) -> None:
     assert len(found.log) < 600_000
 
 
+@pytest.mark.slow
 def test_children_of_the_process_are_ended_with_it(run: Run, tmp_path: Path) -> None:
     note = tmp_path / "pid"
     script = (
@@ -147,6 +155,7 @@ def test_children_of_the_process_are_ended_with_it(run: Run, tmp_path: Path) -> 
     assert _is_gone(int(note.read_text()))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sessions are POSIX")
 def test_children_in_a_session_of_their_own_are_ended_at_the_limit(run: Run, tmp_path: Path) -> None:
     note = tmp_path / "pid"
@@ -171,11 +180,13 @@ def _is_gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_a_program_that_is_not_there_is_said_in_a_sentence() -> None:
     with pytest.raises(AppError, match="can't be started"):
         run_command("cpu", WorkerCommand(("/nowhere/python",), {}), 1.0, threading.Event())
 
 
+@pytest.mark.slow
 def test_a_failed_import_is_reported_and_not_a_crash(run: Run) -> None:
     failed = '{"type":"import","error":"ImportError: no","duration_s":null}'
     found = run(f"print('{failed}'); raise SystemExit(1)")
@@ -187,6 +198,7 @@ def test_the_child_refuses_other_words(capsys: pytest.CaptureFixture[str]) -> No
     assert "list" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_child_ends_with_its_parent(paths: Paths) -> None:
     import subprocess
 

@@ -28,6 +28,7 @@ def run_demo(paths: Paths, machine: Machine, preset: Any, **asked: Any) -> tuple
         return load_run(database, session.run_id), told
 
 
+@pytest.mark.slow
 def test_quick_ends_as_soon_as_it_knows_enough(paths: Paths, machine: Machine) -> None:
     begun_s = time.monotonic()
     run, told = run_demo(paths, machine, "quick", duration_s=55.0, parameters={"step_s": 0.16})
@@ -44,6 +45,7 @@ def test_quick_ends_as_soon_as_it_knows_enough(paths: Paths, machine: Machine) -
     assert run.summary.confidence_pct == 95
 
 
+@pytest.mark.slow
 def test_quick_ends_at_its_time_if_it_does_not_know_enough(paths: Paths, machine: Machine) -> None:
     run, told = run_demo(paths, machine, "quick", duration_s=2.0)
     assert not any(event.is_enough for event in told if isinstance(event, events.Estimate))
@@ -53,6 +55,7 @@ def test_quick_ends_at_its_time_if_it_does_not_know_enough(paths: Paths, machine
     assert 0.1 < run.summary.value < 0.4
 
 
+@pytest.mark.slow
 def test_sustained_trains_for_its_time_and_says_what_it_lost(paths: Paths, machine: Machine) -> None:
     run, _ = run_demo(paths, machine, "sustained", duration_s=2.0)
     assert run.summary.status == "completed"
@@ -62,12 +65,14 @@ def test_sustained_trains_for_its_time_and_says_what_it_lost(paths: Paths, machi
     assert run.summary.basis == "later_epochs"
 
 
+@pytest.mark.slow
 def test_what_is_told_between_is_not_stored_and_the_verdict_is(paths: Paths, machine: Machine) -> None:
     run, told = run_demo(paths, machine, "standard", epochs=2)
     assert (run.summary.verdict, "demo" in (run.summary.reasons or "").split()) == ("invalid", True)
     assert [event.type for event in told][-2:] == ["result", "end"]
 
 
+@pytest.mark.slow
 def test_the_verdict_so_far_is_told_when_it_changes(
     paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

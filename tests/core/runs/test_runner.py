@@ -71,6 +71,7 @@ def worker_pid(recorder: Recorder) -> int:
     return pid
 
 
+@pytest.mark.slow
 def test_a_completed_run_is_stored_as_it_was_told(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     session = Runner(paths, machine).start(demo(), recorder)
     finish(session)
@@ -85,6 +86,7 @@ def test_a_completed_run_is_stored_as_it_was_told(paths: Paths, machine: Machine
     assert run.spec["parameters"]["outcome"] == "ok"
 
 
+@pytest.mark.slow
 def test_the_stream_is_numbered_without_gaps_and_ends_with_the_end(
     paths: Paths, machine: Machine, recorder: Recorder
 ) -> None:
@@ -101,6 +103,7 @@ def test_the_stream_is_numbered_without_gaps_and_ends_with_the_end(
     assert 0 < samples[0].t_s < 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("outcome", "code", "words"),
     [
@@ -124,6 +127,7 @@ def test_a_failure_is_stored_with_its_reason_and_its_epochs(
     assert not psutil.pid_exists(worker_pid(recorder))
 
 
+@pytest.mark.slow
 def test_noise_on_stdout_harms_nothing(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     session = Runner(paths, machine).start(demo(outcome="noise"), recorder)
     finish(session)
@@ -133,6 +137,7 @@ def test_noise_on_stdout_harms_nothing(paths: Paths, machine: Machine, recorder:
     assert b"noise 4999" in log
 
 
+@pytest.mark.slow
 def test_cancel_is_answered_and_keeps_what_was_measured(
     paths: Paths, machine: Machine, recorder: Recorder
 ) -> None:
@@ -147,6 +152,7 @@ def test_cancel_is_answered_and_keeps_what_was_measured(
     assert not psutil.pid_exists(worker_pid(recorder))
 
 
+@pytest.mark.slow
 def test_a_worker_deaf_to_cancel_is_ended(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     limits = Limits(cancel_s=0.3, terminate_s=0.3)
     session = Runner(paths, machine, limits).start(demo(outcome="hang"), recorder)
@@ -158,6 +164,7 @@ def test_a_worker_deaf_to_cancel_is_ended(paths: Paths, machine: Machine, record
     assert not psutil.pid_exists(worker_pid(recorder))
 
 
+@pytest.mark.slow
 def test_a_hung_worker_is_warned_about_and_then_ended(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     session = Runner(paths, machine, QUICK_TO_ACT).start(demo(outcome="hang"), recorder)
     finish(session)
@@ -167,6 +174,7 @@ def test_a_hung_worker_is_warned_about_and_then_ended(paths: Paths, machine: Mac
     assert not psutil.pid_exists(worker_pid(recorder))
 
 
+@pytest.mark.slow
 def test_a_worker_killed_from_outside_is_a_failed_run(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     session = Runner(paths, machine).start(demo(step_s=0.1), recorder)
     assert recorder.first_epoch.wait(20)
@@ -193,6 +201,7 @@ def fake_worker(tmp_path: Path, body: str) -> Callable[[RunSpec, Paths], WorkerC
     return command
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "status", "warnings", "words"),
     [
@@ -229,6 +238,7 @@ def test_whatever_a_worker_sends_the_run_ends_in_a_sentence(
     assert words in (run.summary.error_message or "")
 
 
+@pytest.mark.slow
 def test_a_flood_of_events_is_followed_to_its_end(
     paths: Paths, machine: Machine, recorder: Recorder, tmp_path: Path
 ) -> None:
@@ -245,6 +255,7 @@ def test_a_flood_of_events_is_followed_to_its_end(
     assert len(recorder.of(events.Log)) == 30_000
 
 
+@pytest.mark.slow
 def test_children_of_a_worker_do_not_outlive_the_run(
     paths: Paths, machine: Machine, recorder: Recorder, tmp_path: Path
 ) -> None:
@@ -260,6 +271,7 @@ def test_children_of_a_worker_do_not_outlive_the_run(
     assert gone
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_be_started_is_a_stored_failure(
     paths: Paths, machine: Machine, recorder: Recorder
 ) -> None:
@@ -272,6 +284,7 @@ def test_a_worker_that_cannot_be_started_is_a_stored_failure(
     assert recorder.events[-1].type == "end"
 
 
+@pytest.mark.slow
 def test_a_failing_listener_does_not_cost_the_run(paths: Paths, machine: Machine) -> None:
     def listener(event: events.Event) -> None:
         message = "the view is broken"
@@ -288,6 +301,7 @@ def test_a_run_that_cannot_be_is_refused_before_anything_is_stored(paths: Paths,
     assert not paths.database.exists()
 
 
+@pytest.mark.slow
 def test_a_full_disk_during_a_run_is_said_and_the_run_still_ends(
     paths: Paths, machine: Machine, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,6 +335,7 @@ def test_a_full_disk_during_a_run_is_said_and_the_run_still_ends(
     assert kept == list(range(200))
 
 
+@pytest.mark.slow
 def test_a_database_locked_during_a_run_costs_neither_time_nor_epochs(
     paths: Paths, machine: Machine, recorder: Recorder
 ) -> None:
@@ -337,6 +352,7 @@ def test_a_database_locked_during_a_run_costs_neither_time_nor_epochs(
     assert stored(paths, session).summary.status == "completed"
 
 
+@pytest.mark.slow
 def test_a_slow_listener_is_no_hung_worker(paths: Paths, machine: Machine) -> None:
     pause = threading.Event()
 
@@ -350,6 +366,7 @@ def test_a_slow_listener_is_no_hung_worker(paths: Paths, machine: Machine) -> No
     assert all(warning.seq == 1 for warning in stored(paths, session).warnings), "1: before the worker spoke"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux ends it, elsewhere its stdin")
 def test_a_stopped_worker_goes_with_its_parent(paths: Paths, machine: Machine, tmp_path: Path) -> None:
     code = """
@@ -376,6 +393,7 @@ Runner(paths, detect_machine()).start(CATALOGUE["demo"].default_spec(parameters=
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("vendor", "codes"), [("nvidia", ["gpu_not_used"]), ("intel", []), ("apple", [])])
 def test_a_gpu_that_the_engine_could_use_and_does_not_is_said(
     paths: Paths, machine: Machine, recorder: Recorder, tmp_path: Path, vendor: str, codes: list[str]
@@ -391,6 +409,7 @@ def test_a_gpu_that_the_engine_could_use_and_does_not_is_said(
     assert [warning.code for warning in stored(paths, session).warnings] == codes
 
 
+@pytest.mark.slow
 def test_two_runs_side_by_side_are_kept_apart(paths: Paths, machine: Machine) -> None:
     runner = Runner(paths, machine)
     sessions = [runner.start(demo()), runner.start(demo(step_s=0.02))]

@@ -79,6 +79,7 @@ def test_sides_alternate_so_that_drift_hits_both() -> None:
     assert [(step.side, step.label, step.number) for step in repeated] == [(None, "", n) for n in (1, 2, 3)]
 
 
+@pytest.mark.slow
 def test_an_ab_runs_each_side_in_fresh_processes_and_finds_the_faster_one(
     paths: Paths, machine: Machine, diary: Diary
 ) -> None:
@@ -98,6 +99,7 @@ def test_an_ab_runs_each_side_in_fresh_processes_and_finds_the_faster_one(
     assert "two is " in group_sentence(group)
 
 
+@pytest.mark.slow
 def test_a_repetition_is_stored_as_one_group(paths: Paths, machine: Machine, diary: Diary) -> None:
     sequence = run_plan(Plan(kind="repeat", specs=(demo(),), times=2), Runner(paths, machine), diary.watch())
     finish(sequence)
@@ -106,6 +108,7 @@ def test_a_repetition_is_stored_as_one_group(paths: Paths, machine: Machine, dia
     assert group_sentence(group).startswith("2 runs: median ")
 
 
+@pytest.mark.slow
 def test_cancel_ends_the_run_and_the_plan_and_keeps_what_was_measured(
     paths: Paths, machine: Machine, diary: Diary
 ) -> None:
@@ -119,6 +122,7 @@ def test_cancel_ends_the_run_and_the_plan_and_keeps_what_was_measured(
     assert diary.ended[-1].epochs_done >= 1
 
 
+@pytest.mark.slow
 def test_cancel_between_two_runs_begins_no_other_one(paths: Paths, machine: Machine, diary: Diary) -> None:
     holder: list[Sequence] = []
     ready = threading.Event()
@@ -134,6 +138,7 @@ def test_cancel_between_two_runs_begins_no_other_one(paths: Paths, machine: Mach
     assert (holder[0].status, len(diary.steps)) == ("cancelled", 1)
 
 
+@pytest.mark.slow
 def test_kill_ends_a_deaf_run_and_the_plan(paths: Paths, machine: Machine, diary: Diary) -> None:
     plan = Plan(kind="repeat", specs=(demo(outcome="hang"),), times=2)
     sequence = run_plan(plan, Runner(paths, machine, Limits(exit_s=1)), diary.watch())
@@ -144,6 +149,7 @@ def test_kill_ends_a_deaf_run_and_the_plan(paths: Paths, machine: Machine, diary
     assert [run.status for run in stored(paths, sequence).runs] == ["cancelled"]
 
 
+@pytest.mark.slow
 def test_a_failed_run_ends_the_plan_and_what_was_measured_is_kept(
     paths: Paths, machine: Machine, diary: Diary
 ) -> None:
@@ -156,6 +162,7 @@ def test_a_failed_run_ends_the_plan_and_what_was_measured_is_kept(
     assert group_sentence(group) == "No pair has two results."
 
 
+@pytest.mark.slow
 def test_the_user_is_asked_before_each_change_of_side_and_can_stop(
     paths: Paths, machine: Machine, diary: Diary
 ) -> None:
@@ -173,6 +180,7 @@ def test_the_user_is_asked_before_each_change_of_side_and_can_stop(
     assert [run.side for run in stored(paths, sequence).runs] == ["A", "B", "B"]
 
 
+@pytest.mark.slow
 def test_nobody_is_asked_for_what_epochmark_sets_itself(paths: Paths, machine: Machine, diary: Diary) -> None:
     asked: list[Step] = []
 
@@ -193,6 +201,7 @@ def test_a_plan_with_a_run_that_cannot_be_is_refused_before_anything_is_stored(
     assert not paths.database.exists()
 
 
+@pytest.mark.slow
 def test_trouble_with_the_database_ends_the_plan_and_is_told(paths: Paths, machine: Machine, diary: Diary) -> None:
     def end(step: Step, summary: RunSummary) -> None:
         with Database(paths.database) as database:

@@ -23,6 +23,7 @@ def contents(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
+@pytest.mark.slow
 def test_a_probe_scales_its_steps_to_the_whole_run(paths: Paths, machine: Machine) -> None:
     spec = DEMO.default_spec(parameters={"step_s": 0.05}, epochs=4)
     before = contents(paths.data.parent)
@@ -32,17 +33,20 @@ def test_a_probe_scales_its_steps_to_the_whole_run(paths: Paths, machine: Machin
     assert contents(paths.data.parent) == before
 
 
+@pytest.mark.slow
 def test_cut_epochs_are_counted_as_they_are_cut(paths: Paths, machine: Machine) -> None:
     spec = DEMO.default_spec(parameters={"step_s": 0.05}, epochs=100, steps=1)
     assert 100 * 0.05 <= probe_duration_s(spec, paths, machine) < 100 * 0.05 * 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outcome", ["crash", "fail"])
 def test_a_probe_that_fails_says_why(paths: Paths, machine: Machine, outcome: str) -> None:
     with pytest.raises(ProbeError, match=r"worker crashed|told to fail|worker ended"):
         probe_duration_s(DEMO.default_spec(parameters={"outcome": outcome}), paths, machine)
 
 
+@pytest.mark.slow
 def test_a_probe_can_be_stopped(paths: Paths, machine: Machine) -> None:
     spec = DEMO.default_spec(parameters={"step_s": 1.0})
 

@@ -80,6 +80,7 @@ def test_threads_are_set_only_when_asked_for(paths: Paths) -> None:
     assert {clean[name] for name in names} == {"3"}
 
 
+@pytest.mark.slow
 def test_a_worker_starts_from_a_folder_full_of_junk(paths: Paths, tmp_path: Path) -> None:
     for name in ("workloads", "msgspec", "json"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('junk was imported')")

@@ -213,6 +213,7 @@ def test_a_migration_that_fails_changes_nothing(paths: Paths, monkeypatch: pytes
     assert "later" not in names
 
 
+@pytest.mark.slow
 def test_many_may_make_the_file_at_once(paths: Paths) -> None:
     code = (
         "import sys; from pathlib import Path; from app.core.storage.database import Database\n"

@@ -54,6 +54,7 @@ def test_a_live_run_is_not_taken_for_dead(
     assert not list((default_paths(environment).data / "owners").iterdir()), "its lock is left"
 
 
+@pytest.mark.slow
 def test_a_run_whose_row_is_gone_ends_with_a_sentence_and_a_file(environment: dict[str, str]) -> None:
     process = start(environment, "run", "demo", "--json", "--epochs", "30")
     read_until(process, "epoch")
@@ -69,6 +70,7 @@ def test_a_run_whose_row_is_gone_ends_with_a_sentence_and_a_file(environment: di
     assert "epoch" in {json.loads(line)["type"] for line in rescued.read_text().splitlines()}
 
 
+@pytest.mark.slow
 @posix_only
 def test_a_run_that_ends_while_others_look_is_never_called_interrupted(environment: dict[str, str]) -> None:
     for _ in range(3):
@@ -81,6 +83,7 @@ def test_a_run_that_ends_while_others_look_is_never_called_interrupted(environme
         assert {run.status for run in list_runs(database)} == {"completed"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux ends children with their parent")
 def test_a_worker_that_was_stopped_before_its_first_line_does_not_outlive_its_parent(
     environment: dict[str, str],
@@ -96,6 +99,7 @@ def test_a_worker_that_was_stopped_before_its_first_line_does_not_outlive_its_pa
     assert not [child for child in alive if child.status() != psutil.STATUS_ZOMBIE]
 
 
+@pytest.mark.slow
 @posix_only
 def test_a_home_that_is_no_utf_8_runs_and_lists(environment: dict[str, str]) -> None:
     home = os.fsdecode(os.fsencode(environment["EPOCHMARK_HOME"]) + b"-\xff\xfe d\n")

@@ -156,6 +156,7 @@ def test_a_good_file_is_not_set_aside_by_who_comes_late(
     assert len(list(paths.data.glob("runs.damaged-*.sqlite3"))) == 1
 
 
+@pytest.mark.slow
 def test_many_processes_mend_one_file_once(paths: Paths, ids: list[int]) -> None:
     change(paths.database, b"status TEXT NOT NULL", b"statur TEXT NOT NULL")
     program = (

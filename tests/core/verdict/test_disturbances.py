@@ -19,6 +19,8 @@ from app.core.storage.runs import load_run
 from workloads import CATALOGUE
 from workloads.protocol import events
 
+pytestmark = pytest.mark.slow
+
 DEMO = CATALOGUE["demo"]
 FREEZE_S = 5.0
 

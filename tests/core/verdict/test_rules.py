@@ -384,6 +384,7 @@ READINGS = ("steal_pct", "other_cpu_pct", "on_battery", "power_plan", "throttle_
 FIELDS = ("device", "variables", "visible_cpus", "cpu_quota")
 
 
+@pytest.mark.slow
 @example({"steal_pct": 6e307}, {}, {})
 @given(
     st.dictionaries(st.sampled_from(READINGS), anything | st.lists(st.dictionaries(st.just("index"), anything))),

@@ -136,6 +136,7 @@ def test_while_something_disturbs_the_button_says_so(looks: Looks, driver: Drive
     looks.go_on.set()
 
 
+@pytest.mark.slow
 def test_nothing_is_looked_at_while_a_run_goes_on(looks: Looks, driver: Driver) -> None:
     driver.choose_demo(step_s=0.05, epochs=50)
     setup = driver.page.setup

@@ -49,6 +49,7 @@ def test_first_look(driver: Driver) -> None:
     assert not driver.window.action("Cancel run").isEnabled()
 
 
+@pytest.mark.slow
 def test_run_to_completion(driver: Driver) -> None:
     driver.choose_demo(epochs=4, step_s=0.04)
     driver.press(driver.page.setup.run_button)
@@ -70,6 +71,7 @@ def test_run_to_completion(driver: Driver) -> None:
     assert not workers()
 
 
+@pytest.mark.slow
 def test_cancel_keeps_what_was_measured(driver: Driver) -> None:
     driver.choose_demo(epochs=200, step_s=0.01)
     driver.press(driver.page.setup.run_button)
@@ -83,6 +85,7 @@ def test_cancel_keeps_what_was_measured(driver: Driver) -> None:
     assert not workers()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("outcome", "code", "title", "words"),
     [
@@ -107,6 +110,7 @@ def test_failures_are_told_in_words(driver: Driver, outcome: str, code: str, tit
     assert not workers()
 
 
+@pytest.mark.slow
 def test_two_runs_in_a_row(driver: Driver) -> None:
     first = driver.run_demo(epochs=3)
     driver.press(driver.page.again_button)
@@ -120,6 +124,7 @@ def test_two_runs_in_a_row(driver: Driver) -> None:
     assert driver.page.setup.isVisible()
 
 
+@pytest.mark.slow
 def test_quick_is_called_an_estimate(driver: Driver) -> None:
     driver.choose_demo()
     driver.press(driver.page.setup.presets["quick"])
@@ -129,6 +134,7 @@ def test_quick_is_called_an_estimate(driver: Driver) -> None:
     assert driver.page.view.headline.value.text().startswith("≈")  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_closing_asks_and_leaves_no_process(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     driver.choose_demo(epochs=1_000, step_s=0.01)
     driver.press(driver.page.setup.run_button)
@@ -146,6 +152,7 @@ def test_closing_asks_and_leaves_no_process(driver: Driver, monkeypatch: pytest.
     assert driver.stored()[0].status == "cancelled"
 
 
+@pytest.mark.slow
 def test_closing_ends_even_a_deaf_worker(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     driver.choose_demo("hang")
     driver.press(driver.page.setup.run_button)
@@ -156,6 +163,7 @@ def test_closing_ends_even_a_deaf_worker(driver: Driver, monkeypatch: pytest.Mon
     assert not workers()
 
 
+@pytest.mark.slow
 def test_another_epochmark_is_not_disturbed(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     driver.choose_demo(epochs=1_000, step_s=0.01)
     driver.press(driver.page.setup.run_button)
@@ -189,6 +197,7 @@ def test_bad_settings_are_told_before_the_run(driver: Driver) -> None:
     assert not driver.page.save_button.isEnabled()
 
 
+@pytest.mark.slow
 def test_every_page_opens_in_both_themes(driver: Driver) -> None:
     for number in (RESULTS, COMPARE, AB, HARDWARE, SETTINGS, BENCHMARK):
         driver.window.show_page(number)

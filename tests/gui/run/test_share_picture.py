@@ -134,6 +134,7 @@ def test_too_many_bars_leave_the_own_one_its_neighbours_and_the_best_known() -> 
     assert {bar.name for bar in bars("cifar10_keras_cnn", None)} <= {bar.name for bar in kept}
 
 
+@pytest.mark.slow
 def test_the_file_is_the_same_whatever_screen_style_and_scale(application_theme: Theme, tmp_path: Path) -> None:
     here, again, there = tmp_path / "here.png", tmp_path / "again.png", tmp_path / "there.PNG"
     save_share_picture(example(), DARK, here)

@@ -167,6 +167,7 @@ def test_another_run_replaces_all_that_was_drawn(driver: Driver) -> None:
     assert after == pytest.approx([value + 1.0 for value in before])
 
 
+@pytest.mark.slow
 def test_cut_epochs_are_never_called_epochs(driver: Driver) -> None:
     driver.run_demo(steps=5, epochs=3)
     view = shown(driver)

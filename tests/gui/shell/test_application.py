@@ -39,6 +39,7 @@ def fail() -> None:
     raise RuntimeError(f"broken in {Path.home()}/private")
 
 
+@pytest.mark.slow
 def test_a_fault_is_shown_with_text_to_copy_and_the_window_goes_on(driver: Driver, catcher: FaultCatcher) -> None:
     try:
         fail()
@@ -105,6 +106,7 @@ def test_closing_waits_for_a_result_that_is_being_handed_over(
     assert over.is_set()
 
 
+@pytest.mark.slow
 def test_the_theme_is_kept_and_the_window_opens_where_it_was(
     driver: Driver, paths: Paths, application_theme: Theme
 ) -> None:
@@ -121,6 +123,7 @@ def test_the_theme_is_kept_and_the_window_opens_where_it_was(
     services.tasks.close()
 
 
+@pytest.mark.slow
 def test_damaged_settings_do_not_keep_the_window_from_opening(
     paths: Paths, application_theme: Theme, driver: Driver
 ) -> None:
@@ -132,6 +135,7 @@ def test_damaged_settings_do_not_keep_the_window_from_opening(
     services.tasks.close()
 
 
+@pytest.mark.slow
 def test_the_window_loads_neither_engine_nor_charts_at_its_start() -> None:
     code = (
         "import sys, app.gui.shell.application, app.gui.shell.main_window; "
@@ -157,6 +161,7 @@ def test_a_display_that_does_not_answer_is_told_in_a_sentence() -> None:
     assert "does not answer" in problem or "apt-get install" in problem
 
 
+@pytest.mark.slow
 def test_a_start_that_is_refused_while_closing_closes_the_window(
     driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,6 +193,7 @@ def test_a_fault_at_the_start_of_a_run_leaves_the_window_usable(
     assert driver.page.setup.isVisible()
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
     driver.services.bridge._limits = replace(SHORT, store_s=1.0)
     driver.choose_demo(epochs=3, step_s=0.04)
@@ -240,6 +246,7 @@ def test_errors_stay_until_they_are_closed_and_news_go_by_themselves(driver: Dri
     assert not banner.isVisible()
 
 
+@pytest.mark.slow
 def test_the_log_of_a_run_is_one_click_away(driver: Driver) -> None:
     driver.run_demo("fail")
     driver.press(driver.page.log_button)

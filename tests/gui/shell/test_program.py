@@ -48,6 +48,7 @@ def catches_sigterm(pid: int) -> bool:
     return bool(int(mask, 16) & 1 << (signal.SIGTERM - 1))
 
 
+@pytest.mark.slow
 @on_posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_window_ends_when_asked_to(environment: dict[str, str], number: signal.Signals) -> None:
@@ -71,6 +72,7 @@ def test_two_windows_use_one_database(environment: dict[str, str], epochmark: Co
         assert [row[0] for row in database.connection.execute("SELECT status FROM runs")] == ["completed"]
 
 
+@pytest.mark.slow
 @on_posix
 def test_a_window_that_is_killed_leaves_no_worker(environment: dict[str, str], tmp_path: Path) -> None:
     script = tmp_path / "run_in_window.py"
@@ -106,6 +108,7 @@ def test_a_window_that_is_killed_leaves_no_worker(environment: dict[str, str], t
     assert psutil.wait_procs(found, timeout=15)[1] == []
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there a display may be missing")
 def test_a_display_that_does_not_answer_is_told_and_nothing_crashes(environment: dict[str, str]) -> None:
     surroundings = {name: value for name, value in environment.items() if name != "QT_QPA_PLATFORM"}

@@ -41,6 +41,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory, records: NDArray[np.uint
     return folder
 
 
+@pytest.mark.slow
 def test_the_twin_is_the_same_everywhere(twin: Arrays) -> None:
     assert (twin.source, twin.checksum) == ("synthetic", TWIN_SHA256)
 
@@ -76,6 +77,7 @@ def test_the_twin_can_be_learnt_but_not_without_error(twin: Arrays) -> None:
     assert 0.5 < (nearest == twin.y_test[:1_000, 0]).mean() < 0.95
 
 
+@pytest.mark.slow
 def test_real_files_are_read_plane_by_plane_and_row_by_row(installed: Path, records: NDArray[np.uint8]) -> None:
     found = cifar10.load(installed)
     assert found.source == "real"
@@ -171,6 +173,7 @@ def test_every_data_set_says_where_it_comes_from_and_under_which_licence() -> No
             assert file.size_bytes is not None or not source.fetchable
 
 
+@pytest.mark.slow
 def test_pixels_are_divided_by_what_is_asked_for(installed: Path) -> None:
     raw = cifar10.load(installed, scale=1)
     assert (raw.x_test.max(), raw.x_test.dtype.name) == (255, "float32")

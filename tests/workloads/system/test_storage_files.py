@@ -119,6 +119,7 @@ def test_a_folder_without_room_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     assert f"{tmp_path} has 430 MB free, and 1,000 images need 440 MB. Choose fewer" in text(found.value.said)
 
 
+@pytest.mark.slow
 def test_what_a_killed_test_left_is_removed(leftover: Path) -> None:
     assert contents(leftover) == ["epochmark.json", "jpeg", "jpeg/0.jpg", "tfrecord"]
     remove_leftovers(leftover.parent)
@@ -133,6 +134,7 @@ def test_a_running_tests_files_are_kept(tmp_path: Path) -> None:
         assert contents(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_another_process_with_the_same_number_does_not_keep_them(leftover: Path) -> None:
     told = json.loads((leftover / MARKER).read_text())
     (leftover / MARKER).write_text(json.dumps(told | {"pid": os.getpid(), "started_s": 1.0}))
@@ -140,6 +142,7 @@ def test_another_process_with_the_same_number_does_not_keep_them(leftover: Path)
     assert contents(leftover.parent) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("marker", [None, "", "{}", "[]", '"x"', "long", '{"pid": "x"}', "link", "folder"])
 def test_without_a_marker_of_ours_nothing_is_touched(leftover: Path, tmp_path: Path, marker: str | None) -> None:
     place = leftover / MARKER
@@ -159,6 +162,7 @@ def test_without_a_marker_of_ours_nothing_is_touched(leftover: Path, tmp_path: P
     assert contents(tmp_path) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [{"computer": "another"}, {"pid": -1}, {"started_s": None}])
 def test_another_computers_files_and_impossible_markers_are_kept(
     leftover: Path, change: dict[str, object]
@@ -169,12 +173,14 @@ def test_another_computers_files_and_impossible_markers_are_kept(
     assert leftover.exists()
 
 
+@pytest.mark.slow
 def test_another_name_is_kept(leftover: Path) -> None:
     kept = leftover.rename(leftover.with_name("my-epochmark-storage"))
     remove_leftovers(kept.parent)
     assert kept.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows lets only some users make links")
 def test_links_are_not_followed(leftover: Path) -> None:
     parent = leftover.parent
@@ -189,6 +195,7 @@ def test_links_are_not_followed(leftover: Path) -> None:
     assert (parent / f"{PREFIX}link").is_symlink()
 
 
+@pytest.mark.slow
 def test_a_linked_part_is_left_alone_with_all_the_rest(leftover: Path, tmp_path: Path) -> None:
     (tmp_path / "users").mkdir()
     (tmp_path / "users" / "photo.jpg").touch()

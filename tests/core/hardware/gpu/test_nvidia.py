@@ -254,6 +254,7 @@ def test_an_energy_meter_never_goes_back_or_leaps(looks: list[tuple[float | None
         assert meter.power_w is None or meter.power_w >= 0
 
 
+@pytest.mark.slow
 def test_a_hanging_nvml_is_waited_for_once(
     driver: FakeDriver, reader: gpu.GpuReader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

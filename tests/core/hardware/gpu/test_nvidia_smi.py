@@ -105,6 +105,7 @@ def ended(pid: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 @posix_only
 def test_a_hanging_nvidia_smi_is_killed_and_not_asked_again(
     smi_folder: Path, reader: gpu.GpuReader, tmp_path: Path

@@ -206,6 +206,7 @@ def test_a_failing_receiver_does_not_end_the_monitor(caplog: pytest.LogCaptureFi
     assert "ZeroDivisionError" in caplog.text
 
 
+@pytest.mark.slow
 def test_a_hanging_driver_does_not_hold_up_stop() -> None:
     hanging, driver_answers = threading.Event(), threading.Event()
 

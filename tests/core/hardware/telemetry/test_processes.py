@@ -53,6 +53,7 @@ def wait_until_busy(process: psutil.Process) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_a_busy_program_is_other_load_and_the_worker_is_not() -> None:
     cores = psutil.cpu_count() or 1
     with running(BUSY) as worker, running(BUSY) as other:
@@ -70,6 +71,7 @@ def test_a_busy_program_is_other_load_and_the_worker_is_not() -> None:
     assert with_other - without == pytest.approx(share_pct, abs=max(6, share_pct / 3))
 
 
+@pytest.mark.slow
 def test_a_child_of_the_worker_is_no_other_load() -> None:
     cores = psutil.cpu_count() or 1
     with running(BUSY_CHILD) as worker:
@@ -87,6 +89,7 @@ def test_a_child_of_the_worker_is_no_other_load() -> None:
     assert spent == pytest.approx(share_s, abs=0.1 + share_s / 5)
 
 
+@pytest.mark.slow
 def test_nothing_is_said_without_a_worker() -> None:
     assert Sampler().sample().other_cpu_pct is None
     ended = subprocess.Popen([sys.executable, "-c", ""])
@@ -152,6 +155,7 @@ def test_a_tree_as_linux_lists_it(tmp_path: Path) -> None:
     assert processes.descendants(12, tmp_path) == ()
 
 
+@pytest.mark.slow
 def test_without_such_lists_psutil_is_asked(tmp_path: Path) -> None:
     (tmp_path / f"{os.getpid()}/task/1").mkdir(parents=True)
     assert processes.child_pids(os.getpid(), tmp_path) is None

@@ -116,6 +116,7 @@ def test_sides_are_named_by_what_differs() -> None:
     assert difference(spec(onednn=True), spec()) == ("with oneDNN", "oneDNN as usual")
 
 
+@pytest.mark.slow
 def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     page = open_page(driver, pairs=2)
     driver.press(page.setup.run_button)
@@ -140,6 +141,7 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     assert not workers()
 
 
+@pytest.mark.slow
 def test_neither_page_begins_a_run_while_the_other_one_has_one(driver: Driver) -> None:
     page = open_page(driver, pairs=20)
     driver.press(page.setup.run_button)
@@ -165,6 +167,7 @@ def test_neither_page_begins_a_run_while_the_other_one_has_one(driver: Driver) -
     driver.until(page.setup.run_button.isEnabled)
 
 
+@pytest.mark.slow
 def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
     summary = driver.run_demo()
     page = open_page(driver, pairs=1)
@@ -179,6 +182,7 @@ def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
     assert driver.page.again_button.isEnabled()
 
 
+@pytest.mark.slow
 def test_cancel_keeps_the_finished_pairs(driver: Driver) -> None:
     page = open_page(driver, pairs=20)
     driver.press(page.setup.run_button)
@@ -191,6 +195,7 @@ def test_cancel_keeps_the_finished_pairs(driver: Driver) -> None:
     assert stored(driver)[0].runs[-1].status == "cancelled"
 
 
+@pytest.mark.slow
 def test_by_hand_asks_before_each_change_and_can_be_stopped(driver: Driver) -> None:
     page = open_page(driver, batch=100)
     page.setup.by_hand.setChecked(True)
@@ -222,6 +227,7 @@ def test_cancel_while_it_asks_ends_it(driver: Driver) -> None:
     assert page.setup.run_button.isEnabled()
 
 
+@pytest.mark.slow
 def test_a_failed_run_is_said(driver: Driver) -> None:
     page = open_page(driver)
     begin(driver, page, Plan(kind="ab", specs=(demo(), demo(outcome="out_of_memory")), times=2))
@@ -232,6 +238,7 @@ def test_a_failed_run_is_said(driver: Driver) -> None:
     assert page.remarks.property("tone") == "invalid"
 
 
+@pytest.mark.slow
 def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
     page = open_page(driver)
     for slow in ("A", "B"):
@@ -256,6 +263,7 @@ def test_an_ab_that_cannot_begin_is_said_and_nothing_is_stored(driver: Driver) -
     assert not stored(driver)
 
 
+@pytest.mark.slow
 def test_another_epochmark_is_asked_about(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page(driver, pairs=1)
     monkeypatch.setattr("app.gui.services.run_bridge.find_ids", lambda *_: [1])
@@ -270,6 +278,7 @@ def test_another_epochmark_is_asked_about(driver: Driver, monkeypatch: pytest.Mo
     assert len(driver.stored()) == 2
 
 
+@pytest.mark.slow
 def test_closing_ends_the_whole_ab(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page(driver, pairs=50)
     driver.press(page.setup.run_button)
@@ -281,6 +290,7 @@ def test_closing_ends_the_whole_ab(driver: Driver, monkeypatch: pytest.MonkeyPat
     assert len(driver.stored()) <= 2
 
 
+@pytest.mark.slow
 def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
     driver.choose_demo(repeat=3)
     setup = driver.page.setup
@@ -309,6 +319,7 @@ def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
     assert not workers()
 
 
+@pytest.mark.slow
 def test_a_single_run_is_no_group(driver: Driver) -> None:
     driver.run_demo(repeat=2)
     driver.press(driver.page.new_button)

@@ -82,6 +82,7 @@ def test_a_computer_without_a_graphics_card_is_told_that_this_is_no_fault(view: 
     assert trials() == []
 
 
+@pytest.mark.slow
 def test_cancelling_ends_the_process_and_shows_what_is_known(view: DoctorView, qtbot: QtBot) -> None:
     view.examine()
     qtbot.waitUntil(lambda: len(trials()) == 1, timeout=20_000)
@@ -97,6 +98,7 @@ def test_cancelling_ends_the_process_and_shows_what_is_known(view: DoctorView, q
     assert view.examine_button.isVisible()
 
 
+@pytest.mark.slow
 def test_a_window_that_closes_ends_the_examination(view: DoctorView, qtbot: QtBot) -> None:
     view.examine()
     qtbot.waitUntil(lambda: len(trials()) == 1, timeout=20_000)
@@ -158,6 +160,7 @@ def test_checks_appear_as_they_are_decided(
     assert "not running" not in texts(view)
 
 
+@pytest.mark.slow
 def test_a_benchmark_is_not_disturbed(
     view: DoctorView, services: Services, machine: Machine, qtbot: QtBot
 ) -> None:

@@ -123,6 +123,7 @@ def test_groups_stand_side_by_side_where_there_is_room(
     assert all(card.isVisible() for card in cards)
 
 
+@pytest.mark.slow
 def test_readings_are_taken_while_they_are_looked_at_and_no_longer(page: HardwarePage, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
     page.show()

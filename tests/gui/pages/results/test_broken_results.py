@@ -66,6 +66,7 @@ def export_all(driver: Driver, page: ResultsPage, folder: Path) -> None:
         driver.until(target.exists)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chosen", [CHOSEN[:8], CHOSEN[8:16], CHOSEN[16:], ()], ids=["rows", "records", "parts", "random"]
 )

@@ -202,6 +202,7 @@ def test_deleted_runs_are_gone_when_the_window_closes(driver: Driver, page: Resu
     assert left == [2, 3, 4]
 
 
+@pytest.mark.slow
 def test_a_running_run_is_not_deleted(driver: Driver) -> None:
     driver.choose_demo(epochs=1_000, step_s=0.01)
     driver.press(driver.page.setup.run_button)
@@ -276,6 +277,7 @@ def test_copying_rows(driver: Driver, page: ResultsPage) -> None:
     assert "water cooled" in lines[1]
 
 
+@pytest.mark.slow
 def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     select(page, 2)
     driver.press(page.open_button)
@@ -308,6 +310,7 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     assert page.run is None
 
 
+@pytest.mark.slow
 def test_a_live_run_is_found_after_it_ended(driver: Driver) -> None:
     page = driver.open_results()
     assert page.model.ids == []
@@ -389,6 +392,7 @@ def test_another_database_in_its_place_is_seen(driver: Driver, page: ResultsPage
     assert column(page, "value") == ["14.0 s/epoch", "13.0 s/epoch", "12.0 s/epoch", "11.0 s/epoch"]
 
 
+@pytest.mark.slow
 def test_unread_rows_are_read_later(driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[AppError] = []
     page.model.failed.connect(told.append)
