@@ -1,13 +1,15 @@
-"""What stands on the picture of a result that people share: texts and bars; knows no drawing."""
+"""The texts and bars of the picture of a result that people share."""
 
 import hashlib
 import json
 from dataclasses import dataclass
 from typing import Literal
 
-from app.core.analysis.compare import Bar, bars, engine_name, position
+from app.core.analysis.comparability import engine_name
+from app.core.analysis.compare import Bar, bars, position
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
+from app.core.messages import message, sentence
 from app.core.metrics import format_bytes, format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.report.wording import workload_title
@@ -39,23 +41,20 @@ class ShareCard:
 
 
 def share_card(run: Run) -> ShareCard:
-    """Return what stands on the picture; raises UsageError if the run has no epoch time to show."""
+    """Return the picture's content; raises UsageError if the run has no result to show."""
     summary = run.summary
     if summary.value is None:
-        raise UsageError(
-            f"Run {summary.id} has no result, so there is nothing to put on a picture.",
-            "Take a run that measured a whole epoch or estimated one.",
-        )
+        raise UsageError(message("share.no_result", run_id=summary.id), message("share.choose_another"))
     chart = tuple(bars(summary.workload, summary))
     kind = headline_kind(summary.metric)
     device = summary.device_name if _is_gpu(summary) else summary.cpu_name
-    footer = (position(summary), summary.started_at[:10], f"result {result_code(run)}")
+    footer = (position(summary), summary.started_at[:10], sentence("share.result_code", checksum=result_code(run)))
     return ShareCard(
         title=_title(run),
         value=format_value(summary.metric, summary.value),
         unit=kind.label.lower() if summary.metric.startswith("seconds_") else kind.unit,
         spread=_spread(summary),
-        machine=device or summary.device or "unknown device",
+        machine=device or summary.device or sentence("share.unknown_device"),
         details=(_machine_details(summary), _engine_details(run)),
         badge=_badge(summary),
         level=judge(run).level,
@@ -81,16 +80,18 @@ def result_code(run: Run) -> str:
 def _title(run: Run) -> str:
     summary = run.summary
     keras = "Keras" if (run.environment or {}).get("keras_version") else ""
-    batch = f"batch {summary.batch_size}" if summary.basis != "repetitions" else ""
+    batch = sentence("share.batch", batch_size=summary.batch_size) if summary.basis != "repetitions" else ""
     parts = (workload_title(summary), keras, batch, summary.variant, summary.precision)
     return " · ".join(part for part in parts if part)
 
 
 def _spread(run: RunSummary) -> str:
     if run.basis == "first_epoch":
-        return "first epoch only"
-    spread = f"± {run.spread_pct:.1f} %" if run.spread_pct is not None else ""
-    return f"estimate {spread}".strip() if run.basis == "estimate" else spread
+        return sentence("share.first_epoch_only")
+    if run.spread_pct is None:
+        return sentence("share.estimate") if run.basis == "estimate" else ""
+    code = "share.estimate_with_spread" if run.basis == "estimate" else "share.spread"
+    return sentence(code, spread_pct=run.spread_pct)
 
 
 def _is_gpu(run: RunSummary) -> bool:
@@ -100,10 +101,10 @@ def _is_gpu(run: RunSummary) -> bool:
 def _machine_details(run: RunSummary) -> str:
     parts = (
         short_name(run.cpu_name) if _is_gpu(run) and run.cpu_name else "",
-        _count(run.physical_cores, "core") if run.physical_cores else "",
+        sentence("share.cores", count=run.physical_cores) if run.physical_cores else "",
         format_bytes(run.memory_bytes).replace(".0 ", " ") if run.memory_bytes else "",
         run.os_name or "",
-        "GPU run" if _is_gpu(run) else "CPU run",
+        sentence("share.gpu_run" if _is_gpu(run) else "share.cpu_run"),
     )
     return " · ".join(part for part in parts if part)
 
@@ -114,18 +115,18 @@ def _engine_details(run: Run) -> str:
     parts = (
         engine_name(summary.engine, summary.engine_version),
         f"Keras {keras}" if keras else "",
-        "XLA" if summary.jit else "no XLA",
-        _count(summary.threads, "thread") if summary.threads else "",
+        sentence("share.xla" if summary.jit else "share.no_xla"),
+        sentence("share.threads", count=summary.threads) if summary.threads else "",
     )
     return " · ".join(part for part in parts if part)
 
 
 def _badge(run: RunSummary) -> str:
     parts = (
-        "timed steps" if run.basis == "estimate" else _length(run),
+        sentence("share.timed_steps") if run.basis == "estimate" else _length(run),
         "" if run.status == "completed" else run.status,
-        f"{run.data_source} data" if run.data_source else "",
-        "virtual machine" if run.virtual_machine else "",
+        sentence("share.data", source=run.data_source) if run.data_source else "",
+        sentence("share.virtual_machine") if run.virtual_machine else "",
     )
     return " · ".join(part for part in parts if part)
 
@@ -135,23 +136,19 @@ def _length(run: RunSummary) -> str:
     if run.basis == "repetitions":
         return ""
     if run.steps is not None and (run.steps < run.steps_per_epoch or not run.samples_per_epoch):
-        return f"{run.epochs_done} × {run.steps} steps"
-    return _count(run.epochs_done, "epoch")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+        return sentence("share.rounds_of_steps", rounds=run.epochs_done, steps=run.steps)
+    return sentence("share.epochs", count=run.epochs_done)
 
 
 def _axis(chart: tuple[Bar, ...], metric: str) -> str:
-    """Name the scale, and from which years the published rows are."""
+    """Return the name of the scale, with the years of the published results."""
     rows = [bar.row for bar in chart if bar.row is not None]
     years = sorted({row.year for row in rows if row.year is not None})
-    text = f"{headline_kind(metric).label.lower()}, log scale"
+    label = headline_kind(metric).label.lower()
     if not rows:
-        return text
+        return sentence("share.axis", label=label)
     if not years:
-        return f"{text} · reference rows: software of unknown year"
-    told = f"{years[0]} to {years[-1]}" if len(years) > 3 else ", ".join(map(str, years))
-    doubt = ", some of unknown year" if any(row.year is None for row in rows) else ""
-    return f"{text} · reference rows: {told} software{doubt}"
+        return sentence("share.axis_of_unknown_year", label=label)
+    shown = f"{years[0]}–{years[-1]}" if len(years) > 3 else years
+    some_unknown = any(row.year is None for row in rows)
+    return sentence("share.axis_some_unknown" if some_unknown else "share.axis_of_years", label=label, years=shown)

@@ -1,59 +1,80 @@
-"""All readings of the machine during a run as a table: the lowest, the typical and the highest of each."""
+"""The telemetry of a run as a table: the lowest, the median and the highest value of each."""
 
 import statistics
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from app.core.analysis.series import series_of
-from app.core.metrics import Metric
+from app.core.messages import sentence
 from app.core.records import Run, number
 
-# By the fields of app.core.records.Telemetry and GpuReading; what is not here says nothing as three numbers.
-_READINGS = {
-    "cpu_pct": Metric("Processor, busy", "%", 0),
-    "other_cpu_pct": Metric("Processor, other programs", "%", 0),
-    "steal_pct": Metric("Processor, taken by the host", "%", 0),
-    "cpu_clock_mhz": Metric("Processor, clock", "GHz", 2, 1e-3),
-    "cpu_temperature_c": Metric("Processor, temperature", "°C", 0),
-    "cpu_power_w": Metric("Processor, power", "W", 1),
-    "memory_used_bytes": Metric("Memory used", "GB", 1, 1e-9),
-    "swap_used_bytes": Metric("Swap used", "GB", 1, 1e-9),
-    "swap_bytes_per_s": Metric("Swapping", "MB/s", 1, 1e-6),
-    "disk_read_bytes_per_s": Metric("Disk reads", "MB/s", 1, 1e-6),
-    "disk_write_bytes_per_s": Metric("Disk writes", "MB/s", 1, 1e-6),
-    "utilization_pct": Metric("busy", "%", 0),
-    "memory_utilization_pct": Metric("memory busy", "%", 0),
-    "temperature_c": Metric("temperature", "°C", 0),
-    "power_w": Metric("power", "W", 1),
-    "clock_mhz": Metric("clock", "GHz", 2, 1e-3),
-    "memory_clock_mhz": Metric("memory clock", "GHz", 2, 1e-3),
-    "fan_pct": Metric("fan", "%", 0),
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """How a value is written.
+
+    Attributes:
+        scale: From the stored value to the one that is shown.
+    """
+
+    name: str
+    digits: int
+    scale: float = 1.0
+
+
+_PERCENT, _CELSIUS, _WATT = _Unit("%", 0), _Unit("°C", 0), _Unit("W", 1)
+_GIGAHERTZ, _GIGABYTES, _RATE = _Unit("GHz", 2, 1e-3), _Unit("GB", 1, 1e-9), _Unit("MB/s", 1, 1e-6)
+# By the fields of app.core.records.Telemetry; what isn't here says nothing as three numbers.
+_UNITS = {
+    "cpu_pct": _PERCENT,
+    "other_cpu_pct": _PERCENT,
+    "steal_pct": _PERCENT,
+    "cpu_clock_mhz": _GIGAHERTZ,
+    "cpu_temperature_c": _CELSIUS,
+    "cpu_power_w": _WATT,
+    "memory_used_bytes": _GIGABYTES,
+    "swap_used_bytes": _GIGABYTES,
+    "swap_bytes_per_s": _RATE,
+    "disk_read_bytes_per_s": _RATE,
+    "disk_write_bytes_per_s": _RATE,
 }
-_GPU_MEMORY = Metric("memory used", "GB", 1, 1e-9)
+# The same by the fields of GpuReading.
+_GPU_UNITS = {
+    "utilization_pct": _PERCENT,
+    "memory_utilization_pct": _PERCENT,
+    "memory_used_bytes": _GIGABYTES,
+    "temperature_c": _CELSIUS,
+    "power_w": _WATT,
+    "clock_mhz": _GIGAHERTZ,
+    "memory_clock_mhz": _GIGAHERTZ,
+    "fan_pct": _PERCENT,
+}
 Row = tuple[str, str, str, str]
 
 
 def reading_rows(run: Run) -> list[Row]:
-    """Return name, lowest, median and highest of each reading that the run's machine gave."""
+    """Return name, lowest, median and highest of each value that the run's machine reported."""
     rows = []
     for name, curve in series_of(run).telemetry.items():
-        gpu = name.startswith("gpu")
-        key = name.partition("_")[2] if gpu else name
-        metric = _GPU_MEMORY if gpu and key == "memory_used_bytes" else _READINGS.get(key)
-        if metric is not None:
-            label = f"GPU {name[3 : name.index('_')]}, {metric.label}" if gpu else metric.label
-            rows += _row(label, metric, [value for value in curve.y if value is not None])
+        values = [value for value in curve.y if value is not None]
+        if name in _UNITS:
+            rows += _row(sentence(f"telemetry.{name}"), _UNITS[name], values)
+        elif name.startswith("gpu"):
+            gpu, _, key = name[len("gpu") :].partition("_")
+            if key in _GPU_UNITS:
+                rows += _row(sentence(f"telemetry.gpu_{key}", gpu=gpu), _GPU_UNITS[key], values)
     cores = [told for sample in run.samples if (told := _cores(sample.telemetry.get("core_pct")))]
-    for label, pick in (("Busiest logical processor", max), ("Idlest logical processor", min)):
-        rows += _row(label, Metric(label, "%", 0), [pick(each) for each in cores])
+    rows += _row(sentence("telemetry.busiest_core"), _PERCENT, [max(each) for each in cores])
+    rows += _row(sentence("telemetry.idlest_core"), _PERCENT, [min(each) for each in cores])
     return [*rows, *_held_down(run)]
 
 
-def _row(label: str, metric: Metric, values: list[float]) -> list[Row]:
+def _row(label: str, unit: _Unit, values: list[float]) -> list[Row]:
     if not values:
         return []
     low, middle, high = (
-        f"{value * metric.scale:,.{metric.digits}f} {metric.unit}"
+        f"{value * unit.scale:,.{unit.digits}f} {unit.name}"
         for value in (min(values), statistics.median(values), max(values))
     )
     return [(label, low, middle, high)]
@@ -65,7 +86,7 @@ def _cores(told: object) -> list[float]:
 
 
 def _held_down(run: Run) -> Iterator[Row]:
-    """Yield for each GPU and each reason that held its clock down, for which share of the looks."""
+    """Yield for each GPU each reason that held its clock down, and for which share of the time."""
     looks: Counter[str] = Counter()
     held: Counter[tuple[str, str]] = Counter()
     for sample in run.samples:
@@ -76,4 +97,5 @@ def _held_down(run: Run) -> Iterator[Row]:
                 looks[str(gpu.get("index"))] += 1
                 held.update((str(gpu.get("index")), str(word)) for word in words)
     for (index, word), count in held.items():
-        yield f"GPU {index}, held down by {word}", "", f"{100 * count / looks[index]:.0f} % of the time", ""
+        share = sentence("telemetry.share_of_time", share_pct=100 * count / looks[index])
+        yield sentence("telemetry.gpu_held_down", gpu=index, reason=word), "", share, ""

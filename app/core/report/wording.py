@@ -1,4 +1,4 @@
-"""Sentences that terminal and window share: a machine, a result, how far it can be trusted, what to do next."""
+"""Texts that terminal and window share: a machine, a result, how far it can be trusted, what to do next."""
 
 import re
 from dataclasses import dataclass
@@ -6,8 +6,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from app.core.analysis.compare import bars, engine_name, position, run_name
+from app.core.analysis.comparability import engine_name
+from app.core.analysis.compare import bars, position, run_name
 from app.core.hardware.part_texts import split_virtualization
+from app.core.messages import ENGLISH, sentence
 from app.core.metrics import format_bytes, format_seconds, format_value, headline_kind
 from app.core.records import Machine, Run, RunSummary
 from app.core.report.export import chosen_texts, hide, private_texts
@@ -18,11 +20,11 @@ from workloads import CATALOGUE
 from workloads.protocol import events
 
 __all__ = [
-    "ADVICE",
     "Note",
     "derived_epoch",
     "energy_text",
     "engine_line",
+    "error_advice",
     "headline",
     "headline_note",
     "interval_text",
@@ -37,22 +39,6 @@ __all__ = [
     "workload_title",
 ]
 
-# For each workloads.protocol.events.ErrorCode what to do next.
-ADVICE: dict[str, str] = {
-    "out_of_memory": "Choose a smaller batch, or close other programs that use memory, and run it again.",
-    "engine_missing": "Close Epochmark and run `python3 start.py --repair` in its folder.",
-    "device_unavailable": (
-        "Choose another device; on Linux, `python3 start.py --repair` installs what fits your graphics card."
-    ),
-    "data_missing": "Download or import the data set again, or choose synthetic data.",
-    "bad_parameters": "Change the setting that the message names, and run it again.",
-    "non_finite_loss": (
-        "Run it again with float32 and another seed; if it stays so, test your memory and undo any overclocking."
-    ),
-    "internal": "Run it again; if it happens again, report it with the message and the run's log.",
-    "crashed": "Close other programs and run it again; if it crashes again, use the CPU instead of the GPU.",
-    "hung": "Run it again; if it hangs again, restart your computer, or use the CPU instead of the GPU.",
-}
 # For codes of app.core.verdict.rules whose own words do not tell; {} is the figure in percent.
 _SHORT = {
     "cancelled": "cancelled early",
@@ -81,6 +67,8 @@ _SHORT = {
     "uneven_steps": "a part of an epoch",
     "updates_missing": "weights not updated in each step",
 }
+# Codes of app.core.verdict.rules that the line with the value says already.
+_SAID_BY_VALUE = ("first_epoch", "no_result")
 _NEAREST_BARS = 5
 _UNKNOWN_MACHINE = {
     **dict.fromkeys(("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "virtual_machine")),
@@ -96,9 +84,14 @@ class Note:
     text: str
 
 
+def error_advice(error_code: str | None) -> str | None:
+    """Return what to do about an error that ended a run, by its code; None for unknown ones."""
+    return sentence(f"advice.{error_code}") if f"advice.{error_code}" in ENGLISH else None
+
+
 def stored_machine(stored: dict[str, Any]) -> Machine:
-    """Return the machine as far as it is told: another version of Epochmark may know more or fewer parts."""
-    gpus = [{"name": "unknown GPU", "vendor": "unknown"} | gpu for gpu in stored.get("gpus", ())]
+    """Return a stored machine; fields that another version of Epochmark lacks are None."""
+    gpus = [{"name": sentence("result.unknown_gpu"), "vendor": "unknown"} | gpu for gpu in stored.get("gpus", ())]
     try:
         return msgspec.convert(_UNKNOWN_MACHINE | stored | {"gpus": gpus}, Machine)
     except msgspec.ValidationError:
@@ -106,14 +99,18 @@ def stored_machine(stored: dict[str, Any]) -> Machine:
 
 
 def machine_line(machine: Machine) -> str:
-    """Return the machine in one line: processor, cores, memory, GPUs, system."""
-    cores = f"{machine.physical_cores or '?'} cores / {machine.logical_cores or '?'} threads"
-    parts = [machine.cpu_name or "unknown processor", cores, format_bytes(machine.memory_bytes)]
+    """Return the machine in one line: CPU, cores, memory, GPUs, system."""
+    cores = sentence("result.cores", physical=machine.physical_cores or "?", logical=machine.logical_cores or "?")
+    cpu_name = machine.cpu_name or sentence("result.unknown_cpu")
+    parts = [cpu_name, cores, format_bytes(machine.memory_bytes)]
     parts += [gpu.name for gpu in machine.gpus]
     parts.append(machine.os_name)
     kind, container = virtualization(machine)
-    virtual = ("virtual machine" + (f" ({kind})" if kind else "")) if machine.virtual_machine else kind
-    parts.append(", ".join(part for part in (virtual, f"in {container}" if container else None) if part))
+    virtual = kind
+    if machine.virtual_machine:
+        virtual = sentence("result.virtual_by", kind=kind) if kind else sentence("result.virtual")
+    inside = sentence("result.in_container", container=container) if container else None
+    parts.append(", ".join(part for part in (virtual, inside) if part))
     return " · ".join(part for part in parts if part)
 
 
@@ -124,8 +121,12 @@ def virtualization(machine: Machine) -> tuple[str | None, str | None]:
 
 def engine_line(engine: str, version: str | None, device: str | None, *, precision: str, jit: bool) -> str:
     """Return what computes, in one line: engine, device, precision, compiler."""
-    xla = "with XLA" if jit else "without XLA"
-    return f"{engine_name(engine, version)} on {device or 'device n/a'} · {precision} · {xla}"
+    return sentence(
+        "result.engine_with_xla" if jit else "result.engine_without_xla",
+        engine=engine_name(engine, version),
+        device=device or sentence("result.unknown_device"),
+        precision=precision,
+    )
 
 
 def headline(run: RunSummary) -> str:
@@ -140,54 +141,61 @@ def headline_note(run: RunSummary) -> str:
         return _step_note(run)
     if run.value is None:
         return short_text(run)
-    spread = f"spread {run.spread_pct:.1f} %" if run.spread_pct is not None else ""
-    mean = f"mean {format_value(run.metric, run.value_mean)}" if run.value_mean is not None else ""
+    spread, mean = _spread(run), ""
+    if run.value_mean is not None:
+        mean = sentence("result.mean", value=format_value(run.metric, run.value_mean))
     if run.basis == "estimate":
-        parts = ["an estimate from timed steps", interval_text(run), mean, spread]
+        parts = [sentence("result.estimated"), interval_text(run), mean, spread]
     elif run.basis == "first_epoch":
-        return "the first and only epoch: starting up is in it"
+        return sentence("result.first_epoch_only")
     else:
-        first = f"first epoch {format_seconds(run.first_epoch_s)}"
-        several = [f"median of epochs 2 to {run.epochs_done}", interval_text(run), mean, spread]
-        parts = [*(several if run.epochs_done > 2 else ["epoch 2"]), first]
+        first = sentence("result.first_epoch", duration=format_seconds(run.first_epoch_s))
+        several = [sentence("result.median_of_epochs", last=run.epochs_done), interval_text(run), mean, spread]
+        parts = [*(several if run.epochs_done > 2 else [sentence("result.second_epoch")]), first]
     return " · ".join(part for part in parts if part)
 
 
-def interval_text(run: RunSummary) -> str:
-    """Return the confidence interval of a headline in words; "" where it has none.
+def _spread(run: RunSummary) -> str:
+    return "" if run.spread_pct is None else sentence("result.spread", spread_pct=run.spread_pct)
 
-    With too few epochs for 95 % it is the range of what was measured.
+
+def interval_text(run: RunSummary) -> str:
+    """Return the confidence interval of a headline as text; "" where it has none.
+
+    With too few epochs for 95 % it is the measured range.
     """
     if run.value is None or run.value_low is None or run.value_high is None:
         return ""
-    ends = f"{format_value(run.metric, run.value_low)} to {format_value(run.metric, run.value_high)}"
+    low, high = format_value(run.metric, run.value_low), format_value(run.metric, run.value_high)
     if run.confidence_pct is None or run.confidence_pct < 95:
-        return ends
+        return sentence("result.range", low=low, high=high)
     half_pct = 50 * (run.value_high - run.value_low) / run.value if run.value else 0.0
-    return f"{ends} (95 %, ± {half_pct:.1f} %)"
+    return sentence("result.interval", low=low, high=high, half_pct=half_pct)
 
 
 def round_name(run: RunSummary) -> str:
-    """Return what the parts of a run are: "epoch", or "round" where a workload only repeats steps."""
+    """Return what the parts of a run are called: "epoch", or "round" where a workload only repeats steps."""
     workload = CATALOGUE.get(run.workload)
-    return "round" if workload is not None and workload.steps is not None else "epoch"
+    repeats = workload is not None and workload.steps is not None
+    return sentence("result.round" if repeats else "result.epoch")
 
 
 def _step_note(run: RunSummary) -> str:
     """Return what a headline of steps rests on."""
     if run.minimum_s is None or run.maximum_s is None:
         return ""
-    basis = {
-        "estimate": "steps timed for a short while",
-        "first_epoch": "steps right after the start",
-    }.get(run.basis or "", f"steps after the first {round_name(run)}")
-    limits = f"{1000 * run.minimum_s:,.1f} to {1000 * run.maximum_s:,.1f} ms a step"
-    spread = f"spread {run.spread_pct:.1f} %" if run.spread_pct is not None else ""
-    return " · ".join(part for part in (basis, interval_text(run), limits, spread) if part)
+    if run.basis == "estimate":
+        basis = sentence("result.short_steps")
+    elif run.basis == "first_epoch":
+        basis = sentence("result.first_steps")
+    else:
+        basis = sentence("result.later_steps", part=round_name(run))
+    limits = sentence("result.step_range", low_ms=1000 * run.minimum_s, high_ms=1000 * run.maximum_s)
+    return " · ".join(part for part in (basis, interval_text(run), limits, _spread(run)) if part)
 
 
 def result_notes(run: Run) -> list[Note]:
-    """Return what the stored record alone says about how far the number can be trusted, cautions first."""
+    """Return what to know about a stored number, cautions first."""
     return [Note("fact" if reason.level == "fact" else "caution", reason.text) for reason in judge(run).reasons]
 
 
@@ -220,38 +228,46 @@ def result_text(run: Run) -> str:
     value = _value(summary) + (f" ({note})" if note else "")
     verdict = judge(run)
     level, _, words = verdict_line(verdict).partition(": ")
-    cautions = [reason.text.rstrip(".") for reason in verdict.reasons if reason.level != "fact"]
-    told = [text for text in cautions if text.casefold() not in value.casefold()]
+    cautions = [reason for reason in verdict.reasons if reason.level != "fact"]
+    told = [reason.text.rstrip(".") for reason in cautions if reason.code not in _SAID_BY_VALUE]
+    verdict_code = "result.text_verdict_because" if words else "result.text_verdict"
     lines = [
-        f"{workload_title(summary)} · {summary.preset} · batch {summary.batch_size}",
+        sentence(
+            "result.text_title",
+            workload=workload_title(summary),
+            preset=summary.preset,
+            batch_size=summary.batch_size,
+        ),
         value,
-        f"Verdict: {level.lower()}" + (f" ({words})" if words else ""),
-        f"Machine: {machine_line(stored_machine(run.machine))}",
-        f"Engine: {engine}",
-        f"Data: {summary.data_source or 'n/a'}, seed {summary.seed}",
+        sentence(verdict_code, verdict=level.lower(), reasons=words),
+        sentence("result.text_machine", machine=machine_line(stored_machine(run.machine))),
+        sentence("result.text_engine", engine=engine),
+        sentence("result.text_data", data=summary.data_source or "n/a", seed=summary.seed),
         position(summary) or "",
         run.limit,
         energy_text(summary),
-        *(f"Note: {hide(' '.join(text.split()), private)}." for text in told),
+        *(sentence("result.text_note", note=hide(" ".join(text.split()), private)) for text in told),
         *_bar_lines(summary),
-        f"Epochmark {summary.app_version}, run on {summary.started_at[:10]}",
+        sentence("result.text_footer", version=summary.app_version, date=summary.started_at[:10]),
     ]
     return "\n".join(line for line in lines if line) + "\n"
 
 
 def workload_title(run: RunSummary) -> str:
-    """Return the title of a run's workload, or its name when this version does not know it."""
+    """Return the title of a run's workload, or its id if this version doesn't know it."""
     return CATALOGUE[run.workload].title if run.workload in CATALOGUE else run.workload
 
 
 def _value(run: RunSummary) -> str:
     if run.value is not None:
-        about = "about " if run.basis == "estimate" else ""
-        return f"{about}{format_value(run.metric, run.value)} {headline_kind(run.metric).unit}"
+        value = f"{format_value(run.metric, run.value)} {headline_kind(run.metric).unit}"
+        return sentence("result.about", value=value) if run.basis == "estimate" else value
     if run.steps is None or run.step_median_s is None or run.metric != "seconds_per_epoch_s":
-        return "No whole epoch was measured." if run.metric == "seconds_per_epoch_s" else "Nothing was measured."
-    rate = run.batch_size / run.step_median_s
-    return f"{run.step_median_s * 1000:.1f} ms per step, {rate:,.0f} examples per second"
+        is_epoch = run.metric == "seconds_per_epoch_s"
+        return sentence("result.no_whole_epoch" if is_epoch else "result.nothing_measured")
+    return sentence(
+        "result.step_rate", step_ms=run.step_median_s * 1000, examples_per_s=run.batch_size / run.step_median_s
+    )
 
 
 def _bar_lines(run: RunSummary) -> list[str]:
@@ -263,6 +279,7 @@ def _bar_lines(run: RunSummary) -> list[str]:
     start = max(0, min(at - _NEAREST_BARS // 2, len(chart) - _NEAREST_BARS))
     lines = []
     for bar in chart[start : start + _NEAREST_BARS]:
-        name = f"{run_name(run)} (this run)" if bar.kind == "you" else f"{bar.name} ({bar.remarks[0]})"
-        lines.append(f"  {name}  {bar.text} {headline_kind(bar.metric).short_unit}")
+        remark = sentence("result.this_run") if bar.kind == "you" else bar.remarks[0]
+        name = run_name(run) if bar.kind == "you" else bar.name
+        lines.append(f"  {name} ({remark})  {bar.text} {headline_kind(bar.metric).short_unit}")
     return lines

@@ -4,11 +4,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.analysis.compare import engine_name, position
+from app.core.analysis.comparability import engine_name
+from app.core.analysis.compare import position
 from app.core.errors import AppError
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.records import Run, RunSummary
-from app.core.report.wording import ADVICE, headline_note, interval_text, verdict_line
+from app.core.report.wording import error_advice, headline_note, interval_text, verdict_line
 from app.core.runs.progress import Progress
 from app.core.verdict.rules import judge
 from app.gui.run.verdict_dialog import VerdictDialog, verdict_look
@@ -146,7 +147,7 @@ class HeadlineCard(Card):
         verdict = judge(run)
         told = " ".join(_sentence(reason.text) for reason in verdict.reasons)
         if run.summary.status == "failed":
-            told = ADVICE.get(run.summary.error_code or "", told)
+            told = error_advice(run.summary.error_code) or told
         self._show_verdict(verdict_line(verdict), told, verdict.level, run)
 
     def _show_so_far(self, verdict: events.Judged | None) -> None:

@@ -25,10 +25,10 @@ def test_each_reading_has_its_lowest_median_and_highest(stored_run: Run) -> None
         {"cpu_pct": 50.0, "disk_read_bytes_per_s": 2e6, "core_pct": [9.0, 80.0], "cpu_power_w": None},
     )
     assert reading_rows(run) == [
-        ("Processor, busy", "10 %", "50 %", "90 %"),
+        ("CPU use", "10 %", "50 %", "90 %"),
         ("Disk reads", "1.0 MB/s", "2.0 MB/s", "3.0 MB/s"),
-        ("Busiest logical processor", "80 %", "90 %", "100 %"),
-        ("Idlest logical processor", "5 %", "7 %", "9 %"),
+        ("Busiest logical CPU", "80 %", "90 %", "100 %"),
+        ("Idlest logical CPU", "5 %", "7 %", "9 %"),
     ]
 
 
@@ -37,9 +37,9 @@ def test_readings_of_gpus_are_told_apart(stored_run: Run) -> None:
     cool = hot | {"fan_pct": 40.0, "throttle_reasons": []}
     run = with_looks(stored_run, {"gpus": [hot]}, {"gpus": [cool]})
     assert reading_rows(run) == [
-        ("GPU 1, fan", "40 %", "60 %", "80 %"),
-        ("GPU 1, memory used", "4.0 GB", "4.0 GB", "4.0 GB"),
-        ("GPU 1, held down by thermal", "", "50 % of the time", ""),
+        ("GPU 1 fan", "40 %", "60 %", "80 %"),
+        ("GPU 1 memory used", "4.0 GB", "4.0 GB", "4.0 GB"),
+        ("GPU 1 clock limited by thermal", "", "50 % of the time", ""),
     ]
 
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QMessageBox
 
 from app.core.analysis.published import comparable_rows
 from app.core.metrics import format_seconds
-from app.core.report.wording import ADVICE
+from app.core.report.wording import error_advice
 from app.gui.services.run_bridge import BusyError, RunBridge
 from app.gui.shell.main_window import AB, BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS
 from tests.gui.driving import Driver
@@ -102,7 +102,7 @@ def test_failures_are_told_in_words(driver: Driver, outcome: str, code: str, tit
     headline = driver.page.view.headline  # type: ignore[union-attr]
     assert title in headline.outcome.whole_text
     assert words in headline.message.whole_text + headline.verdict.whole_text
-    assert headline.verdict.whole_text == ADVICE[code]
+    assert headline.verdict.whole_text == error_advice(code)
     # What was measured before is kept and shown.
     assert summary.epochs_done == 1
     assert driver.page.view.charts.epochs.accessibleDescription().startswith("1 of 3")  # type: ignore[union-attr]

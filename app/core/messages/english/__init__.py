@@ -6,10 +6,12 @@ their formats.
 
 from app.core.messages.english import (
     common,
+    compare,
     datasets,
     doctor,
     files,
     hardware,
+    report,
     storage,
     verdict,
     workloads,
@@ -18,10 +20,12 @@ from app.core.messages.english import (
 Sentence = str | tuple[str, str]
 _AREAS = (
     common,
+    compare,
     datasets,
     doctor,
     files,
     hardware,
+    report,
     storage,
     verdict,
     workloads,
