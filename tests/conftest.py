@@ -33,6 +33,7 @@ MACHINE = Machine(
 CommandLine = Callable[..., "subprocess.CompletedProcess[str]"]
 # What gives a test a real command line or a real start, which take a second each.
 SLOW_FIXTURES = {"epochmark", "first_start"}
+PYTHON = sys.executable  # some tests give it another name
 pythons_started: list[str] = []
 
 
@@ -42,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
     def note(event: str, details: tuple[Any, ...]) -> None:
         if event == "subprocess.Popen":
             command = details[1] if isinstance(details[1], list | tuple) else [details[1]]
-            if sys.executable in map(str, command):
+            if PYTHON in map(str, command):
                 pythons_started.append(" ".join(map(str, command)))
 
     sys.addaudithook(note)

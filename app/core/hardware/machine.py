@@ -31,8 +31,6 @@ _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
 
-_GPUS_LIMIT_S = 3.5  # NVIDIA's have a limit of their own, and the others shall be told even then
-_STORAGE_LIMIT_S = 1.0  # a dead server does not answer at all
 # CPU implementer and part from Linux, arch/arm64/include/asm/cputype.h: cores of servers that say no more.
 _ARM_PARTS = {
     ("0x41", "0xd0c"): "Arm Neoverse N1",
@@ -75,6 +73,14 @@ _CONTAINER_KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """How long what may hang is waited for."""
+
+    gpus_s: float = 3.5  # NVIDIA's have a limit of their own, and the others shall be told even then
+    storage_s: float = 1.0  # a dead server does not answer at all
+
+
+@dataclass(frozen=True, slots=True)
 class SystemFacts:
     """Facts that each operating system reports in its own way. None means unknown."""
 
@@ -85,7 +91,9 @@ class SystemFacts:
     kernel: str | None = None
 
 
-def detect_machine(root: Path = Path("/"), *, data_folder: Path | None = None) -> Machine:
+def detect_machine(
+    root: Path = Path("/"), *, data_folder: Path | None = None, limits: Limits = Limits()
+) -> Machine:
     """Describe this computer without anything that names its owner; what can't be read is None.
 
     Takes some ten milliseconds; up to 5 s where a driver or a server hangs.
@@ -93,6 +101,7 @@ def detect_machine(root: Path = Path("/"), *, data_folder: Path | None = None) -
     Args:
         root: Where Linux's proc, sys and etc folders are found.
         data_folder: Where the data sets are; the disks behind it are described.
+        limits: How long what may hang is waited for.
     """
     # At once: drivers and, on macOS, the system's programs take most of the time, and that by waiting.
     gpus = in_background(lambda: list_gpus(root), "gpus")
@@ -101,7 +110,7 @@ def detect_machine(root: Path = Path("/"), *, data_folder: Path | None = None) -
     facts, cpu = _read_system(root), read_cpu(root)
     found = Storage()
     if storage is not None:
-        found = _within(storage, _STORAGE_LIMIT_S, Storage(), "hardware.storage_not_responding")
+        found = _within(storage, limits.storage_s, Storage(), "hardware.storage_not_responding")
     return Machine(
         cpu_name=facts.cpu_name,
         physical_cores=_cores(logical=False),
@@ -112,13 +121,13 @@ def detect_machine(root: Path = Path("/"), *, data_folder: Path | None = None) -
         python_version=platform.python_version(),
         virtual_machine=facts.virtual_machine,
         virtualization=facts.virtualization,
-        gpus=_within(gpus, _GPUS_LIMIT_S, (), "hardware.gpus_not_responding"),
+        gpus=_within(gpus, limits.gpus_s, (), "hardware.gpus_not_responding"),
         **asdict(cpu),
         memory_speed_mts=read_memory_speed(root),
         disks=found.disks,
         file_system=found.file_system,
         kernel=facts.kernel,
-        machine_id=_within(number, _STORAGE_LIMIT_S, None, "hardware.machine_id_not_responding"),
+        machine_id=_within(number, limits.storage_s, None, "hardware.machine_id_not_responding"),
     )
 
 

@@ -1,6 +1,5 @@
 import sys
 import threading
-import time
 from pathlib import Path
 from types import ModuleType, SimpleNamespace, TracebackType
 
@@ -305,10 +304,7 @@ def test_any_text_gives_a_judgement(cpuinfo: str, firmware: str, kernel_release:
 
 
 def test_this_machine() -> None:
-    hardware.detect_machine()  # imports the NVIDIA library
-    started_s = time.monotonic()
     machine = hardware.detect_machine()
-    assert time.monotonic() - started_s < 20
     assert machine.os_name.startswith(("Linux", "Windows", "macOS"))
     assert machine.memory_bytes == psutil.virtual_memory().total
     assert machine.logical_cores == psutil.cpu_count()
@@ -338,9 +334,8 @@ def test_what_hangs_does_not_hold_up_the_rest(
 
     for name in ("read_storage", "list_gpus", "read_machine_id"):
         monkeypatch.setattr(hardware, name, hang)
-    for name in ("_STORAGE_LIMIT_S", "_GPUS_LIMIT_S"):
-        monkeypatch.setattr(hardware, name, 0.05)
-    machine = hardware.detect_machine(data_folder=tmp_path)
+    limits = hardware.Limits(gpus_s=0.05, storage_s=0.05)
+    machine = hardware.detect_machine(data_folder=tmp_path, limits=limits)
     assert not over.is_set()
     assert (machine.disks, machine.gpus, machine.machine_id) == ((), (), None)
     assert machine.logical_cores

@@ -4,11 +4,12 @@ Power and clocks of Apple's own GPUs are for administrators only, so they are mi
 """
 
 import logging
+import math
 import plistlib
 import threading
 import time
 import xml.parsers.expat
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, vendor_of, whole, within
@@ -37,14 +38,19 @@ _PLIST_FAILURES = (
 _BRANDS = {"apple": "Apple", "amd": "AMD", "intel": "Intel", "nvidia": "NVIDIA"}
 
 # Set for good when ioreg hung, so that nobody in this process waits for it twice.
-_HUNG = threading.Event()
+HUNG = threading.Event()
 
 
 class AppleGpus:
-    """The GPUs of a Mac, asked again and again from one thread; a place is one's number in ioreg's order."""
+    """The GPUs of a Mac, asked again and again from one thread; a place is one's number in ioreg's order.
 
-    def __init__(self) -> None:
-        self._asked_s = -_EVERY_S
+    Args:
+        clock: Tells the seconds since some moment.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._asked_s = -math.inf
         self._entries: list[dict[str, Any]] = []
         self._look()
         self.vendors = tuple(vendor_from(entry) for entry in self._entries)
@@ -67,7 +73,7 @@ class AppleGpus:
         """Hold nothing: each question starts ioreg anew."""
 
     def _look(self) -> None:
-        now_s = time.monotonic()
+        now_s = self._clock()
         if now_s - self._asked_s >= _EVERY_S:
             self._asked_s = now_s
             self._entries = entries_from(_ioreg("IOAccelerator"))
@@ -160,10 +166,10 @@ def _number(value: object) -> object:
 
 def _ioreg(kind: str) -> bytes:
     """Print the entries of a class, without those below them; b"" when that fails or takes too long."""
-    if _HUNG.is_set():
+    if HUNG.is_set():
         return b""
     told = answer_of(["ioreg", "-a", "-r", "-d", "1", "-w", "0", "-c", kind], _LIMIT_S, _MAX_BYTES)
     if told is None:
-        _HUNG.set()
+        HUNG.set()
         _logger.warning("%s", sentence("hardware.ioreg_not_responding"))
     return told or b""

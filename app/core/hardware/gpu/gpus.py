@@ -6,7 +6,8 @@ only if that driver gives none at all: nothing can be computed on it.
 """
 
 import sys
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -57,10 +58,12 @@ class GpuReader:
 
     Args:
         root: Where Linux's proc and sys folders are found.
+        clock: Tells the seconds since some moment, for what Linux counts.
     """
 
-    def __init__(self, root: Path = Path("/")) -> None:
+    def __init__(self, root: Path = Path("/"), clock: Callable[[], float] = time.monotonic) -> None:
         self._root = root
+        self._clock = clock
         self._sources: tuple[SystemGpus, NvidiaGpus] | None = None
         self._known = 0  # NVIDIA's, at most: the others keep their numbers when its driver fails
 
@@ -71,7 +74,7 @@ class GpuReader:
             own_pids: The run's own processes, whose memory is not others', and whose share of a GPU is told where
                 nothing tells how busy it is; None if they are not known.
         """
-        system, nvidia = self._sources = self._sources or _sources(self._root)
+        system, nvidia = self._sources = self._sources or _sources(self._root, self._clock)
         known = nvidia.readings(own_pids)
         self._known = max(self._known, len(known))
         known += tuple(GpuReading(index) for index in range(len(known), self._known))
@@ -86,12 +89,12 @@ class GpuReader:
             system.close()
 
 
-def _sources(root: Path) -> tuple[SystemGpus, NvidiaGpus]:
+def _sources(root: Path, clock: Callable[[], float] = time.monotonic) -> tuple[SystemGpus, NvidiaGpus]:
     if sys.platform == "win32":
         return WindowsGpus(), NvidiaGpus(root)
     if sys.platform == "darwin":
         return AppleGpus(), NvidiaGpus(root)
-    linux = LinuxGpus(root)
+    linux = LinuxGpus(root, clock)
     return linux, NvidiaGpus(root, tuple(card for card in linux.cards if card.vendor == "nvidia"))
 
 

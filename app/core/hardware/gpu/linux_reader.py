@@ -4,9 +4,10 @@ Where no such file tells how busy a GPU is (Intel's), it is what the run's own p
 /proc/PID/fdinfo: https://docs.kernel.org/gpu/drm-usage-stats.html
 """
 
+import math
 import re
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -59,14 +60,15 @@ class LinuxGpus:
 
     Args:
         root: Where Linux's proc and sys folders are found.
+        clock: Tells the seconds since some moment.
     """
 
-    def __init__(self, root: Path = Path("/")) -> None:
+    def __init__(self, root: Path = Path("/"), clock: Callable[[], float] = time.monotonic) -> None:
         self._root = root
         self.cards = find_cards(root)
         self.vendors = tuple(card.vendor for card in self.cards)
-        self._readers = tuple(CardReader(card) for card in self.cards)
-        self._own = OwnClients(root / "proc")
+        self._readers = tuple(CardReader(card, clock) for card in self.cards)
+        self._own = OwnClients(root / "proc", clock)
 
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
         """Describe the cards in these places."""
@@ -85,8 +87,9 @@ class LinuxGpus:
 class CardReader:
     """Look at one card again and again. Its files are found once, at the first look that finds it awake."""
 
-    def __init__(self, card: Card) -> None:
+    def __init__(self, card: Card, clock: Callable[[], float] = time.monotonic) -> None:
         self._card = card
+        self._clock = clock
         self._files: _Files | None = None
         self._meter = EnergyMeter()
 
@@ -99,7 +102,7 @@ class CardReader:
         if self._card.asleep():
             return GpuReading(0)
         files = self._files = self._files or _find_files(self._card)
-        energy_j = self._meter.add(_energy_j(files.energy_uj), time.monotonic())
+        energy_j = self._meter.add(_energy_j(files.energy_uj), self._clock())
         used = [read_number(path) for path in files.memory]
         power_w = scaled(read_number(files.power_uw), 1e6)
         return GpuReading(
@@ -131,18 +134,20 @@ class OwnClients:
 
     Args:
         proc: Linux's folder of processes.
+        clock: Tells the seconds since some moment.
     """
 
-    def __init__(self, proc: Path) -> None:
+    def __init__(self, proc: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._proc = proc
-        self._listed_s = -CLIENTS_EVERY_S
+        self._clock = clock
+        self._listed_s = -math.inf
         self._files: dict[Path, str] = {}  # of an opened GPU, and the name of its device
         self._looks: dict[str, tuple[float, dict[str, Client]]] = {}
         self._pids: frozenset[int] = frozenset()
 
     def look_for(self, pids: Collection[int]) -> None:
         """Say whose GPUs the next shares are of."""
-        now_s = time.monotonic()
+        now_s = self._clock()
         if now_s - self._listed_s >= CLIENTS_EVERY_S or not self._pids.issuperset(pids):
             self._listed_s, self._pids = now_s, frozenset(pids)
             self._files = {path: name for pid in pids for path, name in _opened_gpus(self._proc / str(pid))}
@@ -153,7 +158,7 @@ class OwnClients:
         Args:
             names: Of its devices, "renderD128".
         """
-        now_s = time.monotonic()
+        now_s = self._clock()
         texts = [read_text(path) for path, name in self._files.items() if name in names]
         clients = dict(pair for text in texts if (pair := client_from(text)) is not None)
         key = min(names)

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
@@ -37,9 +38,6 @@ _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
 
-_START_LIMIT_S = 2.5
-_LIST_LIMIT_S = 3.0  # of starting and listing together
-_LIST_SHARE_S = 0.5  # of that at least for listing, however long the start took
 # How a library fails that is no NVML, or a broken one, beside NVML's own errors.
 _BROKEN = (OSError, AttributeError, ValueError, TypeError, LookupError)
 # Bits of NVML's clocks event reasons, from nvml.h, by what they mean to people. Idling, clocks that the user chose
@@ -54,9 +52,18 @@ _MAX_REASONS = 2**32
 _MAX_ENERGY_MJ = 2**62
 
 # Set for good when NVML hung: it would hang again, so nobody in this process waits for it twice.
-_HUNG = threading.Event()
+HUNG = threading.Event()
 # What NVML said in this process, by the folder below which the system was looked at.
 _told: dict[Path, tuple[Gpu, ...]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long NVML is waited for before it counts as hung."""
+
+    start_s: float = 2.5
+    list_s: float = 3.0  # starting and listing together
+    list_share_s: float = 0.5  # of that at least for listing, however long the start took
 
 
 class NvidiaGpus:
@@ -65,10 +72,12 @@ class NvidiaGpus:
     Args:
         root: Where Linux's proc folder is found.
         cards: NVIDIA's cards in Linux's order; empty elsewhere. While all of them sleep, nothing is started.
+        limits: How long the driver is waited for.
     """
 
-    def __init__(self, root: Path = Path("/"), cards: tuple[Card, ...] = ()) -> None:
+    def __init__(self, root: Path = Path("/"), cards: tuple[Card, ...] = (), limits: Limits = Limits()) -> None:
         self._root = root
+        self._limits = limits
         self._cards = cards
         self._driven = tuple(card for card in cards if card.driver == "nvidia")
         self._opened = False
@@ -83,7 +92,7 @@ class NvidiaGpus:
         self._open()
         if not isinstance(self._source, NvmlSource):
             return () if self._source is None else self._source.gpus()
-        left_s = max(_LIST_SHARE_S, _LIST_LIMIT_S - (time.monotonic() - started_s))
+        left_s = max(self._limits.list_share_s, self._limits.list_s - (time.monotonic() - started_s))
         try:
             found = in_background(self._source.gpus, "nvml").result(left_s)
         except TimeoutError:
@@ -115,7 +124,7 @@ class NvidiaGpus:
     def _open(self) -> None:
         if not self._opened:
             self._opened = True
-            self._source = _open_source(self._meters)
+            self._source = _open_source(self._meters, self._limits.start_s)
 
 
 class NvmlSource:
@@ -291,7 +300,7 @@ def _sleeping_gpu(root: Path, card: Card) -> Gpu:
     return Gpu(name=name, vendor="nvidia", driver=driver, source="procfs")
 
 
-def _open_source(meters: dict[int, EnergyMeter]) -> NvmlSource | GputilSource | None:
+def _open_source(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | GputilSource | None:
     if not _may_have_nvml():
         return open_gputil()
     try:
@@ -299,7 +308,7 @@ def _open_source(meters: dict[int, EnergyMeter]) -> NvmlSource | GputilSource | 
     except ImportError:
         return open_gputil()
     try:
-        return _start(pynvml, meters)
+        return _start(pynvml, meters, limit_s)
     except pynvml.NVMLError_LibraryNotFound:
         return open_gputil()
     except pynvml.NVMLError as error:  # the driver is there and broken: nvidia-smi would only say the same
@@ -310,9 +319,9 @@ def _open_source(meters: dict[int, EnergyMeter]) -> NvmlSource | GputilSource | 
         return None
 
 
-def _start(nvml: ModuleType, meters: dict[int, EnergyMeter]) -> NvmlSource | None:
+def _start(nvml: ModuleType, meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | None:
     """Start NVML in a thread of its own, because a broken driver may hang; None when it takes too long."""
-    if _HUNG.is_set():
+    if HUNG.is_set():
         return None
 
     def start() -> NvmlSource:
@@ -320,14 +329,14 @@ def _start(nvml: ModuleType, meters: dict[int, EnergyMeter]) -> NvmlSource | Non
         return NvmlSource(nvml, meters)
 
     try:
-        return in_background(start, "nvml").result(_START_LIMIT_S)
+        return in_background(start, "nvml").result(limit_s)
     except TimeoutError:
         _give_up()
         return None
 
 
 def _give_up() -> None:
-    _HUNG.set()
+    HUNG.set()
     _logger.warning("%s", sentence("hardware.nvml_not_responding"))
 
 

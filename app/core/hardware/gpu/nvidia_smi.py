@@ -22,7 +22,7 @@ _MIB_BYTES = 2**20
 _LIMIT_S = 2.5
 _KILL_LIMIT_S = 0.3
 # Set for good when nvidia-smi hung: it would hang again, so nobody in this process waits for it twice.
-_HUNG = threading.Event()
+HUNG = threading.Event()
 
 
 class GputilSource:
@@ -77,7 +77,7 @@ def open_gputil() -> GputilSource | None:
 
 def _ask(gputil: ModuleType) -> list[Any]:
     """Ask nvidia-smi in a thread of its own, because it may hang; empty when it fails or takes too long."""
-    if _HUNG.is_set():
+    if HUNG.is_set():
         return []
     answer: list[Any] = []
 
@@ -93,7 +93,7 @@ def _ask(gputil: ModuleType) -> list[Any]:
     thread.join(_LIMIT_S)
     if not thread.is_alive():
         return answer
-    _HUNG.set()
+    HUNG.set()
     _logger.warning("%s", sentence("hardware.nvidia_smi_not_responding"))
     _kill_trees([process for process in _children() if process.pid not in others])
     thread.join(_KILL_LIMIT_S)  # so that the killed process is reaped, if it dies at all

@@ -16,10 +16,10 @@ from app.core.hardware.reading import tidy_name
 from app.core.records import Gpu, GpuReading
 
 _CLASS_KEY = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}"
-_VALUES = ("DriverDesc", "MatchingDeviceId", "DriverVersion", "HardwareInformation.qwMemorySize")
-_ENGINES = r"\GPU Engine(*)\Utilization Percentage"
-_OWN_MEMORY = r"\GPU Adapter Memory(*)\Dedicated Usage"
-_SHARED_MEMORY = r"\GPU Adapter Memory(*)\Shared Usage"
+VALUES = ("DriverDesc", "MatchingDeviceId", "DriverVersion", "HardwareInformation.qwMemorySize")
+ENGINES = r"\GPU Engine(*)\Utilization Percentage"
+OWN_MEMORY = r"\GPU Adapter Memory(*)\Dedicated Usage"
+SHARED_MEMORY = r"\GPU Adapter Memory(*)\Shared Usage"
 _DEVICE_ID = re.compile(r"pci\\ven_([0-9a-f]{4})&dev_([0-9a-f]{4})", re.IGNORECASE)
 _INSTANCE = re.compile(
     r"(?:pid_[0-9]+_)?luid_0x([0-9a-f]{1,8})_0x([0-9a-f]{1,8})(?:_phys_([0-9]+))?(?:_eng_([0-9]+))?(?![0-9])",
@@ -43,7 +43,7 @@ class WindowsGpus:
 
     def __init__(self) -> None:
         self._adapters = list_adapters()
-        entries = tuple(entry for values in _read_entries() if (entry := entry_from(values)) is not None)
+        entries = tuple(entry for values in read_entries() if (entry := entry_from(values)) is not None)
         self._cards = pair(entries, self._adapters)
         self.vendors = tuple(vendor_of(entry.vendor_id) for entry, _ in self._cards)
         self._counters: Counters | None = None
@@ -58,11 +58,11 @@ class WindowsGpus:
         is_first = not self._opened
         if places and is_first:
             self._opened = True
-            self._counters = open_counters((_ENGINES, _OWN_MEMORY, _SHARED_MEMORY))
+            self._counters = open_counters((ENGINES, OWN_MEMORY, SHARED_MEMORY))
         values = self._counters.read() if places and self._counters is not None else {}
         # The counters were opened microseconds ago: shares of so little time say nothing.
-        busy_pct = {} if is_first else busiest_pct(values.get(_ENGINES, ()))
-        own, shared = (sums(values.get(path, ())) for path in (_OWN_MEMORY, _SHARED_MEMORY))
+        busy_pct = {} if is_first else busiest_pct(values.get(ENGINES, ()))
+        own, shared = (sums(values.get(path, ())) for path in (OWN_MEMORY, SHARED_MEMORY))
         return tuple(self._reading(place, busy_pct, own, shared) for place in places)
 
     def close(self) -> None:
@@ -195,6 +195,7 @@ def _luid(match: re.Match[str]) -> int:
     return int(match[1], 16) << 32 | int(match[2], 16)
 
 
-def _read_entries() -> list[dict[str, object]]:
+def read_entries() -> list[dict[str, object]]:
+    """Read what the registry holds of each display adapter; empty where there is no registry."""
     keys = [name for name in registry.list_subkeys(_CLASS_KEY) if re.fullmatch(r"\d{4}", name)]
-    return [{name: registry.read_value(rf"{_CLASS_KEY}\{key}", name) for name in _VALUES} for key in keys]
+    return [{name: registry.read_value(rf"{_CLASS_KEY}\{key}", name) for name in VALUES} for key in keys]

@@ -23,7 +23,9 @@ _SOFTWARE = 2
 _MAX_ADAPTERS = 32
 
 
-class _Description(ctypes.Structure):
+class Description(ctypes.Structure):
+    """DXGI_ADAPTER_DESC1, from dxgi.h."""
+
     _fields_ = (
         ("name", ctypes.c_uint16 * 128),
         ("vendor_id", ctypes.c_uint32),
@@ -84,7 +86,7 @@ def adapters_from(create_factory: Callable[..., int]) -> tuple[Adapter, ...] | N
 
 
 def _describe(adapter: ctypes.c_void_p) -> Adapter | None:
-    told = _Description()
+    told = Description()
     if _call(adapter, _GET_DESCRIPTION, ctypes.byref(told)) or told.flags & _SOFTWARE:
         return None
     return Adapter(

@@ -23,7 +23,9 @@ class _Value(ctypes.Structure):
     _fields_ = (("status", ctypes.c_uint32), ("number", ctypes.c_double))
 
 
-class _Item(ctypes.Structure):
+class Item(ctypes.Structure):
+    """PDH_FMT_COUNTERVALUE_ITEM_W with a double, from pdh.h."""
+
     _fields_ = (("name", ctypes.c_wchar_p), ("value", _Value))
 
 
@@ -71,9 +73,9 @@ class Counters:
             if not 0 < size.value <= _MAX_BYTES:
                 return []
             buffer = ctypes.create_string_buffer(size.value)
-        if buffer is None or _failed(status) or count.value * ctypes.sizeof(_Item) > len(buffer):
+        if buffer is None or _failed(status) or count.value * ctypes.sizeof(Item) > len(buffer):
             return []
-        items = (_Item * count.value).from_buffer(buffer)  # their names stand behind them in the same buffer
+        items = (Item * count.value).from_buffer(buffer)  # their names stand behind them in the same buffer
         return [(item.name or "", item.value.number) for item in items if item.value.status in _VALID]
 
 

@@ -28,7 +28,7 @@ from app.core.records import Telemetry
 _logger = logging.getLogger(__name__)
 
 _Value = TypeVar("_Value")
-_STOP_LIMIT_S = 3.0
+STOP_LIMIT_S = 3.0
 
 # psutil reads files and calls that differ with every kernel; these are the ways in which it fails.
 _PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError)
@@ -149,6 +149,9 @@ class Monitor:
         interval_s: Time between samples; the first comes after one interval.
         sampler: What looks, or what makes it in the monitor's thread; by default one that reads GPUs too. It is
             closed when the thread ends.
+        stop_limit_s: How long `stop` waits for a driver that hangs.
+        clock: Tells the seconds since some moment.
+        wait: Waits until an event is set, or so many seconds; tells whether it is set.
     """
 
     def __init__(
@@ -156,10 +159,17 @@ class Monitor:
         on_sample: Callable[[float, Telemetry], None],
         interval_s: float = 1.0,
         sampler: Sampler | Callable[[], Sampler] = lambda: Sampler(GpuReader()),
+        *,
+        stop_limit_s: float = STOP_LIMIT_S,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[threading.Event, float], bool] = threading.Event.wait,
     ) -> None:
         self._on_sample = on_sample
         self._interval_s = interval_s
         self._sampler = sampler
+        self._stop_limit_s = stop_limit_s
+        self._clock = clock
+        self._wait = wait
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -172,12 +182,12 @@ class Monitor:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop sampling; returns within 3 s even if a driver hangs. No later sample is passed on."""
+        """Stop sampling; returns within `stop_limit_s` even if a driver hangs. No later sample is passed on."""
         thread, self._thread = self._thread, None
         self._stopping.set()
         if thread is None or thread is threading.current_thread():
             return
-        thread.join(_STOP_LIMIT_S)
+        thread.join(self._stop_limit_s)
         if thread.is_alive():
             _logger.warning("%s", sentence("hardware.telemetry_not_responding"))
 
@@ -193,10 +203,10 @@ class Monitor:
     def _run(self, stopping: threading.Event) -> None:
         sampler = self._sampler if isinstance(self._sampler, Sampler) else self._sampler()
         sampler.prime()
-        started_s, tick, last_failure = time.monotonic(), 0, ""
+        started_s, tick, last_failure = self._clock(), 0, ""
         while True:
-            tick = next_tick(tick, time.monotonic() - started_s, self._interval_s)
-            if stopping.wait(max(0.0, started_s + tick * self._interval_s - time.monotonic())):
+            tick = next_tick(tick, self._clock() - started_s, self._interval_s)
+            if self._wait(stopping, max(0.0, started_s + tick * self._interval_s - self._clock())):
                 break
             try:
                 self._sample_once(sampler, stopping)
@@ -208,24 +218,30 @@ class Monitor:
         sampler.close()
 
     def _sample_once(self, sampler: Sampler, stopping: threading.Event) -> None:
-        sampled_s = time.monotonic()
+        sampled_s = self._clock()
         telemetry = sampler.sample()
         if not stopping.is_set():
             self._on_sample(sampled_s, telemetry)
 
 
 def look(
-    duration_s: float = 1.0, count: int = 2, *, with_gpus: bool = True, stop: threading.Event | None = None
+    duration_s: float = 1.0,
+    count: int = 2,
+    *,
+    with_gpus: bool = True,
+    stop: threading.Event | None = None,
+    patience_s: float = STOP_LIMIT_S,
 ) -> tuple[Telemetry, ...]:
     """Look so many times within this duration, as before a run: all but this process is other load.
 
-    Returns 3 s later at the latest, then without the looks that a driver which hangs holds up.
+    Returns `patience_s` later at the latest, then without the looks that a driver which hangs holds up.
 
     Args:
         duration_s: How long that takes.
         count: How often.
         with_gpus: Whether to look at GPUs too, which starts their driver, and so wakes those that sleep.
         stop: Once it is set, no more looks are taken.
+        patience_s: How much longer a driver that hangs is waited for.
     """
     pause = stop or threading.Event()
     telemetry: list[Telemetry] = []
@@ -239,7 +255,7 @@ def look(
             sampler.close()
 
     try:
-        in_background(take, "look").result(duration_s + _STOP_LIMIT_S)
+        in_background(take, "look").result(duration_s + patience_s)
     except TimeoutError:
         _logger.warning("%s", sentence("hardware.telemetry_not_responding"))
     return tuple(telemetry)

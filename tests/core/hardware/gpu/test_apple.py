@@ -1,7 +1,6 @@
 import math
 import os
 import plistlib
-import threading
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,6 @@ from app.core.records import Gpu, GpuReading
 from tests.core.hardware.gpu.gpu_trees import DATA
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="the made-up ioreg is a shell script")
-
-
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apple_gpu, "_HUNG", threading.Event())
 
 
 def entries(name: str) -> list[dict[str, object]]:
@@ -62,13 +56,14 @@ def write_ioreg(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> Pat
 @posix_only
 def test_ioreg_is_asked_once_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = write_ioreg(tmp_path, monkeypatch, f"cat '{DATA}/ioreg_m1.plist'")
-    gpus = AppleGpus()
+    now_s = [0.0]
+    gpus = AppleGpus(lambda: now_s[0])
     assert gpus.vendors == ("apple",)
     assert gpus.gpus([0])[0].name == "Apple M1 (8 cores)"
     for _ in range(5):
         assert gpus.readings([0])[0].utilization_pct == 14.0
     assert runs.read_text().count("run") == 1
-    monkeypatch.setattr(apple_gpu, "_EVERY_S", 0.0)
+    now_s[0] += 1.0
     write_ioreg(tmp_path, monkeypatch, "exit 1")
     assert gpus.readings([0]) == (GpuReading(0),)
     assert runs.read_text().count("run") == 2
@@ -78,7 +73,7 @@ def test_ioreg_is_asked_once_a_second(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_a_hanging_ioreg_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = write_ioreg(tmp_path, monkeypatch, "exec sleep 60")
     assert AppleGpus().vendors == ()
-    assert apple_gpu._HUNG.is_set()
+    assert apple_gpu.HUNG.is_set()
     assert AppleGpus().vendors == ()
     assert runs.read_text().count("run") == 1
 

@@ -5,23 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from app.core.hardware.gpu import apple as apple_gpu
 from app.core.hardware.gpu import gpus as gpu
-from app.core.hardware.gpu import nvidia, nvidia_smi
+from app.core.hardware.gpu import nvidia
 from app.core.hardware.gpu import windows as windows_gpus
 from tests.core.hardware.gpu.gpu_trees import device, plant
 from tests.core.hardware.gpu.nvml import FakeDriver
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="folders with colons in their names")
-
-
-@pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
-    fake = FakeDriver(2)
-    monkeypatch.setitem(sys.modules, "pynvml", fake.module())
-    for module in (nvidia, nvidia_smi):
-        monkeypatch.setattr(module, "_HUNG", threading.Event())
-    return fake
 
 
 @posix_only
@@ -61,14 +51,14 @@ def test_numbers_hold_when_the_driver_fails_on_the_way(
 
 
 @pytest.mark.parametrize("platform", ["win32", "darwin"])
-def test_systems_without_gpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, platform: str) -> None:
+def test_systems_without_gpus(
+    no_nvidia: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, platform: str
+) -> None:
     """Where neither ioreg nor the registry answers, there is nothing, and no failure."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.setattr(nvidia, "_open_source", lambda meters: None)
     monkeypatch.setattr(windows_gpus, "list_adapters", lambda: None)
-    monkeypatch.setattr(windows_gpus, "_read_entries", list)
-    monkeypatch.setattr(apple_gpu, "_HUNG", threading.Event())
+    monkeypatch.setattr(windows_gpus, "read_entries", list)
     assert gpu.list_gpus(tmp_path) == ()
     reader = gpu.GpuReader(tmp_path)
     assert reader.read() == ()
@@ -81,14 +71,11 @@ def test_nothing_is_looked_for_before_the_first_read(tmp_path: Path, driver: Fak
     assert driver.starts == 0
 
 
-def test_an_nvml_that_hangs_after_its_start_is_left_alone(
-    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(nvidia, "_LIST_LIMIT_S", 0.2)
-    monkeypatch.setattr(nvidia, "_LIST_SHARE_S", 0.2)
+def test_an_nvml_that_hangs_after_its_start_is_left_alone(driver: FakeDriver, tmp_path: Path) -> None:
+    limits = nvidia.Limits(list_s=0.2, list_share_s=0.2)
     driver.hanging, driver.hanging_at = threading.Event(), "Name"
-    assert gpu.list_gpus(tmp_path) == ()
-    assert nvidia._HUNG.is_set()
+    assert nvidia.NvidiaGpus(tmp_path, limits=limits).gpus() == ()
+    assert nvidia.HUNG.is_set()
     assert driver.running == 1, "to let go of it would hang, too"
     assert (gpu.list_gpus(tmp_path), gpu.GpuReader(tmp_path).read()) == ((), ())
     assert driver.starts == 1
@@ -114,7 +101,7 @@ def test_a_fault_of_our_own_is_raised(driver: FakeDriver, tmp_path: Path) -> Non
     driver.start_error = ZeroDivisionError()
     with pytest.raises(ZeroDivisionError):
         gpu.list_gpus(tmp_path)
-    assert not nvidia._HUNG.is_set()
+    assert not nvidia.HUNG.is_set()
 
 
 def test_this_machine() -> None:

@@ -8,22 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.hardware.gpu import linux as linux_gpus
-from app.core.hardware.gpu import nvidia, pci_ids
+from app.core.hardware.gpu import pci_ids
 from app.core.hardware.gpu.gpus import GpuReader, list_gpus
 from app.core.hardware.gpu.linux_reader import starred_mhz
 from app.core.hardware.gpu.values import read_number, whole, within
 from app.core.records import Gpu, GpuReading
 from tests.core.hardware.gpu.gpu_trees import DATA, device, opened_files, plant, write
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="folders with colons in their names")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="folders with colons in their names"),
+    pytest.mark.usefixtures("no_nvidia"),
+]
 
 # What the kernel knows of a card by heart.
 STATIC = {"power/runtime_status", "vendor", "device", "class", "revision", "mem_info_vram_total"}
-
-
-@pytest.fixture(autouse=True)
-def no_nvidia(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nvidia, "_open_source", lambda meters: None)
 
 
 def test_a_card_behind_its_own_switch(tmp_path: Path) -> None:

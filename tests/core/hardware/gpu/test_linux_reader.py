@@ -1,20 +1,27 @@
 """What the run's own processes had of a GPU, and what counters say."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.hardware.gpu import linux_reader as linux_gpu_reader
-from app.core.hardware.gpu import nvidia
 from app.core.hardware.gpu.gpus import GpuReader
-from app.core.hardware.gpu.linux_reader import Client, OwnClients, busiest_pct, client_from, starred_mhz
+from app.core.hardware.gpu.linux_reader import (
+    CLIENTS_EVERY_S,
+    Client,
+    OwnClients,
+    busiest_pct,
+    client_from,
+    starred_mhz,
+)
 from tests.core.hardware.gpu.gpu_trees import device, link, plant, write
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="folders with colons in their names")
+pytestmark = [
+    pytest.mark.skipif(os.name != "posix", reason="folders with colons in their names"),
+    pytest.mark.usefixtures("no_nvidia"),
+]
 
 AMDGPU_CLIENT = """pos:\t0
 flags:\t02100002
@@ -47,16 +54,11 @@ drm-engine-capacity-ccs:\t4
 """
 
 
-@pytest.fixture(autouse=True)
-def no_nvidia(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(nvidia, "_open_source", lambda meters: None)
-
-
-def test_power_by_an_energy_counter_that_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_power_by_an_energy_counter_that_begins_anew(tmp_path: Path) -> None:
     plant(tmp_path, "arc_a770")
     counter = device(tmp_path, "0000:03:00.0") / "hwmon/hwmon4/energy1_input"
-    reader, now_s = GpuReader(tmp_path), [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
+    now_s = [100.0]
+    reader = GpuReader(tmp_path, lambda: now_s[0])
 
     def look(energy_uj: int) -> tuple[float | None, float | None]:
         now_s[0] += 2.0
@@ -103,11 +105,10 @@ def test_the_busiest_engine_counts() -> None:
     assert busiest_pct(*cycles, 1.0) == pytest.approx(75.0)
 
 
-def test_the_runs_own_share_of_a_gpu_that_tells_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_runs_own_share_of_a_gpu_that_tells_none(tmp_path: Path) -> None:
     plant(tmp_path, "arc_b580", "rx6800xt")
     process = tmp_path / "proc/77"
     now_s = [50.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now_s[0])
 
     def use(used: int, passed: int) -> None:
         for number in (5, 6):  # one that was duplicated is the same
@@ -119,7 +120,7 @@ def test_the_runs_own_share_of_a_gpu_that_tells_none(tmp_path: Path, monkeypatch
     device(tmp_path, "0000:0a:00.0").joinpath("drm/renderD128").rename(
         device(tmp_path, "0000:0a:00.0") / "drm/renderD129"
     )
-    reader = GpuReader(tmp_path)
+    reader = GpuReader(tmp_path, lambda: now_s[0])
     use(1_000, 1_000_000)
     assert [reading.utilization_pct for reading in reader.read({77})] == [None, 97.0]
     now_s[0] += 1.0
@@ -128,23 +129,31 @@ def test_the_runs_own_share_of_a_gpu_that_tells_none(tmp_path: Path, monkeypatch
     assert [reading.utilization_pct for reading in reader.read()] == [None, 97.0]
 
 
-def test_files_of_processes_are_listed_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    link(tmp_path / "9/fd/3", "/dev/dri/card0")
-    own = OwnClients(tmp_path)
-    monkeypatch.setattr(time, "monotonic", lambda: 0.0)
-    listed: list[Path] = []
-    real = linux_gpu_reader._opened_gpus
+def test_files_of_processes_are_listed_now_and_then(tmp_path: Path) -> None:
+    now_s = [0.0]
+    own = OwnClients(tmp_path, lambda: now_s[0])
+    for pid in (9, 10):
+        link(tmp_path / f"{pid}/fd/3", "/dev/null")
 
-    def note(process: Path) -> list[tuple[Path, str]]:
-        listed.append(process)
-        return real(process)
+    def busy_pct(pids: set[int]) -> float | None:
+        """Look twice, a second apart; the GPU is busy for half of it."""
+        for used_ns in (0, 500_000_000):
+            for pid in (9, 10):
+                text = f"drm-client-id: {pid}\ndrm-engine-render: {used_ns} ns\n"
+                write(tmp_path / f"{pid}/fdinfo/4", text)
+            own.look_for(pids)
+            share_pct = own.utilization_pct({"card0"})
+            now_s[0] += 1.0
+        return share_pct
 
-    monkeypatch.setattr(linux_gpu_reader, "_opened_gpus", note)
-    for _ in range(3):
-        own.look_for({9})
-    assert listed == [tmp_path / "9"]
-    own.look_for({9, 10})
-    assert sorted(listed) == sorted([tmp_path / "9", tmp_path / "9", tmp_path / "10"])
+    assert busy_pct({9}) is None
+    link(tmp_path / "9/fd/4", "/dev/dri/card0")
+    assert busy_pct({9}) is None, "opened since the list was made"
+    assert busy_pct({9, 10}) == pytest.approx(50.0), "a new process: listed at once"
+    link(tmp_path / "10/fd/4", "/dev/dri/card0")
+    now_s[0] += CLIENTS_EVERY_S
+    (tmp_path / "9/fd/4").unlink()
+    assert busy_pct({9, 10}) == pytest.approx(50.0), "listed again after a while"
 
 
 @given(st.text(), st.text(), st.floats(0, 10))

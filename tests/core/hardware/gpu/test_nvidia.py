@@ -1,5 +1,4 @@
 import os
-import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.hardware.gpu import gpus as gpu
-from app.core.hardware.gpu import nvidia, nvidia_smi
+from app.core.hardware.gpu import nvidia
 from app.core.hardware.gpu.values import EnergyMeter, clean_text, within
 from app.core.records import Gpu, GpuReading
 from tests.core.hardware.gpu.gpu_trees import device, plant, write
@@ -35,21 +34,6 @@ PASCAL = Gpu(
     False,
 )
 FULL_READING = GpuReading(0, 97.0, 2**30, 65.0, 312.5, 2520.0, (), None, 40.0, 10_501.0, 45.0, 0.0)
-
-
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget what was learnt in this process."""
-    for module in (nvidia, nvidia_smi):
-        monkeypatch.setattr(module, "_HUNG", threading.Event())
-    monkeypatch.setattr(nvidia, "_told", {})
-
-
-@pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
-    fake = FakeDriver(2)
-    monkeypatch.setitem(sys.modules, "pynvml", fake.module())
-    return fake
 
 
 @pytest.fixture
@@ -254,16 +238,16 @@ def test_an_energy_meter_never_goes_back_or_leaps(looks: list[tuple[float | None
         assert meter.power_w is None or meter.power_w >= 0
 
 
-@pytest.mark.slow
 def test_a_hanging_nvml_is_waited_for_once(
-    driver: FakeDriver, reader: gpu.GpuReader, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    reader = nvidia.NvidiaGpus(tmp_path, limits=nvidia.Limits(start_s=0.2))
     driver.hanging = threading.Event()
     asked = threading.Event()
     monkeypatch.setattr(nvidia, "open_gputil", asked.set)
-    assert gpu.list_gpus(tmp_path) == ()
-    assert nvidia._HUNG.is_set()
-    assert (reader.read(), reader.read(), gpu.list_gpus(tmp_path)) == ((), (), ())
+    assert reader.gpus() == ()
+    assert nvidia.HUNG.is_set()
+    assert (reader.readings(), gpu.GpuReader(tmp_path).read(), gpu.list_gpus(tmp_path)) == ((), (), ())
     assert driver.starts == 1
     assert not asked.is_set(), "what hangs there would hang here"
     driver.hanging.set()

@@ -10,23 +10,15 @@ import psutil
 import pytest
 
 from app.core.hardware.gpu import gpus as gpu
-from app.core.hardware.gpu import nvidia, nvidia_smi
+from app.core.hardware.gpu import nvidia_smi
 from app.core.records import Gpu, GpuReading
 from tests.core.hardware.gpu.gpu_trees import DATA
 from tests.core.hardware.gpu.nvml import PYNVML, FakeDriver
+from tests.waiting import wait_until
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="the made-up nvidia-smi is a shell script")
 
 GOOD_LINE = (DATA / "smi/good.txt").read_text().strip()
-
-
-@pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
-    fake = FakeDriver(2)
-    monkeypatch.setitem(sys.modules, "pynvml", fake.module())
-    for module in (nvidia, nvidia_smi):
-        monkeypatch.setattr(module, "_HUNG", threading.Event())
-    return fake
 
 
 @pytest.fixture
@@ -93,16 +85,12 @@ def test_gputil_failures_mean_no_gpus(smi_folder: Path, reader: gpu.GpuReader, t
     assert (smi_folder / "runs").read_text().count("run") == 2
 
 
-def ended(pid: int) -> bool:
-    """Tell whether a process is gone, or dead and only not yet reaped, within a second."""
-    for _ in range(20):
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        threading.Event().wait(0.05)
-    return False
+def has_ended(pid: int) -> bool:
+    """Tell whether a process is gone, or dead and only not yet reaped."""
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 @pytest.mark.slow
@@ -112,8 +100,9 @@ def test_a_hanging_nvidia_smi_is_killed_and_not_asked_again(
 ) -> None:
     write_smi(smi_folder, f"sleep 60 &\necho $! > '{smi_folder}/pid'\nwait")
     assert gpu.list_gpus(tmp_path) == ()
-    assert nvidia_smi._HUNG.is_set()
-    assert ended(int((smi_folder / "pid").read_text()))
+    assert nvidia_smi.HUNG.is_set()
+    pid = int((smi_folder / "pid").read_text())
+    wait_until(lambda: has_ended(pid))
     assert not [thread for thread in threading.enumerate() if thread.name == "gputil"]
     assert reader.read() == ()
     assert gpu.list_gpus(tmp_path) == ()

@@ -124,8 +124,8 @@ def test_readings(monkeypatch: pytest.MonkeyPatch) -> None:
 
         def read(self) -> dict[str, list[tuple[str, float]]]:
             return {
-                windows_gpus._ENGINES: recorded("pdh_engines.txt"),
-                windows_gpus._OWN_MEMORY: recorded("pdh_memory.txt"),
+                windows_gpus.ENGINES: recorded("pdh_engines.txt"),
+                windows_gpus.OWN_MEMORY: recorded("pdh_memory.txt"),
             }
 
         def close(self) -> None:
@@ -229,7 +229,7 @@ def test_alike_cards_are_paired_in_their_order() -> None:
 texts = st.none() | st.text() | st.binary() | st.integers() | st.floats()
 
 
-@given(st.fixed_dictionaries(dict.fromkeys(windows_gpus._VALUES, texts)), st.text())
+@given(st.fixed_dictionaries(dict.fromkeys(windows_gpus.VALUES, texts)), st.text())
 def test_any_entry(values: dict[str, object], name: str) -> None:
     for device_id in (values["MatchingDeviceId"], r"PCI\VEN_10DE&DEV_2484"):
         entry = entry_from(values | {"MatchingDeviceId": device_id})
@@ -267,12 +267,12 @@ class FakePdh:
         self, counter: Any, kind: int, size: Any, count: Any, buffer: Any
     ) -> int:
         values = self.values[self.paths[counter.value - 1]]
-        needed = ctypes.sizeof(windows_pdh._Item) * len(values)
+        needed = ctypes.sizeof(windows_pdh.Item) * len(values)
         if buffer is None or size._obj.value < needed:
             size._obj.value = needed
             return 0x800007D2 - 2**32
         count._obj.value = len(values)
-        items = (windows_pdh._Item * len(values)).from_buffer(buffer)
+        items = (windows_pdh.Item * len(values)).from_buffer(buffer)
         self.names = [ctypes.c_wchar_p(name) for name, _, _ in values]
         for item, name, (_, status, number) in zip(items, self.names, values, strict=True):
             item.name, item.value.status, item.value.number = name, status, number
@@ -340,7 +340,7 @@ class FakeDxgi:
         values = self.adapters[index]
 
         def describe(this: int, told: int) -> int:
-            description = windows_dxgi._Description.from_address(told)
+            description = windows_dxgi.Description.from_address(told)
             for name, value in values.items():
                 if name != "outputs":
                     setattr(description, name, value)

@@ -1,13 +1,11 @@
 import logging
 import math
 import os
-import statistics
 import sys
 import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -53,6 +51,35 @@ class Receiver:
             self.enough.set()
 
 
+class FakeTime:
+    """Time that only passes where the monitor waits, or where a test says so."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+    def wait(self, stopping: threading.Event, duration_s: float) -> bool:
+        self.now_s += duration_s
+        return stopping.is_set()
+
+    def sample_times_s(self, count: int, act: Callable[[int], None] = lambda count: None) -> list[float]:
+        """Let a monitor take so many samples, one each 0.1 s, and return when it took them."""
+        receiver = Receiver(count)
+
+        def receive(monotonic_s: float, telemetry: Telemetry) -> None:
+            receiver(monotonic_s, telemetry)
+            if receiver.enough.is_set():
+                watched.stop()
+
+        watched = monitor.Monitor(receive, 0.1, FakeSampler(act), clock=self, wait=self.wait)
+        watched.start()
+        assert receiver.enough.wait(60)
+        assert [telemetry.cpu_pct for _, telemetry in receiver.samples] == list(range(1, count + 1))
+        return [monotonic_s for monotonic_s, _ in receiver.samples]
+
+
 def monitor_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "monitor"]
 
@@ -85,12 +112,12 @@ def test_this_machine_gives_plausible_values() -> None:
 
 def test_the_first_sample_sees_the_load() -> None:
     sampler = monitor.Sampler()
-    ends_s = time.monotonic() + 0.3
-    while time.monotonic() < ends_s:
+    enough_s = time.process_time() + 0.3
+    while time.process_time() < enough_s:
         math.sqrt(2.0)
     busy_pct = sampler.sample().cpu_pct
-    assert busy_pct is not None
-    assert busy_pct >= 0.5 * 100 / (psutil.cpu_count() or 1)
+    assert busy_pct is not None, "a sampler is primed when it is made"
+    assert busy_pct > 0
 
 
 def test_the_monitor_primes_a_sampler_that_was_made_earlier(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,30 +143,26 @@ def test_a_sampler_can_be_made_in_the_monitors_thread() -> None:
     assert makers == ["monitor"]
 
 
-def test_samples_carry_increasing_times_on_the_grid() -> None:
-    receiver = Receiver(5)
-    started_s = time.monotonic()
-    with monitor.Monitor(receiver, interval_s=0.05, sampler=FakeSampler()):
-        assert receiver.enough.wait(10)
-    times_s = [monotonic_s for monotonic_s, _ in receiver.samples]
-    assert times_s[0] >= started_s + 0.04
-    assert all(later - earlier > 0.01 for earlier, later in pairwise(times_s))
-    assert [telemetry.cpu_pct for _, telemetry in receiver.samples[:5]] == [1, 2, 3, 4, 5]
+def test_samples_carry_their_times_on_the_grid() -> None:
+    assert FakeTime().sample_times_s(5) == pytest.approx([100.1, 100.2, 100.3, 100.4, 100.5])
 
 
 def test_slow_samples_do_not_add_up_to_drift() -> None:
-    receiver = Receiver(9)
-    never = threading.Event()
+    time_ = FakeTime()
 
     def dawdle(count: int) -> None:
-        never.wait(0.06)
+        time_.now_s += 0.06
 
-    sampler = FakeSampler(dawdle)
-    with monitor.Monitor(receiver, interval_s=0.1, sampler=sampler):
-        assert receiver.enough.wait(10)
-    times_s = [monotonic_s for monotonic_s, _ in receiver.samples]
-    gaps_s = [later - earlier for earlier, later in pairwise(times_s)]
-    assert statistics.median(gaps_s) == pytest.approx(0.1, abs=0.03)  # 0.16 if each waited its interval anew
+    assert time_.sample_times_s(4, dawdle) == pytest.approx([100.1, 100.2, 100.3, 100.4])
+
+
+def test_samples_that_come_too_late_are_left_out() -> None:
+    time_ = FakeTime()
+
+    def oversleep(count: int) -> None:
+        time_.now_s += 0.25 if count == 2 else 0.0
+
+    assert time_.sample_times_s(4, oversleep) == pytest.approx([100.1, 100.2, 100.5, 100.6])
 
 
 @given(st.integers(0, 10**6), st.floats(0, 10**6), st.floats(0.01, 100))
@@ -157,10 +180,8 @@ def test_stop_is_prompt_and_ends_the_thread() -> None:
     watched.start()
     watched.start()
     assert len(monitor_threads()) == 1
-    started_s = time.monotonic()
     watched.stop()
-    assert time.monotonic() - started_s < 1
-    assert not monitor_threads()
+    assert not monitor_threads(), "it waited for the next look"
     assert sampler.closed.is_set()
     assert sampler.count == 0
     watched.stop()
@@ -206,7 +227,6 @@ def test_a_failing_receiver_does_not_end_the_monitor(caplog: pytest.LogCaptureFi
     assert "ZeroDivisionError" in caplog.text
 
 
-@pytest.mark.slow
 def test_a_hanging_driver_does_not_hold_up_stop() -> None:
     hanging, driver_answers = threading.Event(), threading.Event()
 
@@ -216,12 +236,11 @@ def test_a_hanging_driver_does_not_hold_up_stop() -> None:
 
     receiver = Receiver(1)
     sampler = FakeSampler(hang)
-    watched = monitor.Monitor(receiver, interval_s=0.02, sampler=sampler)
+    watched = monitor.Monitor(receiver, interval_s=0.02, sampler=sampler, stop_limit_s=0.05)
     watched.start()
-    assert hanging.wait(5)
-    started_s = time.monotonic()
+    assert hanging.wait(60)
     watched.stop()
-    assert 2.5 < time.monotonic() - started_s < 4
+    assert monitor_threads(), "it waited for the driver"
     driver_answers.set()
     assert sampler.closed.wait(5)
     assert not receiver.samples  # what comes after stop is not passed on
@@ -236,11 +255,9 @@ def test_a_hanging_driver_does_not_hold_up_a_look_before_a_run(monkeypatch: pyte
             return (GpuReading(0),)
 
     monkeypatch.setattr(monitor, "GpuReader", HangingReader)
-    monkeypatch.setattr(monitor, "_STOP_LIMIT_S", 0.1)
-    assert monitor.look(0.02) == ()
+    assert monitor.look(0.02, patience_s=0.1) == ()
     assert not driver_answers.is_set()
-    monkeypatch.setattr(monitor, "_STOP_LIMIT_S", 20.0)
-    assert len(monitor.look(0.02, with_gpus=False)) == 2
+    assert len(monitor.look(0.02, with_gpus=False, patience_s=60.0)) == 2
     driver_answers.set()
 
 

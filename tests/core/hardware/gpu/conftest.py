@@ -1,0 +1,35 @@
+"""What tests of GPUs share: a process in which no driver has hung yet."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from app.core.hardware.gpu import apple, nvidia, nvidia_smi
+from tests.core.hardware.gpu.nvml import PYNVML, FakeDriver
+
+MODULES = (apple, nvidia, nvidia_smi)
+
+
+@pytest.fixture(autouse=True)
+def nothing_hung() -> Iterator[None]:
+    """Forget which drivers hung."""
+    for module in MODULES:
+        module.HUNG.clear()
+    yield
+    for module in MODULES:
+        module.HUNG.clear()
+
+
+@pytest.fixture
+def driver(monkeypatch: pytest.MonkeyPatch) -> FakeDriver:
+    """A driver with two of NVIDIA's GPUs."""
+    fake = FakeDriver(2)
+    monkeypatch.setitem(sys.modules, "pynvml", fake.module())
+    return fake
+
+
+@pytest.fixture
+def no_nvidia(driver: FakeDriver) -> None:
+    """A driver of NVIDIA's that does not start, as without its cards."""
+    driver.start_error = PYNVML.NVMLError_DriverNotLoaded()
