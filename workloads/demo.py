@@ -11,9 +11,10 @@ import time
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
+from workloads.protocol.parameters import Parameter
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
-from workloads.workload import Parameter, Workload
+from workloads.workload import Workload
 
 QUICK_S, SUSTAINED_S = 2.0, 3.0
 _OUTCOMES = ("ok", "fail", "out_of_memory", "non_finite", "hang", "crash", "exit", "noise", "slow")

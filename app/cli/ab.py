@@ -1,8 +1,7 @@
 """The verb `ab`: two ways to run the same workload, in turn, and which of them is faster."""
 
 import argparse
-from collections.abc import Callable
-from typing import Any, get_args
+from typing import Any
 
 from app.cli.groups import carry_out
 from app.cli.specs import make_spec
@@ -13,7 +12,8 @@ from app.core.plain_text import safe_text
 from app.core.runs.runner import known_workload
 from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT, Plan
 from app.core.settings import load_settings
-from workloads.protocol.spec import DataChoice, Precision
+from workloads.protocol.errors import WorkloadError
+from workloads.settings import AUTO, Setting, all_settings
 
 USUAL = "as usual"
 
@@ -64,54 +64,35 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
         name, equals, text = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise UsageError(f"--{side} takes KEY=VALUE, several separated by commas, not {quoted(part.strip())}.")
-        setting = _SETTINGS.get(name)
-        sets = setting[0] if setting else name
+        setting = side_keys().get(name)
+        sets = setting.name if setting else name
         if sets in seen:
             raise UsageError(f"--{side} says {name} twice.")
         seen.add(sets)
         if setting is not None:
-            setattr(changed, setting[0], setting[1](f"{name} in --{side}", text))
+            try:
+                setattr(changed, setting.name, _typed(setting, f"{name} in --{side}", text))
+            except WorkloadError as error:
+                raise UsageError(error.said) from error
         elif name in parameters:
             changed.settings.append(f"{name}={text}")
         else:
-            known = ", ".join((*_SETTINGS, *parameters))
+            known = ", ".join((*side_keys(), *parameters))
             raise UsageError(f"--{side} has {quoted(name)}, which is none of: {known}.")
     return changed
 
 
-def _whole(name: str, text: str) -> int:
+def _typed(setting: Setting, name: str, text: str) -> Any:
+    """Read what a side says of a setting, as the option of that name takes it."""
+    if setting.kind != "int" or (setting.may_be_auto and text == AUTO):
+        setting.typed(text, name)
+        return text
     try:
         return read_whole(text)
     except UsageError as error:
         raise UsageError(f"{name} {error}.") from None
 
 
-def _whole_or_auto(name: str, text: str) -> int | None:
-    return None if text == "auto" else _whole(name, text)
-
-
-def _plain(_: str, text: str) -> str:
-    return text
-
-
-def _one_of(*choices: str) -> Callable[[str, str], str]:
-    def take(name: str, text: str) -> str:
-        if text not in choices:
-            raise UsageError(f"{name} must be one of {', '.join(choices)}, not {quoted(text)}.")
-        return text
-
-    return take
-
-
-# For each key of --a and --b the option of `run` that it sets, and how its text is read.
-_SETTINGS: dict[str, tuple[str, Callable[[str, str], Any]]] = {
-    "device": ("device", _plain),
-    "threads": ("threads", _whole_or_auto),
-    "precision": ("precision", _one_of(*get_args(Precision))),
-    "jit": ("jit", _one_of("on", "off")),
-    "xla": ("jit", _one_of("on", "off")),
-    "onednn": ("onednn", _one_of("on", "off", "auto")),
-    "batch": ("batch", _whole),
-    "seed": ("seed", _whole),
-    "data": ("data", _one_of(*get_args(DataChoice))),
-}
+def side_keys() -> dict[str, Setting]:
+    """Return the run settings that the sides of an A/B may differ in, by each of their names."""
+    return {key: setting for setting in all_settings() if setting.in_ab for key in (setting.key, *setting.also)}

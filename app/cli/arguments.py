@@ -10,6 +10,7 @@ import app
 from app.cli import ab, data, doctor, logs, machine, results, run
 from app.cli.text import complain, in_line, say
 from app.cli.values import fraction, output, whole
+from workloads.settings import Setting, all_settings
 
 
 class _Parser(argparse.ArgumentParser):
@@ -68,8 +69,8 @@ def _add_ab(verbs: Verbs) -> None:
     parser = verbs.add_parser(
         "ab",
         help="run two ways in turn and say which is faster",
-        description="KEY: device, threads, precision, jit (or xla), onednn, batch, seed, data, or a parameter of "
-        "the workload. All other options hold for both sides.",
+        description=f"KEY: {', '.join(ab.side_keys())}, or a parameter of the workload. All other options hold for"
+        " both sides.",
     )
     _add_run_options(parser)
     for side in ("a", "b"):
@@ -97,21 +98,26 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--duration", type=fraction, metavar="S", help="seconds that sustained trains at least, or quick at most"
     )
-    parser.add_argument("--epochs", type=whole, metavar="N", help="whole epochs (default: the study's number)")
-    parser.add_argument("--steps", type=whole, metavar="N", help="cut each epoch to N steps: a short run")
-    parser.add_argument("--batch", type=whole, metavar="N", help="examples per step (default: the study's number)")
-    parser.add_argument("--device", default="auto", metavar="auto|cpu|gpu:N")
-    parser.add_argument("--precision", default="float32", choices=("float32", "mixed_float16", "mixed_bfloat16"))
-    parser.add_argument("--jit", default="off", choices=("on", "off"), help="compile the step with XLA")
-    parser.add_argument(
-        "--onednn", default="auto", choices=("on", "off", "auto"), help="oneDNN's kernels on the processor"
-    )
-    parser.add_argument("--threads", type=whole, metavar="N", help="threads inside one operation")
-    parser.add_argument("--data", choices=("auto", "real", "synthetic"))
-    parser.add_argument("--seed", type=whole, default=0, metavar="N")
+    for setting in all_settings():
+        _add_setting(parser, setting)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings")
     parser.add_argument("--json", action="store_true", help="print the events, one JSON object a line")
     parser.add_argument("--quiet", action="store_true", help="print only the result")
+
+
+def _add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
+    """Add the option of a run setting; without it the workload, the engine or the settings decide."""
+    allowed = setting.allowed()
+    if allowed:
+        parser.add_argument(setting.flag, dest=setting.name, choices=allowed, help=_option_help(setting))
+    elif setting.kind == "int":
+        parser.add_argument(setting.flag, dest=setting.name, type=whole, metavar="N", help=_option_help(setting))
+    else:
+        parser.add_argument(setting.flag, dest=setting.name, metavar="auto|cpu|gpu:N", help=_option_help(setting))
+
+
+def _option_help(setting: Setting) -> str:
+    return setting.description
 
 
 def _add_machine(verbs: Verbs) -> None:

@@ -12,9 +12,8 @@ from app.core.runs.runner import checked_workload, known_workload
 from app.core.settings import load_settings
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.spec import RunSpec
+from workloads.settings import all_settings
 from workloads.workload import Workload
-
-ON_OFF_AUTO = {"on": True, "off": False, "auto": None}
 
 
 def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
@@ -25,17 +24,8 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
     preferred = "standard" if options.epochs or options.steps else settings.preset or "standard"
     spec = workload.default_spec(
         options.preset or preferred,
-        epochs=options.epochs,
-        steps=options.steps,
+        **({"data": settings.data} | _asked(options)),
         duration_s=options.duration,
-        batch_size=options.batch,
-        device=options.device,
-        precision=options.precision,
-        jit=options.jit == "on",
-        onednn=ON_OFF_AUTO[options.onednn],
-        threads=options.threads,
-        data=options.data or settings.data,
-        seed=options.seed,
         parameters=_parameters(workload, options.settings),
     )
     checked_workload(spec)  # says it better than the schema below
@@ -43,6 +33,16 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
         return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
     except msgspec.ValidationError as error:
         raise UsageError(_schema_sentence(spec, str(error))) from error
+
+
+def _asked(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the run settings that were asked for; what was left out is not among them."""
+    told = {setting: getattr(options, setting.name) for setting in all_settings()}
+    return {
+        setting.name: setting.typed(value) if isinstance(value, str) else value
+        for setting, value in told.items()
+        if value is not None
+    }
 
 
 def _schema_sentence(spec: RunSpec, message: str) -> str:

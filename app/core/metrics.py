@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from workloads.protocol.parameters import FOLDERS_LIMIT
 from workloads.system.storage import CASES
-from workloads.workload import FOLDERS_LIMIT
 
 
 @dataclass(frozen=True, slots=True)

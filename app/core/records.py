@@ -85,13 +85,6 @@ class Machine:
     kernel: str | None = None  # its version: "6.1.0", "10.0.26100"
     machine_id: str | None = None  # the same after each start, and tells nothing else: a keyed hash
 
-    @property
-    def cuda_gpus(self) -> tuple[Gpu, ...]:
-        """The GPUs that TensorFlow may use, in its order: NVIDIA's with their driver, but on Linux only."""
-        if self.os_name.startswith(("Windows", "macOS")):
-            return ()
-        return tuple(gpu for gpu in self.gpus if gpu.vendor == "nvidia" and gpu.source != "sysfs")
-
 
 @dataclass(frozen=True, slots=True)
 class PowerState:
@@ -213,6 +206,7 @@ class RunSummary:
     gpu_energy_j: Finite | None = None  # of the GPU that the run used
     gpu_energy_per_epoch_j: Finite | None = None
     gpu_energy_basis: Text | None = None  # counter: the card's own; power: its power each second, integrated
+    settings: Text = ""  # run settings that have no column and are not as usual: "name=value …"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,7 @@ def test_settings_reach_their_side_and_labels_the_sentence(epochmark: CommandLin
     assert "A        as usual\nB        all at once\n" in done.stdout
     assert '"all at once"' in done.stdout
     assert "in the only pair. More pairs are needed" in done.stdout
-    assert "The sides do not do the same work per epoch (batch 200, not 100)." in done.stdout
+    assert "The sides do not do the same work per epoch (batch 200, not batch 100)." in done.stdout
     specs = {run["side"]: json.loads(epochmark("results", "show", str(run["id"]), "--json").stdout)["spec"]
              for run in runs(epochmark)}  # fmt: skip
     changed = {name: value for name, value in specs["B"].items() if value != specs["A"][name]}
@@ -148,7 +148,7 @@ def test_by_hand_can_be_stopped_and_keeps_what_was_measured(environment: dict[st
         (["ab", "demo", "--b", "threads=two"], "threads in --b must be a whole number, not 'two'"),
         (["ab", "demo", "--b", "xla=yes"], "xla in --b must be one of on, off, not 'yes'"),
         (["ab", "demo", "--b", "jit=on,xla=off"], "--b says xla twice"),
-        (["ab", "demo", "--a", "speed=9"], "--a has 'speed', which is none of: device, threads"),
+        (["ab", "demo", "--a", "speed=9"], "--a has 'speed', which is none of: batch, engine, device"),
         (["ab", "demo", "--a", "outcome=great"], "outcome must be one of ok"),
         (["ab", "demo", "--a", "seed=1", "--pairs", "0"], "--pairs must be at least 1 and at most 100, not 0"),
         (["ab", "demo", "--a", "seed=1", "--label-a", "x" * 61], "--label-a may have 60 characters, not 61"),

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from app.core.messages import text as sentence_of
 from workloads import CATALOGUE, STANDARD
 from workloads.protocol.errors import WorkloadError
+from workloads.protocol.parameters import Parameter, folders_of
 from workloads.protocol.spec import Job, ParameterValue, RunSpec, read_job, write_job
-from workloads.workload import Parameter, folders_of
 
 COUNT = Parameter("layers", "int", 2, "Layers", minimum=1, maximum=8)
 RATE = Parameter("rate", "float", 0.1, "Learning rate", unit="1/step", minimum=0)

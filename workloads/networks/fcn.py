@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from workloads.datasets import mnist
 from workloads.networks.dlbench import DlBench, gradient_descent
 from workloads.networks.images import ConstantBatch, image_feed, one_hot
+from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
-from workloads.workload import Parameter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

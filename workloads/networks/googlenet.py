@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from workloads.networks.dlbench import gradient_descent
 from workloads.networks.imagenet import ImageNet, response_normalisation
+from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import RunSpec
-from workloads.workload import Parameter
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

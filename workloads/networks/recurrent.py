@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import RunSpec
 from workloads.training.training import Training
-from workloads.workload import Parameter
 
 
 class Recurrent(Training):

@@ -28,6 +28,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         engine: What trains, by its name in workloads.engines.registry.
         onednn: Whether TensorFlow uses oneDNN's kernels on the processor; None to leave that to it.
         parameters: Values for the workload's own declared parameters.
+        settings: Values for run settings that have no field here (see workloads.settings) and are not as usual.
     """
 
     workload: str
@@ -46,6 +47,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     data: DataChoice = "auto"
     seed: Annotated[int, msgspec.Meta(ge=0, le=2**32 - 1)] = 0
     parameters: dict[str, ParameterValue] = {}
+    settings: dict[str, ParameterValue] = {}
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,10 +8,11 @@ from workloads.engines.setup import report_memory, start_engine
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
+from workloads.protocol.parameters import Parameter
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.training.repeat import repeat
-from workloads.workload import Parameter, Workload
+from workloads.workload import Workload
 
 CASE_BUDGET_S = 4.0
 WARMUP_BUDGET_S = 0.5

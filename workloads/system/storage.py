@@ -10,6 +10,7 @@ from workloads.engines.setup import report_memory, start_engine
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
+from workloads.protocol.parameters import Parameter, folders_of
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.system.storage_files import (
@@ -31,7 +32,7 @@ from workloads.system.storage_pipeline import (
     make_pictures,
     pack,
 )
-from workloads.workload import Parameter, Workload, folders_of
+from workloads.workload import Workload
 
 CASE_BUDGET_S = 4.0
 IMAGES = 1_000

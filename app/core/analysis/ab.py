@@ -223,9 +223,9 @@ def _unlike(group: Group) -> str:
     """Say why the sides are no two ways to do the same; "" if they are."""
     sides = {run.side: run for run in group.runs}
     a, b = sides.get("A"), sides.get("B")
-    if a is None or b is None or (reason := run_refusal(a, b)) is None:
+    if a is None or b is None or (reason := run_refusal(a, dataclasses.replace(b, engine=a.engine))) is None:
         return ""
-    if run_refusal(a, dataclasses.replace(b, precision=a.precision)) is None:
+    if run_refusal(a, dataclasses.replace(b, engine=a.engine, precision=a.precision)) is None:
         return f"The sides do not compute with the same precision ({reason})."
     return f"The sides do not do the same work per epoch ({reason})."
 

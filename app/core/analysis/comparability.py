@@ -1,79 +1,124 @@
-"""Like with like: in what two results must agree to be drawn together, and in what they may differ."""
+"""Like with like: in what two results must agree to be comparable, and in what they may differ."""
 
+from typing import Any
+
+from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
+from workloads.engines.registry import engine_title
+from workloads.settings import AUTO, Setting, all_settings, read_recorded
 
-# Names of RunSummary's fields, and what stands before their values where they differ.
-KEY = (
-    ("workload", ""),
-    ("workload_version", "workload version "),
-    ("metric", ""),
-    ("variant", "network "),
-    ("batch_size", "batch "),
-    ("precision", ""),
-    ("samples_per_epoch", "samples per epoch "),
-)
+# Beside the run settings whose rows say so: fields of RunSummary.
+_ALIKE = ("workload", "workload_version", "metric", "variant", "samples_per_epoch")
+# What became of these settings is told by fields of their own, see `differences`.
+_TOLD_APART = ("engine", "device", "data")
 
 
 def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
-    """Say why two runs must not be drawn together, or return None."""
-    for name, label in KEY:
+    """Say why two runs are not comparable, or return None."""
+    for name in _ALIKE:
         mine, theirs = getattr(run, name), getattr(other, name)
         if mine != theirs:
-            return f"{label}{theirs or 'as usual'}, not {mine or 'as usual'}"
+            usual = sentence("compare.as_usual")
+            return sentence(f"compare.other_{name}", theirs=theirs or usual, mine=mine or usual)
+    for setting in _settings("alike"):
+        mine, theirs = recorded(run, setting), recorded(other, setting)
+        if mine != theirs:
+            return sentence("compare.other_setting", theirs=setting.words(theirs), mine=setting.words(mine))
     return None
+
+
+def recorded(run: RunSummary, setting: Setting) -> Any:
+    """Return what a run's record says of a setting; as usual where it says nothing."""
+    if hasattr(run, setting.name):
+        return getattr(run, setting.name)
+    told = read_recorded(run.settings).get(setting.name)
+    return setting.default if told is None else setting.typed(told)
+
+
+def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
+    """Return what another run has that this one does not have, where that leaves them comparable."""
+    found = [
+        engine_name(other.engine, other.engine_version)
+        if (run.engine, run.engine_version) != (other.engine, other.engine_version)
+        else "",
+        *_other_settings(run, other),
+        _data(other) if run.data_source != other.data_source else "",
+        (other.device_name or (other.device or "").upper())
+        if (run.device, run.device_name) != (other.device, other.device_name)
+        else "",
+        sentence("compare.side", side=other.side)
+        if other.side and run.group_id == other.group_id and run.side != other.side
+        else "",
+        other.preset if run.preset != other.preset else "",
+        _virtual(other) if run.virtual_machine != other.virtual_machine else "",
+    ]
+    return tuple(part for part in found if part)
+
+
+def usual_settings_apart(run: RunSummary) -> list[str]:
+    """Return the settings of a run that are not as usual, in words, where it stands beside others' results."""
+    told = ((setting, recorded(run, setting)) for setting in _settings("told") if setting.name not in _TOLD_APART)
+    return [setting.words(value) for setting, value in told if value != setting.default]
 
 
 def comparison_key(run: Run) -> list[tuple[str, str]]:
     """Return in what another result must agree with this one, and at last in what it may differ."""
     summary, environment = run.summary, run.environment or {}
-    samples = f"{summary.samples_per_epoch:,}" if summary.samples_per_epoch else "no epoch"
+    samples = f"{summary.samples_per_epoch:,}" if summary.samples_per_epoch else sentence("compare.no_epoch")
     lines = [
-        ("Workload", f"{summary.workload}, version {summary.workload_version}"),
-        ("Network", summary.variant or "as the study has it"),
-        ("Measured", headline_kind(summary.metric).label),
-        ("Batch size", str(summary.batch_size)),
-        ("Precision", summary.precision),
-        ("Samples per epoch", samples),
+        (sentence("compare.workload"), f"{summary.workload}, version {summary.workload_version}"),
+        (sentence("compare.network"), summary.variant or sentence("compare.network_of_study")),
+        (sentence("compare.metric"), headline_kind(summary.metric).label),
+        *((setting.label, _plain(recorded(summary, setting))) for setting in _settings("alike")),
+        (sentence("compare.samples"), samples),
     ]
     may_differ = [
-        _engine(summary),
+        engine_name(summary.engine, summary.engine_version),
         f"Keras {environment['keras_version']}" if environment.get("keras_version") else "",
-        "with XLA" if summary.jit else "without XLA",
+        "XLA" if summary.jit else sentence("compare.without_xla"),
         _switch("oneDNN", environment.get("onednn")),
         _switch("TF32", environment.get("tf32")),
-        f"{summary.threads} threads" if summary.threads else "threads automatic",
-        f"{summary.data_source} data" if summary.data_source else "",
-        f"seed {summary.seed}",
+        *(
+            setting.words(recorded(summary, setting))
+            for setting in _settings("told")
+            if setting.name not in (*_TOLD_APART, "jit", "onednn")
+        ),
+        _data(summary),
+        sentence("compare.seed", seed=summary.seed),
     ]
-    return [*lines, ("May differ", " · ".join(part for part in may_differ if part))]
+    return [*lines, (sentence("compare.may_differ"), " · ".join(part for part in may_differ if part))]
 
 
-def _engine(run: RunSummary) -> str:
-    name = "TensorFlow" if run.engine == "tensorflow" else run.engine
-    return f"{name} {run.engine_version or ''}".strip()
+def engine_name(engine: str, version: str | None) -> str:
+    """Return an engine as its makers write it, with its version."""
+    return f"{engine_title(engine)} {version or ''}".strip()
 
 
-def _switch(name: str, is_on: bool | None) -> str:
+def _settings(compared: str) -> list[Setting]:
+    return [setting for setting in all_settings() if setting.compared == compared]
+
+
+def _other_settings(run: RunSummary, other: RunSummary) -> list[str]:
+    told = [setting for setting in _settings("told") if setting.name not in _TOLD_APART]
+    return [
+        setting.words(theirs) for setting in told if (theirs := recorded(other, setting)) != recorded(run, setting)
+    ]
+
+
+def _data(run: RunSummary) -> str:
+    return sentence("compare.data", source=run.data_source) if run.data_source else ""
+
+
+def _virtual(run: RunSummary) -> str:
+    if run.virtual_machine is None:
+        return ""
+    return sentence("compare.virtual") if run.virtual_machine else sentence("compare.not_virtual")
+
+
+def _switch(name: str, is_on: object) -> str:
     return "" if is_on is None else f"{name} {'on' if is_on else 'off'}"
 
 
-def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
-    """Return in which fields that may differ another run does, as it has them."""
-    found = [
-        _engine(other) if (run.engine, run.engine_version) != (other.engine, other.engine_version) else "",
-        ("XLA" if other.jit else "without XLA") if run.jit != other.jit else "",
-        (f"{other.threads} threads" if other.threads else "threads automatic")
-        if run.threads != other.threads
-        else "",
-        f"{other.data_source} data" if other.data_source and run.data_source != other.data_source else "",
-        (other.device_name or (other.device or "").upper())
-        if (run.device, run.device_name) != (other.device, other.device_name)
-        else "",
-        f"side {other.side}" if other.side and run.group_id == other.group_id and run.side != other.side else "",
-        other.preset if run.preset != other.preset else "",
-        ("virtual machine" if other.virtual_machine else "no virtual machine")
-        if other.virtual_machine is not None and run.virtual_machine != other.virtual_machine
-        else "",
-    ]
-    return tuple(part for part in found if part)
+def _plain(value: object) -> str:
+    return AUTO if value is None else str(value)

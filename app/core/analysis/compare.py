@@ -1,12 +1,13 @@
 """A run beside published machines and other runs; pure functions over summaries and rows."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from app.core.analysis.comparability import differences, run_refusal
+from app.core.analysis.comparability import differences, engine_name, run_refusal, usual_settings_apart
 from app.core.analysis.published import FIRST_SOURCE_IDS, ReferenceRow, comparable_rows, short_name
 from app.core.errors import UsageError
+from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import ImportedLog, RunSummary
 from workloads import CATALOGUE
@@ -89,17 +90,11 @@ def refusal(run: RunSummary, row: ReferenceRow) -> str | None:
     """Say why the two must not be drawn together, or return None."""
     if converted(row, run.metric) is None:
         unit = headline_kind(_ROW_METRICS.get(row.metric, row.metric)).unit
-        return f"published in {unit}, which cannot be converted exactly"
+        return sentence("compare.published_otherwise", unit=unit)
     usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else run.batch_size
     precision = _PRECISIONS.get(row.precision, row.precision or run.precision)
-    for theirs, mine, label in (
-        (row.batch_size or usual, run.batch_size, "batch "),
-        (row_variant(row), run.variant, "network "),
-        (precision, run.precision, ""),
-    ):
-        if theirs != mine:
-            return f"{label}{theirs or 'as usual'}, not {mine or 'as usual'}"
-    return None
+    like = replace(run, batch_size=row.batch_size or usual, variant=row_variant(row), precision=precision)
+    return run_refusal(run, like)
 
 
 def row_variant(row: ReferenceRow) -> str:
@@ -297,11 +292,6 @@ def run_name(run: RunSummary) -> str:
     return short_name(device or run.device or "this computer")
 
 
-def engine_name(engine: str, version: str | None) -> str:
-    """Return an engine as its makers write it, with its version."""
-    return f"{'TensorFlow' if engine == 'tensorflow' else engine} {version or ''}".strip()
-
-
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | None = None) -> list[Bar]:
     """Return a run's bar, none without a headline; beside another run it says only in what the two differ."""
     if run.value is None:
@@ -314,10 +304,9 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | 
     if beside is not None:
         remarks += differences(beside, run)
     else:
-        remarks += ["XLA"] if run.jit else []
         remarks += [run.variant] if run.variant else []
         remarks += ["synthetic data"] if run.data_source == "synthetic" else []
-        remarks += [f"{run.threads} threads"] if run.threads else []
+        remarks += usual_settings_apart(run)
     remarks += [run.status] if run.status != "completed" else []
     return [Bar(name, kind, run.value, tuple(remarks), run=run, metric=run.metric)]
 

@@ -27,7 +27,7 @@ from app.core.storage.database import Database
 from app.core.storage.reading import read_spec
 from app.core.verdict.energy import epoch_energies
 from workloads import CATALOGUE
-from workloads.workload import folders_of
+from workloads.protocol.parameters import folders_of
 
 FORMAT_VERSION = 1
 CSV_COLUMNS = (

@@ -1,5 +1,6 @@
 """Whether a run fits into the memory, told before it starts."""
 
+from app.core.hardware.gpu.usable import usable_gpus
 from app.core.metrics import format_bytes
 from app.core.records import Machine
 from workloads import CATALOGUE
@@ -32,11 +33,12 @@ def memory_problem(spec: RunSpec, machine: Machine) -> str | None:
 
 def _memory(spec: RunSpec, machine: Machine) -> tuple[int | None, str]:
     """Return how much memory the run's device has, and what to call it."""
-    if spec.device == "cpu" or not machine.cuda_gpus:
+    gpus = usable_gpus(machine, spec.engine)
+    if spec.device == "cpu" or not gpus:
         return machine.memory_bytes, "this computer"
     index = 0 if spec.device == "auto" else int(spec.device.removeprefix("gpu:"))
-    if index >= len(machine.cuda_gpus):
+    if index >= len(gpus):
         return None, ""
-    gpu = machine.cuda_gpus[index]
+    gpu = gpus[index]
     # On a computer where TensorFlow cannot use it, "auto" means the processor.
     return gpu.memory_bytes if spec.device != "auto" else None, f"the {gpu.name}"

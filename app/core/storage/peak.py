@@ -30,6 +30,7 @@ _PEAK = """
     WHERE run.id = ? AND peak.workload = 'matmul' AND peak.status = 'completed'
         AND peak.value BETWEEN 1e-300 AND 1e300
         AND peak.deleted_at IS NULL AND peak.device IS run.device AND peak.device_name IS run.device_name
-        AND peak.precision = run.precision AND peak.threads IS run.threads AND peak.steps >= 20
+        AND peak.engine = run.engine AND peak.precision = run.precision AND peak.threads IS run.threads
+        AND peak.steps >= 20
     ORDER BY peak.id DESC LIMIT 10)
 """

@@ -21,6 +21,7 @@ from app.core.storage.outcomes import end_run
 from app.core.storage.runs import machine_text
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec, spec_as_dict
+from workloads.settings import recorded_text
 from workloads.workload import Workload
 
 FLUSH_INTERVAL_S = 1.0
@@ -70,6 +71,7 @@ def begin_run(
         "threads": spec.threads,
         "seed": spec.seed,
         "engine": spec.engine,
+        "settings": recorded_text(spec),
         "app_version": app.__version__,
         "owner_pid": process.pid,
         "owner_started_s": process.create_time(),

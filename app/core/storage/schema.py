@@ -177,6 +177,7 @@ MIGRATIONS: tuple[str, ...] = (
     -- JSON of workloads.protocol.messages.Message beside their sentences; NULL for older ones.
     ALTER TABLE runs ADD COLUMN error_said TEXT;
     ALTER TABLE warnings ADD COLUMN said TEXT;
+    ALTER TABLE runs ADD COLUMN settings TEXT NOT NULL DEFAULT '';  -- those without a column: "name=value …"
     UPDATE format SET version = 7;
     """,
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from app.core.hardware.gpu.usable import usable_gpus
 from app.core.metrics import format_bytes
 from app.core.records import Machine, Telemetry
 from app.core.verdict.conditions import CONDITIONS
@@ -44,7 +45,7 @@ def _cautions(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -
 def _gpu(spec: RunSpec, machine: Machine) -> int | None:
     """Return the GPU that the run would use."""
     if spec.device == "auto":
-        return 0 if machine.cuda_gpus else None
+        return 0 if usable_gpus(machine, spec.engine) else None
     return gpu_index(spec.device)
 
 

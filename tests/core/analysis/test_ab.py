@@ -219,7 +219,7 @@ def test_runs_that_were_judged_invalid_are_named(summary: RunSummary) -> None:
 @pytest.mark.parametrize(
     ("changes", "remark"),
     [
-        ({"batch_size": 200}, "The sides do not do the same work per epoch (batch 200, not 100)."),
+        ({"batch_size": 200}, "The sides do not do the same work per epoch (batch 200, not batch 100)."),
         (
             {"variant": "lstm=fused"},
             "The sides do not do the same work per epoch (network lstm=fused, not as usual).",

@@ -86,7 +86,7 @@ def test_you_stand_among_the_published_machines(summary: RunSummary) -> None:
 def test_what_differs_is_said_beside_the_bar(summary: RunSummary) -> None:
     run = replace(summary, basis="estimate", jit=True, data_source="synthetic", threads=2, status="cancelled")
     (you,) = [bar for bar in bars(STANDARD, run) if bar.kind == "you"]
-    assert you.remarks == ("TensorFlow 2.21.0", "estimate", "XLA", "synthetic data", "2 threads", "cancelled")
+    assert you.remarks == ("TensorFlow 2.21.0", "estimate", "synthetic data", "XLA", "2 threads", "cancelled")
     first = replace(summary, basis="first_epoch")
     assert "first epoch only" in next(bar for bar in bars(STANDARD, first) if bar.kind == "you").remarks
 
@@ -109,7 +109,7 @@ def test_the_software_of_every_published_row_is_short_and_there() -> None:
     ("changes", "reason"),
     [
         ({}, None),
-        ({"batch_size": 32}, "batch 100, not 32"),
+        ({"batch_size": 32}, "batch 100, not batch 32"),
         ({"precision": "mixed_float16"}, "float32, not mixed_float16"),
     ],
 )
@@ -127,7 +127,7 @@ def test_another_batch_or_precision_is_refused_with_its_reason(
 def test_a_row_that_does_not_state_its_batch_or_precision_is_taken_as_the_usual_one(summary: RunSummary) -> None:
     row = replace(comparable_rows(STANDARD)[0], batch_size=None, precision="")
     assert refusal(summary, row) is None
-    assert refusal(replace(summary, batch_size=1), row) == "batch 100, not 1"
+    assert refusal(replace(summary, batch_size=1), row) == "batch 100, not batch 1"
     assert refusal(summary, replace(row, precision="framework default")) == "framework default, not float32"
 
 
@@ -136,9 +136,9 @@ def test_a_row_that_does_not_state_its_batch_or_precision_is_taken_as_the_usual_
     [
         ({"workload": "demo"}, "demo, not cifar10_keras_cnn"),
         ({"workload_version": 2}, "workload version 2, not 1"),
-        ({"batch_size": 32}, "batch 32, not 100"),
+        ({"batch_size": 32}, "batch 32, not batch 100"),
         ({"precision": "mixed_float16"}, "mixed_float16, not float32"),
-        ({"samples_per_epoch": 1000}, "samples per epoch 1000, not 50000"),
+        ({"samples_per_epoch": 1000}, "1000 samples per epoch, not 50000"),
         ({"engine_version": "2.20.0", "jit": True, "threads": 1, "cpu_name": "Other"}, None),
     ],
 )

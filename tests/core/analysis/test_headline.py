@@ -100,7 +100,7 @@ def test_seconds_per_mini_batch_keep_the_epoch_beside_them(paths: Paths, machine
     assert run.seconds_per_epoch_s == pytest.approx(29.5)
     assert headline(run).startswith(
         "0.500 s per mini-batch\n"
-        "steps after the first epoch · 0.500 to 0.500 (95 %, ± 0.0 %) · 500.0 to 500.0 ms a step"
+        "steps after the first epoch · 0.500 to 0.500 (95 %, ± 0.0 %) · 500.0 to 500.0 ms per step"
     )
     assert derived_epoch(run) == "An epoch of 60,000 examples takes 29.5 s."
 
@@ -119,7 +119,7 @@ def test_images_per_second_are_the_batch_over_its_step(paths: Paths, machine: Ma
     at = [bar.kind for bar in chart].index("you")
     assert chart[at - 1].value > 200 > chart[at + 1].value
     assert str(position(run)).startswith("3.9× the Tesla K80, between ")
-    assert any("batch 128, not 64" in reason for reason in left_out(run))
+    assert any("batch 128, not batch 64" in reason for reason in left_out(run))
 
 
 def test_words_count_each_word_of_an_example(

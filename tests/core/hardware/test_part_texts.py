@@ -8,6 +8,7 @@ import psutil
 import pytest
 
 from app.cli.machine import reason_lines
+from app.core.hardware.gpu.usable import usable_gpus
 from app.core.hardware.part_texts import NOT_KNOWN, machine_parts, split_virtualization
 from app.core.hardware.telemetry import slowdowns as conditions
 from app.core.hardware.telemetry.sensors import Power, Sensors, find_sensors
@@ -261,5 +262,5 @@ def test_pmset_is_asked_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_tensorflow_counts_cards_with_nvidias_driver_on_linux_only(machine: Machine) -> None:
     cards = (CARD, Gpu("Intel UHD", "intel"), replace(CARD, source="sysfs", driver="nouveau"))
-    assert replace(machine, gpus=cards).cuda_gpus == (CARD,)
-    assert replace(machine, gpus=cards, os_name="Windows 11").cuda_gpus == ()
+    assert usable_gpus(replace(machine, gpus=cards)) == (CARD,)
+    assert usable_gpus(replace(machine, gpus=cards, os_name="Windows 11")) == ()

@@ -5,6 +5,7 @@ their formats.
 """
 
 from app.core.messages.english import (
+    cli,
     common,
     compare,
     datasets,
@@ -14,11 +15,14 @@ from app.core.messages.english import (
     report,
     storage,
     verdict,
+    views,
+    window,
     workloads,
 )
 
 Sentence = str | tuple[str, str]
 _AREAS = (
+    cli,
     common,
     compare,
     datasets,
@@ -28,6 +32,8 @@ _AREAS = (
     report,
     storage,
     verdict,
+    views,
+    window,
     workloads,
 )
 ENGLISH: dict[str, Sentence] = {code: said for area in _AREAS for code, said in area.SENTENCES.items()}

@@ -35,6 +35,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "parameter.not_folders": "{name} must be folders separated by {separator}, not {value}.",
     "parameter.not_int": "{name} must be a whole number{limits}{unit}, not {value}.",
     "parameter.range": " from {minimum:g} to {maximum:g}",
+    "setting.not_choice": "{name} must be one of {choices:, }, not {value}.",
+    "setting.unknown": "There's no run setting {name}.",
     "storage.files_gone": "The test's files in {folder} disappeared during the measurement ({reason}). Run it again.",
     "storage.folder_failed": "The folder {folder} failed during the measurement ({reason}). Check its drive.",
     "storage.folder_gone": (

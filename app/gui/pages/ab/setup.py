@@ -1,10 +1,10 @@
 """What is chosen before an A/B: the workload, and what is special about each side."""
 
 import itertools
-from typing import get_args
+from collections.abc import Sequence
 
 import msgspec
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -18,15 +18,15 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.errors import UsageError
+from app.core.hardware.gpu.usable import usable_gpus
 from app.core.metrics import format_time_left
-from app.core.records import Machine
+from app.core.records import Gpu
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import checked_workload
 from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT, Plan
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.gui.run.preflight import PreflightLine
-from app.gui.run.settings import ONEDNN, common_settings
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import (
@@ -40,9 +40,11 @@ from app.gui.widgets.basics import (
     row,
     set_tone,
 )
+from app.gui.widgets.editors import INT_LIMIT, Editor, edited_value, make_editor
 from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE, STANDARD
-from workloads.protocol.spec import Precision, RunSpec
+from workloads.protocol.spec import ParameterValue, RunSpec
+from workloads.settings import Setting, all_settings, differing
 from workloads.workload import Workload
 
 ESTIMATE_MS = 150
@@ -50,57 +52,90 @@ PAIRS = 6
 EDITOR_PX = 96
 RUN, RUN_ANYWAY = "Run A/B", "Run A/B anyway"
 EQUAL = "Change a setting of one side, or choose By hand."
-ROWS = ("Name", "Device", "Threads", "Precision", "XLA", "oneDNN", "Batch size")
-_XLA = {"off": False, "on": True}
+NAME = "Name"
 
 
-class SideForm:
-    """The editors of one side, by their rows' names."""
+class SideForm(QObject):
+    """The editors of one side.
+
+    Attributes:
+        name: What the side is called.
+        editors: Of the run settings, by their names.
+
+    Signals:
+        changed: A value is another one now.
+    """
+
+    changed = Signal()
 
     def __init__(self, side: str) -> None:
+        super().__init__()
         self.side = side
         self.name = QLineEdit(maxLength=LABEL_LIMIT, placeholderText=side)
-        self.device, self.precision, self.jit, self.onednn = (QComboBox() for _ in range(4))
-        self.threads, self.batch = QSpinBox(), QSpinBox()
-        self.threads.setSpecialValueText("automatic")
-        self.precision.addItems(get_args(Precision))
-        self.jit.addItems(tuple(_XLA))
-        self.onednn.addItems(tuple(ONEDNN))
-        self.editors: tuple[QWidget, ...] = (
-            self.name,
-            self.device,
-            self.threads,
-            self.precision,
-            self.jit,
-            self.onednn,
-            self.batch,
-        )
-        for row_name, editor in zip(ROWS, self.editors, strict=True):
-            editor.setAccessibleName(f"{row_name} of side {side}")
-            editor.setMinimumWidth(EDITOR_PX)
-            guard_wheel(editor)
-            if isinstance(editor, QComboBox):
-                give_way(editor)
-                editor.setMinimumContentsLength(5)
+        self._dress(self.name, NAME)
+        usual = CATALOGUE[STANDARD]
+        self.editors = {setting.name: self._editor(setting, usual) for setting in side_settings()}
+
+    @property
+    def widgets(self) -> tuple[QWidget, ...]:
+        """All editors, from top to bottom."""
+        return (self.name, *self.editors.values())
+
+    def values(self) -> dict[str, ParameterValue | None]:
+        """Return what is chosen, by the settings' names."""
+        return {setting.name: self._value(setting) for setting in side_settings()}
 
     def take_workload(self, workload: Workload) -> None:
         """Begin with what the workload's study used."""
-        for parameter in common_settings(workload):
-            spin = {"threads": self.threads, "batch_size": self.batch}.get(parameter.name)
-            if spin is not None:
-                spin.setRange(int(parameter.minimum or 0), int(parameter.maximum or 0))
-                spin.setValue(int(parameter.default))
+        for parameter in workload.setting_parameters():
+            editor = self.editors.get(parameter.name)
+            if isinstance(editor, QSpinBox):
+                editor.setRange(int(parameter.minimum or 0), int(parameter.maximum or INT_LIMIT))
+                editor.setValue(int(parameter.default))
 
-    def take_machine(self, machine: Machine) -> None:
-        """Offer the devices of a machine."""
-        chosen = self.device.currentData()
-        self.device.clear()
-        self.device.addItem("Automatic", "auto")
-        self.device.addItem("Processor", "cpu")
-        for number, gpu in enumerate(machine.cuda_gpus):
-            self.device.addItem(f"GPU {number}", f"gpu:{number}")
-            self.device.setItemData(self.device.count() - 1, plain_tip(gpu.name), Qt.ItemDataRole.ToolTipRole)
-        self.device.setCurrentIndex(max(0, self.device.findData(chosen)))
+    def take_machine(self, gpus: Sequence[Gpu]) -> None:
+        """Offer the CPU and the graphics cards that the engine can use."""
+        combo = self.editors["device"]
+        assert isinstance(combo, QComboBox)
+        chosen = combo.currentData()
+        combo.clear()
+        combo.addItem("Automatic", "auto")
+        combo.addItem("CPU", "cpu")
+        for number, gpu in enumerate(gpus):
+            combo.addItem(f"GPU {number}", f"gpu:{number}")
+            combo.setItemData(combo.count() - 1, plain_tip(gpu.name), Qt.ItemDataRole.ToolTipRole)
+        combo.setCurrentIndex(max(0, combo.findData(chosen)))
+
+    def _editor(self, setting: Setting, workload: Workload) -> Editor:
+        editor: Editor
+        if setting.kind == "device":
+            editor = QComboBox()
+            editor.currentIndexChanged.connect(self.changed)
+        else:
+            editor = make_editor(setting.parameter(getattr(workload, setting.name, None)), self.changed)
+        self._dress(editor, setting.label)
+        return editor
+
+    def _dress(self, editor: QWidget, label_text: str) -> None:
+        editor.setAccessibleName(f"{label_text} of side {self.side}")
+        editor.setMinimumWidth(EDITOR_PX)
+        guard_wheel(editor)
+        if isinstance(editor, QComboBox):
+            give_way(editor)
+            editor.setMinimumContentsLength(5)
+
+    def _value(self, setting: Setting) -> ParameterValue | None:
+        editor = self.editors[setting.name]
+        if setting.kind == "device" and isinstance(editor, QComboBox):
+            device: str | None = editor.currentData()  # None while the list is made anew
+            return device
+        return setting.edited(edited_value(editor))
+
+
+def side_settings() -> list[Setting]:
+    """Return the run settings that the window's A/B can vary."""
+    shown = (setting for setting in all_settings() if setting.in_ab and setting.is_choice)
+    return [setting for setting in shown if setting.in_form or setting.kind == "device"]
 
 
 class AbSetup(Card):
@@ -157,7 +192,7 @@ class AbSetup(Card):
             raise UsageError(EQUAL)
         labels = [
             " ".join(side.name.text().split()) or told
-            for side, told in zip(self.sides, difference(a, b), strict=True)
+            for side, told in zip(self.sides, differing(a, b), strict=True)
         ]
         label_a, label_b = labels if labels[0] != labels[1] else ("A", "B")
         return Plan(
@@ -178,13 +213,7 @@ class AbSetup(Card):
     def _spec(self, side: SideForm) -> RunSpec:
         spec = CATALOGUE[self.workload.currentData()].default_spec(
             "quick" if self.preset.value == "quick" else "standard",
-            batch_size=side.batch.value(),
-            device=side.device.currentData(),
-            precision=side.precision.currentText(),
-            jit=_XLA[side.jit.currentText()],
-            onednn=ONEDNN[side.onednn.currentText()],
-            threads=side.threads.value() or None,
-            data=self._services.preferences.settings.data,
+            **({"data": self._services.preferences.settings.data} | side.values()),
         )
         checked_workload(spec)
         return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
@@ -197,11 +226,7 @@ class AbSetup(Card):
         self.run_button.clicked.connect(self.run)
         self.preflight.changed.connect(self._on_preflight)
         for side in self.sides:
-            for editor in side.editors:
-                if isinstance(editor, QComboBox):
-                    editor.currentIndexChanged.connect(self._on_choice)
-                elif isinstance(editor, QSpinBox):
-                    editor.valueChanged.connect(self._on_choice)
+            side.changed.connect(self._on_choice)
         self._services.finder.found.connect(self._on_machine)
         self._services.preferences.changed.connect(self._on_choice)
         if self._services.finder.machine is not None:
@@ -211,7 +236,7 @@ class AbSetup(Card):
         machine = self._services.finder.machine
         assert machine is not None
         for side in self.sides:
-            side.take_machine(machine)
+            side.take_machine(usable_gpus(machine))
         self._on_choice()
 
     def _on_workload(self) -> None:
@@ -235,7 +260,7 @@ class AbSetup(Card):
         try:
             plan = self.plan()
             self.preflight.show_choice(plan.specs[0], machine)
-            a, b = difference(*plan.specs)
+            a, b = differing(*plan.specs)
             problem = self._busy or next(filter(None, (memory_problem(spec, machine) for spec in plan.specs)), "")
         except UsageError as error:
             problem = self._busy or str(error)
@@ -288,9 +313,9 @@ class AbSetup(Card):
         for place, side in enumerate(self.sides, 1):
             grid.addWidget(label(f"Side {side.side}", weight=QFont.Weight.DemiBold), 0, place)
             grid.setColumnStretch(place, 1)
-            for number, editor in enumerate(side.editors, 1):
+            for number, editor in enumerate(side.widgets, 1):
                 grid.addWidget(editor, number, place)
-        for number, name in enumerate(ROWS, 1):
+        for number, name in enumerate((NAME, *(setting.label for setting in side_settings())), 1):
             grid.addWidget(label(name, muted=True), number, 0)
         choosing = row(self.preset, label("Pairs", muted=True), self.pairs, None)
         content = QWidget()
@@ -308,36 +333,6 @@ class AbSetup(Card):
         self.body.addWidget(self.preflight)
         self.body.addWidget(self.run_button)
         order = (self.workload, *self.preset.buttons.values(), self.pairs)
-        chain = (*order, *self.sides[0].editors, *self.sides[1].editors, self.by_hand, self.run_button)
+        chain = (*order, *self.sides[0].widgets, *self.sides[1].widgets, self.by_hand, self.run_button)
         for before, after in itertools.pairwise(chain):
             QWidget.setTabOrder(before, after)
-
-
-def difference(a: RunSpec, b: RunSpec) -> tuple[str, str]:
-    """Say in a few words what each of two specs has that the other has not; "A" and "B" where nothing differs."""
-    told: tuple[list[str], list[str]] = ([], [])
-    for name in ("device", "threads", "precision", "jit", "onednn", "batch_size"):
-        if getattr(a, name) != getattr(b, name):
-            for words, spec in zip(told, (a, b), strict=True):
-                words.append(_in_words(name, getattr(spec, name)))
-    return ", ".join(told[0]) or "A", ", ".join(told[1]) or "B"
-
-
-def _in_words(name: str, value: object) -> str:
-    said = {"threads": f"{value} threads", "batch_size": f"batch {value}"}.get(
-        name, str(value).replace("gpu:", "GPU ")
-    )
-    return _WORDS.get((name, value), said)
-
-
-_WORDS: dict[tuple[str, object], str] = {
-    ("device", "auto"): "automatic device",
-    ("device", "cpu"): "processor",
-    ("threads", None): "threads as usual",
-    ("threads", 1): "1 thread",
-    ("jit", True): "with XLA",
-    ("jit", False): "without XLA",
-    ("onednn", None): "oneDNN as usual",
-    ("onednn", True): "with oneDNN",
-    ("onednn", False): "without oneDNN",
-}

@@ -8,10 +8,12 @@ from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBox
 from app.core.analysis.compare import bars, shortlist, software_years
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
+from app.core.hardware.gpu.usable import usable_gpus
 from app.core.metrics import format_bytes, format_time_left, headline_kind
 from app.core.records import Machine
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import checked_workload
+from app.core.runs.sequence import REPEATS_LIMIT
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.gui.charts.bar_list import BarList
@@ -19,7 +21,6 @@ from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.parameter_form import ParameterForm
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.run.preflight import PreflightLine
-from app.gui.run.settings import NAMES, ONEDNN, common_settings
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import (
@@ -36,7 +37,9 @@ from app.gui.widgets.basics import (
     row,
 )
 from workloads import CATALOGUE, STANDARD
+from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import Preset, RunSpec
+from workloads.settings import all_settings
 from workloads.workload import Workload
 
 BARS_LIMIT = 12
@@ -47,6 +50,7 @@ ESTIMATE_MS = 150
 PRESETS: tuple[Preset, ...] = ("quick", "standard", "sustained")
 SUSTAINED = "ten minutes: does it keep its speed?"
 NOT_SUSTAINED = "This workload takes its own time, so there is no speed to sustain."
+REPEAT = Parameter("repeat", "int", 1, "Runs, each in a fresh process.", minimum=1, maximum=REPEATS_LIMIT)
 RUN, RUN_ANYWAY = "Run benchmark", "Run anyway"
 
 
@@ -153,21 +157,15 @@ class SetupView(QWidget):
         values = self.form.values()
         workload = self.chosen_workload
         own = {parameter.name: values[parameter.name] for parameter in workload.parameters}
-        epochs, steps = values["epochs"], values["steps"] or None
-        spec = workload.default_spec(
-            preset,
-            epochs=epochs if preset == "standard" else 1,
-            steps=steps if preset == "standard" else None,
-            batch_size=values["batch_size"],
-            device=self.device.currentData(),
-            precision=values["precision"],
-            jit=values["jit"],
-            onednn=ONEDNN[str(values["onednn"])],
-            threads=values["threads"] or None,
-            data=self.dataset.data,
-            seed=values["seed"],
-            parameters=own,
-        )
+        chosen = {
+            setting.name: setting.edited(values[setting.name])
+            for setting in all_settings()
+            if setting.name in values
+        }
+        chosen |= {"device": self.device.currentData(), "data": self.dataset.data}
+        if preset != "standard":
+            chosen |= {"epochs": 1, "steps": None}
+        spec = workload.default_spec(preset, **chosen, parameters=own)
         checked_workload(spec)
         try:
             return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
@@ -205,10 +203,11 @@ class SetupView(QWidget):
         self.facts.show_facts(_facts(machine))
         chosen = self.device.currentData()
         self.device.clear()
-        best = machine.cuda_gpus[0].name if machine.cuda_gpus else "processor"
+        gpus = usable_gpus(machine)
+        best = gpus[0].name if gpus else "CPU"
         self.device.addItem(f"Automatic: {best}", "auto")
-        self.device.addItem("Processor", "cpu")
-        for number, gpu in enumerate(machine.cuda_gpus):
+        self.device.addItem("CPU", "cpu")
+        for number, gpu in enumerate(gpus):
             self.device.addItem(f"GPU {number}: {gpu.name}", f"gpu:{number}")
         self.device.setCurrentIndex(max(0, self.device.findData(chosen)))
         self._on_choice()
@@ -234,7 +233,7 @@ class SetupView(QWidget):
 
     def _offer_sustained(self) -> None:
         """Let Sustained be chosen where there is something to sustain; else Standard stands for it."""
-        offered, button = self.chosen_workload.kind not in ("limits", "storage"), self.presets["sustained"]
+        offered, button = self.chosen_workload.can_sustain, self.presets["sustained"]
         self._name("sustained", "Sustained", SUSTAINED if offered else "not for this workload")
         button.setToolTip("" if offered else plain_tip(NOT_SUSTAINED))
         button.setEnabled(offered)
@@ -245,7 +244,8 @@ class SetupView(QWidget):
         while (item := self._advanced.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
-        self.form = ParameterForm((*workload.parameters, *common_settings(workload)), NAMES)
+        labels = {setting.name: setting.label for setting in all_settings()}
+        self.form = ParameterForm((*workload.parameters, *workload.setting_parameters(), REPEAT), labels)
         self.form.changed.connect(self._on_choice)
         self.form.setVisible(self.advanced_button.isChecked())
         self._advanced.addWidget(self.form)

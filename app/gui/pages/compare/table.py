@@ -8,7 +8,8 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from app.core.analysis.compare import Bar, engine_name, ratio_text
+from app.core.analysis.comparability import engine_name
+from app.core.analysis.compare import Bar, ratio_text
 from app.core.metrics import headline_kind
 from app.gui.charts.bars import bar_key
 from app.gui.style.theme import font

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtWidgets import QMessageBox, QSpinBox
 
 from app.core.analysis.ab import PairResult
 from app.core.records import Group
@@ -17,13 +17,14 @@ from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.gui.pages.ab.page import AbPage
 from app.gui.pages.ab.pair_plot import ratio_scale
-from app.gui.pages.ab.setup import difference
 from app.gui.pages.benchmark.page import AB_GOES_ON
 from app.gui.shell.main_window import AB, BENCHMARK
+from app.gui.widgets.editors import set_edited
 from tests.gui.driving import Driver
 from tests.gui.run.test_runs import NO, YES, answer, workers
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
+from workloads.settings import differing
 
 
 def open_page(driver: Driver, *, pairs: int = 2, batch: int = 200) -> AbPage:
@@ -33,7 +34,7 @@ def open_page(driver: Driver, *, pairs: int = 2, batch: int = 200) -> AbPage:
     setup = page.setup
     setup.workload.setCurrentIndex(setup.workload.findData("demo"))
     driver.press(setup.preset.buttons["standard"])
-    setup.sides[1].batch.setValue(batch)
+    set_edited(setup.sides[1].editors["batch_size"], batch)
     setup.pairs.setValue(pairs)
     return page
 
@@ -65,13 +66,15 @@ def test_without_anything_compared_the_page_says_what_to_do(driver: Driver) -> N
     assert "Change a setting of one side" in page.setup.problem.text()
     assert page.setup.problem.property("tone") == ""
     assert not page.setup.run_button.isEnabled()
-    page.setup.sides[1].threads.setValue(1)
+    set_edited(page.setup.sides[1].editors["threads"], 1)
     assert page.setup.run_button.isEnabled()
-    assert [side.name.placeholderText() for side in page.setup.sides] == ["threads as usual", "1 thread"]
+    assert [side.name.placeholderText() for side in page.setup.sides] == ["threads automatic", "1 thread"]
     finder = driver.services.finder
     assert finder.machine is not None
     finder.machine = replace(finder.machine, memory_bytes=8_000_000_000)
-    page.setup.sides[1].batch.setValue(page.setup.sides[1].batch.maximum())
+    batch = page.setup.sides[1].editors["batch_size"]
+    assert isinstance(batch, QSpinBox)
+    batch.setValue(batch.maximum())
     assert page.setup.problem.property("tone") == "invalid"
     assert "this computer has 8.0 GB" in page.setup.problem.text()
 
@@ -79,15 +82,13 @@ def test_without_anything_compared_the_page_says_what_to_do(driver: Driver) -> N
 def test_all_settings_reach_their_side(driver: Driver) -> None:
     setup = open_page(driver, pairs=3).setup
     a, b = setup.sides
-    a.device.setCurrentIndex(a.device.findData("cpu"))
-    b.threads.setValue(2)
-    b.precision.setCurrentText("mixed_bfloat16")
-    b.jit.setCurrentText("on")
-    b.onednn.setCurrentText("off")
+    set_edited(a.editors["device"], "CPU")
+    for name, value in (("threads", 2), ("precision", "mixed_bfloat16"), ("jit", True), ("onednn", "off")):
+        set_edited(b.editors[name], value)
     a.name.setText("  plain   one ")
     plan = setup.plan()
     assert (plan.kind, plan.times, plan.by_hand, plan.label_a) == ("ab", 3, False, "plain one")
-    assert plan.label_b == "automatic device, 2 threads, mixed_bfloat16, with XLA, without oneDNN, batch 200"[:60]
+    assert plan.label_b == "batch 200, automatic device, mixed_bfloat16, XLA, without oneDNN, 2 threads"[:60]
     first, second = plan.specs
     assert (first.device, first.threads, first.precision, first.jit, first.onednn) == (
         "cpu",
@@ -110,10 +111,10 @@ def test_all_settings_reach_their_side(driver: Driver) -> None:
 
 def test_sides_are_named_by_what_differs() -> None:
     spec = CATALOGUE["demo"].default_spec
-    assert difference(spec(), spec()) == ("A", "B")
-    assert difference(spec(jit=True), spec(threads=1)) == ("threads as usual, with XLA", "1 thread, without XLA")
-    assert difference(spec(device="cpu"), spec(device="gpu:1")) == ("processor", "GPU 1")
-    assert difference(spec(onednn=True), spec()) == ("with oneDNN", "oneDNN as usual")
+    assert differing(spec(), spec()) == ("A", "B")
+    assert differing(spec(jit=True), spec(threads=1)) == ("XLA, threads automatic", "without XLA, 1 thread")
+    assert differing(spec(device="cpu"), spec(device="gpu:1")) == ("CPU", "GPU 1")
+    assert differing(spec(onednn=True), spec()) == ("oneDNN", "oneDNN automatic")
 
 
 @pytest.mark.slow

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog
 
-from app.gui.pages.benchmark.parameter_form import FolderEdit, ParameterForm
+from app.gui.pages.benchmark.parameter_form import ParameterForm
+from app.gui.widgets.editors import FolderEdit
 from tests.gui.driving import Driver
-from workloads.workload import Parameter
+from workloads.protocol.parameters import Parameter
 
 PLACES = Parameter("places", "folders", "", "Where to <measure>", required=True)
 
@@ -27,7 +28,7 @@ def test_a_run_needs_a_folder_and_the_form_is_open_for_it(driver: Driver, tmp_pa
     editor = editor_of(driver)
     assert editor.isVisible()
     assert setup.problem.isVisible()
-    assert setup.problem.text().startswith("storage needs at least one folder: choose it under More settings")
+    assert setup.problem.text().startswith("storage needs at least one folder. Choose it under More settings")
     assert not setup.run_button.isEnabled()
     editor.line.setText(str(tmp_path))
     assert setup.run_button.isEnabled()

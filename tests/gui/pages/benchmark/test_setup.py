@@ -128,7 +128,7 @@ def test_devices_are_those_of_the_machine(driver: Driver) -> None:
     finder.machine = replace(finder.machine, cpu_name="AMD Ryzen 7 7800X3D", gpus=(gpu,))
     finder.found.emit()
     names = [setup.device.itemText(number) for number in range(setup.device.count())]
-    assert names == ["Automatic: NVIDIA GeForce RTX 4070", "Processor", "GPU 0: NVIDIA GeForce RTX 4070"]
+    assert names == ["Automatic: NVIDIA GeForce RTX 4070", "CPU", "GPU 0: NVIDIA GeForce RTX 4070"]
     setup.device.setCurrentIndex(2)
     assert setup.spec().device == "gpu:0"
 

@@ -1,0 +1,14 @@
+"""Which of a computer's graphics cards an engine can use."""
+
+from app.core.records import Gpu, Machine
+from workloads.engines.registry import ENGINES, USUAL, engine_named
+
+
+def usable_gpus(machine: Machine, engine: str = USUAL) -> tuple[Gpu, ...]:
+    """Return the graphics cards that an engine may use, in its order: those with their maker's driver."""
+    if engine not in ENGINES:
+        return ()
+    asked = engine_named(engine)
+    return tuple(
+        gpu for gpu in machine.gpus if gpu.source != "sysfs" and asked.may_use(gpu.vendor, machine.os_name)
+    )

@@ -1,0 +1,25 @@
+"""What is said of results side by side."""
+
+SENTENCES: dict[str, str | tuple[str, str]] = {
+    "compare.as_usual": "as usual",
+    "compare.data": "{source} data",
+    "compare.may_differ": "May differ",
+    "compare.metric": "Measured",
+    "compare.network": "Network",
+    "compare.network_of_study": "as in the study",
+    "compare.no_epoch": "no epoch",
+    "compare.not_virtual": "no virtual machine",
+    "compare.other_metric": "measured in {theirs}, not {mine}",
+    "compare.other_samples_per_epoch": "{theirs} samples per epoch, not {mine}",
+    "compare.other_setting": "{theirs}, not {mine}",
+    "compare.other_variant": "network {theirs}, not {mine}",
+    "compare.other_workload": "{theirs}, not {mine}",
+    "compare.other_workload_version": "workload version {theirs}, not {mine}",
+    "compare.samples": "Samples per epoch",
+    "compare.published_otherwise": "published in {unit}, which can't be converted exactly",
+    "compare.seed": "seed {seed}",
+    "compare.side": "side {side}",
+    "compare.virtual": "virtual machine",
+    "compare.without_xla": "without XLA",
+    "compare.workload": "Workload",
+}

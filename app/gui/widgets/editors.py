@@ -1,0 +1,116 @@
+"""Editors of values that are declared: one for each kind of parameter."""
+
+import os
+
+from PySide6.QtCore import QDir, Signal, SignalInstance
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QFileDialog,
+    QLineEdit,
+    QPushButton,
+    QSpinBox,
+    QWidget,
+)
+
+from app.gui.widgets.basics import plain_tip, row
+from workloads.protocol.parameters import Parameter
+from workloads.protocol.spec import ParameterValue
+
+INT_LIMIT = 2**31 - 1
+FLOAT_LIMIT = 1e12
+
+
+class FolderEdit(QWidget):
+    """Edits one or more folders, separated as in PATH, and lets further ones be chosen.
+
+    Signals:
+        changed: The text is another one now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.line = QLineEdit(text, placeholderText=f"Folders, separated by {os.pathsep}", clearButtonEnabled=True)
+        self.add_button = QPushButton("Add …")
+        self.add_button.setToolTip(plain_tip("Choose a folder, which is added to those in the line"))
+        self.line.textChanged.connect(self.changed)
+        self.add_button.clicked.connect(self._choose)
+        self.setFocusProxy(self.line)
+        both = row(self.line, self.add_button)
+        both.setStretch(0, 1)
+        self.setLayout(both)
+
+    def setAccessibleName(self, name: str) -> None:
+        """Name both parts."""
+        super().setAccessibleName(name)
+        self.line.setAccessibleName(name)
+        self.add_button.setAccessibleName(f"Add to: {name}")
+
+    def _choose(self) -> None:
+        last = self.line.text().rpartition(os.pathsep)[2]
+        folder = QFileDialog.getExistingDirectory(self, "Choose a folder to measure", last)
+        if folder:
+            folders = [part for part in self.line.text().split(os.pathsep) if part]
+            self.line.setText(os.pathsep.join([*folders, QDir.toNativeSeparators(folder)]))
+
+
+Editor = QSpinBox | QDoubleSpinBox | QCheckBox | QComboBox | FolderEdit
+
+
+def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
+    """Return the editor of a parameter, within its limits; it emits `changed` at each change."""
+    if parameter.kind == "choice":
+        combo = QComboBox()
+        combo.addItems(parameter.choices)
+        combo.setCurrentText(str(parameter.default))
+        combo.currentTextChanged.connect(changed)
+        return combo
+    if parameter.kind == "bool":
+        box = QCheckBox()
+        box.setChecked(bool(parameter.default))
+        box.toggled.connect(changed)
+        return box
+    if parameter.kind == "folders":
+        folders = FolderEdit(str(parameter.default))
+        folders.changed.connect(changed)
+        return folders
+    low, high = parameter.minimum, parameter.maximum
+    spin: QSpinBox | QDoubleSpinBox
+    if parameter.kind == "int":
+        spin = QSpinBox()
+        spin.setRange(-INT_LIMIT if low is None else int(low), INT_LIMIT if high is None else int(high))
+        spin.setValue(int(parameter.default))
+        spin.valueChanged.connect(changed)
+    else:
+        spin = QDoubleSpinBox(decimals=4)
+        spin.setRange(-FLOAT_LIMIT if low is None else low, FLOAT_LIMIT if high is None else high)
+        spin.setValue(float(parameter.default))
+        spin.valueChanged.connect(changed)
+    spin.setSuffix(f" {parameter.unit}" if parameter.unit else "")
+    return spin
+
+
+def edited_value(editor: Editor) -> ParameterValue:
+    """Return what an editor holds."""
+    if isinstance(editor, QComboBox):
+        return editor.currentText()
+    if isinstance(editor, QCheckBox):
+        return editor.isChecked()
+    if isinstance(editor, FolderEdit):
+        return editor.line.text()
+    return editor.value()
+
+
+def set_edited(editor: Editor, value: ParameterValue) -> None:
+    """Set what an editor holds, as if the user had."""
+    if isinstance(editor, QComboBox):
+        editor.setCurrentText(str(value))
+    elif isinstance(editor, QCheckBox):
+        editor.setChecked(bool(value))
+    elif isinstance(editor, FolderEdit):
+        editor.line.setText(str(value))
+    else:
+        editor.setValue(value)  # type: ignore[arg-type]

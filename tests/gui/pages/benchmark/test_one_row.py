@@ -1,0 +1,27 @@
+"""A run setting is one row: the forms of a run and of an A/B have its editor."""
+
+import pytest
+
+from app.gui.shell.main_window import AB
+from app.gui.widgets.editors import set_edited
+from tests.core.test_one_row import ROW
+from tests.gui.driving import Driver
+from workloads import settings
+
+
+@pytest.fixture(autouse=True)
+def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, ROW))
+
+
+def test_the_forms_have_its_editor(driver: Driver) -> None:
+    window = driver.window
+    setup = window.benchmark.setup
+    setup.workload.setCurrentIndex(setup.workload.findData("mnist_cnn"))
+    setup.form.set_value("tf32", "off")
+    assert setup.spec().settings == {"tf32": False}
+    window.show_page(AB)
+    sides = window.ab.setup.sides
+    assert sides[1].editors["tf32"].accessibleName() == "TF32 of side B"
+    set_edited(sides[1].editors["tf32"], "on")
+    assert window.ab.setup.plan().label_b == "TF32"

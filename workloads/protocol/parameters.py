@@ -1,0 +1,137 @@
+"""What can be asked for, as declarations: the form, the command line and the checks are made from them."""
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import Message, message
+from workloads.protocol.spec import ParameterValue
+
+FOLDERS_LIMIT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One setting of a workload.
+
+    Attributes:
+        minimum: Smallest allowed number, or None for no limit; `maximum` likewise.
+        choices: The allowed texts of a "choice". The text of "folders" has one or more, separated as in PATH.
+        in_variant: Whether another value makes another network, which is compared with its like only.
+        required: Of "folders": whether a run needs one.
+    """
+
+    name: str
+    kind: Literal["int", "float", "bool", "choice", "folders"]
+    default: ParameterValue
+    description: str
+    unit: str | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    in_variant: bool = True
+    required: bool = False
+
+    def parse(self, text: str) -> ParameterValue:
+        """Turn what a user typed into a checked value; raises WorkloadError with the sentence to show."""
+        try:
+            if self.kind == "int":
+                return self.check(int(text))
+            if self.kind == "float":
+                return self.check(float(text))
+        except ValueError:
+            raise self._refusal(text) from None
+        if self.kind == "bool":
+            known = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
+            if text.lower() not in known:
+                raise self._refusal(text)
+            return known[text.lower()]
+        return self.check(text)
+
+    def check(self, value: ParameterValue) -> ParameterValue:
+        """Return the value if it is allowed; raises WorkloadError with the sentence to show."""
+        allowed: bool
+        if self.kind == "choice":
+            allowed = value in self.choices
+        elif self.kind == "bool":
+            allowed = isinstance(value, bool)
+        elif self.kind == "folders":
+            allowed = isinstance(value, str)
+            _check_folders(folders_of(str(value)))
+        else:
+            numbers = (int,) if self.kind == "int" else (int, float)
+            allowed = isinstance(value, numbers) and not isinstance(value, bool) and self._in_range(value)
+        if not allowed:
+            raise self._refusal(value)
+        return value
+
+    def _in_range(self, value: Any) -> bool:
+        # Written so that not-a-number and infinity are outside every range, and that a huge whole number is not
+        # made a float.
+        return bool(
+            (self.minimum is None or value >= self.minimum)
+            and (self.maximum is None or value <= self.maximum)
+            and -math.inf < value < math.inf
+        )
+
+    def _refusal(self, value: object) -> WorkloadError:
+        given = repr(str(value)[:60])
+        said = message(f"parameter.not_{self.kind}", name=self.name, value=given, **self._allowed())
+        return WorkloadError("bad_parameters", said)
+
+    def _allowed(self) -> dict[str, Any]:
+        """Return what an allowed value is, as arguments of a message."""
+        if self.kind == "choice":
+            return {"choices": list(self.choices)}
+        if self.kind == "folders":
+            return {"separator": os.pathsep}
+        if self.kind == "bool":
+            return {}
+        unit = message("parameter.in_unit", unit=self.unit) if self.unit else None
+        return {"limits": self._limits(), "unit": unit}
+
+    def _limits(self) -> Message | None:
+        if self.minimum is None and self.maximum is None:
+            return None
+        if self.maximum is None:
+            return message("parameter.minimum", minimum=self.minimum)
+        if self.minimum is None:
+            return message("parameter.maximum", maximum=self.maximum)
+        return message("parameter.range", minimum=self.minimum, maximum=self.maximum)
+
+
+def folders_of(text: str) -> list[Path]:
+    """Return the folders that the text of a "folders" parameter names, in its order."""
+    return [Path(part) for part in text.split(os.pathsep) if part]
+
+
+def _check_folders(folders: list[Path]) -> None:
+    """Refuse what cannot be written to; raises WorkloadError with the sentence to show."""
+    if len(folders) > FOLDERS_LIMIT:
+        said = message("folder.too_many", limit=FOLDERS_LIMIT, given=len(folders))
+        raise WorkloadError("bad_parameters", said)
+    seen: dict[Path, Path] = {}
+    for folder in folders:
+        if problem := _folder_problem(folder):
+            raise WorkloadError("bad_parameters", problem)
+        if (same := seen.setdefault(folder.resolve(), folder)) is not folder:
+            said = message("folder.twice", first=str(same), second=str(folder))
+            raise WorkloadError("bad_parameters", said)
+
+
+def _folder_problem(folder: Path) -> Message | None:
+    """Say why a folder cannot be used; None if it can."""
+    name = repr(str(folder)[:1_000])
+    if not folder.is_absolute():
+        return message("folder.not_absolute", folder=name)
+    try:
+        if not folder.is_dir():
+            return message("folder.missing", folder=name)
+    except OSError as error:
+        return message("folder.unreadable", folder=name, reason=str(error.strerror))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return message("folder.not_writable", folder=name)
+    return None

@@ -1,0 +1,301 @@
+"""The run settings: what a run of any workload can be asked for, one row each.
+
+Forms, options of the command line, the keys of an A/B, labels, what is recorded and what is compared are made from
+these rows. A setting without a field of its own in RunSpec is kept in `RunSpec.settings`, and an engine reads it
+there.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from workloads.engines.registry import ENGINES, USUAL, engine_title
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import message
+from workloads.protocol.parameters import Parameter
+from workloads.protocol.spec import DataChoice, ParameterValue, Precision, RunSpec
+
+Value = ParameterValue | None
+AUTO = "auto"  # as it is typed and shown where None leaves a choice to the engine
+SWITCH = {"on": True, "off": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """One run setting.
+
+    Attributes:
+        name: In specs.
+        kind: Its values: whole numbers, one of some texts, on or off, or a device.
+        label: In forms and lists.
+        description: What it does, in a sentence.
+        default: None where a workload has its own, or where it is left to the engine.
+        flag: Its option on the command line.
+        choices: Returns those of a "choice".
+        minimum, maximum: Of an "int".
+        may_be_auto: Whether it can be left to the engine, as None.
+        compared: Whether results with other values never stand beside each other ("alike"), do with a remark
+            ("told"), or are not told apart ("same").
+        in_form, in_ab: Whether the form of a run, and the sides of an A/B, have it.
+        also: Further names in an A/B.
+        in_words: What a value is called beside other words: "batch 64".
+    """
+
+    name: str
+    kind: Literal["int", "choice", "switch", "device"]
+    label: str
+    description: str
+    default: Value = None
+    flag: str = ""
+    choices: Callable[[], Iterable[str]] | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    may_be_auto: bool = False
+    compared: Literal["alike", "told", "same"] = "told"
+    in_form: bool = True
+    in_ab: bool = True
+    also: tuple[str, ...] = ()
+    in_words: Callable[[Value], str] | None = None
+
+    @property
+    def key(self) -> str:
+        """Its name in an A/B: that of the option."""
+        return self.flag.removeprefix("--")
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether there is anything to choose: an only engine is not worth a row."""
+        return self.choices is None or len(self.allowed()) > 1
+
+    def of(self, spec: RunSpec) -> Value:
+        """Return its value in a spec."""
+        if self.name in RunSpec.__struct_fields__:
+            value: Value = getattr(spec, self.name)
+            return value
+        return spec.settings.get(self.name, self.default)
+
+    def words(self, value: Value) -> str:
+        """Return a value in words that need nothing beside them."""
+        if self.in_words is not None:
+            return self.in_words(value)
+        if value is None:
+            return f"{self.label} automatic"
+        if isinstance(value, bool):
+            return self.label if value else f"without {self.label}"
+        return f"{self.label} {value}"
+
+    def typed(self, text: str, name: str = "") -> Value:
+        """Read what a user typed; raises WorkloadError, with the name that it was typed for."""
+        if self.may_be_auto and text == AUTO:
+            return None
+        allowed = self.allowed()
+        if allowed and text not in allowed:
+            said = message(
+                "setting.not_choice", name=name or self.key, choices=list(allowed), value=repr(text[:60])
+            )
+            raise WorkloadError("bad_parameters", said)
+        if self.kind == "switch":
+            return SWITCH[text]
+        return int(text) if self.kind == "int" else text
+
+    def allowed(self) -> tuple[str, ...]:
+        """Return the texts that can be typed; () where there are too many to name."""
+        automatic = (AUTO,) if self.may_be_auto else ()
+        if self.kind == "switch":
+            return (*SWITCH, *automatic)
+        return (*self.choices(), *automatic) if self.choices is not None else ()
+
+    def parameter(self, usual: Value = None, most: int | None = None) -> Parameter:
+        """Return what a form's editor is made from.
+
+        Args:
+            usual: The workload's own value, where it has one.
+            most: The largest number that the workload allows, where that is another one than usual.
+        """
+        default = usual if self.default is None else self.default
+        if self.kind == "int":
+            most = most or self.maximum
+            least = 0 if self.may_be_auto else self.minimum
+            return Parameter(self.name, "int", default or 0, self.description, minimum=least, maximum=most)
+        if self.kind == "switch" and not self.may_be_auto:
+            return Parameter(self.name, "bool", bool(default), self.description)
+        shown = AUTO if default is None else str(default)
+        return Parameter(self.name, "choice", shown, self.description, choices=self.allowed())
+
+    def edited(self, value: ParameterValue) -> Value:
+        """Return what an editor's value stands for: 0 and "auto" leave the choice to workload or engine."""
+        if self.kind == "int":
+            return None if value == 0 and self.default is None else value
+        return self.typed(value) if isinstance(value, str) else value
+
+
+def _word(told: Mapping[Value, str], otherwise: str) -> Callable[[Value], str]:
+    return lambda value: told.get(value) or otherwise.format(value)
+
+
+def _device_words(device: str) -> str:
+    told = {"auto": "automatic device", "cpu": "CPU"}
+    return told.get(device) or device.replace("gpu:", "GPU ")
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        name="epochs",
+        kind="int",
+        label="Epochs",
+        description="Whole epochs of a Standard run.",
+        flag="--epochs",
+        minimum=1,
+        maximum=100_000,
+        compared="same",
+        in_ab=False,
+    ),
+    Setting(
+        name="steps",
+        kind="int",
+        label="Steps (0: whole epochs)",
+        description="Cut each epoch to this many steps: a short run.",
+        flag="--steps",
+        minimum=0,
+        compared="same",
+        in_ab=False,
+    ),
+    Setting(
+        name="batch_size",
+        kind="int",
+        label="Batch size",
+        description="Examples per step.",
+        flag="--batch",
+        minimum=1,
+        maximum=2**20,
+        compared="alike",
+        in_words=lambda value: f"batch {value}",
+    ),
+    Setting(
+        name="engine",
+        kind="choice",
+        label="Engine",
+        description="The software that trains.",
+        default=USUAL,
+        flag="--engine",
+        choices=lambda: ENGINES,
+        compared="alike",
+        in_words=lambda value: engine_title(str(value)),
+    ),
+    Setting(
+        name="device",
+        kind="device",
+        label="Device",
+        description="What it runs on; gpu:0 is the first graphics card.",
+        default="auto",
+        flag="--device",
+        in_form=False,  # it has a place of its own there
+        in_words=lambda value: _device_words(str(value)),
+    ),
+    Setting(
+        name="precision",
+        kind="choice",
+        label="Precision",
+        description="Of the numbers that the network computes with.",
+        default="float32",
+        flag="--precision",
+        choices=lambda: get_args(Precision),
+        compared="alike",
+        in_words=str,
+    ),
+    Setting(
+        name="jit",
+        kind="switch",
+        label="XLA",
+        description="Compile the training step with XLA; the studies ran without it.",
+        default=False,
+        flag="--jit",
+        also=("xla",),
+        in_words=_word({True: "XLA", False: "without XLA"}, ""),
+    ),
+    Setting(
+        name="onednn",
+        kind="switch",
+        label="oneDNN",
+        description="Use oneDNN's kernels on the CPU.",
+        flag="--onednn",
+        may_be_auto=True,
+        in_words=_word({None: "oneDNN automatic", True: "oneDNN", False: "without oneDNN"}, ""),
+    ),
+    Setting(
+        name="threads",
+        kind="int",
+        label="Threads (0: automatic)",
+        description="Threads inside one operation.",
+        flag="--threads",
+        minimum=1,
+        maximum=4_096,
+        may_be_auto=True,
+        in_words=_word({None: "threads automatic", 1: "1 thread"}, "{} threads"),
+    ),
+    Setting(
+        name="data",
+        kind="choice",
+        label="Data",
+        description="Real data, or its synthetic twin; auto takes real data where it is installed.",
+        flag="--data",
+        choices=lambda: get_args(DataChoice),
+        in_form=False,  # it has a place of its own there
+        in_words=lambda value: f"{value} data",
+    ),
+    Setting(
+        name="seed",
+        kind="int",
+        label="Seed",
+        description="Of the weights, the order of examples and synthetic data.",
+        default=0,
+        flag="--seed",
+        minimum=0,
+        compared="same",
+    ),
+)
+# What records have a column for, of what was asked or of what became of it.
+COLUMNS = frozenset(
+    {"epochs", "steps", "batch_size", "engine", "device", "precision", "jit", "threads", "data", "seed"}
+)
+
+
+def all_settings() -> tuple[Setting, ...]:
+    """Return the rows, in the order in which forms show them."""
+    return SETTINGS
+
+
+def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:
+    """Say in a few words what each of two specs has that the other has not; "A" and "B" where nothing differs."""
+    apart = [setting for setting in all_settings() if setting.in_ab and setting.of(a) != setting.of(b)]
+    told = [", ".join(setting.words(setting.of(spec)) for setting in apart) for spec in (a, b)]
+    return told[0] or "A", told[1] or "B"
+
+
+def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values by the names of settings as RunSpec takes them: what has no field goes into `settings`."""
+    fields = {name: value for name, value in values.items() if name in RunSpec.__struct_fields__}
+    others = {setting.name: setting for setting in all_settings() if setting.name not in RunSpec.__struct_fields__}
+    extra = {
+        name: value
+        for name, value in values.items()
+        if name in others and value is not None and value != others[name].default
+    }
+    return fields | ({"settings": extra} if extra else {})
+
+
+def recorded_text(spec: RunSpec) -> str:
+    """Return the settings that have no column of their own and are not as usual, as "name=value …"."""
+    told = ((setting, setting.of(spec)) for setting in all_settings() if setting.name not in COLUMNS)
+    return " ".join(f"{setting.name}={_typed_text(value)}" for setting, value in told if value != setting.default)
+
+
+def read_recorded(text: str) -> dict[str, str]:
+    """Return the values of such a text, as they would be typed, by name."""
+    return {name: value for name, _, value in (part.partition("=") for part in text.split())}
+
+
+def _typed_text(value: Value) -> str:
+    if value is None:
+        return AUTO
+    return ("on" if value else "off") if isinstance(value, bool) else str(value)
