@@ -62,6 +62,11 @@ class Paths:
         return self.cache / "logs"
 
     @property
+    def engines(self) -> Path:
+        """Engines with an interpreter of their own, a folder each."""
+        return self.data / "engines"
+
+    @property
     def keras_home(self) -> Path:
         """A Keras folder of our own, so that a user's keras.json changes nothing."""
         return self.cache / "keras"

@@ -31,10 +31,16 @@ class Watch:
 
     Attributes:
         is_enough: Whether a Quick run knows its answer.
+
+    Args:
+        run: As it was stored when it began.
+        database: Has what the run is judged by.
+        verdict_s: From one verdict to the next.
     """
 
-    def __init__(self, run: RunSummary, database: Database) -> None:
+    def __init__(self, run: RunSummary, database: Database, verdict_s: float = VERDICT_INTERVAL_S) -> None:
         self._run = run
+        self._verdict_s = verdict_s
         self._database = database
         self._timed = Timed()
         self._epochs = 0
@@ -59,7 +65,7 @@ class Watch:
 
     def _wait(self) -> None:
         now_s = time.monotonic()
-        self._estimate_at_s, self._judge_at_s = now_s + ESTIMATE_INTERVAL_S, now_s + VERDICT_INTERVAL_S
+        self._estimate_at_s, self._judge_at_s = now_s + ESTIMATE_INTERVAL_S, now_s + self._verdict_s
 
     def news(self) -> Iterator[events.Event]:
         """Yield what there is to tell, in its intervals."""
@@ -70,7 +76,7 @@ class Watch:
         if self._is_measuring and time.monotonic() >= self._judge_at_s:
             if (verdict := self._unless_it_fails(self._judge)) is not None:
                 yield verdict
-            self._judge_at_s = self._next_s(VERDICT_INTERVAL_S)
+            self._judge_at_s = self._next_s(self._verdict_s)
 
     def _unless_it_fails(self, tell: Callable[[], _News | None]) -> _News | None:
         """Return what there is to tell; a fault of ours must not cost the run."""

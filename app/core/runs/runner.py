@@ -4,16 +4,18 @@ from collections.abc import Callable
 from difflib import get_close_matches
 
 from app.core.errors import UsageError
+from app.core.messages import message
 from app.core.paths import Paths, check_datasets_folder
 from app.core.records import Machine
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.session import Limits, Listener, Session
-from app.core.runs.worker_command import WorkerCommand, worker_command
+from app.core.runs.worker_command import WorkerCommand, interpreter, worker_command
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.owners import own
 from app.core.storage.recording import begin_run
 from workloads import CATALOGUE
+from workloads.engines.registry import engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.spec import Job, RunSpec, write_job
 from workloads.workload import Workload
@@ -83,6 +85,8 @@ class Runner:
     def check(self, spec: RunSpec) -> Workload:
         """Return the spec's workload; raises UsageError if it cannot be run here as asked."""
         workload = checked_workload(spec)
+        if not interpreter(spec.engine, self.paths).exists():
+            raise UsageError(message("engine.not_installed", engine=engine_title(spec.engine)))
         if problem := memory_problem(spec, self.machine):
             raise UsageError(problem)
         if workload.dataset and spec.data == "real":

@@ -18,7 +18,7 @@ from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, Sampler
 from app.core.paths import Paths
 from app.core.records import Machine, Telemetry
-from app.core.runs.live_verdict import Watch
+from app.core.runs.live_verdict import VERDICT_INTERVAL_S, Watch
 from app.core.runs.worker import Damaged, Gone, Heard, Worker, explain_exit
 from app.core.runs.worker_command import WorkerCommand
 from app.core.storage.database import Database, DatabaseError
@@ -53,6 +53,7 @@ class Limits:
         exit_s: From a worker's last word until its process, or what it left behind, is killed; and from killing
             it until it is given up (a process inside a driver that hangs cannot be killed).
         store_s: How long the end of a run waits for a database that is locked or a disk that is full.
+        verdict_s: From one verdict on a run that goes on to the next.
     """
 
     silence_s: float = 120.0
@@ -63,6 +64,7 @@ class Limits:
     terminate_s: float = 3.0
     exit_s: float = 5.0
     store_s: float = 60.0
+    verdict_s: float = VERDICT_INTERVAL_S
 
 
 class Session:
@@ -170,7 +172,7 @@ class Session:
         summary = next(list_runs(database, ids=[self.run_id]), None)
         if summary is None:
             raise missing_runs([self.run_id])
-        self._watch = Watch(summary, database)
+        self._watch = Watch(summary, database, self._limits.verdict_s)
         machine = msgspec.to_builtins(self._machine)
         self._tell(events.Run(run_id=self.run_id, spec=spec_as_dict(self._spec), machine=machine))
         worker = None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import workloads
 from app.core.paths import Paths
-from workloads.engines.registry import engine_named
+from workloads.engines.registry import ENGINES, USUAL, engine_named
 from workloads.protocol.spec import RunSpec
 
 # Everything else stays out: KERAS_MAX_EPOCHS, TF_*, PYTHON* and the like silently change what is measured.
@@ -33,7 +33,7 @@ class WorkerCommand:
 def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ) -> WorkerCommand:
     """Return the command for a worker that nothing of the user's surroundings can change."""
     clean = _clean_environment(paths, environment) | engine_named(spec.engine).run_variables(spec)
-    return WorkerCommand(_arguments("--worker", "workloads"), clean)
+    return WorkerCommand(_arguments(spec.engine, paths, "--worker", "workloads"), clean)
 
 
 def trial_command(
@@ -41,13 +41,11 @@ def trial_command(
 ) -> WorkerCommand:
     """Return the command for a trial of the doctor: as for a worker, but the engine says all that it sees."""
     clean = (
-        _clean_environment(paths, environment)
-        | engine_named("tensorflow").variables()
-        | {"TF_CPP_MIN_LOG_LEVEL": "0"}
+        _clean_environment(paths, environment) | engine_named(USUAL).variables() | {"TF_CPP_MIN_LOG_LEVEL": "0"}
     )
     if trial[-1] == "cpu":
         clean["CUDA_VISIBLE_DEVICES"] = "-1"
-    return WorkerCommand((*_arguments("--trial", "workloads.trial"), *trial), clean)
+    return WorkerCommand((*_arguments(USUAL, paths, "--trial", "workloads.trial"), *trial), clean)
 
 
 def _clean_environment(paths: Paths, environment: Mapping[str, str]) -> dict[str, str]:
@@ -60,8 +58,17 @@ def _clean_environment(paths: Paths, environment: Mapping[str, str]) -> dict[str
     }
 
 
-def _arguments(frozen_option: str, module: str) -> tuple[str, ...]:
-    if getattr(sys, "frozen", False):
-        return (sys.executable, frozen_option)
+def interpreter(engine: str, paths: Paths) -> Path:
+    """Return the Python that runs an engine: that of the app, or one of the engine's own."""
+    home = ENGINES[engine].home
+    if home is None:
+        return Path(sys.executable)
+    return paths.engines / home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _arguments(engine: str, paths: Paths, frozen_option: str, module: str) -> tuple[str, ...]:
+    python = str(interpreter(engine, paths))
+    if getattr(sys, "frozen", False) and ENGINES[engine].home is None:
+        return (python, frozen_option)
     # -P keeps the current folder, and whatever lies in it, out of the import path.
-    return (sys.executable, "-P", "-m", module)
+    return (python, "-P", "-m", module)

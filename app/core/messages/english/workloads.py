@@ -10,6 +10,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "data.unusable": "{reason}; remove it with `data remove {dataset}`, then use `{command}`.",
     "engine.not_for_workload": "{workload} can't run on {engine}. Choose {engines:, }.",
+    "engine.not_installed": "{engine} isn't installed on this computer.",
     "engine.not_imported": "{engine} and Keras can't be imported ({reason}).",
     "engine.other_backend": "Keras started with {backend} instead of {engine}.",
     "engine.sees_no_gpu": "{engine} can't use {device}: it sees no GPU on this computer.",

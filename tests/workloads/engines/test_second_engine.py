@@ -1,0 +1,115 @@
+"""A second engine is a file and a row: plain NumPy trains in another interpreter that has no TensorFlow."""
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import workloads.engines
+from app.core.analysis.comparability import run_refusal
+from app.core.errors import UsageError
+from app.core.paths import Paths
+from app.core.records import Machine
+from app.core.runs.runner import Runner
+from app.core.runs.worker_command import WorkerCommand, interpreter, worker_command
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from tests.conftest import ROOT
+from workloads import CATALOGUE
+from workloads.engines.registry import ENGINES, Entry
+from workloads.protocol.spec import RunSpec
+
+HERE = Path(__file__).parent / "plain_numpy"
+NAME = "plain_numpy"
+ROW = f'    "{NAME}": Entry("workloads.engines.{NAME}", home="{NAME}"),\n'
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The workloads with one more file and one more row; this process sees both, too."""
+    folder = tmp_path / "sources"
+    shutil.copytree(ROOT / "workloads", folder / "workloads", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(HERE / "plain_numpy.py", folder / "workloads" / "engines")
+    registry = folder / "workloads" / "engines" / "registry.py"
+    text = registry.read_text()
+    begin = "ENGINES: dict[str, Entry] = {\n"
+    assert begin in text
+    registry.write_text(text.replace(begin, begin + ROW))
+    monkeypatch.setattr(workloads.engines, "__path__", [*workloads.engines.__path__, str(HERE)])
+    monkeypatch.setitem(ENGINES, NAME, Entry(f"workloads.engines.{NAME}", home=NAME))
+    return folder
+
+
+@pytest.fixture
+def own_python(paths: Paths) -> Path:
+    """Another Python, which has NumPy and msgspec, and neither TensorFlow nor the real Keras."""
+    home = paths.engines / NAME
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
+    site = next((home / "lib").glob("python3*")) / "site-packages"
+    for name in ("numpy", "numpy.libs", "msgspec"):
+        path = Path(sysconfig.get_path("purelib")) / name
+        if path.exists():
+            (site / name).symlink_to(path)
+    shutil.copy(HERE / "small_keras.py", site / "keras.py")
+    return home
+
+
+def command_with(sources: Path) -> "object":
+    def command(spec: RunSpec, paths: Paths) -> WorkerCommand:
+        usual = worker_command(spec, paths)
+        return replace(usual, environment=usual.environment | {"PYTHONPATH": str(sources)})
+
+    return command
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="links to packages need rights there")
+def test_plain_numpy_trains_the_mlp_in_another_interpreter(
+    sources: Path, own_python: Path, paths: Paths, machine: Machine
+) -> None:
+    runner = Runner(paths, machine, command=command_with(sources))  # type: ignore[arg-type]
+    workload = CATALOGUE["mnist_mlp"]
+    spec = workload.default_spec(epochs=2, steps=60, data="synthetic", engine=NAME)
+    assert runner.command(spec, paths).arguments[0] == str(own_python / "bin" / "python")
+    session = runner.start(spec)
+    assert session.wait(120)
+    with Database(paths.database) as database:
+        run = load_run(database, session.run_id)
+    assert run.summary.status == "completed", run.summary.error_message
+    assert (run.summary.engine, run.summary.device) == (NAME, "cpu")
+    assert run.model is not None
+    assert (run.model["parameters_count"], run.metrics["updates_done"]) == (669_706, 120.0)
+    first, second = (epoch.loss for epoch in run.epochs)
+    assert first is not None
+    assert second is not None
+    assert second < 0.9 * first < 2.3
+    assert run.summary.seconds_per_epoch_s is None  # cut epochs
+    usual = replace(run.summary, engine="tensorflow")
+    assert run_refusal(run.summary, run.summary) is None
+    assert run_refusal(usual, run.summary) == "Plain NumPy, not TensorFlow"
+
+
+def test_an_engine_that_is_not_installed_is_refused_before_anything_is_stored(
+    sources: Path, paths: Paths, machine: Machine
+) -> None:
+    runner = Runner(paths, machine)
+    spec = CATALOGUE["mnist_mlp"].default_spec(engine=NAME)
+    with pytest.raises(UsageError, match="Plain NumPy isn't installed"):
+        runner.start(spec)
+    assert not paths.database.exists()
+
+
+def test_what_an_engine_cannot_do_is_refused_before_the_run(sources: Path, paths: Paths) -> None:
+    python = interpreter(NAME, paths)
+    python.parent.mkdir(parents=True)
+    python.touch()
+    for change in ({"jit": True}, {"onednn": False}):
+        spec = CATALOGUE["mnist_mlp"].default_spec("standard", engine=NAME, **change)
+        with pytest.raises(UsageError, match="Plain NumPy has no"):
+            Runner(paths, None).check(spec)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="can't run on Plain NumPy"):
+        Runner(paths, None).check(CATALOGUE["flowers_vgg16_331"].default_spec(engine=NAME))  # type: ignore[arg-type]
