@@ -71,7 +71,7 @@ def try_device(device: str, tell: Tell) -> bool:
         error = None
         try:
             with tf.device(name):
-                error = _judge(*compute(tf), name)
+                error = judge(*compute(tf), name)
         except (tf.errors.OpError, RuntimeError, ValueError, TypeError) as raised:
             error = f"{type(raised).__name__}: {raised}"[:_MAX_TEXT_CHARS]
         tell("step", name=step, error=error, duration_s=time.perf_counter() - start_s)
@@ -90,7 +90,7 @@ def start(arguments: list[str]) -> NoReturn:
         stream.flush()
 
     try:
-        code = _run(arguments, tell)
+        code = answer(arguments, tell)
         tell("end", good=code == 0)
     except BrokenPipeError:
         code = EXIT_ORPHANED
@@ -99,7 +99,8 @@ def start(arguments: list[str]) -> NoReturn:
     os._exit(code)
 
 
-def _run(arguments: list[str], tell: Tell) -> int:
+def answer(arguments: list[str], tell: Tell) -> int:
+    """Do what the arguments ask for; returns the exit code."""
     if arguments == ["list"]:
         list_devices(tell)
         return 0
@@ -120,7 +121,7 @@ def _import_engine(tell: Tell) -> Any:
     return tf
 
 
-def _judge(result: Any, expected: Any, device: str) -> str | None:
+def judge(result: Any, expected: Any, device: str) -> str | None:
     """Say what is wrong with a result, None if nothing is."""
     import numpy as np
 

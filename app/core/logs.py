@@ -10,13 +10,16 @@ from typing import BinaryIO, TextIO
 
 from app.core.plain_text import one_line, safe_text
 
-_FILE_LIMIT_BYTES = 1 << 20
+FILE_LIMIT_BYTES = 1 << 20
 WORKER_LOG_LIMIT_BYTES = 4 << 20
 SENTENCE_LIMIT = 2_000
 
 
-def set_up_logging(folder: Path) -> None:
-    """Send the app's log to `folder`/epochmark.log, and warnings to stderr too."""
+def set_up_logging(folder: Path, limit_bytes: int = FILE_LIMIT_BYTES) -> None:
+    """Send the app's log to `folder`/epochmark.log, and warnings to stderr too.
+
+    A file that reaches the limit is set aside, and the one before it deleted.
+    """
     root = logging.getLogger("app")
     root.setLevel(logging.INFO)
     for handler in list(root.handlers):
@@ -26,9 +29,7 @@ def set_up_logging(folder: Path) -> None:
     terminal.setLevel(logging.WARNING)
     terminal.setFormatter(_Sentence())
     root.addHandler(terminal)
-    file = _QuietFile(
-        folder / "epochmark.log", maxBytes=_FILE_LIMIT_BYTES, backupCount=1, encoding="utf-8", delay=True
-    )
+    file = _QuietFile(folder / "epochmark.log", maxBytes=limit_bytes, backupCount=1, encoding="utf-8", delay=True)
     file.setFormatter(_Safe("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root.addHandler(file)
 
@@ -60,15 +61,16 @@ class _QuietFile(logging.handlers.RotatingFileHandler):
 class LogCopier(threading.Thread):
     """Copies a worker's stderr to a file up to a limit, and keeps the last lines for error messages."""
 
-    def __init__(self, stream: BinaryIO, path: Path) -> None:
+    def __init__(self, stream: BinaryIO, path: Path, limit_bytes: int = WORKER_LOG_LIMIT_BYTES) -> None:
         super().__init__(daemon=True, name="worker-log")
         self._stream = stream
         self._path = path
+        self._limit_bytes = limit_bytes
         self._tail: deque[bytes] = deque(maxlen=50)
 
     def run(self) -> None:
         """Copy until the stream ends; a full disk stops the copy, not the worker."""
-        left_bytes = WORKER_LOG_LIMIT_BYTES
+        left_bytes = self._limit_bytes
         try:
             file = self._path.open("wb", buffering=0)  # so that no rest is left for a full disk to refuse in close
         except OSError:

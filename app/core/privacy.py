@@ -84,11 +84,11 @@ def _users() -> Iterable[str]:
     yield from filter(None, (os.environ.get(variable) for variable in _NAME_VARIABLES))
     with contextlib.suppress(RuntimeError):  # a user without an entry and without HOME
         yield from filter(None, (Path.home().name,))
-    yield from _entry()
+    yield from account_names()
 
 
-def _entry() -> Iterable[str]:
-    """Yield the name and the full name that the system has for this user."""
+def account_names() -> Iterable[str]:
+    """Yield the name and the full name that the system has for this user; nothing on Windows."""
     with contextlib.suppress(
         ImportError, AttributeError, KeyError, OSError
     ):  # Windows, and users without an entry

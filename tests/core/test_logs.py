@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core import logs
-from app.core.logs import LogCopier, set_up_logging
+from app.core.logs import WORKER_LOG_LIMIT_BYTES, LogCopier, set_up_logging
 
 
 @pytest.fixture
@@ -23,8 +22,8 @@ def app_log() -> Iterator[logging.Logger]:
     root.handlers, root.level = before, level
 
 
-def copied(content: bytes, path: Path) -> LogCopier:
-    copier = LogCopier(io.BytesIO(content), path)
+def copied(content: bytes, path: Path, limit_bytes: int = WORKER_LOG_LIMIT_BYTES) -> LogCopier:
+    copier = LogCopier(io.BytesIO(content), path, limit_bytes)
     copier.start()
     copier.join(10)
     assert not copier.is_alive()
@@ -77,11 +76,8 @@ def test_a_log_that_cannot_be_written_is_silent(
     assert capsys.readouterr().err == "Work goes on.\n"
 
 
-def test_the_log_cannot_grow_for_ever(
-    tmp_path: Path, app_log: logging.Logger, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(logs, "_FILE_LIMIT_BYTES", 10_000)
-    set_up_logging(tmp_path)
+def test_the_log_cannot_grow_for_ever(tmp_path: Path, app_log: logging.Logger) -> None:
+    set_up_logging(tmp_path, 10_000)
     for _ in range(300):
         logging.getLogger("app").info("x" * 100)
     files = list(tmp_path.iterdir())
@@ -95,19 +91,15 @@ def test_a_workers_output_is_copied_as_it_is(tmp_path: Path) -> None:
     assert (tmp_path / "worker.log").read_bytes() == content
 
 
-def test_a_flood_ends_at_the_limit_and_its_last_lines_are_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(logs, "WORKER_LOG_LIMIT_BYTES", 10_000)
+def test_a_flood_ends_at_the_limit_and_its_last_lines_are_known(tmp_path: Path) -> None:
     lines = [f"line {number}" for number in range(10_000)]
-    copier = copied("\n".join(lines).encode(), tmp_path / "worker.log")
+    copier = copied("\n".join(lines).encode(), tmp_path / "worker.log", 10_000)
     assert 10_000 <= (tmp_path / "worker.log").stat().st_size <= 10_100
     assert copier.last_lines(3) == lines[-3:]
 
 
-def test_one_endless_line_is_cut_into_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "WORKER_LOG_LIMIT_BYTES", 100_000)
-    copier = copied(b"x" * 1_000_000, tmp_path / "worker.log")
+def test_one_endless_line_is_cut_into_pieces(tmp_path: Path) -> None:
+    copier = copied(b"x" * 1_000_000, tmp_path / "worker.log", 100_000)
     assert (tmp_path / "worker.log").stat().st_size <= 200_000
     assert [len(line) for line in copier.last_lines()] == [500] * 5
 

@@ -31,7 +31,7 @@ class Named:
             self._monkeypatch.delenv(name, raising=False)
         self._monkeypatch.setenv("USER", user)
         self._monkeypatch.setattr(Path, "home", lambda: Path("/home") / user)
-        self._monkeypatch.setattr("app.core.privacy._entry", list)
+        self._monkeypatch.setattr("app.core.privacy.account_names", list)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_ordinary_words_stay_in_sentences_and_go_where_they_are_names(named: Nam
 
 def test_a_full_name_is_hidden(monkeypatch: pytest.MonkeyPatch, named: Named) -> None:
     named("anna-pc", "annika")
-    monkeypatch.setattr("app.core.privacy._entry", lambda: ["annika", "Annika Müller"])
+    monkeypatch.setattr("app.core.privacy.account_names", lambda: ["annika", "Annika Müller"])
     assert hide("owner: Annika Müller", private_names()) == "owner: <user>"
 
 

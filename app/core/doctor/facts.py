@@ -106,18 +106,21 @@ def is_too_old(capability: str | None) -> bool:
     return known is not None and known < OLDEST_CAPABILITY
 
 
-def gather_facts(root: Path = Path("/"), environment: Mapping[str, str] = os.environ) -> Facts:
-    """Look at everything once; takes 3 s at most, also where a driver hangs.
+def gather_facts(
+    root: Path = Path("/"), environment: Mapping[str, str] = os.environ, limit_s: float = LOOKS_LIMIT_S
+) -> Facts:
+    """Look at everything once.
 
     Args:
         root: Where Linux's proc, sys, dev and usr folders are found.
         environment: The variables that engines would see.
+        limit_s: How long a driver that may hang is waited for.
     """
     from importlib.metadata import distributions  # half as long to import as all else here
 
-    end_s = time.monotonic() + LOOKS_LIMIT_S
+    end_s = time.monotonic() + limit_s
     nvml, gpus = _Look(ask_nvml), _Look(list_gpus)
-    packages = _installed(distributions())
+    packages = installed(distributions())
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     linux = _linux_facts(root, environment) if sys.platform.startswith("linux") else {}
     return Facts(
@@ -213,7 +216,8 @@ def _plain_devices(value: str) -> str:
     return text[:40] if re.fullmatch(r"[-0-9, ]*", text) else "other"
 
 
-def _installed(distributions: "Iterable[Distribution]") -> tuple[tuple[str, str], ...]:
+def installed(distributions: "Iterable[Distribution]") -> tuple[tuple[str, str], ...]:
+    """Name the packages that matter to an engine, with their versions."""
     found: dict[str, str] = {}
     for distribution in distributions:
         # A half-removed package has no metadata.

@@ -100,7 +100,7 @@ def diagnose_log(log: str) -> LogDiagnosis:
             continue
         explained.update(hits)
         finding = LogFinding(row, hits[0] + 1, lines[hits[0]], len(hits))
-        excused = any(_compiled(expression).search(whole) for expression in row.unless)
+        excused = any(compiled(expression).search(whole) for expression in row.unless)
         (harmless if excused or row.severity == "harmless" else findings).append(finding)
     findings.sort(key=lambda found: (_ORDER[found.signal.severity], found.signal.rank, found.line_number))
     strange = [] if _has_fault(findings) else list(_trouble(lines, explained))
@@ -166,7 +166,7 @@ def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:
     """Return the indexes of the lines that show the row."""
     found: set[int] = set()
     for expression in row.patterns or row.together:
-        pattern = _compiled(expression)
+        pattern = compiled(expression)
         # Most are nowhere in a log, which one look over all of it tells fast.
         here = [index for index, line in enumerate(lines) if pattern.search(line)] if pattern.search(whole) else []
         if row.together and not here:
@@ -176,7 +176,8 @@ def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:
 
 
 @cache
-def _compiled(expression: str) -> re.Pattern[str]:
+def compiled(expression: str) -> re.Pattern[str]:
+    """Return a pattern of the table, compiled."""
     return re.compile(expression, re.MULTILINE)
 
 

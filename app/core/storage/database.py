@@ -57,7 +57,7 @@ class Database:
             except sqlite3.DatabaseError as error:
                 if not _is_damage(error):
                     raise
-                self._mend()
+                self.mend()
                 self.connection = self._open_patiently()
         self._file = _identity(path)
 
@@ -129,8 +129,11 @@ class Database:
                     raise
                 time.sleep(0.02)
 
-    def _mend(self) -> None:
-        """Set a damaged file aside and put what can be read of it in its place; raises DatabaseError."""
+    def mend(self) -> None:
+        """Set a damaged file aside and put what can be read of it in its place; raises DatabaseError.
+
+        A file that another process has mended meanwhile stays as it is.
+        """
         with contextlib.ExitStack() as stack:
             lock = take(self.path.with_name(self.path.name + ".lock"), _MEND_PATIENCE_S)
             if lock is None:
@@ -234,19 +237,19 @@ def _look_through(connection: sqlite3.Connection, path: Path) -> None:
     state = path.stat()
     known = (str(path), state.st_dev, state.st_ino)
     suspected = _suspicion(path).exists()
-    if not suspected and (known in _looked_through or state.st_size > LOOKED_THROUGH_BYTES):
+    if not suspected and (known in looked_through or state.st_size > LOOKED_THROUGH_BYTES):
         return
     told = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     if told != "ok":
         raise _DamagedError(str(told).splitlines()[-1])
-    _looked_through.add(known)
+    looked_through.add(known)
     if suspected:
         with contextlib.suppress(OSError):
             _suspicion(path).unlink(missing_ok=True)
 
 
 # Files that this process has looked through.
-_looked_through: set[tuple[str, int, int]] = set()
+looked_through: set[tuple[str, int, int]] = set()
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -57,7 +57,7 @@ def damage_file(folder: Path, chance: random.Random, number: int) -> list[str]:
     path = folder / "runs.sqlite3"
     kind, at, damaged = _damaged(content, chance)
     path.write_bytes(damaged)
-    module._looked_through.clear()  # as each process does for itself
+    module.looked_through.clear()  # as each process does for itself
     told: dict[int, dict[str, Any]] = {}
     found = ["it cannot be read at the third time"]
     for _ in range(3):
@@ -113,7 +113,7 @@ def damage_schema(folder: Path, chance: random.Random, number: int) -> list[str]
     damaged = bytearray(text)
     damaged[at] ^= 1 << chance.randrange(8)
     path.write_bytes(content.replace(text, bytes(damaged)))
-    module._looked_through.clear()  # as each process does for itself
+    module.looked_through.clear()  # as each process does for itself
     try:
         with Database(path) as database:
             told = broken.view(database)

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.core.datasets.folder import DataFolder
 from app.core.datasets.install import import_dataset
 from app.core.paths import default_paths, with_datasets_folder
 from workloads.datasets import nietzsche
@@ -22,13 +21,17 @@ def main(what: str, home: str, datasets: str, text: str) -> None:
         sys.stdout.flush()
         sys.stdin.readline()
 
-    def end(place: DataFolder, folder: Path) -> None:
-        os.kill(os.getpid(), signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+    rename = Path.rename
+
+    def end(folder: Path, target: Path) -> Path:
+        if target.name == "nietzsche":  # the new folder is about to get its final name
+            os.kill(os.getpid(), signal.SIGKILL if hasattr(signal, "SIGKILL") else signal.SIGTERM)
+        return rename(folder, target)
 
     if what == "stop":
         nietzsche.install = stop
     else:
-        setattr(DataFolder, "_rename", end)  # noqa: B010 - mypy knows that methods are not replaced
+        setattr(Path, "rename", end)  # noqa: B010 - mypy knows that methods are not replaced
     paths = with_datasets_folder(default_paths({"EPOCHMARK_HOME": home}), datasets)
     paths.create()
     import_dataset(paths, "nietzsche", Path(text))

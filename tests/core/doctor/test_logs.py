@@ -192,7 +192,7 @@ def test_no_expression_takes_long_on_what_nearly_matches() -> None:
     for row in signals():
         for expression in (*row.patterns, *row.together, *row.unless):
             nearly = "\n".join([(_literal(expression) * 200)[:MAX_LINE_CHARS]] * 50)
-            logs._compiled(expression).search(nearly)
+            logs.compiled(expression).search(nearly)
 
 
 def test_no_expression_repeats_without_a_limit() -> None:

@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from app.core.doctor.trial import Trial, run_command, run_trial
 from app.core.errors import AppError
 from app.core.paths import Paths
 from app.core.runs.worker_command import WorkerCommand, trial_command
+from tests.waiting import wait_until
 from workloads import trial as child
 
 Run = Callable[..., Trial]
@@ -85,12 +85,10 @@ def test_what_was_said_before_a_crash_is_kept(run: Run) -> None:
 
 @pytest.mark.slow
 def test_a_process_that_hangs_is_killed_at_its_limit(run: Run) -> None:
-    start_s = time.monotonic()
     found = run(f"print('{BUILD}'); import time; time.sleep(600)", 1.0)
     assert found.status == "timed_out"
     assert found.exit_code is None
     assert found.build is not None
-    assert time.monotonic() - start_s < 30
 
 
 @pytest.mark.slow
@@ -103,9 +101,7 @@ def test_a_process_that_refuses_to_end_is_killed_too(run: Run) -> None:
 def test_another_thread_cancels_at_once(run: Run) -> None:
     cancel = threading.Event()
     threading.Timer(0.3, cancel.set).start()
-    start_s = time.monotonic()
     assert run("import time; time.sleep(600)", 500.0, cancel).status == "cancelled"
-    assert time.monotonic() - start_s < 30
 
 
 @pytest.mark.slow
@@ -149,10 +145,8 @@ def test_children_of_the_process_are_ended_with_it(run: Run, tmp_path: Path) -> 
         "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']);"
         f"pathlib.Path({str(note)!r}).write_text(str(p.pid))"
     )
-    start_s = time.monotonic()
     assert run(script).status == "crashed"
-    assert time.monotonic() - start_s < 30
-    assert _is_gone(int(note.read_text()))
+    wait_until(lambda: _is_gone(int(note.read_text())))
 
 
 @pytest.mark.slow
@@ -165,19 +159,14 @@ def test_children_in_a_session_of_their_own_are_ended_at_the_limit(run: Run, tmp
         f"pathlib.Path({str(note)!r}).write_text(str(p.pid)); time.sleep(600)"
     )
     assert run(script, 3.0).status == "timed_out"
-    assert _is_gone(int(note.read_text()))
+    wait_until(lambda: _is_gone(int(note.read_text())))
 
 
 def _is_gone(pid: int) -> bool:
-    end_s = time.monotonic() + 20
-    while time.monotonic() < end_s:
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        time.sleep(0.05)
-    return False
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True
 
 
 @pytest.mark.slow
@@ -194,7 +183,7 @@ def test_a_failed_import_is_reported_and_not_a_crash(run: Run) -> None:
 
 
 def test_the_child_refuses_other_words(capsys: pytest.CaptureFixture[str]) -> None:
-    assert child._run(["device"], lambda *_, **__: None) == child.EXIT_USAGE
+    assert child.answer(["device"], lambda *_, **__: None) == child.EXIT_USAGE
     assert "list" in capsys.readouterr().err
 
 
@@ -227,7 +216,7 @@ def test_a_wrong_result_is_noticed() -> None:
             return self._values
 
     right = np.array([1.0, 2.0])
-    assert child._judge(Result([1.0, 2.01]), right, "/GPU:0") is None
-    assert "wrong" in (child._judge(Result([1.0, 2.2]), right, "/GPU:0") or "")
-    assert "wrong" in (child._judge(Result([float("nan"), 2.0]), right, "/GPU:0") or "")
-    assert "computed on" in (child._judge(Result([1.0, 2.0]), right, "/GPU:1") or "")
+    assert child.judge(Result([1.0, 2.01]), right, "/GPU:0") is None
+    assert "wrong" in (child.judge(Result([1.0, 2.2]), right, "/GPU:0") or "")
+    assert "wrong" in (child.judge(Result([float("nan"), 2.0]), right, "/GPU:0") or "")
+    assert "computed on" in (child.judge(Result([1.0, 2.0]), right, "/GPU:1") or "")

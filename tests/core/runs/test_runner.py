@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -305,17 +306,17 @@ def test_a_run_that_cannot_be_is_refused_before_anything_is_stored(paths: Paths,
 def test_a_full_disk_during_a_run_is_said_and_the_run_still_ends(
     paths: Paths, machine: Machine, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened = Database._open
+    connect = sqlite3.connect
 
-    def open_on_a_full_disk(database: Database) -> Any:
-        connection = opened(database)
+    def connect_on_a_full_disk(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*arguments, **options)
         if threading.current_thread().name.startswith("run-"):
             # SQLite's own limit gives the very error of a full disk.
             pages = connection.execute("PRAGMA page_count").fetchone()[0]
             connection.execute(f"PRAGMA max_page_count = {pages}")
         return connection
 
-    monkeypatch.setattr(Database, "_open", open_on_a_full_disk)
+    monkeypatch.setattr(sqlite3, "connect", connect_on_a_full_disk)
     spec = CATALOGUE["demo"].default_spec(epochs=200, parameters={"step_s": 0})
     session = Runner(paths, machine, Limits(store_s=0.5)).start(spec, recorder)
     finish(session)

@@ -30,7 +30,7 @@ def ids(paths: Paths, machine: Machine) -> list[int]:
 
 
 def listed(paths: Paths) -> list[int]:
-    module._looked_through.clear()  # as another process does for itself
+    module.looked_through.clear()  # as another process does for itself
     with Database(paths.database) as database:
         return sorted(run.id for run in list_runs(database))
 
@@ -148,10 +148,8 @@ def test_a_good_file_is_not_set_aside_by_who_comes_late(
     """A second process has met the damage too, and the first one has mended it by the time it acts."""
     change(paths.database, b"status TEXT NOT NULL", b"statur TEXT NOT NULL")
     assert listed(paths) == ids
-    late = Database.__new__(Database)
-    late.path = paths.database
-    late._busy_timeout_s = 1.0
-    late._mend()
+    with Database(paths.database) as late:
+        late.mend()
     assert listed(paths) == ids
     assert len(list(paths.data.glob("runs.damaged-*.sqlite3"))) == 1
 

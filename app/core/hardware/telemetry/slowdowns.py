@@ -4,11 +4,12 @@ Read unprivileged, and without starting a program but for macOS' power plan. Par
 of a root folder, so any system can test them. None means that the system does not tell.
 """
 
+import math
 import os
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,24 +76,26 @@ class ConditionsReader:
 
     Args:
         root: Where Linux's proc and sys folders are found.
+        clocks: Reads all clocks at one moment.
     """
 
-    def __init__(self, root: Path = Path("/")) -> None:
+    def __init__(self, root: Path = Path("/"), clocks: Callable[[], Clocks] | None = None) -> None:
         self._root = root
+        self._read_clocks = clocks or read_clocks
         self._throttle_files = throttle_files(root)
         self._plan: str | None = None
-        self._planned_s = -PLAN_EVERY_S
+        self._planned_s = -math.inf
         self.prime()
 
     def prime(self) -> None:
         """Let the next look's changes count from now."""
-        self._clocks = read_clocks()
+        self._clocks = self._read_clocks()
         self._swapped_bytes = self._swapped()
         self._throttles = throttle_counts(self._throttle_files)
 
     def read(self) -> Conditions:
         """Look once."""
-        clocks, self._clocks = self._clocks, read_clocks()
+        clocks, self._clocks = self._clocks, self._read_clocks()
         swapped_bytes, self._swapped_bytes = self._swapped_bytes, self._swapped()
         throttles, self._throttles = self._throttles, throttle_counts(self._throttle_files)
         clock_step_s, suspended_s = clock_changes(clocks, self._clocks)
@@ -124,12 +127,12 @@ class ConditionsReader:
             return None
 
 
-def read_clocks() -> Clocks:
+def read_clocks(clock: Callable[[], float] = time.monotonic) -> Clocks:
     """Read the clocks at one moment: again if something came in between, which would look like a clock step."""
     for _ in range(3):
-        steady_s = time.monotonic()
+        steady_s = clock()
         clocks = Clocks(time.time(), steady_s, _sleepless_s())
-        if time.monotonic() - steady_s < _READ_TOGETHER_S:
+        if clock() - steady_s < _READ_TOGETHER_S:
             break
     return clocks
 

@@ -64,11 +64,12 @@ def test_elsewhere_all_disks_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert monitor.DiskCounters(tmp_path).read_bytes() == (2, 4)
 
 
-def test_a_look_tells_what_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_look_tells_what_was_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    block(tmp_path, "sda", "pci0000:00/ata1/block")
     counts = SimpleNamespace(read_bytes=5_000, write_bytes=1_000_000)
     monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: {"sda": counts})
-    monkeypatch.setattr(monitor.DiskCounters, "_is_disk", lambda disks, name: True)
-    sampler = monitor.Sampler()
+    sampler = monitor.Sampler(root=tmp_path)
     counts.write_bytes += 9_000_000
     telemetry = sampler.sample()
     assert telemetry.disk_read_bytes_per_s == 0.0
