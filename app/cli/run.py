@@ -58,7 +58,7 @@ def _print_result(stored: Run) -> None:
     if summary.status != "completed":
         ended = "failed" if summary.status == "failed" else f"was {summary.status}"
         say(f"\nThe run {ended} after {summary.epochs_done} of {summary.epochs} epochs.")
-    if CATALOGUE[summary.workload].kind == "demo":
+    if CATALOGUE[summary.workload].is_demo:
         say(f"Run {summary.id} is kept. The demo does not train: its times say nothing about this computer.")
         return
     say(f"\n{headline(summary)}")

@@ -9,7 +9,6 @@ from app.core.plain_text import one_line
 from app.core.records import Machine
 from app.core.report.wording import engine_line, machine_line
 from app.core.runs.progress import Progress
-from workloads.networks.inference import Inference
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
@@ -68,8 +67,8 @@ class TextView(View):
         self._machine = machine
         self._quiet = quiet
         self._progress = Progress(spec)
-        self._has_epochs = workload.kind not in ("limits", "storage")
-        self._predicts = isinstance(workload, Inference)
+        self._has_epochs = workload.has_epochs
+        self._trains = workload.trains
         self._live = LiveLine(sys.stdout, wanted=not quiet)
         self._told: set[str] = set()  # codes of the verdict so far
         self.preflight: list[str] = []  # lines that are told with the beginning of the run
@@ -115,7 +114,7 @@ class TextView(View):
                 counts = f"{event.samples:,} examples, {event.validation_samples:,} to validate"
                 line = f"Data     {one_line(event.name, 100)} · {source} · {counts}"
             case events.Phase(name="measure") if self._spec.preset != "quick" and self._has_epochs:
-                learning = "" if self._predicts else "      loss  accuracy  val loss  val accuracy"
+                learning = "" if not self._trains else "      loss  accuracy  val loss  val accuracy"
                 line = f"\n   {'round' if self._workload.steps else 'epoch'}   seconds{learning}"
             case events.Phase(name="measure") if self._spec.preset == "quick":
                 line = "\nTiming steps until the answer is within ± 2 %, or the time is up …"
@@ -134,7 +133,7 @@ class TextView(View):
     def _epoch(self, event: events.Epoch) -> str:
         number = f"{event.index + 1}/{self._spec.epochs}"
         cells = [f"{number:>8}", f"{event.duration_s:>8.2f}"]
-        if self._predicts:
+        if not self._trains:
             return "  ".join(cells)
         for value, width, percent in (
             (event.loss, 8, False),

@@ -208,7 +208,7 @@ def group_remarks(group: Group) -> list[str]:
     if missing > 0:
         remarks.append(f"The plan had {group.planned} runs; {missing} of them {_were(missing)} not begun.")
     invalid = [f"run {run.id}" for run in group.runs if _counts(run) and run.verdict == "invalid"]
-    if group.workload in CATALOGUE and CATALOGUE[group.workload].kind == "demo":
+    if group.workload in CATALOGUE and CATALOGUE[group.workload].is_demo:
         remarks.append("The demo does not train: its times say nothing about this computer.")
     elif invalid:
         remarks.append(f"Judged invalid: {', '.join(invalid)}; each run says why.")

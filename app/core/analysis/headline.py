@@ -187,4 +187,4 @@ def estimate_so_far(run: RunSummary, steps: Timed) -> events.Estimate | None:
 
 def _reports(workload: str) -> bool:
     """Say whether a workload reports its headline itself: its steps are those of many different cases."""
-    return workload in CATALOGUE and CATALOGUE[workload].kind in ("limits", "storage")
+    return workload in CATALOGUE and CATALOGUE[workload].reports_headline

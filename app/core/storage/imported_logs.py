@@ -43,7 +43,7 @@ def import_log(database: Database, path: Path, workload: Workload, name: str) ->
     Raises:
         UsageError: The file isn't such a log, the name is unusable, or the workload isn't measured in epochs.
     """
-    if workload.metric != "seconds_per_epoch_s" or workload.kind == "demo":
+    if workload.metric != "seconds_per_epoch_s" or workload.is_demo:
         raise UsageError(message("logs.not_measured_in_epochs", workload=workload.id))
     name = " ".join(name.split())
     if not 0 < len(name) <= NAME_LIMIT or not name.isprintable():

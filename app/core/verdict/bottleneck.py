@@ -28,7 +28,6 @@ PEAK_GOOD_PCT, PEAK_POOR_PCT = 50.0, 25.0
 _SMALL_PARAMETERS = 10_000_000
 _BATCH_FACTOR_MOST = 16
 _BATCH_MOST = 1_024  # what most cards and computers have room for
-_UNTOLD = ("limits", "storage", "demo")  # they measure one part by itself, or nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +66,9 @@ class _Load:
 def explain(run: Run) -> Explanation | None:
     """Say what limited a run that measured something; None where that is no question."""
     workload = CATALOGUE.get(run.summary.workload)
-    if run.summary.step_median_s is None or workload is None or workload.kind in _UNTOLD:
+    if run.summary.step_median_s is None or workload is None:
+        return None
+    if workload.reports_headline or workload.is_demo:  # they measure one part by itself, or nothing
         return None
     evidence = evidence_of(run)
     if not evidence.looks.is_within or len(evidence.looks.telemetry) < LOOKS_AT_LEAST:

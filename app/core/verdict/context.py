@@ -11,8 +11,6 @@ from workloads import CATALOGUE
 Level = Literal["fact", "caution", "invalid"]
 # A look tells of the time before it, and there is one a second.
 _LOOK_S = 1.0
-# Kinds of workloads whose steps all do the same.
-_EVEN_KINDS = ("image", "text", "dense")
 UNKNOWN_GPU = -1  # no look has it
 
 
@@ -135,7 +133,7 @@ def _looks(run: Run) -> Looks:
 
 def _typical(run: Run, steps: Timed) -> Sequence[float]:
     workload = CATALOGUE.get(run.summary.workload)
-    if run.summary.metric == "words_per_s" or (workload is not None and workload.kind not in _EVEN_KINDS):
+    if run.summary.metric == "words_per_s" or (workload is not None and not workload.steps_alike):
         return ()
     if run.summary.preset == "quick":
         return steps.durations_s[run.summary.warmup_steps or 1 :]

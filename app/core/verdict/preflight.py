@@ -55,7 +55,7 @@ def _memory_text(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]
         return ""
     free_bytes = max(0, machine.memory_bytes - used_bytes[-1])
     workload = CATALOGUE.get(spec.workload)
-    if workload is not None and workload.kind == "demo":
+    if workload is not None and workload.is_demo:
         return ""
     measured_bytes = workload.memory_need_bytes(spec) if workload is not None else None
     need_bytes = measured_bytes or USUAL_NEED_BYTES

@@ -25,8 +25,6 @@ INTERRUPTED_TIME_PCT = 2.0
 INTERRUPTED_STEPS_PCT = 5.0
 # A desktop's pause of a tenth of a second is 2 % of it, and fewer than five looks at the machine fall into it.
 SHORT_S = 5.0
-# Kinds of workloads that count their steps; others stop when they have seen enough.
-_COUNTING_KINDS = ("image", "text", "dense")
 _log = logging.getLogger(__name__)
 _ORDER: dict[Level, int] = {"invalid": 0, "caution": 1, "fact": 2}
 
@@ -109,14 +107,14 @@ def _running(evidence: Evidence) -> str:
 
 def _demo(evidence: Evidence) -> str:
     workload = CATALOGUE.get(evidence.run.summary.workload)
-    is_demo = workload is not None and workload.kind == "demo"
+    is_demo = workload is not None and workload.is_demo
     return "The demo does not train: its times say nothing about this computer." if is_demo else ""
 
 
 def _steps_missing(evidence: Evidence) -> str:
     run, done = evidence.run.summary, len(evidence.steps_s)
     workload = CATALOGUE.get(run.workload)
-    counts = workload is not None and workload.kind in _COUNTING_KINDS
+    counts = workload is not None and workload.counts_steps
     asked = run.epochs * (run.steps or run.steps_per_epoch)
     if not counts or run.preset != "standard" or run.status != "completed" or done in (0, asked):
         return ""  # no step at all: a record that holds none

@@ -7,9 +7,10 @@ from PySide6.QtWidgets import QGridLayout, QStackedWidget, QWidget
 
 from app.core.analysis.compare import Bar, software_years
 from app.core.analysis.series import RunSeries
-from app.core.metrics import format_seconds, headline_kind
+from app.core.messages import sentence
+from app.core.metrics import headline_kind
 from app.core.records import RunSummary
-from app.core.report.wording import round_name
+from app.core.report.wording import repeats_steps
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.plots import time_span
 from app.gui.charts.speed_charts import PASS_PCT, EstimateChart, SustainedChart
@@ -20,9 +21,6 @@ from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Card, ElidedLabel
 from workloads import CATALOGUE
-from workloads.networks.inference import Inference
-
-WITHOUT_EPOCHS = ("limits", "storage")
 
 
 class RunCharts(QWidget):
@@ -42,18 +40,20 @@ class RunCharts(QWidget):
         self.bars = BarList(theme, row_max_px=48)
         self._machine_legend = Legend(theme)
         self._speed_legend = Legend(theme)
-        self._epochs_card = _card("Seconds per epoch", self._speed)
+        self._epochs_card = _card(sentence("chart.seconds_per_epoch"), self._speed)
         self._epochs_card.body.insertWidget(1, self._speed_legend)
         self._speed_legend.hide()
-        self._rate_card = _card("While training", self.throughput, self.machine, legend=self._machine_legend)
+        self._rate_card = _card(
+            sentence("chart.while_training"), self.throughput, self.machine, legend=self._machine_legend
+        )
         self.limit = ElidedLabel("")
         self._rate_card.body.addWidget(self.limit)
-        self._bars_card = _card("Against known hardware", self.bars)
+        self._bars_card = _card(sentence("chart.against_known"), self.bars)
         loss_legend = Legend(theme)
         loss_legend.show_entries(LossChart.ENTRIES)
-        self._loss_card = _card("Loss and accuracy", self.loss, legend=loss_legend)
+        self._loss_card = _card(sentence("chart.loss_and_accuracy"), self.loss, legend=loss_legend)
         self.figures = FigureTable()
-        self._figures_card = _card("Figures", self.figures)
+        self._figures_card = _card(sentence("chart.figures"), self.figures)
         grid = self._grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(2 * GAP_PX)
@@ -87,33 +87,38 @@ class RunCharts(QWidget):
         self.machine.show_curves(series.telemetry, end_s=span_s, memory_bytes=memory_bytes, live=live)
         self.throughput.show_right(self.machine.has_right)
         rate = series.steps_per_s.last if live else series.steps_per_s.median
-        steps = [] if rate is None else [(self.throughput.colour_name, f"{rate:.1f} steps/s", False)]
+        steps = (
+            []
+            if rate is None
+            else [(self.throughput.colour_name, sentence("chart.step_rate", steps_per_s=rate), False)]
+        )
         if count := len(series.interrupted_t_s):
-            text = f"{count} interruption{'s' if count > 1 else ''}"
-            steps.append(("caution", text, False))
-        self._machine_legend.show_entries([*steps, *self.machine.entries], "now" if live else "medians of the run")
+            steps.append(("caution", sentence("chart.interruptions", count=count), False))
+        self._machine_legend.show_entries(
+            [*steps, *self.machine.entries], sentence("chart.now" if live else "chart.medians")
+        )
 
     def show_limit(self, text: str) -> None:
-        """Say what limited the run; no chart moves, whatever it is."""
+        """Show what limited the run; no chart moves."""
         self.limit.show_text(text)
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
         """Show the run among published machines."""
         self.bars.show_bars(bars, baseline)
         known = any(bar.kind != "you" for bar in bars)
-        self._bars_card.heading.setText("Against known hardware" if known else "Nothing is published for this")
+        self._bars_card.heading.setText(sentence("chart.against_known" if known else "chart.nothing_published"))
         unit = headline_kind(bars[0].metric).unit if bars else ""
         self._bars_card.note.show_text(f"{unit}, log{software_years(bars)}" if bars else "")
 
     def _show_kind(self, summary: RunSummary) -> None:
-        """Show figures where there is no loss, and no chart of epochs where there are none."""
+        """Show figures instead of the loss, and hide the chart of epochs, where a workload has none."""
         workload = CATALOGUE.get(summary.workload)
-        trains = not isinstance(workload, Inference) and (workload is None or workload.kind not in WITHOUT_EPOCHS)
-        has_epochs = workload is None or workload.kind not in WITHOUT_EPOCHS
+        trains = workload is None or workload.trains
+        has_epochs = workload is None or workload.has_epochs
         if (trains, has_epochs) == self._kind:
             return
         self._kind = (trains, has_epochs)
-        self._rate_card.heading.setText("While training" if trains else "While measuring")
+        self._rate_card.heading.setText(sentence("chart.while_training" if trains else "chart.while_measuring"))
         self._loss_card.setVisible(trains)
         self._epochs_card.setVisible(has_epochs)
         self._grid.removeWidget(self._figures_card)
@@ -121,20 +126,23 @@ class RunCharts(QWidget):
         self._figures_card.setVisible(not trains)
 
     def _show_speed(self, series: RunSeries, summary: RunSummary, span_s: float, *, live: bool) -> None:
-        """Show what tells most of the preset: epochs, an estimate while it narrows, or the speed that is kept."""
+        """Show the preset's main chart: epochs, the narrowing estimate, or the sustained speed."""
         self._speed_legend.setVisible(summary.preset == "sustained")
         if summary.preset == "quick":
             self._speed.setCurrentWidget(self.estimate)
             self.estimate.show_estimates(series, summary.metric, span_s, live=live)
-            self._epochs_card.heading.setText(f"{headline_kind(summary.metric).label}, estimated")
+            self._epochs_card.heading.setText(
+                sentence("chart.estimated", label=headline_kind(summary.metric).label)
+            )
             self._epochs_card.note.show_text(_half_width(summary))
         elif summary.preset == "sustained":
             self._speed.setCurrentWidget(self.sustained)
             self.sustained.show_series(series, span_s, live=live)
             self._speed_legend.show_entries([*self.sustained.entries, ("valid", f"{PASS_PCT:.0f} %", True)])
-            self._epochs_card.heading.setText("Speed that is kept")
-            kept = f"last third {summary.sustained_pct:.1f} %, " if summary.sustained_pct is not None else ""
-            self._epochs_card.note.show_text(f"{kept}needed {PASS_PCT:.0f} %")
+            self._epochs_card.heading.setText(sentence("chart.sustained_heading"))
+            code = "chart.sustained_pass" if summary.sustained_pct is None else "chart.sustained_result"
+            note = sentence(code, share_pct=summary.sustained_pct, pass_pct=PASS_PCT)
+            self._epochs_card.note.show_text(note)
         else:
             self._speed.setCurrentWidget(self.epochs)
             self._show_epochs(series, summary, series.current_epoch_s if live else None)
@@ -143,24 +151,26 @@ class RunCharts(QWidget):
         durations_s = [epoch.duration_s for epoch in series.epochs]
         cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
         self.epochs.show_epochs(durations_s, summary.epochs, current_s, whole=not cut)
-        heading = "Seconds per cut epoch" if cut else "Seconds per epoch"
-        name = round_name(summary)
-        if name == "round":
-            heading = f"Seconds per round of {summary.steps or summary.steps_per_epoch} steps"
+        heading = sentence("chart.seconds_per_cut_epoch" if cut else "chart.seconds_per_epoch")
+        in_rounds = repeats_steps(summary)
+        if in_rounds:
+            steps = summary.steps or summary.steps_per_epoch
+            heading = sentence("chart.seconds_per_round", steps=steps)
         self._epochs_card.heading.setText(heading)
-        note = f"first {name} kept apart" if len(durations_s) > 1 else ""
-        if cut and name == "epoch":
-            note = f"{summary.steps} of {summary.steps_per_epoch} steps each"
-        elif note:
-            note += f" · median {format_seconds(statistics.median(durations_s[1:]))}"
+        note = ""
+        if cut and not in_rounds:
+            note = sentence("chart.steps_each", steps=summary.steps, whole=summary.steps_per_epoch)
+        elif len(durations_s) > 1:
+            code = "chart.median_of_later_rounds" if in_rounds else "chart.median_of_later_epochs"
+            note = sentence(code, median_s=statistics.median(durations_s[1:]))
         self._epochs_card.note.show_text(note)
 
 
 def _half_width(run: RunSummary) -> str:
-    """Return how sure an estimate is, "" where that is not known; the interval's ends stand in the headline."""
+    """Return half the width of an estimate's interval as text; "" where it isn't known."""
     if not run.value or run.value_low is None or run.value_high is None:
         return ""
-    return f"± {50 * (run.value_high - run.value_low) / run.value:.1f} % (95 %)"
+    return sentence("chart.half_width", half_pct=50 * (run.value_high - run.value_low) / run.value)
 
 
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:

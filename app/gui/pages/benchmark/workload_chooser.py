@@ -6,7 +6,8 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from app.core.errors import AppError
-from app.core.metrics import format_time_left, headline_kind
+from app.core.messages import sentence
+from app.core.metrics import headline_kind
 from app.core.records import Machine
 from app.core.runs.overview import Entry, overview
 from app.core.runs.session import Session
@@ -18,12 +19,12 @@ from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, colu
 from app.gui.widgets.segments import Segments
 
 KINDS = (
-    ("", "All"),
-    ("image", "Images"),
-    ("text", "Text"),
-    ("dense", "Dense"),
-    ("limits", "Limits"),
-    ("storage", "Storage"),
+    ("", "workloads.all"),
+    ("image", "workloads.image"),
+    ("text", "workloads.text"),
+    ("dense", "workloads.dense"),
+    ("limits", "workloads.limits"),
+    ("storage", "workloads.storage"),
 )
 
 
@@ -47,7 +48,7 @@ class WorkloadChooser(QDialog):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Choose a workload")
+        self.setWindowTitle(sentence("workloads.choose_one"))
         self.resize(820, 640)
         self._services, self._machine, self._probed_s = services, machine, probed_s
         self._entries: list[Entry] = []
@@ -56,19 +57,21 @@ class WorkloadChooser(QDialog):
         self._probed_id = ""
         self._answer = ("", "")  # of which workload, and what its probe said
         self.chosen_id = workload_id
-        self.kinds = Segments(services.theme, "Kind", KINDS)
+        self.kinds = Segments(
+            services.theme, sentence("workloads.kind"), tuple((kind, sentence(code)) for kind, code in KINDS)
+        )
         self.kinds.take("")
-        self.search = QLineEdit(placeholderText="Search")
-        self.search.setAccessibleName("Search")
+        self.search = QLineEdit(placeholderText=sentence("label.search"))
+        self.search.setAccessibleName(sentence("label.search"))
         self.search.setClearButtonEnabled(True)
         self.table = WorkloadTable(services.theme)
         self.title = ElidedLabel("", TITLE_PX - 2, QFont.Weight.DemiBold)
         self.summary = ClampedLabel(2)
         self.facts = ClampedLabel(3)
         self.answer = ClampedLabel(2, muted=False)
-        self.probe_button = Button(services.theme, "Find out how long it takes", "gauge")
-        self.choose_button = Button(services.theme, "Choose", "check", kind="primary")
-        self.close_button = Button(services.theme, "Cancel")
+        self.probe_button = Button(services.theme, sentence("workloads.probe"), "gauge")
+        self.choose_button = Button(services.theme, sentence("workloads.choose"), "check", kind="primary")
+        self.close_button = Button(services.theme, sentence("button.cancel"))
         self._lay_out()
         self._connect()
         self.refresh()
@@ -131,7 +134,7 @@ class WorkloadChooser(QDialog):
     def _on_probed(self, answer: tuple[str, float]) -> None:
         workload_id, duration_s = answer
         self._probed_s[workload_id] = duration_s
-        self._end_probe(workload_id, f"A whole run takes {format_time_left(duration_s)} here.")
+        self._end_probe(workload_id, sentence("workloads.duration", duration_s=duration_s))
         self._fill()
 
     def _on_not_probed(self, error: AppError) -> None:
@@ -152,12 +155,12 @@ class WorkloadChooser(QDialog):
         return self.table.chosen.workload.id if self.table.chosen else self.chosen_id
 
     def _show(self) -> None:
-        """Tell of the selected workload."""
+        """Show the selected workload's details."""
         entry = self.table.chosen
         self.choose_button.setEnabled(entry is not None)
         self.probe_button.setEnabled(entry is not None and not self._probing and not entry.problem)
         if entry is None:
-            self.title.show_text("Nothing is found" if self._entries else "Looking …")
+            self.title.show_text(sentence("workloads.nothing_found" if self._entries else "workloads.looking"))
             for text in (self.summary, self.facts):
                 text.show_text("")
             self.answer.show_text("")
@@ -167,7 +170,7 @@ class WorkloadChooser(QDialog):
         self.summary.show_text(workload.summary.replace("\n", " "))
         self.facts.show_text(" · ".join(_facts(entry)))
         told = self._answer[1] if self._answer[0] == workload.id else entry.problem or ""
-        self.answer.show_text("Starting the engine and timing some steps …" if self._probing else told)
+        self.answer.show_text(sentence("workloads.probing") if self._probing else told)
 
     def _lay_out(self) -> None:
         detail = Card()
@@ -188,15 +191,19 @@ def _facts(entry: Entry) -> list[str]:
     workload = entry.workload
     parts = [headline_kind(workload.metric).label]
     if workload.parameters_count:
-        parts.append(f"{workload.parameters_count:,} parameters")
-    if workload.kind not in ("limits", "storage"):
-        parts.append(f"batch {workload.batch_size}")
-    epoch = "" if workload.kind in ("limits", "storage") else "an epoch: "
-    parts.append(f"{epoch}{workload.epoch_text}" if workload.epoch_text else "")
+        parts.append(sentence("workloads.parameters", parameters=workload.parameters_count))
+    if workload.has_epochs:
+        parts.append(sentence("share.batch", batch_size=workload.batch_size))
+    if workload.epoch_text:
+        is_epoch = workload.has_epochs
+        epoch_text = workload.epoch_text
+        parts.append(sentence("workloads.epoch", epoch=epoch_text) if is_epoch else epoch_text)
     if workload.loss_band:
         low, high = workload.loss_band
-        parts.append(f"loss after the first epoch {low:g} to {high:g}")
+        parts.append(sentence("workloads.loss_band", low=low, high=high))
     rows, usual = entry.published
-    parts.append(f"{rows} published results, {usual} at this batch" if rows else "no published results")
+    parts.append(
+        sentence("workloads.published", rows=rows, usual=usual) if rows else sentence("workloads.none_published")
+    )
     parts.append(workload.source)
     return [part for part in parts if part]

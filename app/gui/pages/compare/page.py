@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.core.analysis.comparability import run_refusal
 from app.core.analysis.compare import Bar, bars, chart_metric, find_baseline, left_out, run_name
+from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import ImportedLog, RunSummary
 from app.core.storage.database import Database
@@ -32,7 +33,6 @@ from app.gui.widgets.basics import Button, Card, column, give_way, label, row, t
 from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE
 
-SLOT = ("You", "Run the benchmark to take your place")
 OWN_LIMITS = (5, 20, 100)
 ROW_PX, COMBO_MAX_PX = 40, 300
 LINES_LIMIT, NAMES_LIMIT = 4, 10
@@ -52,7 +52,7 @@ class ComparePage(QWidget):
         self._make_controls()
         self.bar_list = BarList(services.theme, row_max_px=ROW_PX, detailed=True)
         self.table = CompareTable()
-        self.nothing = label("Nothing fits these filters; choose others above.", muted=True)
+        self.nothing = label(sentence("compare_page.nothing"), muted=True)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.reasons = label(muted=True, wrap=True)
         self._lay_out()
@@ -78,21 +78,43 @@ class ComparePage(QWidget):
 
     def _make_controls(self) -> None:
         theme = self._services.theme
-        workloads = [(workload.title, name) for name, workload in CATALOGUE.items() if workload.kind != "demo"]
-        self.workload = _combo("Workload", workloads)
-        self.baseline = _combo("Baseline", ())
-        self.baseline.setPlaceholderText("None")
-        self.device = _combo("Device", (("All devices", ""), ("CPUs", "cpu"), ("GPUs", "gpu"), ("TPUs", "tpu")))
-        self.match = _combo("Match", (("Exact and close", ""), ("Exact only", "exact")))
-        self.year = _combo("Year", (("All years", None),))
-        self.limit = _combo("Own runs", [(f"{number} own runs", number) for number in OWN_LIMITS])
+        workloads = [(workload.title, name) for name, workload in CATALOGUE.items() if not workload.is_demo]
+        self.workload = _combo(sentence("label.workload"), workloads)
+        self.baseline = _combo(sentence("compare_page.baseline"), ())
+        self.baseline.setPlaceholderText(sentence("compare_page.no_baseline"))
+        self.device = _combo(
+            sentence("label.device"),
+            (
+                (sentence("compare_page.all_devices"), ""),
+                (sentence("compare_page.cpus"), "cpu"),
+                (sentence("compare_page.gpus"), "gpu"),
+                (sentence("compare_page.tpus"), "tpu"),
+            ),
+        )
+        self.match = _combo(
+            sentence("compare_page.match"),
+            ((sentence("compare_page.all_matches"), ""), (sentence("compare_page.exact_only"), "exact")),
+        )
+        self.year = _combo(sentence("compare_page.year"), ((sentence("compare_page.all_years"), None),))
+        self.limit = _combo(
+            sentence("compare_page.own_runs"),
+            [(sentence("compare_page.number_of_own", count=number), number) for number in OWN_LIMITS],
+        )
         self.limit.setCurrentIndex(1)
-        self.scale = Segments(theme, "Scale", (("log", "Log"), ("linear", "Linear")))
+        self.scale = Segments(
+            theme,
+            sentence("compare_page.scale"),
+            (("log", sentence("compare_page.log")), ("linear", sentence("compare_page.linear"))),
+        )
         self.scale.take("log")
-        self.view = Segments(theme, "Show", (("bars", "Bars"), ("table", "Table")))
+        self.view = Segments(
+            theme,
+            sentence("compare_page.show"),
+            (("bars", sentence("compare_page.bars")), ("table", sentence("label.table"))),
+        )
         self.view.take("bars")
-        self.copy_button = Button(theme, "Copy table", "copy")
-        self.import_button = Button(theme, "Import log …", "folder-open")
+        self.copy_button = Button(theme, sentence("compare_page.copy_table"), "copy")
+        self.import_button = Button(theme, sentence("compare_page.import_log"), "folder-open")
 
     def _lay_out(self) -> None:
         content = QWidget()
@@ -106,14 +128,14 @@ class ComparePage(QWidget):
         self.stack = QStackedWidget()
         for page in (scroll, self.table, self.nothing):
             self.stack.addWidget(page)
-        self.card = Card("Seconds per epoch")
+        self.card = Card(sentence("chart.seconds_per_epoch"))
         self.card.body.addWidget(self.stack, stretch=1)
         self.card.body.addWidget(self.reasons)
-        head = row(title("Compare"), None, self.view, self.copy_button, self.import_button)
+        head = row(title(sentence("page.compare")), None, self.view, self.copy_button, self.import_button)
         first = row(
-            label("Workload", muted=True),
+            label(sentence("label.workload"), muted=True),
             self.workload,
-            label("Baseline", muted=True),
+            label(sentence("compare_page.baseline"), muted=True),
             self.baseline,
             None,
             self.scale,
@@ -162,13 +184,17 @@ class ComparePage(QWidget):
             self._show_runs(runs)
 
     def _on_import(self) -> None:
-        """Take in a log that study 000 wrote, or one like it."""
+        """Import an epoch log, such as those of study 000."""
         workload = CATALOGUE[self.workload.currentData()]
-        file, _ = QFileDialog.getOpenFileName(self, "Import a log of epochs", "", "Logs (*.csv);;All files (*)")
+        file, _ = QFileDialog.getOpenFileName(
+            self, sentence("compare_page.import_epoch_log"), "", sentence("compare_page.log_files")
+        )
         if not file:
             return
-        text = f"The machine that trained {workload.title}:"
-        name, given = QInputDialog.getText(self, "Import a log of epochs", text, text=Path(file).stem)
+        text = sentence("compare_page.ask_machine", workload=workload.title)
+        name, given = QInputDialog.getText(
+            self, sentence("compare_page.import_epoch_log"), text, text=Path(file).stem
+        )
         if given:
             self.import_log(Path(file), name)
 
@@ -183,13 +209,12 @@ class ComparePage(QWidget):
         self._services.tasks.start(read, self._on_imported, self._services.complain)
 
     def _on_imported(self, log: ImportedLog) -> None:
-        self._services.tell(f"The log of {log.name} is imported.", "", "", None)
+        self._services.tell(sentence("compare_page.imported", name=log.name), "", "", None)
         self.refresh()
 
     def _on_copy(self) -> None:
         count = self.table.copy()
-        told = "One row is" if count == 1 else f"{count} rows are"
-        self._services.tell(f"{told} on the clipboard as a table.", "", "", None)
+        self._services.tell(sentence("compare_page.rows_copied", count=count), "", "", None)
 
     def _show_runs(self, runs: list[RunSummary]) -> None:
         self._runs = runs
@@ -198,7 +223,7 @@ class ComparePage(QWidget):
         self._bars = bars(self.workload.currentData(), runs[0] if runs else None, runs[1:], self._logs)
         self._fill_baselines()
         years = sorted({year for bar in self._bars if (year := bar_year(bar))}, reverse=True)
-        _fill(self.year, [("All years", None), *((str(year), year) for year in years)])
+        _fill(self.year, [(sentence("compare_page.all_years"), None), *((str(year), year) for year in years)])
         reasons = _reasons(runs)
         self.reasons.setText("\n".join(reasons))
         self.reasons.setVisible(bool(reasons))
@@ -219,14 +244,17 @@ class ComparePage(QWidget):
         shown = [bar for bar in self._bars if self._fits(bar)]
         wanted = self.baseline.currentData()
         baseline = next((bar for bar in self._bars if bar_key(bar) == wanted), None)
-        slot = None if self._runs else SLOT
+        slot = None if self._runs else (sentence("compare_page.you"), sentence("compare_page.run_to_see_rank"))
         as_table, log = self.view.value == "table", self.scale.value == "log"
         self.bar_list.show_bars(shown, baseline, log=log, slot=slot)
         self.table.rows.show_bars(shown, baseline)
         self.stack.setCurrentIndex(2 if not shown else 1 if as_table else 0)
-        scale = "" if as_table else f"{'log' if log else 'linear'} scale · "
-        times = f"×: times as fast as the {baseline.name}" if baseline is not None else "shorter is faster"
-        self.card.note.show_text(scale + times)
+        parts = [] if as_table else [sentence("compare_page.log_scale" if log else "compare_page.linear_scale")]
+        if baseline is None:
+            parts.append(sentence("compare_page.shorter_is_faster"))
+        else:
+            parts.append(sentence("compare_page.times_as_fast", baseline=baseline.name))
+        self.card.note.show_text(" · ".join(parts))
         self.scale.setEnabled(not as_table)
         self.copy_button.setEnabled(bool(shown))
 
@@ -259,23 +287,24 @@ def _fill(combo: QComboBox, items: Sequence[tuple[str, object]]) -> None:
 
 
 def _reasons(runs: Sequence[RunSummary]) -> list[str]:
-    """Say what is not drawn beside the newest run, and why: it would not be like with like."""
+    """Return what isn't drawn beside the newest run, and why they can't be compared."""
     if not runs:
         return []
     refused = [text.rpartition(": ")[::2] for text in left_out(runs[0])]
     for other in runs[1:]:
         reason = run_refusal(runs[0], other)
         if reason is not None:
-            refused.append((f"{run_name(other)} (run {other.id})", reason))
+            refused.append((sentence("compare_page.run_named", name=run_name(other), run_id=other.id), reason))
     names: dict[str, list[str]] = {}
     for name, reason in refused:
         names.setdefault(reason, []).append(name)
     lines = [f"{reason}: {_listed(group)}" for reason, group in names.items()]
     more = len(lines) - LINES_LIMIT
-    lines = lines[:LINES_LIMIT] + ([f"and for {more} other reasons"] if more > 0 else [])
-    return ["Not drawn, because they are not like your newest run:", *lines] if lines else []
+    lines = lines[:LINES_LIMIT] + ([sentence("compare_page.other_reasons", count=more)] if more > 0 else [])
+    return [sentence("compare_page.not_shown"), *lines] if lines else []
 
 
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - NAMES_LIMIT
-    return ", ".join(names[:NAMES_LIMIT]) + (f" and {more} more" if more > 0 else "")
+    some = names[:NAMES_LIMIT]
+    return sentence("dataset.names_and_more", names=some, more=more) if more > 0 else ", ".join(some)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from app.core.analysis.compare import run_name
+from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import RunSummary
 from workloads import CATALOGUE
@@ -24,18 +25,24 @@ def _title(run: RunSummary) -> str:
 
 
 def _result(run: RunSummary) -> str:
-    marks = {"estimate": "≈ ", "first_epoch": "1st: "}
     if run.value is None:
         return "n/a"
     unit = headline_kind(run.metric).short_unit.replace(" / ", "/")
-    return f"{marks.get(run.basis or '', '')}{format_value(run.metric, run.value)} {unit}"
+    value = f"{format_value(run.metric, run.value)} {unit}"
+    if run.basis == "first_epoch":
+        return sentence("results_page.first_epoch", value=value)
+    return f"≈ {value}" if run.basis == "estimate" else value
 
 
 def _epochs(run: RunSummary) -> str:
     workload = CATALOGUE.get(run.workload)
-    if workload is not None and workload.kind in ("limits", "storage"):
+    if workload is not None and not workload.has_epochs:
         return "–"
-    return f"{run.epochs_done} of {run.epochs}" if run.preset == "standard" else run.preset
+    return (
+        sentence("results_page.epochs", done=run.epochs_done, planned=run.epochs)
+        if run.preset == "standard"
+        else run.preset
+    )
 
 
 def reasons_text(run: RunSummary) -> str:
