@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Start what the arguments and the surroundings ask for; returns the exit code."""
+    """Start what the arguments and the environment ask for; returns the exit code."""
     arguments = sys.argv[1:]
     if arguments == ["--worker"]:
         from workloads.__main__ import start
@@ -40,8 +40,9 @@ def main() -> int:
         return _run_without_window()
     if problem := find_problem():
         from app.cli.text import complain
+        from app.core.messages import sentence
 
-        complain(f"epochmark: {problem} `run cifar10_keras_cnn` runs in the terminal meanwhile.")
+        complain("epochmark: " + sentence("start.run_in_terminal", problem=problem))
         return 2
     from app.gui.shell.application import run_window
 
@@ -72,23 +73,27 @@ def _open_standard_files() -> None:
 
 
 def _run_without_window() -> int:
-    """Do in the terminal what the window's big button does at first."""
+    """Run in the terminal what the window's big button runs at first."""
     from app.cli import main as run_command
+    from app.core.messages import sentence
 
-    notice = "There is no display for the window. The standard benchmark runs here in the terminal."
-    return run_command(["run", "cifar10_keras_cnn", "--preset", "quick"], notice=notice)
+    return run_command(["run", "cifar10_keras_cnn", "--preset", "quick"], notice=sentence("start.no_display"))
 
 
 def _draw_share(card: "ShareCard", path: "Path", dark: bool) -> None:
-    """Draw a result for the command line, which knows no Qt; raises AppError where Qt cannot be loaded."""
+    """Draw a result for the command line, which knows no Qt; raises AppError where Qt can't be loaded."""
     from app.core.errors import AppError
+    from app.core.messages import message
 
     try:
         from app.gui.run.share_picture import draw_headless
     except ImportError as error:
-        from app.gui.shell.display import ADVICE
+        from app.gui.shell.display import DEBIAN_PACKAGES
 
-        raise AppError(f"Qt cannot be loaded ({error}).", ADVICE) from error
+        raise AppError(
+            message("start.qt_not_loaded", reason=str(error)),
+            message("start.install_packages", packages=DEBIAN_PACKAGES),
+        ) from error
     draw_headless(card, path, dark)
 
 

@@ -172,7 +172,7 @@ def take_hardware(camera: Photographer) -> None:
     camera.window.show_page(HARDWARE)
     page = camera.window.findChild(HardwarePage)
     assert isinstance(page, HardwarePage)
-    for name, _ in VIEWS:
+    for name in VIEWS:
         page.show_view(name)
         camera.take(f"hardware-{name}", HARDWARE)
     page.doctor.examine()

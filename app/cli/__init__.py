@@ -14,6 +14,7 @@ from app.cli.interrupts import EXIT_INTERRUPTED, Ending, TerminatedError, die_by
 from app.cli.text import complain, forget, in_line, is_broken_pipe, say
 from app.core.errors import AppError
 from app.core.logs import set_up_logging
+from app.core.messages import sentence
 from app.core.paths import default_paths, with_datasets_folder
 from app.core.report.share import ShareCard
 from app.core.settings import load_settings
@@ -34,7 +35,7 @@ def main(
     Args:
         arguments: What was typed; by default what this process was started with.
         draw_share: Writes a result's picture to a file, in dark colours or not; what draws lies above this layer.
-        notice: What is said before anything else.
+        notice: Printed before anything else.
     """
     ending = Ending()
     try:
@@ -69,8 +70,7 @@ def _run(arguments: list[str] | None, draw_share: DrawShare | None, notice: str 
         if isinstance(error, OSError) and error.filename is None:  # no file of ours, so standard output
             return _give_up_output(error)
         # The command line's last resort: one sentence for the user, the traceback for the log.
-        kind = type(error).__name__
-        _log.exception("Epochmark itself failed (%s); please report this with the end of %s.", kind, _log_name())
+        _log.exception("%s", sentence("cli.bug", kind=type(error).__name__, log=_log_name()))
         return EXIT_FAILED
     return code
 
@@ -100,13 +100,13 @@ def _log_name() -> str:
     try:
         return str(default_paths().logs / "epochmark.log")
     except AppError:
-        return "the log"
+        return sentence("cli.unknown_log")
 
 
 def _give_up_output(error: OSError) -> int:
     """Say that the output is lost, or nothing if its reader (head, less) has seen enough."""
     forget(sys.stdout)
     if not is_broken_pipe(error):
-        _log.info("The output cannot be written.", exc_info=error)
-        complain(f"epochmark: The output cannot be written ({error.strerror or error}).")
+        _log.info("The output can't be written.", exc_info=error)
+        complain("epochmark: " + sentence("cli.output_lost", reason=error.strerror or str(error)))
     return EXIT_FAILED

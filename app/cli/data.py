@@ -5,7 +5,7 @@ import json
 import sys
 from dataclasses import asdict
 
-from app.cli.text import LiveLine, complain, in_line, say, say_json, table
+from app.cli.text import LiveLine, complain, heads, in_line, say, say_json, table
 from app.core.datasets.install import (
     InstalledDataset,
     fetch_dataset,
@@ -14,6 +14,7 @@ from app.core.datasets.install import (
     remove_dataset,
 )
 from app.core.datasets.own_files import named
+from app.core.messages import sentence
 from app.core.metrics import format_bytes
 from app.core.paths import Paths
 
@@ -28,51 +29,57 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
         (
             dataset.id,
             dataset.title,
-            "installed" if dataset.installed else "synthetic twin only" if dataset.fetchable else "you supply it",
+            _state(dataset),
             format_bytes(dataset.size_bytes) if dataset.size_bytes is not None else "",
             dataset.licence,
             _origin(dataset),
         )
         for dataset in datasets
     ]
-    say(table(("name", "title", "state", "download", "licence", "from"), rows, right=(3,)))
+    say(table(heads("name", "title", "state", "download", "licence", "source"), rows, right=(3,)))
     return 0
 
 
+def _state(dataset: InstalledDataset) -> str:
+    if dataset.installed:
+        return sentence("cli.data_installed")
+    return sentence("cli.data_synthetic" if dataset.fetchable else "cli.data_yours")
+
+
 def _origin(dataset: InstalledDataset) -> str:
-    """Return where its file is, or the folder of its files, or which files the user must have."""
+    """Return the address of its file, or of the folder of its files, or the files that the user must have."""
     url = dataset.files[0].url
     if url is None:
-        return f"your own {', '.join(file.name for file in dataset.files)}"
+        return sentence("cli.data_own_files", files=[file.name for file in dataset.files])
     return url if len(dataset.files) == 1 else url.removesuffix(dataset.files[0].name)
 
 
 def fetch(options: argparse.Namespace, paths: Paths) -> int:
     """Download and install a data set."""
     fetch_dataset(paths, options.dataset, options.url, _Percent(), _Waiting(options.dataset))
-    say(f"{options.dataset} is installed.")
+    say(sentence("cli.dataset_installed", dataset=options.dataset))
     return 0
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:
     """Install a data set from local files."""
     import_dataset(paths, options.dataset, *options.files, waits=_Waiting(options.dataset))
-    say(f"{options.dataset} is installed.")
+    say(sentence("cli.dataset_installed", dataset=options.dataset))
     return 0
 
 
 def remove(options: argparse.Namespace, paths: Paths) -> int:
     """Delete an installed data set."""
     removal = remove_dataset(paths, options.dataset, _Waiting(options.dataset))
-    say(f"{options.dataset} is removed." if removal.found else f"{options.dataset} was not installed.")
+    code = "cli.dataset_removed" if removal.found else "cli.dataset_was_not_installed"
+    say(sentence(code, dataset=options.dataset))
     if removal.kept:
-        folder = in_line(str(removal.folder))
-        say(f"{folder} stays with {named(removal.kept)}, which is not Epochmark's.")
+        say(sentence("cli.dataset_kept", folder=in_line(str(removal.folder)), names=named(removal.kept)))
     return 0
 
 
 class _Waiting:
-    """Says once that another one is at work."""
+    """Says once that another Epochmark is at work."""
 
     def __init__(self, dataset_id: str) -> None:
         self._dataset_id = dataset_id
@@ -81,11 +88,11 @@ class _Waiting:
     def __call__(self) -> None:
         if not self._told:
             self._told = True
-            complain(f"Another Epochmark is at work on {self._dataset_id}; waiting for it (Ctrl-C gives up).")
+            complain(sentence("cli.waiting_for_other", dataset=self._dataset_id))
 
 
 class _Percent:
-    """Says how far a download is: over and over on a terminal, every tenth elsewhere."""
+    """Shows a download's progress: in place on a terminal, every 10 % elsewhere."""
 
     def __init__(self) -> None:
         self._line = LiveLine(sys.stderr)
@@ -96,7 +103,7 @@ class _Percent:
         if percent == self._told or (not self._line.is_live and percent % 10):
             return
         self._told = percent
-        text = f"{percent:3d} % of {format_bytes(total_bytes)}"
+        text = sentence("cli.download_progress", share_pct=percent, total_bytes=total_bytes)
         if self._line.is_live and done_bytes < total_bytes:
             self._line.draw(text)
         else:

@@ -1,4 +1,4 @@
-"""Runs that belong together in a terminal: carried out one after the other, and shown when they are over."""
+"""Groups of runs in a terminal: carried out one after the other, and shown when they are done."""
 
 import argparse
 import json
@@ -10,7 +10,7 @@ from typing import Any
 
 from app.cli.interrupts import Interrupts
 from app.cli.preflight import preflight_lines
-from app.cli.text import LiveLine, complain, in_line, say, say_json, table
+from app.cli.text import LiveLine, complain, heads, in_line, say, say_json, table
 from app.cli.views import View
 from app.core.analysis.ab import (
     group_remarks,
@@ -22,6 +22,7 @@ from app.core.analysis.ab import (
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
+from app.core.messages import message, sentence
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
@@ -38,7 +39,7 @@ from workloads.protocol.spec import RunSpec
 
 
 def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:
-    """Run a plan and say what it comes to; returns 0 done, 1 failed, 130 cancelled."""
+    """Run a plan and print its result; returns 0 done, 1 failed, 130 cancelled."""
     for spec in plan.specs:
         _check_result(spec)
     machine = detect_machine(data_folder=paths.datasets)
@@ -71,8 +72,7 @@ def _check_result(spec: RunSpec) -> None:
     workload = CATALOGUE[spec.workload]
     cut = spec.steps is not None and spec.steps < workload.steps_per_epoch(spec)
     if cut and workload.metric == "seconds_per_epoch_s":
-        problem = f"Epochs of {spec.steps} steps are cut short and have no time that could be compared."
-        raise UsageError(problem, "Leave --steps out, or use --preset quick.")
+        raise UsageError(message("cli.epochs_cut_short", steps=spec.steps), message("cli.leave_steps_out"))
 
 
 class PlanView(View):
@@ -80,11 +80,11 @@ class PlanView(View):
 
     @property
     def is_lost(self) -> bool:
-        """Whether the output cannot be written any more."""
+        """Whether the output can no longer be written."""
         return self._closed
 
     def begin(self, step: Step, run_id: int) -> None:
-        """Say which run the next events are of; nothing is printed here."""
+        """Begin the next run of the plan."""
 
 
 class JsonPlanView(PlanView):
@@ -96,7 +96,7 @@ class JsonPlanView(PlanView):
 
 
 class TextPlanView(PlanView):
-    """Prints a line for each run, and on a terminal one that is drawn over and over."""
+    """Prints a line for each run, and on a terminal a progress line."""
 
     def __init__(self, plan: Plan, machine: Machine, *, quiet: bool) -> None:
         super().__init__()
@@ -113,20 +113,20 @@ class TextPlanView(PlanView):
         self.preflight: list[str] = []  # lines that are told with the beginning of the first run
 
     def begin(self, step: Step, run_id: int) -> None:
-        """Turn to the next run."""
+        """Begin the next run of the plan."""
         self._step, self._run_id = step, run_id
         self._progress = Progress(step.spec)
         self._result = self._error = None
 
     def show(self, event: events.Event) -> None:
-        """Print what lasts, and draw the line that does not."""
+        """Print the event, or draw it on the progress line."""
         self._progress.follow(event)
         match event:
             case events.Run() if self._step.number == 1:
                 self._line(self._head())
             case events.Warn() if event.message not in self._told:
                 self._told.add(event.message)  # once, not with every run
-                self._line(f"Note: {in_line(event.message)}", always=True)
+                self._line(sentence("cli.note", note=in_line(event.message)), always=True)
             case events.Result():
                 self._result = event
             case events.Error():
@@ -138,8 +138,8 @@ class TextPlanView(PlanView):
 
     def _head(self) -> str:
         workload, spec = CATALOGUE[self._step.spec.workload], self._step.spec
-        lines = [f"{workload.title} · batch {spec.batch_size} · {spec.preset}"]
-        lines.append(f"Machine  {in_line(machine_line(self._machine))}")
+        title = sentence("cli.plan_title", workload=workload.title, batch_size=spec.batch_size, preset=spec.preset)
+        lines = [title, sentence("cli.run_machine", machine=in_line(machine_line(self._machine)))]
         if self._plan.kind == "ab":
             labels = [in_line(label) for label in (self._plan.label_a, self._plan.label_b)]
             lines += [f"A        {labels[0]}", f"B        {labels[1]}"]
@@ -147,25 +147,26 @@ class TextPlanView(PlanView):
 
     def _run_line(self, end: events.End) -> str:
         if self._error is not None:
-            told = f"failed: {in_line(self._error.message)}"
+            outcome = sentence("cli.run_failed", reason=in_line(self._error.message))
         elif self._result is None or self._result.value is None or self._result.metric is None:
-            told = "no result" if end.status == "completed" else end.status
+            outcome = sentence("cli.no_result") if end.status == "completed" else end.status
         else:
-            told = _value(self._result.metric, self._result.value, self._result.spread_pct)
-            told += "" if end.status == "completed" else f" ({end.status})"
+            outcome = _value(self._result.metric, self._result.value, self._result.spread_pct)
+            outcome += "" if end.status == "completed" else f" ({end.status})"
         number = f"{self._step.number}/{self._step.count}"
         side = f"  {self._step.side}" if self._step.side else ""
-        return f"{number:>7}{side}  {told}   run {self._run_id}"
+        return f"{number:>7}{side}  {outcome}   " + sentence("cli.run_number", run_id=self._run_id)
 
     def _draw(self) -> None:
-        parts = [f"run {self._step.number} of {self._step.count}"]
-        parts += [f"side {self._step.side}"] if self._step.side else []
+        parts = [sentence("cli.run_of", number=self._step.number, planned=self._step.count)]
+        parts += [sentence("cli.side", side=self._step.side)] if self._step.side else []
         progress = self._progress
         if progress.steps_per_epoch and progress.phase in ("warmup", "measure"):
-            parts.append(f"epoch {min(progress.epoch + 1, progress.epochs)}/{progress.epochs}")
-            parts.append(f"step {progress.step}/{progress.steps_per_epoch}")
+            epoch = min(progress.epoch + 1, progress.epochs)
+            parts.append(sentence("cli.epoch_of", number=epoch, planned=progress.epochs))
+            parts.append(sentence("cli.step_of", number=progress.step, planned=progress.steps_per_epoch))
         if progress.remaining_s is not None:
-            parts.append(f"{format_time_left(progress.remaining_s)} left of it")
+            parts.append(sentence("cli.time_left_of_run", time_left=format_time_left(progress.remaining_s)))
         self._live.draw(" · ".join(parts)[:78])
 
     def _line(self, text: str, *, always: bool = False) -> None:
@@ -175,7 +176,7 @@ class TextPlanView(PlanView):
 
 
 class Hands:
-    """Asks for what only the user can change, on the terminal; an interrupt ends the waiting."""
+    """Asks the user on the terminal to set up the next side; an interrupt ends the waiting."""
 
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts
@@ -183,21 +184,20 @@ class Hands:
         self._reader: threading.Thread | None = None
 
     def __call__(self, step: Step) -> bool:
-        """Say what is next and wait for Enter; returns whether to go on."""
+        """Announce the next run and wait for Enter; returns whether to go on."""
         if self._reader is None:
-            # Python's own input cannot be left: it would hold up the end of the program.
+            # Python's own input can't be left: it would hold up the end of the program.
             self._reader = threading.Thread(target=self._read, daemon=True, name="hands")
             self._reader.start()
-        label = in_line(step.label)
-        told = f"Run {step.number} of {step.count} is side {step.side}, {label}."
-        complain(f"{told} Set it up, then press Enter; q and Enter stops here.")
+        label, side = in_line(step.label), step.side or ""
+        complain(sentence("cli.set_up_side", number=step.number, planned=step.count, side=side, label=label))
         while not self._interrupts.is_pressed:
             try:
                 answer = self._answers.get(timeout=0.1)
             except queue.Empty:
                 continue
             if answer is None:
-                complain("Nobody can answer: the input has ended.")
+                complain(sentence("cli.input_ended"))
                 return False
             return answer.strip().lower() != "q"
         return False
@@ -218,7 +218,7 @@ class Hands:
 
 
 def group_as_dict(group: Group) -> dict[str, Any]:
-    """Return a group and what it comes to as plain JSON types."""
+    """Return a group and its result as plain JSON types."""
     result: dict[str, Any]
     if group.kind == "ab":
         pairs = judge_pairs(group)
@@ -250,14 +250,15 @@ def group_as_dict(group: Group) -> dict[str, Any]:
 
 
 def print_group(group: Group) -> None:
-    """Print a stored group: its runs and its sentence."""
-    kind = {"ab": "A/B", "repeat": "repetitions"}.get(group.kind, group.kind)
-    kind = one_line(kind, 40)
-    say(f"Group {group.id} · {kind} · {one_line(group.workload, 80)} · {one_line(group.created_at, 40)}")
+    """Print a stored group: its runs and its result."""
+    kinds = {"ab": "cli.kind_ab", "repeat": "cli.kind_repeat"}
+    kind = sentence(kinds[group.kind]) if group.kind in kinds else one_line(group.kind, 40)
+    workload, at = one_line(group.workload, 80), one_line(group.created_at, 40)
+    say(sentence("cli.group_title", group_id=group.id, kind=kind, workload=workload, at=at))
     if group.kind == "ab":
         for side, label in zip("AB", group.labels, strict=True):
             say(f"{side}        {in_line(label)}")
-    head = ["run", "side", "pair", "result", "spread", "status"]
+    head = heads("run", "side", "pair", "result", "spread", "status")
     rows = [
         [
             str(run.id),
@@ -278,7 +279,7 @@ def print_group(group: Group) -> None:
 
 def _print_outcome(group: Group) -> None:
     _print_sentence(group)
-    say(f"\nGroup {group.id} is kept; see `results group {group.id}`.")
+    say("\n" + sentence("cli.group_stored", group_id=group.id))
 
 
 def _print_sentence(group: Group) -> None:
@@ -296,5 +297,7 @@ def _unit(run: RunSummary) -> str:
 
 
 def _value(metric: str, value: float, spread_pct: float | None) -> str:
-    spread = f", spread {spread_pct:.1f} %" if spread_pct is not None else ""
-    return f"{format_value(metric, value)} {headline_kind(metric).unit}{spread}"
+    shown = f"{format_value(metric, value)} {headline_kind(metric).unit}"
+    if spread_pct is None:
+        return shown
+    return sentence("cli.value_with_spread", value=shown, spread_pct=spread_pct)

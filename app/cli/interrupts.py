@@ -1,4 +1,4 @@
-"""What Ctrl-C and requests to end do: they end a verb, or cancel what is being measured."""
+"""What Ctrl-C and SIGTERM do: they end a verb, or cancel a run."""
 
 import contextlib
 import os
@@ -11,22 +11,24 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
+from app.core.messages import sentence
+
 STUCK_S = 3.0
 EXIT_INTERRUPTED = 130
 _LOST_S = 0.01
-_NOTICE = b"\nCancelling; what was measured is kept (Ctrl-C again ends it at once).\n"
+
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 _Handlers = dict[int, Any]
 
 
 class TerminatedError(BaseException):
-    """Somebody asked this process to end (SIGTERM); what is half done is cleared away on the way out."""
+    """Somebody asked this process to end (SIGTERM); it cleans up on the way out."""
 
 
 class Ending:
-    """Ends a verb on the first Ctrl-C or request to end, wherever it hits, without a traceback.
+    """Ends a verb on the first Ctrl-C or SIGTERM, wherever it hits, without a traceback.
 
-    Those that follow do not interrupt the clearing away, unless it takes too long.
+    Later ones don't interrupt the clean-up, unless it takes too long.
     """
 
     def __init__(self) -> None:
@@ -191,7 +193,7 @@ def _give_back(handlers: _Handlers) -> None:
 
 
 def _notify() -> None:
-    """Say what the first one does, unless that would have to wait for a reader."""
+    """Say that the run is being cancelled, unless writing would have to wait for a reader."""
     with contextlib.suppress(OSError, ValueError):
         if os.name != "posix" or select.select([], [2], [], 0)[1]:
-            os.write(2, _NOTICE)
+            os.write(2, ("\n" + sentence("cli.cancelling") + "\n").encode("ascii", "replace"))

@@ -1,10 +1,11 @@
-"""The verb `logs`: measurements of others, imported from study 000's logs of epochs."""
+"""The verb `logs`: others' measurements, imported from epoch logs such as those of study 000."""
 
 import argparse
 import json
 from dataclasses import asdict
 
-from app.cli.text import NAME_WIDTH, say, say_json, table
+from app.cli.text import NAME_WIDTH, heads, say, say_json, table
+from app.core.messages import sentence
 from app.core.metrics import format_seconds
 from app.core.paths import Paths
 from app.core.plain_text import one_line
@@ -18,10 +19,16 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
     workload = known_workload(options.workload)
     with Database(paths.database) as database:
         log = import_log(database, options.file, workload, options.name)
-    epochs = len(log.durations_s)
-    value = format_seconds(log.seconds_per_epoch_s)
-    name = one_line(log.name, NAME_WIDTH)
-    say(f"Log {log.id}: {name}, {value} s per epoch ({epochs} epochs). `compare {workload.id}` shows it.")
+    say(
+        sentence(
+            "cli.log_imported",
+            log_id=log.id,
+            name=one_line(log.name, NAME_WIDTH),
+            epoch_s=log.seconds_per_epoch_s,
+            count=len(log.durations_s),
+            workload=workload.id,
+        )
+    )
     return 0
 
 
@@ -33,7 +40,7 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
         say_json(json.dumps([asdict(log) for log in logs], indent=2))
         return 0
     if not logs:
-        say("No logs yet; `logs import FILE --workload ID --name NAME` takes one in.")
+        say(sentence("cli.no_logs"))
         return 0
     rows = [
         (
@@ -46,7 +53,8 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
         )
         for log in logs
     ]
-    say(table(("id", "name", "workload", "s/epoch", "epochs", "imported"), rows, right=(0, 3, 4)))
+    head = heads("id", "name", "workload", "seconds_per_epoch", "epochs", "imported")
+    say(table(head, rows, right=(0, 3, 4)))
     return 0
 
 
@@ -54,5 +62,5 @@ def remove(options: argparse.Namespace, paths: Paths) -> int:
     """Delete an imported log."""
     with Database(paths.database) as database:
         remove_log(database, options.id)
-    say(f"Log {options.id} is removed.")
+    say(sentence("cli.log_removed", log_id=options.id))
     return 0

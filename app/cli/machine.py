@@ -1,4 +1,4 @@
-"""The verbs `workloads`, `hardware` and `compare`: what there is, and how it compares."""
+"""The verbs `workloads`, `hardware` and `compare`."""
 
 import argparse
 import json
@@ -7,12 +7,13 @@ from dataclasses import asdict
 
 import msgspec
 
-from app.cli.text import bar_chart, in_line, say, say_json, table
+from app.cli.text import bar_chart, heads, in_line, say, say_json, table
 from app.core.analysis.compare import Bar, bars, chart_metric, find_baseline, left_out, position
 from app.core.analysis.published import comparable_rows
 from app.core.hardware.machine import detect_machine
 from app.core.hardware.part_texts import NOT_KNOWN, Part, machine_parts
 from app.core.hardware.telemetry.sensors import read_power
+from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.paths import Paths
 from app.core.records import RunSummary
@@ -44,7 +45,7 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
         )
         for workload in CATALOGUE.values()
     ]
-    head = ("id", "title", "kind", "study", "epochs", "batch", "parameters", "published")
+    head = heads("id", "title", "kind", "study", "epochs", "batch", "parameters", "published")
     say(table(head, rows, right=(4, 5, 6, 7)))
     return 0
 
@@ -58,15 +59,15 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
         now = {"power": asdict(power.state), "sensors": asdict(power.sensors), "unknown": unknown}
         say_json(json.dumps(asdict(machine) | now, indent=2))
         return 0
-    say(table(("part", "value"), [(part.name, part.value) for part in parts]))
+    say(table(heads("part", "value"), [(part.name, part.value) for part in parts]))
     reasons = reason_lines(parts)
     if reasons:
-        say("\n".join(["\nWhat is not known, and why:", *map(in_line, reasons)]))
+        say("\n".join(["", sentence("cli.unknown_parts"), *map(in_line, reasons)]))
     return 0
 
 
 def reason_lines(parts: Iterable[Part]) -> list[str]:
-    """Return a line for each reason with all the parts that it is of."""
+    """Return a line for each reason, with all the parts that it applies to."""
     names: dict[str, list[str]] = {}
     for part in parts:
         if part.reason:
@@ -84,24 +85,27 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     run, others = (runs[0], runs[1:]) if runs else (None, [])
     chart = bars(workload, run, others, logs)
     baseline = find_baseline(chart, options.baseline, workload)
-    # The sentence is about published machines; one's own run as baseline is for the bars alone.
-    sentence = position(run, baseline.name if baseline and baseline.row else None) if run else None
+    # The sentence compares with published machines; one's own run as baseline is for the bars alone.
+    place = position(run, baseline.name if baseline and baseline.row else None) if run else None
     if options.json:
-        say_json(json.dumps(_comparison(workload, run, chart, baseline) | {"sentence": sentence}, indent=2))
+        say_json(json.dumps(_comparison(workload, run, chart, baseline) | {"sentence": place}, indent=2))
         return 0
     if not chart:
-        say(f"Nothing is published for {workload}, and you have no result yet: `run {workload}` makes one.")
+        say(sentence("cli.nothing_to_compare", workload=workload))
         return 0
-    against = f", × against {in_line(baseline.name)}" if baseline else ""
-    label = headline_kind(chart_metric(workload, run)).label.lower()
-    say(f"{CATALOGUE[workload].title}: {label}, logarithmic bars{against}")
+    title, label = CATALOGUE[workload].title, headline_kind(chart_metric(workload, run)).label.lower()
+    if baseline:
+        name = in_line(baseline.name)
+        say(sentence("cli.chart_title_with_baseline", workload=title, label=label, baseline=name))
+    else:
+        say(sentence("cli.chart_title", workload=title, label=label))
     say(bar_chart(chart, baseline))
     for reason in left_out(run) if run else []:
-        say(in_line(f"  not drawn: {reason}"))
+        say("  " + in_line(sentence("cli.not_drawn", reason=reason)))
     if run is None:
-        say(f"\nYou have no completed run yet: `run {workload}` adds this computer.")
-    elif sentence:
-        say(f"\nRun {run.id}, the latest completed run: {in_line(sentence)}")
+        say("\n" + sentence("cli.no_completed_run", workload=workload))
+    elif place:
+        say("\n" + sentence("cli.latest_run", run_id=run.id, place=in_line(place)))
     return 0
 
 

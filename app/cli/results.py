@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
 from app.cli.groups import group_as_dict, print_group
-from app.cli.text import complain, in_line, say, say_json, table
+from app.cli.text import complain, heads, in_line, say, say_json, table
 from app.cli.values import STANDARD_OUTPUT
 from app.core.analysis.compare import position, run_name
 from app.core.errors import AppError, UsageError
 from app.core.files import closing
+from app.core.messages import message, sentence
 from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.records import Run, RunSummary
@@ -23,6 +24,7 @@ from app.core.report.wording import (
     headline,
     machine_line,
     peak_text,
+    repeats_steps,
     round_name,
     stored_machine,
 )
@@ -39,15 +41,15 @@ from app.core.storage.runs import (
     rows_for_export,
 )
 
-# More than these are not read, but scroll away what is.
+# Nobody reads more than these.
 EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
-_LEARNING = ("loss", "accuracy", "val loss", "val accuracy")
+_EPOCH_COLUMNS = ("seconds", "training", "validation", "loss", "accuracy", "val_loss", "val_accuracy")
 
 
 def list_(options: argparse.Namespace, paths: Paths) -> int:
     """List the newest runs."""
     if options.limit < 1:
-        raise UsageError(f"--limit must be at least 1, not {options.limit}.")
+        raise UsageError(message("cli.limit_too_small", limit=options.limit))
     with _open(paths) as database:
         runs = list(list_runs(database, limit=options.limit))
         places = group_places(database, runs)
@@ -55,7 +57,7 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
         say_json(json.dumps([asdict(run) for run in runs], indent=2))
         return 0
     if not runs:
-        say("No runs yet; `run cifar10_keras_cnn` makes the first.")
+        say(sentence("cli.no_runs"))
         return 0
     rows = [
         (
@@ -64,8 +66,7 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
             run.workload,
             _marked_value(run),
             f"{run.spread_pct:.1f} %" if run.spread_pct is not None else "n/a",
-            (f"{run.epochs_done}/{run.epochs}" if run.preset != "sustained" else str(run.epochs_done))
-            + (" short" if run.steps and run.steps < run.steps_per_epoch else ""),
+            _epochs(run),
             str(run.batch_size),
             run_name(run),
             run.data_source or "n/a",
@@ -75,27 +76,22 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
         )
         for run in runs
     ]
-    head = (
-        "id",
-        "started (UTC)",
-        "workload",
-        "result",
-        "spread",
-        "epochs",
-        "batch",
-        "device",
-        "data",
-        "status",
-        "verdict",
-        *(["group"] if places else []),
-    )
-    say(table(head, rows, right=(0, 3, 4, 5, 6)))
+    columns = ["id", "started_utc", "workload", "result", "spread", "epochs", "batch", "device", "data", "status"]
+    columns += ["verdict", "group"] if places else ["verdict"]
+    say(table(heads(*columns), rows, right=(0, 3, 4, 5, 6)))
     bases = {run.basis for run in runs}
     if "estimate" in bases:
-        say("~ estimate")
+        say(sentence("cli.legend_estimate"))
     if "first_epoch" in bases:
-        say("* first epoch only: starting up is in it")
+        say(sentence("cli.legend_first_epoch"))
     return 0
+
+
+def _epochs(run: RunSummary) -> str:
+    done = f"{run.epochs_done}/{run.epochs}" if run.preset != "sustained" else str(run.epochs_done)
+    if run.steps and run.steps < run.steps_per_epoch:
+        return sentence("cli.short_epochs", epochs=done)
+    return done
 
 
 def show(options: argparse.Namespace, paths: Paths) -> int:
@@ -126,9 +122,9 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
     with _open(paths) as database:
         card = share_card(load_run(database, options.id))
     if options.draw_share is None:
-        raise AppError("This command line cannot draw pictures.", "Start it with `python3 start.py`.")
+        raise AppError(message("cli.no_pictures_here"), message("cli.use_start_py"))
     options.draw_share(card, options.output, options.theme == "dark")
-    say(f"The picture of run {options.id} is written to {in_line(str(options.output))}.")
+    say(sentence("cli.picture_saved", run_id=options.id, path=in_line(str(options.output))))
     return 0
 
 
@@ -136,7 +132,7 @@ def delete(options: argparse.Namespace, paths: Paths) -> int:
     """Delete runs."""
     with _open(paths) as database:
         delete_runs(database, options.ids)
-    say(f"Deleted: run {', '.join(map(str, options.ids))}.")
+    say(sentence("cli.runs_deleted", run_ids=options.ids, count=len(options.ids)))
     return 0
 
 
@@ -163,7 +159,7 @@ def _put(lines: Iterable[str], count: int, options: argparse.Namespace) -> None:
             say(line, end="")
     else:
         write_lines(options.output, lines)
-        complain(f"{count} runs written to {in_line(str(options.output))}.")
+        complain(sentence("cli.runs_exported", count=count, path=in_line(str(options.output))))
 
 
 def _marked_value(run: RunSummary) -> str:
@@ -183,28 +179,37 @@ def _open(paths: Paths) -> Iterator[Database]:
 
 def _print_run(run: Run, place: str | None) -> None:
     summary = run.summary
-    say(in_line(f"Run {summary.id} · {summary.workload} · {summary.preset} · {summary.status}"))
+    title = sentence(
+        "cli.run_title",
+        run_id=summary.id,
+        workload=summary.workload,
+        preset=summary.preset,
+        status=summary.status,
+    )
+    say(in_line(title))
     for clause in run.damage:
-        say(in_line(f"Damaged  {clause} cannot be read"))
+        say(in_line(sentence("cli.run_damaged", part=clause)))
     if place:
-        say(f"Group    {in_line(place)}; see `results group {summary.group_id}`")
-    say(in_line(f"Started  {summary.started_at} · Epochmark {summary.app_version}"))
-    say(in_line(f"Machine  {machine_line(stored_machine(run.machine))}"))
+        say(sentence("cli.run_group", place=in_line(place), group_id=summary.group_id))
+    say(in_line(sentence("cli.run_started", at=summary.started_at, version=summary.app_version)))
+    say(in_line(sentence("cli.run_machine", machine=machine_line(stored_machine(run.machine)))))
     device = summary.device_name or summary.device
     engine = engine_line(
         summary.engine, summary.engine_version, device, precision=summary.precision, jit=summary.jit
     )
-    say(in_line(f"Engine   {engine}"))
-    say(in_line(f"Data     {summary.data_source or 'n/a'} · batch {summary.batch_size} · seed {summary.seed}"))
+    say(in_line(sentence("cli.run_engine", engine=engine)))
+    data = summary.data_source or "n/a"
+    say(in_line(sentence("cli.run_data", data=data, batch_size=summary.batch_size, seed=summary.seed)))
     if summary.error_message:
-        say(in_line(f"Error    {summary.error_code}: {summary.error_message}"))
+        error = sentence("cli.run_error", error=summary.error_code, reason=summary.error_message)
+        say(in_line(error))
     for warning in run.warnings:
-        say(in_line(f"Note     {warning.message}"))
+        say(in_line(sentence("cli.run_note", note=warning.message)))
     if run.epochs:
         _print_epochs(run)
     say(f"\n{headline(summary)}")
-    if sentence := position(summary):
-        say(in_line(sentence))
+    if comparison := position(summary):
+        say(in_line(comparison))
     for label, text in metric_lines(run.metrics):
         say(in_line(f"{label}: {text}"))
     for told in (run.limit, peak_text(run.peak), energy_text(summary)):
@@ -231,13 +236,12 @@ def _print_epochs(run: Run) -> None:
         )
         for epoch in epochs
     ]
-    name = round_name(run.summary)
-    head = (name, "seconds", "training", "validation", *_LEARNING)
+    head = (round_name(run.summary), *heads(*_EPOCH_COLUMNS))
     # Predictions have neither loss nor accuracy.
     columns = [number for number in range(8) if number < 3 or any(row[number] != "n/a" for row in rows)]
     lines = [[line[number] for number in columns] for line in (head, *rows)]
     shown = table(lines[0], lines[1:], right=range(len(columns))).split("\n")
     if left_out:
-        command = f"`results export {run.summary.id} --format json`"
-        shown.insert(1 + EPOCHS_AT_ENDS, f"… {left_out:,} {name}s are left out; {command} has all.")
+        code = "cli.rounds_left_out" if repeats_steps(run.summary) else "cli.epochs_left_out"
+        shown.insert(1 + EPOCHS_AT_ENDS, sentence(code, left_out=left_out, run_id=run.summary.id))
     say("\n" + "\n".join(shown))

@@ -1,4 +1,4 @@
-"""Plain text for terminals: all that the command line says goes through here, and is safe to show."""
+"""Plain text for terminals: everything that the command line prints goes through here and is made safe."""
 
 import contextlib
 import errno
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from app.core.analysis.compare import Bar, ratio_text
+from app.core.messages import sentence
 from app.core.plain_text import one_line, safe_json, safe_text
 
 WINDOWS = os.name == "nt"
@@ -21,22 +22,22 @@ MESSAGE_LIMIT = 2_000
 
 
 def say(text: str = "", *, end: str = "\n", flush: bool = False) -> None:
-    """Print to standard output; what came from outside steers no terminal. Raises OSError if it is lost."""
+    """Print to standard output, safe for terminals; raises OSError if the output is lost."""
     _write(sys.stdout, safe_text(text + end), flush=flush)
 
 
 def say_json(document: str, *, end: str = "\n", flush: bool = False) -> None:
-    """Print a JSON document, which keeps its value and steers no terminal; raises OSError if it is lost."""
+    """Print a JSON document, safe for terminals and of the same value; raises OSError if the output is lost."""
     _write(sys.stdout, safe_json(document) + end, flush=flush)
 
 
 def in_line(text: str) -> str:
-    """Return what is one line by nature, a label, a name, a sentence, as one."""
+    """Return a label, a name or a sentence as one line."""
     return one_line(text, MESSAGE_LIMIT)
 
 
 def complain(text: str, *, end: str = "\n") -> None:
-    """Print to standard error; where that cannot be written, nobody can be told."""
+    """Print to standard error, and ignore it if that fails."""
     try:
         _write(sys.stderr, safe_text(text + end), flush=True)
     except (OSError, ValueError):
@@ -44,7 +45,7 @@ def complain(text: str, *, end: str = "\n") -> None:
 
 
 def forget(stream: TextIO) -> None:
-    """Drop what a stream still holds, so that ending neither waits for its reader nor complains."""
+    """Drop what a stream still holds, so that exiting neither waits for its reader nor fails."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -57,7 +58,7 @@ def is_broken_pipe(error: OSError) -> bool:
 
 
 class LiveLine:
-    """A line that is drawn over and over, where a terminal is."""
+    """A line that is redrawn in place on a terminal."""
 
     def __init__(self, stream: TextIO, *, wanted: bool = True) -> None:
         self._stream = stream
@@ -65,14 +66,14 @@ class LiveLine:
         self._drawn = 0
 
     def draw(self, text: str) -> None:
-        """Draw a text in the place of the last one."""
-        # A line that wraps cannot be drawn over.
+        """Replace the line's text."""
+        # A line that wraps can't be replaced.
         line = one_line(text, max(1, shutil.get_terminal_size().columns - 1))
         _write(self._stream, "\r" + line.ljust(self._drawn), flush=True)
         self._drawn = len(line)
 
     def erase(self) -> None:
-        """Make room for a line that stays."""
+        """Erase the line."""
         if self._drawn:
             _write(self._stream, "\r" + " " * self._drawn + "\r")
             self._drawn = 0
@@ -84,8 +85,13 @@ def _write(stream: TextIO, safe: str, *, flush: bool = False) -> None:
         stream.flush()
 
 
+def heads(*columns: str) -> list[str]:
+    """Return the headings of a table's columns."""
+    return [sentence(f"column.{column}") for column in columns]
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Return rows in columns, each in its line; `right` are the columns that are set flush right."""
+    """Return rows in columns, each on its line; `right` are the columns that are right-aligned."""
     lines = [head, *([one_line(cell, CELL_WIDTH) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
 

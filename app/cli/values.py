@@ -1,4 +1,4 @@
-"""How the command line reads numbers and names of files, with the sentence for those that are none."""
+"""Reads numbers and names of files for the command line, and says what is wrong with bad ones."""
 
 import argparse
 import math
@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from app.core.errors import UsageError
+from app.core.messages import message, sentence
 from app.core.plain_text import one_line
 
 SHOWN_CHARS = 60
@@ -19,11 +20,11 @@ _LONGEST = 400
 
 
 def read_whole(text: str) -> int:
-    """Read a whole number that the database can hold; raises UsageError, without a subject, if it is none."""
+    """Read a whole number that the database can hold; else raises UsageError, whose message has no subject."""
     if not _WHOLE.fullmatch(text):
-        raise UsageError(f"must be a whole number, not {quoted(text)}")
+        raise UsageError(message("cli.must_be_whole", value=quoted(text)))
     if len(text) > _LONGEST or abs(int(text)) > _WHOLE_LIMIT:
-        raise UsageError(f"is out of range: {quoted(text)}")
+        raise UsageError(message("cli.is_out_of_range", value=quoted(text)))
     return int(text)
 
 
@@ -38,21 +39,21 @@ def whole(text: str) -> int:
 def fraction(text: str) -> float:
     """Read a number for argparse."""
     if not _FRACTION.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"must be a number, not {quoted(text)}")
+        raise argparse.ArgumentTypeError(sentence("cli.must_be_number", value=quoted(text)))
     if len(text) > _LONGEST or not math.isfinite(float(text)):
-        raise argparse.ArgumentTypeError(f"is out of range: {quoted(text)}")
+        raise argparse.ArgumentTypeError(sentence("cli.is_out_of_range", value=quoted(text)))
     return float(text)
 
 
 def output(text: str) -> Path:
     """Read the name of a file to write for argparse; "-" is STANDARD_OUTPUT."""
     if not text:
-        raise argparse.ArgumentTypeError("the file needs a name")
+        raise argparse.ArgumentTypeError(sentence("cli.file_needs_name"))
     if text.endswith((os.sep, os.altsep or os.sep)):
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is a folder, not a file")
+        raise argparse.ArgumentTypeError(sentence("cli.is_folder", path=quoted(text)))
     return Path(text)
 
 
 def quoted(text: str) -> str:
-    """Return what was typed as it is shown in a sentence."""
+    """Return what was typed in quotes, to be shown in a sentence."""
     return f"'{one_line(text, SHOWN_CHARS)}'"

@@ -74,8 +74,8 @@ def test_repetitions_have_a_line_each_and_a_summary(epochmark: CommandLine) -> N
         assert words in done.stdout
     assert "\r" not in done.stdout
     listed = epochmark("results", "list").stdout
-    assert "run 2 of 3 of group 1" in listed
-    assert "run 2 of 3 of group 1" in epochmark("results", "show", "2").stdout
+    assert "run 2 of 3 in group 1" in listed
+    assert "run 2 of 3 in group 1" in epochmark("results", "show", "2").stdout
     assert epochmark("results", "delete", "2").returncode == 0
     shown = epochmark("results", "group", "1").stdout
     assert "2 runs: median" in shown
@@ -155,7 +155,7 @@ def test_by_hand_can_be_stopped_and_keeps_what_was_measured(environment: dict[st
         (["ab", "demo", "--a", "seed=1", "--steps", "5"], "Epochs of 5 steps are cut short"),
         (["run", "demo", "--repeat", "1"], "--repeat must be at least 2 and at most 100, not 1"),
         (["run", "demo", "--onednn", "yes"], "invalid choice: 'yes'"),
-        (["results", "group", "7"], "There is no group 7."),
+        (["results", "group", "7"], "There's no group 7."),
     ],
 )
 def test_wrong_use_ends_in_one_sentence_and_nothing_is_stored(

@@ -10,7 +10,7 @@ from tests.cli.commands import runs
 from tests.conftest import ROOT, CommandLine, command
 
 posix_shell = pytest.mark.skipif(os.name != "posix", reason="a POSIX shell closes the files")
-BAD = "epochmark: The output cannot be written (Bad file descriptor).\n"
+BAD = "epochmark: The output can't be written (Bad file descriptor).\n"
 
 
 def in_shell(
@@ -52,7 +52,7 @@ def test_closed_errors_and_a_closed_input_disturb_nothing(
 @pytest.mark.parametrize("arguments", [["--help"], ["workloads"]], ids=" ".join)
 def test_a_full_output_ends_like_other_tools(environment: dict[str, str], arguments: list[str]) -> None:
     done = in_shell(environment, ">/dev/full", *arguments)
-    sentence = "epochmark: The output cannot be written (No space left on device).\n"
+    sentence = "epochmark: The output can't be written (No space left on device).\n"
     assert (done.returncode, done.stderr) == (1, sentence)
 
 

@@ -84,9 +84,9 @@ def test_results_can_be_listed_shown_exported_and_deleted(epochmark: CommandLine
         (["results", "list", "--limit", "0"], "--limit must be at least 1"),
         (["compare", "nonsense"], "no workload 'nonsense'"),
         (["compare", "--baseline", "abacus"], "The baseline 'abacus' is none of"),
-        (["data", "fetch", "nonsense"], "no data set 'nonsense'. There are: cifar10"),
-        (["data", "fetch", "cifar10", "--url", "file:///etc/passwd"], "no http or https address"),
-        (["data", "import", "cifar10", "/no/such/file"], "cannot be read"),
+        (["data", "fetch", "nonsense"], "no data set “nonsense”. Choose one of: cifar10"),
+        (["data", "fetch", "cifar10", "--url", "file:///etc/passwd"], "isn't an http or https address"),
+        (["data", "import", "cifar10", "/no/such/file"], "can't be read"),
     ],
 )
 def test_wrong_use_ends_in_one_sentence_and_exit_code_2(
@@ -123,14 +123,14 @@ def test_a_home_that_is_a_file_is_said(epochmark: CommandLine, tmp_path: Path) -
     file = tmp_path / "file"
     file.touch()
     done = epochmark("results", "list", EPOCHMARK_HOME=str(file))
-    assert "because a file is in its place" in sentence_of(done)
+    assert "there's a file in its place" in sentence_of(done)
     assert done.returncode == 2
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a file system that nobody can write to")
 def test_a_home_that_cannot_be_written_is_said(epochmark: CommandLine) -> None:
     done = epochmark("run", "demo", EPOCHMARK_HOME="/proc/epochmark")
-    assert "cannot be made" in sentence_of(done)
+    assert "can't be created" in sentence_of(done)
     assert done.returncode == 2
 
 
@@ -167,7 +167,7 @@ def test_settings_that_are_not_json_are_kept_and_said(epochmark: CommandLine, en
     paths.settings.write_text("{nonsense")
     done = epochmark("run", "demo", "--quiet")
     assert done.returncode == 0
-    assert "no valid settings" in sentence_of(done)
+    assert "isn't valid" in sentence_of(done)
     assert [path.read_text() for path in paths.config.glob("settings.damaged-*")] == ["{nonsense"]
 
 
@@ -180,7 +180,7 @@ def test_a_folder_for_data_sets_that_is_not_there_is_said_where_it_is_needed(
     save_settings(paths.settings, Settings(datasets_folder=folder))
     for arguments in (["data", "fetch", "cifar10"], ["run", "cifar10_keras_cnn", "--data", "real"]):
         done = epochmark(*arguments)
-        assert "The folder for data sets" in sentence_of(done)
+        assert "The data set folder" in sentence_of(done)
         assert (done.returncode, done.stdout) == (2, "")
     for arguments in (["data", "list"], ["run", "demo", "--epochs", "1", "--quiet"], ["results", "list"]):
         done = epochmark(*arguments)
@@ -206,8 +206,8 @@ def test_without_arguments_the_standard_workload_is_estimated(
         [sys.executable, "-m", "app"], env=clean, capture_output=True, text=True, timeout=200, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[0].endswith("The standard benchmark runs here in the terminal.")
-    assert "s per epoch\nan estimate from timed steps" in done.stdout
+    assert done.stdout.splitlines()[0].endswith("Running the standard benchmark here in the terminal.")
+    assert "s per epoch\nestimated from timed steps" in done.stdout
     assert "× the i5-8250U" in done.stdout
     assert "You · " in done.stdout
     (run,) = runs(epochmark)

@@ -16,7 +16,7 @@ from tests.cli.commands import posix_only, sentence_of, start
 from tests.conftest import CommandLine
 from tests.core.datasets.server import Handler, Server, resumable, serving
 
-WAITING = "Another Epochmark is at work on nietzsche; waiting for it (Ctrl-C gives up).\n"
+WAITING = "Waiting: another Epochmark is at work on nietzsche (Ctrl-C to give up).\n"
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_imports_at_once_all_succeed(environment: dict[str, str], text: Path) ->
     started = [start(environment, "data", "import", "nietzsche", str(text)) for _ in range(4)]
     said = [process.communicate(timeout=100) for process in started]
     assert [process.returncode for process in started] == [0] * 4
-    assert {out for out, _ in said} == {"nietzsche is installed.\n"}
+    assert {out for out, _ in said} == {"Installed nietzsche.\n"}
     assert {err for _, err in said} <= {"", WAITING}
     datasets = default_paths(environment).datasets
     assert [path.name for path in datasets.iterdir()] == ["nietzsche"]
@@ -75,7 +75,7 @@ def test_a_second_fetch_waits_and_asks_for_nothing(environment: dict[str, str], 
         go_on.set()
         for process in (first, second):
             out, err = process.communicate(timeout=100)
-            assert (process.returncode, out) == (0, "nietzsche is installed.\n"), err
+            assert (process.returncode, out) == (0, "Installed nietzsche.\n"), err
         assert server.ranges == [None]
 
 
@@ -99,7 +99,7 @@ def test_a_killed_fetch_blocks_nobody_and_the_next_goes_on(environment: dict[str
         first.communicate()
         go_on.set()
         out, err = second.communicate(timeout=100)
-        assert (second.returncode, out) == (0, "nietzsche is installed.\n"), err
+        assert (second.returncode, out) == (0, "Installed nietzsche.\n"), err
     installed = default_paths(environment).datasets / "nietzsche" / "nietzsche.txt"
     assert installed.read_bytes() == text.read_bytes()
 
@@ -144,14 +144,14 @@ def test_the_users_own_folders_stay_in_the_folder_that_was_chosen(
     paths.settings.write_text(json.dumps({"datasets_folder": str(mine)}))
     for arguments in (("import", "nietzsche", str(text)), ("remove", "nietzsche"), ("remove", "mnist")):
         done = epochmark("data", *arguments)
-        assert "is not Epochmark's" in sentence_of(done)
+        assert "Epochmark didn't create" in sentence_of(done)
         assert done.returncode == 2
     assert sorted(path.parent.name for path in mine.rglob("*.tex")) == [".nietzsche-backup", "mnist", "nietzsche"]
     (mine / "nietzsche").rename(mine / "Nietzsche (mine)")
     assert epochmark("data", "import", "nietzsche", str(text)).returncode == 0
     (mine / "nietzsche" / "two\nlines \x1b[31m.txt").write_text("mine")
     done = epochmark("data", "remove", "nietzsche")
-    assert done.stdout.splitlines()[0] == "nietzsche is removed."
+    assert done.stdout.splitlines()[0] == "Removed nietzsche."
     assert len(done.stdout.splitlines()) == 2
     assert "\x1b" not in done.stdout
     assert [path.name for path in (mine / "nietzsche").iterdir()] == ["two\nlines \x1b[31m.txt"]
@@ -171,7 +171,7 @@ def test_settings_that_are_no_file_hold_nothing_up(
     else:
         paths.settings.symlink_to("/dev/zero")
     done = epochmark("data", "list")
-    assert "settings.json cannot be read (it is no regular file); the defaults are used." in sentence_of(done)
+    assert "settings.json can't be read (it is no regular file). The defaults are used." in sentence_of(done)
     assert done.returncode == 0
     assert len(list(paths.config.iterdir())) == 1
 
@@ -182,10 +182,10 @@ def test_a_home_whose_name_is_no_text_works(environment: dict[str, str], text: P
     raw = {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
     raw[b"EPOCHMARK_HOME"] = os.fsencode(tmp_path) + b"/caf\xe9 \xff 'a\nb\""
     for arguments, words in (
-        (("import", "nietzsche", str(text)), "is installed"),
+        (("import", "nietzsche", str(text)), "Installed nietzsche."),
         (("list",), "installed"),
-        (("remove", "nietzsche"), "is removed"),
-        (("remove", "nietzsche"), "was not installed"),
+        (("remove", "nietzsche"), "Removed nietzsche."),
+        (("remove", "nietzsche"), "nietzsche wasn't installed."),
     ):
         command = [sys.executable, "-m", "app", "data", *arguments]
         done = subprocess.run(command, env=raw, capture_output=True, text=True, timeout=100, check=False)

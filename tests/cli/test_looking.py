@@ -69,7 +69,7 @@ def test_compare_shows_the_seven_machines_of_the_study(epochmark: CommandLine) -
     assert [bar["value"] for bar in comparison["bars"]] == [4, 9, 16, 36, 36, 320, 382]
     assert comparison["baseline"] == "i5-8250U"
     shown = epochmark("compare", "--baseline", "1080 ti").stdout
-    assert "× against GTX 1080 Ti" in shown
+    assert "× relative to GTX 1080 Ti" in shown
 
 
 def make_standard_run(epochmark: CommandLine, environment: dict[str, str], **changes: object) -> None:
@@ -95,9 +95,9 @@ def test_compare_says_why_published_machines_are_left_out(
     epochmark: CommandLine, environment: dict[str, str]
 ) -> None:
     make_standard_run(epochmark, environment, batch_size=32)
-    assert "  not drawn: GTX 1060: batch 100, not 32\n" in epochmark("compare").stdout
+    assert "  not shown: GTX 1060: batch 100, not batch 32\n" in epochmark("compare").stdout
     comparison = json.loads(epochmark("compare", "--json").stdout)
-    assert "GTX 1060: batch 100, not 32" in comparison["left_out"]
+    assert "GTX 1060: batch 100, not batch 32" in comparison["left_out"]
 
 
 def test_the_list_marks_estimates_and_first_epochs(epochmark: CommandLine) -> None:
@@ -109,7 +109,7 @@ def test_the_list_marks_estimates_and_first_epochs(epochmark: CommandLine) -> No
     assert (" ~" in quick, "* " in first) == (True, True)
     assert not {"~", "*"} & set(whole)
     assert estimate_note == "~ estimate"
-    assert first_note == "* first epoch only: starting up is in it"
+    assert first_note == "* first epoch only, startup included"
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_the_list_marks_estimates_and_first_epochs(epochmark: CommandLine) -> No
     [
         ('{"cpu_name": "Old CPU"}', "Machine  Old CPU · ? cores / ? threads · n/a"),
         ('{"cpu_name": "New CPU", "npu": 1, "gpus": [{"name": "New GPU", "cores": 9}]}', "New GPU"),
-        ('{"cpu_name": {}}', "unknown processor"),
+        ('{"cpu_name": {}}', "unknown CPU"),
     ],
 )
 def test_a_machine_that_another_version_stored_is_shown(
@@ -175,5 +175,5 @@ def test_what_of_a_record_cannot_be_read_is_said(epochmark: CommandLine, environ
     shown = epochmark("results", "show", "1")
     assert shown.returncode == 0, shown.stderr
     damaged = [line for line in shown.stdout.splitlines() if line.startswith("Damaged  ")]
-    assert "Damaged  the engine cannot be read" in damaged
+    assert "Damaged  the engine can't be read" in damaged
     assert len(damaged) == 2

@@ -36,7 +36,7 @@ def test_output_that_cannot_be_written_is_said_in_a_sentence(
         done = subprocess.run(
             command(*arguments), env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    assert sentence_of(done) == "epochmark: The output cannot be written (No space left on device)."
+    assert sentence_of(done) == "epochmark: The output can't be written (No space left on device)."
     assert done.returncode == 1
 
 

@@ -33,7 +33,7 @@ def test_a_run_becomes_a_picture_without_a_display(
     dark, light = tmp_path / "dark.png", tmp_path / "light.png"
     done = stored("results", "share", "1", "--output", str(dark))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"The picture of run 1 is written to {dark}.\n"
+    assert done.stdout == f"Saved a picture of run 1 to {dark}.\n"
     assert size_of(dark) == (1200, 630)
     assert stored("results", "share", "1", "--output", str(light), "--theme", "light").returncode == 0
     assert light.read_bytes() != dark.read_bytes()
@@ -58,7 +58,7 @@ def test_what_cannot_be_drawn_is_said_in_a_sentence(
     short = stored("run", "demo", "--steps", "2", "--epochs", "1", "--quiet")
     assert short.returncode == 0
     for arguments, said in (
-        (("1", "--output", "a.jpg"), "a.jpg is no name for a PNG picture. Choose one that ends in .png."),
+        (("1", "--output", "a.jpg"), "a.jpg isn't a name for a PNG picture. Choose a name that ends in .png."),
         (("9", "--output", "a.png"), "There is no run 9."),
         (("2", "--output", "a.png"), "Run 2 has no result"),
         (("1", "--output", str(tmp_path / "missing" / "a.png")), "cannot be written (No such file or directory)"),
@@ -82,5 +82,5 @@ def test_qt_that_cannot_be_loaded_is_said_with_what_to_install(stored: CommandLi
     (broken / "__init__.py").write_text(text, encoding="utf-8")
     done = stored("results", "share", "1", "--output", str(tmp_path / "a.png"), PYTHONPATH=str(broken.parent))
     assert done.returncode == 2
-    assert sentence_of(done).startswith("epochmark: Qt cannot be loaded (libEGL.so.1")
+    assert sentence_of(done).startswith("epochmark: Qt can't be loaded (libEGL.so.1")
     assert "sudo apt-get install " in done.stderr

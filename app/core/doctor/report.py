@@ -86,28 +86,33 @@ def log_as_dict(log: LogDiagnosis) -> dict[str, Any]:
 
 
 def _head(facts: Facts) -> Iterator[str]:
-    system = f"{facts.system}{' in a container' if facts.container else ''}"
-    yield f"Epochmark {app.__version__} doctor, Python {facts.python}, {system}"
-    packages = ", ".join(f"{name} {version}" for name, version in facts.packages)
-    yield f"Packages: {packages or 'none that matter'}"
+    code = "doctor.report_head_in_container" if facts.container else "doctor.report_head"
+    yield sentence(code, version=app.__version__, python=facts.python, system=facts.system)
+    packages = [f"{name} {version}" for name, version in facts.packages]
+    if packages:
+        yield sentence("doctor.report_packages", packages=packages)
+    else:
+        yield sentence("doctor.report_no_packages")
     nvml = facts.nvml
-    yield " ".join(word for word in ("NVIDIA driver:", nvml.state, nvml.driver, scrub(nvml.text)) if word)
+    answer = " ".join(word for word in (nvml.state, nvml.driver, scrub(nvml.text)) if word)
+    yield sentence("doctor.report_driver", answer=answer)
     for card in facts.nvidia_cards:
-        yield f"Card: {card.name}, compute capability {card.capability or 'unknown'}"
+        yield sentence("doctor.report_gpu", name=card.name, capability=card.capability or "n/a")
     told = {
         "kernel driver": facts.kernel_driver,
         "device nodes": facts.device_nodes,
         "PCI": None if facts.pci is None else " ".join(facts.pci) or "no GPU",
         "libcuda": facts.libcuda,
         "/dev/dxg": facts.dxg,
-        "WSL's libcuda": facts.wsl_libcuda,
+        "libcuda in WSL": facts.wsl_libcuda,
         "nouveau": facts.nouveau,
-        "Secure Boot": facts.secure_boot,
+        "secure boot": facts.secure_boot,
         "CUDA_VISIBLE_DEVICES": facts.visible_devices,
         "LD_LIBRARY_PATH to CUDA": facts.library_path_cuda,
         "AVX": facts.avx,
     }
-    yield "Surroundings: " + ", ".join(f"{name} {value}" for name, value in told.items() if value is not None)
+    environment = [f"{name} {value}" for name, value in told.items() if value is not None]
+    yield sentence("doctor.report_environment", facts=environment)
 
 
 def _trials(diagnosis: Diagnosis) -> Iterator[str]:

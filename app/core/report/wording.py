@@ -30,6 +30,7 @@ __all__ = [
     "interval_text",
     "machine_line",
     "peak_text",
+    "repeats_steps",
     "result_notes",
     "result_text",
     "round_name",
@@ -135,8 +136,13 @@ def headline(run: RunSummary) -> str:
     return _value(run) + (f"\n{note}" if note else "")
 
 
-def headline_note(run: RunSummary) -> str:
-    """Return what the headline rests on, "" when there is nothing to say about it."""
+def headline_note(run: RunSummary, *, with_first_epoch: bool = True) -> str:
+    """Return what the headline is based on; "" if there is nothing to say about it.
+
+    Args:
+        run: Any.
+        with_first_epoch: Whether the first epoch's time is part of it.
+    """
     if run.metric != "seconds_per_epoch_s":
         return _step_note(run)
     if run.value is None:
@@ -149,9 +155,12 @@ def headline_note(run: RunSummary) -> str:
     elif run.basis == "first_epoch":
         return sentence("result.first_epoch_only")
     else:
-        first = sentence("result.first_epoch", duration=format_seconds(run.first_epoch_s))
-        several = [sentence("result.median_of_epochs", last=run.epochs_done), interval_text(run), mean, spread]
-        parts = [*(several if run.epochs_done > 2 else [sentence("result.second_epoch")]), first]
+        parts = [sentence("result.second_epoch")]
+        if run.epochs_done > 2:
+            median = sentence("result.median_of_epochs", last=run.epochs_done)
+            parts = [median, interval_text(run), mean, spread]
+        if with_first_epoch:
+            parts.append(sentence("result.first_epoch", duration=format_seconds(run.first_epoch_s)))
     return " · ".join(part for part in parts if part)
 
 
@@ -175,9 +184,13 @@ def interval_text(run: RunSummary) -> str:
 
 def round_name(run: RunSummary) -> str:
     """Return what the parts of a run are called: "epoch", or "round" where a workload only repeats steps."""
+    return sentence("result.round" if repeats_steps(run) else "result.epoch")
+
+
+def repeats_steps(run: RunSummary) -> bool:
+    """Say whether a run's workload only repeats steps, so that its parts aren't epochs."""
     workload = CATALOGUE.get(run.workload)
-    repeats = workload is not None and workload.steps is not None
-    return sentence("result.round" if repeats else "result.epoch")
+    return workload is not None and workload.steps is not None
 
 
 def _step_note(run: RunSummary) -> str:

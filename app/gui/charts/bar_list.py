@@ -17,6 +17,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.core.analysis.compare import Bar, doubts, provenance
+from app.core.messages import sentence
 from app.core.metrics import Headline, headline_kind
 from app.gui.charts.bars import (
     RowLook,
@@ -116,7 +117,7 @@ class BarList(QWidget):
             else:
                 self._rows = dict(target)
             self.updateGeometry()
-        self.setAccessibleName(f"{_kind(self._bars).label}, fastest first")
+        self.setAccessibleName(sentence("chart.fastest_first", label=_kind(self._bars).label))
         self.setAccessibleDescription(self.sentence())
         self.update()
 
@@ -124,7 +125,7 @@ class BarList(QWidget):
         """Return all that is shown as text."""
         unit = _kind(self._bars).unit
         parts = [f"{bar.name} {bar.text} {unit}" for bar in self._bars]
-        return "; ".join(parts) or "Nothing to show yet"
+        return "; ".join(parts) or sentence("chart.nothing_yet")
 
     def sizeHint(self) -> QSize:
         """Want comfortable rows."""

@@ -8,6 +8,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
 from app.core.analysis.compare import Bar, ratio_text
+from app.core.messages import sentence
 from app.gui.style.theme import figures, font
 from app.gui.style.tokens import Tokens
 
@@ -82,9 +83,13 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
     if baseline is None or bar.value <= 0 or (bar.kind == "reference" and not ratios):
         return value
     if bar_key(bar) == bar_key(baseline):
-        return f"{value} · baseline" if ratios else value
+        return sentence("chart.is_baseline", value=value) if ratios else value
     ratio = ratio_text(bar.times_as_fast(baseline))
-    return f"{value} · {ratio}" if ratios and bar.kind != "you" else f"{value} · {ratio} the {baseline.name}"
+    return (
+        f"{value} · {ratio}"
+        if ratios and bar.kind != "you"
+        else sentence("chart.times_the", value=value, ratio=ratio, baseline=baseline.name)
+    )
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:

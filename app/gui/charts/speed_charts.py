@@ -7,6 +7,7 @@ import pyqtgraph
 from PySide6.QtGui import QColor
 
 from app.core.analysis.series import Curve, RunSeries
+from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.verdict.rules import DRIFT_PCT
 from app.gui.charts.plots import RIGHT_MARGIN_PX, DoublePlot, Plot, TimeAxis, thin_pen
@@ -34,7 +35,7 @@ class EstimateChart(Plot):
         self.line = self.add_line(BLUE)
         self._shown: tuple[object, ...] = ()
         self._view = (0.0, 0.0)  # its middle, and how far it reaches from there
-        self.setAccessibleName("Estimate with its 95 % confidence interval over time")
+        self.setAccessibleName(sentence("chart.estimate"))
 
     def show_estimates(self, series: RunSeries, metric: str, span_s: float, *, live: bool) -> None:
         """Show how the estimate came to be so far, on an axis that reaches to span_s."""
@@ -52,13 +53,15 @@ class EstimateChart(Plot):
         self._fill(low, high)
         if value.last is None:
             self.set_range("y", 0.0, 1.0)
-            self.setAccessibleDescription("No estimate yet")
+            self.setAccessibleDescription(sentence("chart.no_estimate"))
             return
         ends = [end for end in (low.last, high.last) if end is not None]
         half = max((abs(end - value.last) for end in ends), default=0.0)
         self._look_at(value.last, half)
         told = f"{format_value(metric, series.estimate.last)} {kind.unit}"
-        self.setAccessibleDescription(f"{told}, ± {100 * half / value.last:.1f} %" if ends else told)
+        self.setAccessibleDescription(
+            sentence("chart.value_with_half", value=told, half_pct=100 * half / value.last) if ends else told
+        )
 
     def colour(self) -> None:
         """Take the theme's colours, for the band too."""
@@ -106,7 +109,7 @@ class SustainedChart(DoublePlot):
         self._shown: tuple[object, ...] = ()
         self.entries: list[tuple[str, str, bool]] = []
         self.set_range("right", 20.0, 100.0, self.right)
-        self.setAccessibleName("Speed that is kept, in percent of the first third")
+        self.setAccessibleName(sentence("chart.sustained"))
         self.colour()
 
     def show_series(self, series: RunSeries, span_s: float, *, live: bool) -> None:
@@ -123,7 +126,10 @@ class SustainedChart(DoublePlot):
         self.clock.show(clock, smooth=not live)
         self.degrees.show(degrees, smooth=not live)
         has_degrees = any(value is not None for value in degrees.y)
-        self.entries = [(BLUE, "speed", False), *([(RED, "clock", False)] if clock.x else [])]
+        self.entries = [
+            (BLUE, sentence("chart.speed"), False),
+            *([(RED, sentence("chart.clock"), False)] if clock.x else []),
+        ]
         self.entries += [(ORANGE, "°C", True)] if has_degrees else []
         self.getAxis("right").setStyle(showValues=has_degrees)
         self.show_right(has_degrees)
@@ -131,7 +137,9 @@ class SustainedChart(DoublePlot):
         # What was held up for a moment may lie outside: it would make all else a straight line.
         usual = values[len(values) // 20 : len(values) - len(values) // 20]
         self.set_range("y", max(0.0, min([*usual, 90.0]) - 2), max([*usual, 104.0]) + 2)
-        last = "No speed yet" if speed.last is None else f"Speed {speed.last:.0f} % of that in the beginning"
+        last = sentence("chart.no_speed")
+        if speed.last is not None:
+            last = sentence("chart.speed_now", share_pct=speed.last)
         self.setAccessibleDescription(last)
 
     def colour(self) -> None:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.core.analysis.series import Curve
+from app.core.messages import sentence
 from app.core.metrics import format_bytes
 from app.gui.charts.plots import DoublePlot, Line, TimeAxis, round_up
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import SERIES
+from app.gui.widgets.basics import plain_tip
 
 BLUE, ORANGE, GREEN, PINK, DEEP_BLUE, RED = SERIES
 
@@ -35,22 +37,21 @@ class Reading:
 
 # By the end of the curve's name; readings that are not here are kept with the run, but not drawn.
 READINGS = {
-    "cpu_pct": Reading("CPU", "percent", GREEN),
-    "utilization_pct": Reading("GPU", "percent", BLUE),
-    "cpu_temperature_c": Reading("CPU", "degrees", GREEN),
-    "temperature_c": Reading("GPU", "degrees", BLUE),
-    "power_w": Reading("GPU", "watts", PINK),
-    "cpu_power_w": Reading("CPU", "watts", ORANGE),
-    "cpu_clock_mhz": Reading("clock", "clock", RED),
-    "clock_mhz": Reading("GPU clock", "clock", DEEP_BLUE),
-    "memory_used_bytes": Reading("memory", "memory", ORANGE),
-    "steal_pct": Reading("taken by host", "percent", PINK),
+    "cpu_pct": Reading("chart.cpu", "percent", GREEN),
+    "utilization_pct": Reading("chart.gpu", "percent", BLUE),
+    "cpu_temperature_c": Reading("chart.cpu", "degrees", GREEN),
+    "temperature_c": Reading("chart.gpu", "degrees", BLUE),
+    "power_w": Reading("chart.gpu", "watts", PINK),
+    "cpu_power_w": Reading("chart.cpu", "watts", ORANGE),
+    "cpu_clock_mhz": Reading("chart.clock", "clock", RED),
+    "clock_mhz": Reading("chart.gpu_clock", "clock", DEEP_BLUE),
+    "memory_used_bytes": Reading("chart.memory", "memory", ORANGE),
+    "steal_pct": Reading("chart.steal", "percent", PINK),
 }
-EXPLANATION = "Left axis: percent (the clock in percent of its highest). Right axis, dashed lines: °C and W."
 
 
 class TelemetryChart(DoublePlot):
-    """Draws the readings that this machine gives; what it does not give has no line.
+    """Draws the telemetry that this machine reports.
 
     Attributes:
         entries: For the legend: colour, name with the current value (of a run that is over: the median), and
@@ -66,8 +67,8 @@ class TelemetryChart(DoublePlot):
         self.has_right = False
         self.set_range("y", 0.0, 100.0)
         self.set_range("right", 0.0, 100.0, self.right)
-        self.setAccessibleName("The machine over time")
-        self.setToolTip(EXPLANATION)
+        self.setAccessibleName(sentence("chart.hardware_over_time"))
+        self.setToolTip(plain_tip(sentence("chart.axes")))
 
     def show_curves(
         self,
@@ -107,7 +108,9 @@ class TelemetryChart(DoublePlot):
             for name, (reading, curve) in drawn.items()
             for value in [curve.last if live else curve.median]
         ]
-        self.setAccessibleDescription(", ".join(text for _, text, _ in self.entries) or "No readings")
+        self.setAccessibleDescription(
+            ", ".join(text for _, text, _ in self.entries) or sentence("chart.no_readings")
+        )
 
     def _fit_right(self, drawn: Iterable[tuple[Reading, Curve]]) -> None:
         values = [value for reading, curve in drawn if reading.is_right for value in curve.y if value is not None]
@@ -145,7 +148,7 @@ def _number(name: str, drawn: Iterable[str]) -> str:
 
 def _entry(reading: Reading, value: float | None) -> str:
     if value is None:
-        return f"{reading.label} n/a"
+        return f"{sentence(reading.label)} n/a"
     text = {
         "percent": f"{value:.0f} %",
         "memory": format_bytes(value),
@@ -153,4 +156,4 @@ def _entry(reading: Reading, value: float | None) -> str:
         "degrees": f"{value:.0f} °C",
         "watts": f"{value:.0f} W",
     }[reading.kind]
-    return f"{reading.label} {text}"
+    return f"{sentence(reading.label)} {text}"

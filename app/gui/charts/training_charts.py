@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QRe
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.analysis.series import Curve, RunSeries
+from app.core.messages import sentence
 from app.core.metrics import format_seconds
 from app.gui.charts.plots import CountAxis, DoublePlot, Plot, TimeAxis, round_up, thin_pen
 from app.gui.style.theme import Theme, figures
@@ -93,7 +94,7 @@ class EpochChart(Plot):
         super().__init__(theme, CountAxis())
         for item in (self.bars, self.median):
             self.addItem(item, ignoreBounds=True)
-        self.setAccessibleName("Seconds per epoch")
+        self.setAccessibleName(sentence("chart.seconds_per_epoch"))
 
     def show_epochs(
         self, durations_s: Sequence[float], planned: int, current_s: float | None = None, *, whole: bool = True
@@ -118,7 +119,9 @@ class EpochChart(Plot):
         self._draw_median(durations_s[1:] if whole else (), count)
         told = ", ".join(format_seconds(value_s) for value_s in durations_s)
         self.setAccessibleDescription(
-            f"{len(durations_s)} of {planned} epochs: {told}" if told else "No epoch yet"
+            sentence("chart.epochs_done", done=len(durations_s), planned=planned, durations=told)
+            if told
+            else sentence("chart.no_epoch")
         )
 
     def colour(self) -> None:
@@ -167,7 +170,7 @@ class LossChart(DoublePlot):
         }
         self._shown: tuple[object, ...] = ()
         self.set_range("accuracy", 0.0, 100.0, self.right)
-        self.setAccessibleName("Loss and accuracy over epochs")
+        self.setAccessibleName(sentence("chart.loss_over_epochs"))
 
     def show_series(self, series: RunSeries, planned: int, *, live: bool) -> None:
         """Show what a run has come to."""
@@ -203,7 +206,7 @@ class ThroughputChart(DoublePlot):
         self._shown: tuple[object, ...] = ()
         # Without values, so that its time axis lies exactly above that of the machine's readings.
         self.getAxis("right").setStyle(showValues=False)
-        self.setAccessibleName("Training steps per second")
+        self.setAccessibleName(sentence("chart.steps_per_second"))
         self.colour()
 
     def show_curve(
@@ -221,11 +224,9 @@ class ThroughputChart(DoublePlot):
         self.set_range("y", 0.0, top)
         # Below the upper edge, which would cut them.
         self.marks.setData(list(interrupted_t_s), [0.94 * top] * len(interrupted_t_s))
+        code = "chart.steps_now_interrupted" if interrupted_t_s else "chart.steps_now"
         last = "n/a" if curve.last is None else f"{curve.last:.1f}"
-        told = f"{last} steps per second now, at most {highest:.1f}"
-        times = "once" if len(interrupted_t_s) == 1 else f"{len(interrupted_t_s)} times"
-        marks = f", interrupted {times}" if interrupted_t_s else ""
-        self.setAccessibleDescription(told + marks)
+        self.setAccessibleDescription(sentence(code, now=last, highest=highest, count=len(interrupted_t_s)))
 
     def colour(self) -> None:
         """Take the theme's colours, for the marks too."""
@@ -240,9 +241,13 @@ def _percent(share: float | None) -> float | None:
 
 def _loss_sentence(series: RunSeries) -> str:
     if not series.epochs:
-        return "No epoch yet"
+        return sentence("chart.no_epoch")
     last = series.epochs[-1]
-    named = {"loss": last.loss, "accuracy": last.accuracy, "validation loss": last.val_loss}
-    named["validation accuracy"] = last.val_accuracy
-    told = ", ".join(f"{name} {value:.3f}" for name, value in named.items() if value is not None)
-    return f"After epoch {last.index + 1}: {told}"
+    named = {
+        "chart.loss": last.loss,
+        "chart.accuracy": last.accuracy,
+        "chart.validation_loss": last.val_loss,
+        "chart.validation_accuracy": last.val_accuracy,
+    }
+    values = [f"{sentence(code)} {value:.3f}" for code, value in named.items() if value is not None]
+    return sentence("chart.after_epoch", number=last.index + 1, values=values)

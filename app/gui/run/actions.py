@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from app.core.errors import AppError, UsageError
 from app.core.files import closing
+from app.core.messages import message, sentence
 from app.core.plain_text import safe_text
 from app.core.records import Run
 from app.core.report.export import csv_lines, json_lines, table_private_texts, write_lines
@@ -36,13 +37,13 @@ class ResultActions:
             return
         if path is None:
             name = f"epochmark-{run.summary.workload}-{run.summary.id}.png"
-            path = self._ask("Save the picture", name, "PNG picture (*.png)")
+            path = self._ask(sentence("picture.save"), name, sentence("picture.png"))
         if path is None:
             return
         target, tokens = path, self._services.theme.tokens
 
         def done(_: None) -> None:
-            self._services.tell(f"The picture is saved as {target.name}.", "", "", None)
+            self._services.tell(sentence("picture.saved", name=target.name), "", "", None)
 
         def write() -> None:
             _check_is_file(target)
@@ -58,18 +59,18 @@ class ResultActions:
             self._services.complain(error)
             return
         QGuiApplication.clipboard().setImage(picture)
-        self._services.tell("The picture is on the clipboard.", "", "", None)
+        self._services.tell(sentence("picture.copied"), "", "", None)
 
     def copy_text(self, run: Run) -> None:
         """Put the result on the clipboard as text."""
         QGuiApplication.clipboard().setText(safe_text(result_text(run)))
-        self._services.tell("The result is on the clipboard as text.", "", "", None)
+        self._services.tell(sentence("result.copied"), "", "", None)
 
     def export(self, ids: Sequence[int], path: Path | None = None) -> None:
         """Write runs as CSV or JSON, by the file's name; all runs if none are given."""
         if path is None:
-            what = "Export all runs" if not ids else "Export the chosen runs"
-            path = self._ask(what, "epochmark-runs", "CSV table (*.csv);;JSON, everything (*.json)")
+            what = sentence("export.chosen" if ids else "export.all")
+            path = self._ask(what, "epochmark-runs", sentence("export.formats"))
         if path is None:
             return
         target, database_path = path, self._services.paths.database
@@ -82,8 +83,8 @@ class ResultActions:
                 return count
 
         def done(count: int) -> None:
-            runs = "1 run is" if count == 1 else f"{count:,} runs are"
-            self._services.tell(f"{runs} written to {target.name}.", "", "", None)
+            done_text = sentence("export.done", count=count, name=target.name)
+            self._services.tell(done_text, "", "", None)
 
         self._services.tasks.start(write, done, self._services.complain)
 
@@ -101,8 +102,8 @@ class ResultActions:
         buttons = QMessageBox.StandardButton
         answer = QMessageBox.question(
             self._window,
-            "The file exists",
-            f"There is a file {path.name} already. Write over it?",
+            sentence("file.exists"),
+            sentence("file.ask_to_replace", name=path.name),
             buttons.Yes | buttons.No,
             buttons.No,
         )
@@ -112,7 +113,7 @@ class ResultActions:
 def _check_is_file(path: Path) -> None:
     """Refuse devices and pipes, for whose readers the window would wait; raises UsageError."""
     if path.exists() and not path.is_file() and not path.is_dir():
-        raise UsageError(f"{path.name} is no file but a device or a pipe.", "Choose another file.")
+        raise UsageError(message("file.is_device", name=path.name), message("picture.choose_another"))
 
 
 def _endings(kinds: str) -> list[str]:

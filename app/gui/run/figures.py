@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableWidget, QTableWidgetItem
 
+from app.core.messages import sentence
 from app.core.metrics import metric_lines
 from app.gui.style.theme import figures
 from app.gui.style.tokens import TEXT_PX
@@ -17,7 +18,7 @@ class FigureTable(QTableWidget):
 
     def __init__(self) -> None:
         super().__init__(0, 2)
-        self.setAccessibleName("Figures")
+        self.setAccessibleName(sentence("chart.figures"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWi
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.compare import position
 from app.core.errors import AppError
+from app.core.messages import sentence
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.report.wording import error_advice, headline_note, interval_text, verdict_line
@@ -31,31 +32,30 @@ from workloads import CATALOGUE
 from workloads.protocol import events
 
 PROGRESS_STEPS = 1_000
-QUIET = "No caution so far"
 _PHASES = {
-    "import": "Starting the engine",
-    "data": "Preparing the data",
-    "build": "Building the network",
-    "warmup": "Warming up",
-    "evaluate": "Evaluating on the test set",
-    "finish": "Finishing",
+    "import": "phase.import",
+    "data": "phase.data",
+    "build": "phase.build",
+    "warmup": "phase.warmup",
+    "evaluate": "phase.evaluate",
+    "finish": "phase.finish",
 }
 _ENDINGS: dict[str, tuple[str, Tone]] = {
-    "completed": ("Completed", "valid"),
-    "cancelled": ("Cancelled; what was measured is kept", "caution"),
-    "failed": ("The run failed", "invalid"),
-    "interrupted": ("Interrupted; what was measured is kept", "caution"),
-    "running": ("Still running", ""),
-    "damaged": ("The record is damaged", "invalid"),
+    "completed": ("ending.completed", "valid"),
+    "cancelled": ("ending.cancelled", "caution"),
+    "failed": ("ending.failed", "invalid"),
+    "interrupted": ("ending.interrupted", "caution"),
+    "running": ("ending.running", ""),
+    "damaged": ("ending.damaged", "invalid"),
 }
 _FAILURES = {
-    "out_of_memory": "The memory did not suffice",
-    "engine_missing": "TensorFlow is missing",
-    "device_unavailable": "The device cannot be used",
-    "data_missing": "The data is not there",
-    "non_finite_loss": "The loss is no number any more",
-    "crashed": "The worker process crashed",
-    "hung": "The worker process hung",
+    "out_of_memory": "failure.out_of_memory",
+    "engine_missing": "failure.engine_missing",
+    "device_unavailable": "failure.device_unavailable",
+    "data_missing": "failure.data_missing",
+    "non_finite_loss": "failure.non_finite_loss",
+    "crashed": "failure.crashed",
+    "hung": "failure.hung",
 }
 
 
@@ -66,7 +66,7 @@ class HeadlineCard(Card):
         super().__init__()
         self._theme = theme
         self.value = label("–", HEADLINE_PX, QFont.Weight.Bold)
-        self.unit = label("s / epoch", TITLE_PX, muted=True)
+        self.unit = label(headline_kind("seconds_per_epoch_s").short_unit, TITLE_PX, muted=True)
         self.note = ElidedLabel("", muted=True)
         self.progress_text = ElidedLabel("", weight=QFont.Weight.DemiBold)
         self.remaining = label(muted=True)
@@ -74,7 +74,7 @@ class HeadlineCard(Card):
         self.progress_text.setFont(figures(TEXT_PX, QFont.Weight.DemiBold))
         self.remaining.setFont(figures(TEXT_PX))
         self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
-        self.progress_bar.setAccessibleName("Progress")
+        self.progress_bar.setAccessibleName(sentence("run.progress"))
         self.facts = ElidedLabel("", muted=True)
         self.outcome = ElidedLabel("", weight=QFont.Weight.DemiBold)
         self.message = ClampedLabel(lines=2)
@@ -82,8 +82,8 @@ class HeadlineCard(Card):
         self.verdict_head = ElidedLabel("", weight=QFont.Weight.DemiBold)
         self.verdict = ElidedLabel("", muted=True)
         self._verdict_icon = label()
-        self.why_button = Button(theme, "Why?", kind="flat")
-        self.why_button.setAccessibleName("Why this number can be trusted, or why not")
+        self.why_button = Button(theme, sentence("run.why"), kind="flat")
+        self.why_button.setAccessibleName(sentence("run.why_name"))
         self.why_button.clicked.connect(self._on_why)
         self.why_button.hide()
         self.buttons = QHBoxLayout()
@@ -107,10 +107,10 @@ class HeadlineCard(Card):
         self._show_so_far(verdict)
 
     def show_progress(self, progress: Progress, *, cancelled: bool) -> None:
-        """Show only how far the run is."""
-        self.progress_text.show_text("Cancelling …" if cancelled else _where(progress))
+        """Show the run's progress only."""
+        self.progress_text.show_text(sentence("run.cancelling") if cancelled else _where(progress))
         left = format_time_left(progress.remaining_s)
-        self.remaining.setText(f"{left} left" if left and not cancelled else "")
+        self.remaining.setText(sentence("run.time_left", time_left=left) if left and not cancelled else "")
         busy = progress.fraction is None or progress.phase in ("import", "data", "build", "finish")
         self.progress_bar.setMaximum(0 if busy else PROGRESS_STEPS)
         if not busy:
@@ -121,12 +121,14 @@ class HeadlineCard(Card):
         summary = run.summary
         self._state.setCurrentIndex(1)
         self._show_value(summary, summary.step_median_s)
-        text, tone = _ENDINGS.get(summary.status, (summary.status, ""))
+        code, tone = _ENDINGS.get(summary.status, ("", ""))
         if summary.status == "failed":
-            text = _FAILURES.get(summary.error_code or "", text)
+            code = _FAILURES.get(summary.error_code or "", code)
+        outcome = sentence(code) if code else summary.status
         if summary.status != "completed" and summary.preset == "standard":
-            text += f" · {summary.epochs_done} of {summary.epochs} epochs"
-        self.outcome.show_text(text)
+            done, planned = summary.epochs_done, summary.epochs
+            outcome = sentence("run.outcome_of_epochs", outcome=outcome, done=done, planned=planned)
+        self.outcome.show_text(outcome)
         set_tone(self.outcome, tone)
         self.message.show_text(summary.error_message or position(summary) or "")
         self.outcome_facts.show_text(_facts(summary))
@@ -136,14 +138,14 @@ class HeadlineCard(Card):
         """Show a run that is over and could not be stored: what is known of it is only here."""
         self._state.setCurrentIndex(1)
         self._show_value(run, run.step_median_s)
-        self.outcome.show_text("The run is over, but not stored as a whole")
+        self.outcome.show_text(sentence("run.not_stored"))
         set_tone(self.outcome, "invalid")
         self.message.show_text(error.message)
         self.outcome_facts.show_text(_facts(run))
-        self._show_verdict("Caution: not stored as a whole", error.advice or "", "caution")
+        self._show_verdict(sentence("run.caution_not_stored"), error.advice or "", "caution")
 
     def _show_notes(self, run: Run) -> None:
-        """Say what to do about a failure, or else what is known of the number."""
+        """Show what to do about a failure, or else the verdict's reasons."""
         verdict = judge(run)
         told = " ".join(_sentence(reason.text) for reason in verdict.reasons)
         if run.summary.status == "failed":
@@ -158,7 +160,7 @@ class HeadlineCard(Card):
             told = " ".join(f"{reason.text} {reason.advice}".strip() for reason in reasons)
             self._show_verdict(verdict_line(verdict), told, verdict.level)
         else:
-            self._show_verdict(QUIET, "", "valid")
+            self._show_verdict(sentence("run.no_problems"), "", "valid")
 
     def _show_value(self, run: RunSummary | None, step_s: float | None) -> None:
         metric = run.metric if run is not None else "seconds_per_epoch_s"
@@ -167,8 +169,8 @@ class HeadlineCard(Card):
             about = "≈ " if run.basis == "estimate" else ""
             value, note = about + format_value(metric, run.value), _note(run)
         elif run is not None and run.steps is not None and step_s is not None and metric == "seconds_per_epoch_s":
-            value, unit = f"{1000 * step_s:.1f}", "ms / step"
-            note = f"a short run: {run.steps} of {run.steps_per_epoch} steps an epoch, so it has no epoch time"
+            value, unit = f"{1000 * step_s:.1f}", sentence("run.ms_per_step")
+            note = sentence("run.short", steps=run.steps, whole=run.steps_per_epoch)
         if value != self.value.text():
             self.value.setText(value)
             self.value.setAccessibleName(f"{value} {unit}")
@@ -241,13 +243,19 @@ def _page(*items: QWidget | QHBoxLayout | QVBoxLayout) -> QWidget:
 
 
 def _where(progress: Progress) -> str:
-    """Return how far a run is, in words."""
+    """Return the run's progress as text."""
     if progress.phase == "measure" and progress.steps_per_epoch:
         epoch = min(progress.epoch + 1, progress.epochs)
-        return f"Epoch {epoch} of {progress.epochs} · step {progress.step} of {progress.steps_per_epoch}"
+        return sentence(
+            "run.at_step_of",
+            epoch=epoch,
+            epochs=progress.epochs,
+            step=progress.step,
+            steps=progress.steps_per_epoch,
+        )
     if progress.phase == "measure":  # for a time: how many epochs and steps that will be is not known
-        return f"Epoch {progress.epoch + 1} · step {progress.step}"
-    return f"{_PHASES.get(progress.phase or 'import', 'Starting the engine')} …"
+        return sentence("run.at_step", epoch=progress.epoch + 1, step=progress.step)
+    return sentence(_PHASES.get(progress.phase or "import", "phase.import"))
 
 
 def _facts(run: RunSummary) -> str:
@@ -255,25 +263,25 @@ def _facts(run: RunSummary) -> str:
     parts = [
         run.device_name or (run.device or "…").upper(),
         engine_name(run.engine, run.engine_version),
-        f"{run.precision}{' with XLA' if run.jit else ''}",
-        f"{run.data_source} data" if run.data_source else "",
+        sentence("run.precision_with_xla", precision=run.precision) if run.jit else run.precision,
+        sentence("share.data", source=run.data_source) if run.data_source else "",
     ]
     return " · ".join(part for part in parts if part)
 
 
 def _note(run: RunSummary) -> str:
-    """Return the headline's note without the first epoch, which has a bar of its own."""
-    return headline_note(run).partition(" · first epoch")[0]
+    """Return the headline's note without the first epoch, which has its own bar."""
+    return headline_note(run, with_first_epoch=False)
 
 
 def _narrowing(run: RunSummary) -> str:
-    """Return what an estimate is known to so far, and what it leaves out until the run's end."""
+    """Return how certain an estimate is so far, and what it doesn't include until the run's end."""
     workload = CATALOGUE.get(run.workload)
     validates = run.metric == "seconds_per_epoch_s" and (workload is None or workload.validation_samples > 0)
     parts = (
         interval_text(run),
-        "an estimate from timed steps",
-        "validation not counted yet" if validates else "",
+        sentence("result.estimated"),
+        sentence("run.validation_not_counted") if validates else "",
     )
     return " · ".join(part for part in parts if part)
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QFont, QFontDatabase, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
+from app.core.messages import sentence
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import column, label
 
@@ -23,13 +24,13 @@ class LogDialog(QDialog):
         super().__init__(parent)
         self._lines, self._file = lines, file
         self._shown = ("-", -1)
-        self.setWindowTitle("Log of the run")
+        self.setWindowTitle(sentence("log.title"))
         self.resize(760, 480)
         self.text = QPlainTextEdit(readOnly=True)
         fixed: QFont = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
         fixed.setPixelSize(12)
         self.text.setFont(fixed)
-        self.text.setAccessibleName("Log")
+        self.text.setAccessibleName(sentence("log.text"))
         self.place = label(muted=True)
         whole = column(self.text, self.place)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
@@ -57,10 +58,10 @@ class LogDialog(QDialog):
             return  # nothing new, or the user is about to copy
         self._shown = (last, size)
         printed = _tail(file, size)
-        parts = [*lines, "", "Printed by the worker process:", printed] if printed else list(lines)
+        parts = [*lines, "", sentence("log.printed"), printed] if printed else list(lines)
         bar = self.text.verticalScrollBar()
         before, at_end = bar.value(), bar.value() == bar.maximum()
-        self.text.setPlainText("\n".join(parts) or "Nothing yet.")
+        self.text.setPlainText("\n".join(parts) or sentence("log.nothing"))
         bar.setValue(bar.maximum() if at_end else before)
         self.place.setText(str(file) if file else "")
 

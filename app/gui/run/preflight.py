@@ -8,6 +8,7 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from app.core.hardware.telemetry.monitor import look
+from app.core.messages import sentence
 from app.core.records import Machine, Telemetry
 from app.core.verdict.preflight import preflight
 from app.gui.services.bundle import Services
@@ -20,8 +21,6 @@ from workloads.protocol.spec import RunSpec
 INTERVAL_MS = 10_000
 LOOK_S, LOOKS = 1.0, 2
 ICON_PX = 16
-LOOKING = "Looking whether anything disturbs a run …"
-QUIET = "Nothing in sight that would disturb a run."
 
 
 class PreflightLine(QWidget):
@@ -59,27 +58,27 @@ class PreflightLine(QWidget):
 
     @property
     def is_looking(self) -> bool:
-        """Whether a look is going on."""
+        """Whether a check is going on."""
         return self._stop is not None
 
     def show_choice(self, spec: RunSpec, machine: Machine) -> None:
-        """Judge what was seen for another choice."""
+        """Check the telemetry for another choice of settings."""
         self._choice = (spec, machine)
         self._judge()
 
     def show_looks(self, telemetry: tuple[Telemetry, ...]) -> None:
-        """Judge what was seen just now."""
+        """Check new telemetry."""
         self._looks = telemetry
         self._judge()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begin to look."""
+        """Start checking."""
         super().showEvent(event)
         self._timer.start()
         self._look()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop looking, and forget what was seen: it will not be true any more."""
+        """Stop checking and forget the telemetry, which will be outdated."""
         super().hideEvent(event)
         self._timer.stop()
         self._forget()
@@ -89,7 +88,7 @@ class PreflightLine(QWidget):
         self._look()
 
     def _look(self) -> None:
-        """Look in the background, unless that is done already, or what runs would be all there is to see."""
+        """Check in the background, unless that is going on already or a run would be all there is to see."""
         if self.is_looking or not self.isVisible() or self._services.bridge.is_running:
             return
         stop = self._stop = threading.Event()
@@ -136,5 +135,5 @@ class PreflightLine(QWidget):
             advice = dict.fromkeys(reason.advice for reason in self.cautions)
             return " ".join([*texts, *advice]), "triangle-alert", tokens.caution
         if self._looks:
-            return QUIET, "circle-check", tokens.valid
-        return LOOKING, "info", tokens.muted
+            return sentence("preflight.ready"), "circle-check", tokens.valid
+        return sentence("preflight.looking"), "info", tokens.muted

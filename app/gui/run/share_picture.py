@@ -11,6 +11,7 @@ from PySide6.QtSvg import QSvgRenderer
 from app.core.analysis.compare import Bar, shortlist
 from app.core.errors import AppError, UsageError
 from app.core.files import write_whole
+from app.core.messages import message
 from app.core.metrics import headline_kind
 from app.core.report.share import ShareCard
 from app.gui.charts.bars import (
@@ -59,14 +60,17 @@ def save_share_picture(card: ShareCard, tokens: Tokens, path: Path) -> None:
         AppError: The file cannot be written.
     """
     if path.suffix.lower() != ".png":
-        raise UsageError(f"{path.name or path} is no name for a PNG picture.", "Choose one that ends in .png.")
+        raise UsageError(message("picture.not_png", name=str(path.name or path)), message("picture.choose_png"))
     content = QBuffer()
     content.open(QIODevice.OpenModeFlag.WriteOnly)
     paint_share_picture(card, tokens).save(content, "PNG")  # type: ignore[call-overload]
     try:
         write_whole(path, [bytes(content.data().data())])
     except OSError as error:
-        raise AppError(f"{path} cannot be written ({error.strerror or error}).", "Choose another file.") from error
+        raise AppError(
+            message("picture.not_saved", path=str(path), reason=error.strerror or str(error)),
+            message("picture.choose_another"),
+        ) from error
 
 
 def draw_headless(card: ShareCard, path: Path, dark: bool) -> None:

@@ -5,6 +5,7 @@ from PySide6.QtGui import QDesktopServices, QFont
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import comparison_key
+from app.core.messages import sentence
 from app.core.paths import DOCUMENTATION
 from app.core.records import Run
 from app.core.verdict.rules import judge
@@ -15,11 +16,6 @@ from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import Button, column, label, row
 from workloads.protocol import events
 
-HEADS = {
-    "valid": "Valid: nothing in the record speaks against this number.",
-    "caution": "Caution: the number may mislead.",
-    "invalid": "Invalid: the number must not be compared.",
-}
 MEASUREMENT = DOCUMENTATION / "measurement.md"
 _SIZE, _NAMES_PX = (640, 600), 176
 
@@ -32,34 +28,34 @@ def verdict_look(theme: Theme, level: str) -> tuple[str, str]:
 
 
 class VerdictDialog(QDialog):
-    """Shows everything that the verdict on a stored run rests on."""
+    """Shows all reasons for a stored run's verdict."""
 
     def __init__(self, theme: Theme, run: Run, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.setWindowTitle("Can this number be trusted?")
+        self.setWindowTitle(sentence("verdict_dialog.title"))
         self.resize(*_SIZE)
         verdict = judge(run)
-        self.head = label(HEADS[verdict.level], TITLE_PX, QFont.Weight.DemiBold, wrap=True)
+        self.head = label(sentence(f"verdict_dialog.{verdict.level}"), TITLE_PX, QFont.Weight.DemiBold, wrap=True)
         self.reasons = [self._reason(reason) for reason in verdict.reasons]
         body = QWidget()
         body.setObjectName("scrolled")
         body.setLayout(
             column(
                 *self.reasons,
-                *self._section("Proof that it trained", proof_lines(run)),
-                *self._section("Compared with its like only", comparison_key(run)),
+                *self._section(sentence("verdict_dialog.proof"), proof_lines(run)),
+                *self._section(sentence("verdict_dialog.comparable"), comparison_key(run)),
                 None,
                 spacing_px=GAP_PX + 4,
             )
         )
         scroll = QScrollArea(widgetResizable=True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setAccessibleName("What the verdict rests on")
+        scroll.setAccessibleName(sentence("verdict_dialog.reasons"))
         scroll.setWidget(body)
-        self.close_button = Button(theme, "Close")
+        self.close_button = Button(theme, sentence("button.close"))
         self.close_button.clicked.connect(self.reject)
-        self.method_button = Button(theme, "How this is measured", "file-text")
+        self.method_button = Button(theme, sentence("verdict_dialog.method"), "file-text")
         self.method_button.clicked.connect(_open_method)
         self.method_button.setVisible(MEASUREMENT.is_file())
         buttons = row(self.method_button, None, self.close_button)

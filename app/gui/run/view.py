@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from app.core.analysis.ab import group_sentence
 from app.core.analysis.compare import bars, find_baseline, run_name, shortlist
 from app.core.analysis.series import RunSeries, series_of
+from app.core.messages import sentence
 from app.core.metrics import format_bytes
 from app.core.records import Group, Run, RunSummary
 from app.core.report.wording import stored_machine
@@ -27,7 +28,6 @@ PILL_PX, WIDE_PX = 200, 960
 # What changes more than numbers, and is drawn sooner.
 _TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}
 BARS_LIMIT = 12
-LATER = "When it is over, it says here what limited it."
 
 
 class RunView(QWidget):
@@ -52,7 +52,7 @@ class RunView(QWidget):
         self.setLayout(whole)
 
     def follow(self, bridge: RunBridge) -> None:
-        """Show whatever run is going on from now on."""
+        """Follow the runs of a bridge from now on."""
         self._bridge = bridge
         bridge.started.connect(self._on_started)
         bridge.stepped.connect(self._on_started)
@@ -72,19 +72,19 @@ class RunView(QWidget):
         self.charts.show_limit(run.limit)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out what is least missed where there is little room."""
+        """Hide the least important details where there is little room."""
         super().resizeEvent(event)
         self._device.setVisible(self.width() >= WIDE_PX)
         self._memory.setVisible(self.width() >= WIDE_PX)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw what was not drawn while nobody looked."""
+        """Catch up on a run that went on while the view was hidden."""
         super().showEvent(event)
         if self._bridge is not None and self._bridge.is_running:
             QTimer.singleShot(0, self.refresh)
 
     def refresh(self) -> None:
-        """Draw the run that is going on, as far as it is."""
+        """Draw the current state of the running run."""
         bridge = self._bridge
         if bridge is None or bridge.progress is None or bridge.is_ab:
             return
@@ -95,7 +95,7 @@ class RunView(QWidget):
             place = (bridge.step.number, bridge.step.count) if bridge.step else None
             self._show_head(live, CATALOGUE[live.workload].parameters_count, live.memory_bytes, place)
             self._show_charts(bridge.series, live, live=True)
-            self.charts.show_limit(LATER)
+            self.charts.show_limit(sentence("run.limit_later"))
 
     def _on_started(self) -> None:
         self.refresh()
@@ -120,12 +120,14 @@ class RunView(QWidget):
         memory_bytes: int | None,
         place: tuple[int, int] | None = None,
     ) -> None:
-        """Say what runs; `place` is the number of the run among repetitions, and how many they are."""
+        """Show what is run; `place` is the run's number among repetitions, and how many there are."""
         workload = CATALOGUE.get(summary.workload)
         self._title.setText(workload.title if workload else summary.workload)
-        network = f"{parameters:,} parameters, " if parameters else ""
-        number = f"run {place[0]} of {place[1]} · " if place else ""
-        self._about.show_text(f"{number}{network}batch {summary.batch_size}, {summary.preset}")
+        code = "run.about_network" if parameters else "run.about"
+        about = sentence(code, parameters=parameters, batch_size=summary.batch_size, preset=summary.preset)
+        if place:
+            about = sentence("run.about_one_of", number=place[0], planned=place[1], about=about)
+        self._about.show_text(about)
         name = run_name(summary) if summary.device else "…"
         self._device.setText(self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, PILL_PX))
         self._device.setToolTip(plain_tip(name))

@@ -8,6 +8,7 @@ from typing import TypeVar
 from PySide6.QtCore import QObject, Qt, Signal
 
 from app.core.errors import AppError
+from app.core.messages import message
 
 _Result = TypeVar("_Result")
 
@@ -67,5 +68,5 @@ class Tasks(QObject):
 
 
 def _fail(failed: Callable[[AppError], None], error: BaseException) -> None:
-    failed(AppError(f"An error of Epochmark itself stopped it ({error})."))
+    failed(AppError(message("fault.task_stopped", reason=str(error))))
     raise error

@@ -1,4 +1,4 @@
-"""Starts the window: fonts and theme, services, the work that can wait, and what catches faults."""
+"""Starts the window: theme, services, deferred work, and handlers for faults and signals."""
 
 import contextlib
 import linecache
@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 import app
 from app.core.errors import AppError
 from app.core.logs import set_up_logging
+from app.core.messages import sentence
 from app.core.paths import Paths, default_paths
 from app.core.runs.session import Limits
 from app.core.storage.database import Database
@@ -42,7 +43,7 @@ class _Teller(QObject):
 
 
 class WarningTeller(logging.Handler):
-    """Tells the user what the core warns of: damaged files that were set aside, telemetry that hangs."""
+    """Shows the core's warnings in the window: damaged files that were set aside, telemetry that hangs."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -50,14 +51,14 @@ class WarningTeller(logging.Handler):
         self._teller: _Teller | None = None
 
     def open(self, teller: _Teller) -> None:
-        """Tell from now on, first of all what was said before there was a window."""
+        """Show warnings from now on, first those from before there was a window."""
         self._teller = teller
         for text in self._waiting:
             teller.told.emit(text, "caution", "", None)
         self._waiting.clear()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Pass a warning on, from whatever thread; faults have a dialog of their own."""
+        """Pass a warning on, from any thread; faults have their own dialog."""
         if record.levelno >= logging.ERROR:
             return
         if self._teller is None:
@@ -77,7 +78,7 @@ def run_window() -> int:
         paths = default_paths()
         paths.create()
     except AppError as error:
-        QMessageBox.critical(None, "Epochmark cannot start", str(error))
+        QMessageBox.critical(None, sentence("window.cannot_start"), str(error))
         return 2
     set_up_logging(paths.logs)
     garbage = GarbageCollector(application)
@@ -95,7 +96,7 @@ def run_window() -> int:
 
 
 def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tuple[MainWindow, Services]:
-    """Make the services and show the window; what takes longer is done after the first picture of it.
+    """Make the services and show the window; slower work starts after it is first drawn.
 
     Args:
         theme: Of Qt's application; it takes what the settings say.
@@ -147,7 +148,7 @@ def _import_charts() -> None:
 
 
 class FaultCatcher:
-    """Shows what nobody caught, in the window's thread and in others, and lets the window go on."""
+    """Shows uncaught exceptions of all threads, and lets the window go on."""
 
     def __init__(self, window: MainWindow, paths: Paths) -> None:
         self._window = window
@@ -158,23 +159,23 @@ class FaultCatcher:
         self._before: tuple[Any, Any] | None = None
 
     def install(self) -> None:
-        """Take over from Python's own reporting."""
+        """Replace Python's own reporting."""
         self._before = sys.excepthook, threading.excepthook
         sys.excepthook = self._catch
         threading.excepthook = self._catch_in_thread
 
     def remove(self) -> None:
-        """Give it back."""
+        """Restore Python's own reporting."""
         if self._before is not None:
             sys.excepthook, threading.excepthook = self._before
 
     def show(self, report: str) -> None:
-        """Show one fault; while it is looked at, others go to the log only."""
+        """Show one fault; while its dialog is open, others go to the log only."""
         if self._dialog is not None:
             if self._dialog.isVisible():
                 return
             self._dialog.deleteLater()
-        self._dialog = FaultDialog(self._window, report, f"The log has it too: {self._log_file}")
+        self._dialog = FaultDialog(self._window, report, sentence("fault.also_in_log", path=str(self._log_file)))
         self._dialog.open()
 
     @property
@@ -186,7 +187,7 @@ class FaultCatcher:
         if issubclass(kind, KeyboardInterrupt):
             self._window.close_soon()
             return
-        _log.error("Epochmark itself failed.", exc_info=(kind, error, trace))
+        _log.error("Something went wrong.", exc_info=(kind, error, trace))
         self._thrown.caught.emit(fault_report(kind, error, trace))
 
     def _catch_in_thread(self, args: threading.ExceptHookArgs) -> None:
@@ -199,7 +200,7 @@ class _Thrown(QObject):
 
 
 class SignalCatcher(QObject):
-    """Closes the window on Ctrl-C and on a request to end; Python alone would notice only with the next event."""
+    """Closes the window on Ctrl-C and SIGTERM; Python alone would notice only at the next event."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)

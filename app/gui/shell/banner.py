@@ -1,10 +1,11 @@
-"""The message at the foot of the pages."""
+"""The message at the bottom of the pages."""
 
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
 
+from app.core.messages import sentence
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Tone, label, set_tone
@@ -14,10 +15,10 @@ BANNER_WIDTH_PX = 640
 
 
 class Banner(QFrame):
-    """A message at the foot of its parent, over the content so that nothing moves; goes by itself.
+    """A message at the bottom of its parent, over the content, that disappears by itself.
 
     Args:
-        parent: What it lies over; it follows its size.
+        parent: What it covers; it follows its size.
     """
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -31,7 +32,7 @@ class Banner(QFrame):
         self.button = Button(theme, "", kind="flat")
         self.button.clicked.connect(self._act)
         self.close_button = Button(theme, "", "x", kind="flat")
-        self.close_button.setAccessibleName("Close the message")
+        self.close_button.setAccessibleName(sentence("window.close_message"))
         self.close_button.clicked.connect(self.hide)
         row = QHBoxLayout(self)
         row.setContentsMargins(2 * GAP_PX, GAP_PX // 2, GAP_PX, GAP_PX // 2)
@@ -66,11 +67,11 @@ class Banner(QFrame):
 
     @property
     def goes_by_itself(self) -> bool:
-        """Whether the message will be gone after a while."""
+        """Whether the message will disappear after a while."""
         return self._timer.isActive()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stay at the foot of the parent."""
+        """Stay at the bottom of the parent."""
         if event.type() == QEvent.Type.Resize:
             self._place()
         return False

@@ -1,4 +1,4 @@
-"""Whether a window can open here, asked before Qt is started: Qt itself ends the program when it cannot."""
+"""Checks whether a window can open, before Qt is started: Qt itself ends the program if it can't."""
 
 import contextlib
 import ctypes
@@ -8,22 +8,23 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-_DEBIAN = (
+from app.core.messages import sentence
+
+DEBIAN_PACKAGES = (
     "libxcb-cursor0 libxcb-icccm4 libxcb-image0 libxcb-keysyms1 libxcb-render-util0 libxcb-shape0 libxcb-xkb1"
     " libxkbcommon-x11-0 libegl1 libgl1 libdbus-1-3 libfontconfig1"
 )
-ADVICE = f"On Debian or Ubuntu: sudo apt-get install {_DEBIAN}."
 
 
 def has_display(environment: Mapping[str, str] = os.environ) -> bool:
-    """Say whether there is a screen to open a window on; a platform that was asked for counts as one."""
+    """Say whether there is a screen to open a window on; an explicit Qt platform counts as one."""
     if not sys.platform.startswith("linux"):
         return True
     return any(environment.get(name) for name in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY"))
 
 
 def find_problem(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Say in a sentence or two why no window can open although there is a display; None if it can."""
+    """Say why no window can open although there is a display; None if one can."""
     platform = environment.get("QT_QPA_PLATFORM", "xcb")
     if not sys.platform.startswith("linux") or not platform.startswith(("xcb", "wayland")):
         return None
@@ -36,17 +37,19 @@ def find_problem(environment: Mapping[str, str] = os.environ) -> str | None:
                 return None
         ctypes.CDLL(str(folder / "libqxcb.so"))
     except (ImportError, OSError) as error:
-        return f"Qt cannot be loaded ({error}). {ADVICE}"
+        advice = sentence("start.install_packages", packages=DEBIAN_PACKAGES)
+        return f"{sentence('start.qt_not_loaded', reason=str(error))} {advice}"
     display = environment.get("DISPLAY", "")
-    if not _answers(display):
-        return f"The display {display or 'of WAYLAND_DISPLAY'} does not answer. Check DISPLAY and xauth."
-    return None
+    if _answers(display):
+        return None
+    code = "start.display_not_answering" if display else "start.wayland_not_answering"
+    return f"{sentence(code, display=display)} {sentence('start.check_display')}"
 
 
 def _plugins() -> Path:
     found = importlib.util.find_spec("PySide6")
     if found is None or found.origin is None:
-        raise ImportError("PySide6 is not installed")
+        raise ImportError(sentence("start.no_pyside"))
     return Path(found.origin).parent / "Qt" / "plugins" / "platforms"
 
 
@@ -57,7 +60,7 @@ def _wayland_socket(environment: Mapping[str, str]) -> Path | None:
 
 
 def _answers(display: str) -> bool:
-    """Connect as Qt will, and let go."""
+    """Try to connect as Qt will."""
     xcb = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connect.restype = ctypes.c_void_p
     connection = ctypes.c_void_p(xcb.xcb_connect(display.encode() or None, None))

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.errors import AppError
+from app.core.messages import sentence
 from app.gui.pages.benchmark.page import BenchmarkPage
 from app.gui.services.bundle import Services
 from app.gui.shell.banner import Banner
@@ -28,22 +29,23 @@ if TYPE_CHECKING:
     from app.gui.pages.ab.page import AbPage
     from app.gui.pages.results.page import ResultsPage
 
+# Code of the name, and icon.
 PAGES = (
-    ("Benchmark", "gauge"),
-    ("Results", "list"),
-    ("Compare", "chart-bar-decreasing"),
-    ("A/B", "scale"),
-    ("Hardware", "cpu"),
-    ("Settings", "settings"),
+    ("page.benchmark", "gauge"),
+    ("page.results", "list"),
+    ("page.compare", "chart-bar-decreasing"),
+    ("page.ab", "scale"),
+    ("page.hardware", "cpu"),
+    ("page.settings", "settings"),
 )
 BENCHMARK, RESULTS, COMPARE, AB, HARDWARE, SETTINGS = range(len(PAGES))
-# A worker that does not answer is ended after 8 s; then no more is waited for.
+# A worker that doesn't answer is killed after 8 s; after that, stop waiting.
 CLOSE_PATIENCE_MS = 10_000
 _log = logging.getLogger(__name__)
 
 
 class MainWindow(QMainWindow):
-    """Holds everything that is shown. Pages are made when they are first opened.
+    """Holds the pages, which are made when they are first opened.
 
     Signals:
         closed: The window was closed.
@@ -92,9 +94,9 @@ class MainWindow(QMainWindow):
         """The page that is open."""
         return self._pages[self._number]
 
-    def action(self, name: str) -> QAction:
-        """Return an action of the menu by its text."""
-        return self._actions[name]
+    def action(self, code: str) -> QAction:
+        """Return an action of the menu by its code."""
+        return self._actions[code]
 
     def tell(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
         """Show a message at the pages' foot."""
@@ -114,19 +116,19 @@ class MainWindow(QMainWindow):
         self.closed.emit()
 
     def close_soon(self) -> None:
-        """Cancel what is going on, and close when it has ended."""
+        """Cancel the run, and close when it has ended."""
         self._closing = True
         bridge = self._services.bridge
         if not bridge.is_running:
             self.close()
             return
         self._on_cancel()
-        self.tell("Ending the run, then the window closes.", "", "", None)
+        self.tell(sentence("window.closing"), "", "", None)
         QTimer.singleShot(CLOSE_PATIENCE_MS, bridge.kill)
 
     @property
     def results(self) -> "ResultsPage":
-        """The Results page, made if it was not open yet."""
+        """The Results page, made on first use."""
         from app.gui.pages.results.page import ResultsPage
 
         page = self._pages.get(RESULTS)
@@ -139,7 +141,7 @@ class MainWindow(QMainWindow):
 
     @property
     def ab(self) -> "AbPage":
-        """The A/B page, made if it was not open yet."""
+        """The A/B page, made on first use."""
         from app.gui.pages.ab.page import AbPage
 
         page = self._pages.get(AB)
@@ -182,36 +184,38 @@ class MainWindow(QMainWindow):
     def _make_menu(self) -> None:
         keys = QKeySequence.StandardKey
         bench, roles = self.benchmark, QAction.MenuRole
-        file = self.menuBar().addMenu("&File")
-        self._add(file, "Run benchmark", "Ctrl+R", self._on_run)
-        self._add(file, "Cancel run", "Ctrl+.", self._on_cancel)
+        file = self.menuBar().addMenu(sentence("menu.file"))
+        self._add(file, "menu.run", "Ctrl+R", self._on_run)
+        self._add(file, "menu.cancel", "Ctrl+.", self._on_cancel)
         file.addSeparator()
-        self._add(file, "Save picture …", keys.Save, lambda: self._shown().save_picture())
-        self._add(file, "Export …", "Ctrl+E", self._on_export)
+        self._add(file, "menu.save_picture", keys.Save, lambda: self._shown().save_picture())
+        self._add(file, "menu.export", "Ctrl+E", self._on_export)
         file.addSeparator()
-        self._add(file, "Settings", "Ctrl+,", lambda: self.show_page(SETTINGS)).setMenuRole(roles.PreferencesRole)
-        self._add(file, "Quit", keys.Quit, self.close).setMenuRole(roles.QuitRole)
-        edit = self.menuBar().addMenu("&Edit")
-        self._add(edit, "Undo delete", keys.Undo, self._on_undo)
-        self._add(edit, "Copy result", "Ctrl+Shift+C", lambda: self._shown().copy_text())
-        self._add(edit, "Copy picture", "Ctrl+Shift+P", lambda: self._shown().copy_picture())
-        view = self.menuBar().addMenu("&View")
-        for number, (name, _) in enumerate(PAGES):
-            self._add(view, name, f"Ctrl+{number + 1}", partial(self.show_page, number))
+        self._add(file, "menu.settings", "Ctrl+,", lambda: self.show_page(SETTINGS)).setMenuRole(
+            roles.PreferencesRole
+        )
+        self._add(file, "menu.quit", keys.Quit, self.close).setMenuRole(roles.QuitRole)
+        edit = self.menuBar().addMenu(sentence("menu.edit"))
+        self._add(edit, "menu.undo_delete", keys.Undo, self._on_undo)
+        self._add(edit, "menu.copy_result", "Ctrl+Shift+C", lambda: self._shown().copy_text())
+        self._add(edit, "menu.copy_picture", "Ctrl+Shift+P", lambda: self._shown().copy_picture())
+        view = self.menuBar().addMenu(sentence("menu.view"))
+        for number, (code, _) in enumerate(PAGES):
+            self._add(view, code, f"Ctrl+{number + 1}", partial(self.show_page, number))
         view.addSeparator()
-        self._add(view, "Log of the run", "Ctrl+L", bench.log_button.click)
-        help_ = self.menuBar().addMenu("&Help")
-        self._add(help_, "Why is my GPU not used?", "", self._on_doctor)
-        self._add(help_, "About Epochmark", "", lambda: about_dialog(self).exec()).setMenuRole(roles.AboutRole)
+        self._add(view, "menu.log", "Ctrl+L", bench.log_button.click)
+        help_ = self.menuBar().addMenu(sentence("menu.help"))
+        self._add(help_, "menu.doctor", "", self._on_doctor)
+        self._add(help_, "menu.about", "", lambda: about_dialog(self).exec()).setMenuRole(roles.AboutRole)
 
     def _add(
-        self, menu: QMenu, name: str, key: QKeySequence.StandardKey | str, do: Callable[[], object]
+        self, menu: QMenu, code: str, key: QKeySequence.StandardKey | str, do: Callable[[], object]
     ) -> QAction:
-        action = QAction(name, self)
+        action = QAction(sentence(code), self)
         action.setShortcut(QKeySequence(key))
         action.triggered.connect(lambda _=False: do())
         menu.addAction(action)
-        self._actions[name] = action
+        self._actions[code] = action
         return action
 
     def _on_doctor(self) -> None:
@@ -222,7 +226,7 @@ class MainWindow(QMainWindow):
             self.page.show_view("doctor")
 
     def _shown(self) -> "BenchmarkPage | ResultsPage":
-        """Return the page whose result is looked at."""
+        """Return the page whose result is shown."""
         return self.results if self.page is self._pages.get(RESULTS) else self.benchmark
 
     def _on_run(self) -> None:
@@ -243,14 +247,14 @@ class MainWindow(QMainWindow):
 
     def _on_state(self, *_: object) -> None:
         running = self._services.bridge.is_running
-        self._actions["Run benchmark"].setEnabled(not running)
-        self._actions["Cancel run"].setEnabled(running)
+        self._actions["menu.run"].setEnabled(not running)
+        self._actions["menu.cancel"].setEnabled(running)
         shown = self._shown()
-        self._actions["Copy result"].setEnabled(shown.can_copy)
-        for name in ("Save picture …", "Copy picture"):
-            self._actions[name].setEnabled(shown.can_share)
+        self._actions["menu.copy_result"].setEnabled(shown.can_copy)
+        for code in ("menu.save_picture", "menu.copy_picture"):
+            self._actions[code].setEnabled(shown.can_share)
         deleted = RESULTS in self._pages and self.results.can_undo
-        self._actions["Undo delete"].setEnabled(deleted)
+        self._actions["menu.undo_delete"].setEnabled(deleted)
 
     def _on_refused(self, _: AppError) -> None:
         self._on_state()
@@ -266,8 +270,8 @@ class MainWindow(QMainWindow):
         buttons = QMessageBox.StandardButton
         answer = QMessageBox.question(
             self,
-            "A run is going on",
-            "A benchmark is running. Cancel it and close? What was measured so far is kept.",
+            sentence("window.run_in_progress"),
+            sentence("window.ask_to_cancel"),
             buttons.Yes | buttons.No,
             buttons.No,
         )
@@ -284,4 +288,4 @@ class MainWindow(QMainWindow):
         try:
             self._services.preferences.change(geometry=geometry)
         except AppError as error:
-            _log.info("The window's place was not kept: %s", error)
+            _log.info("The window's position wasn't saved: %s", error)

@@ -1,4 +1,4 @@
-"""The side bar: where one is, and where one can go."""
+"""The side bar with the pages."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QVBoxLayout
 
+from app.core.messages import sentence
 from app.gui.style.icons import application_icon
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX
@@ -15,7 +16,7 @@ WIDTH_PX = 176
 
 
 class SideBar(QFrame):
-    """Names the pages.
+    """Lists the pages.
 
     Signals:
         chosen: A page was chosen; with its number.
@@ -24,11 +25,11 @@ class SideBar(QFrame):
     chosen = Signal(int)
 
     def __init__(self, theme: Theme, pages: Sequence[tuple[str, str]]) -> None:
-        """Make a place for each page (name, icon); the last one stands at the bottom."""
+        """Make a place for each page (code of its name, icon); the last one is at the bottom."""
         super().__init__()
         self.setObjectName("sideBar")
         self.setFixedWidth(WIDTH_PX)
-        self.setAccessibleName("Pages")
+        self.setAccessibleName(sentence("window.pages"))
         picture = label()
         picture.setPixmap(application_icon().pixmap(QSize(24, 24)))
         layout = QVBoxLayout(self)
@@ -38,10 +39,10 @@ class SideBar(QFrame):
         head.setContentsMargins(8, 0, 0, 2 * GAP_PX)
         layout.addLayout(head)
         self.places: list[Button] = []
-        for number, (name, icon_name) in enumerate(pages):
+        for number, (code, icon_name) in enumerate(pages):
             if number == len(pages) - 1:
                 layout.addStretch(1)
-            place = Button(theme, name, icon_name, kind="place")
+            place = Button(theme, sentence(code), icon_name, kind="place")
             place.clicked.connect(lambda _=False, number=number: self.chosen.emit(number))
             layout.addWidget(place)
             self.places.append(place)

@@ -11,29 +11,23 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QMessageBox, QPlainText
 
 import app
 from app.core.errors import AppError
+from app.core.messages import sentence
 from app.core.report.export import hide, private_texts
 from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label, row
 
-ABOUT = (
-    "How fast does this computer train neural networks, and how does that compare?\n\n"
-    "The method is open, every raw duration is kept, and nothing leaves this computer.\n\n"
-    "MIT licence. Type: Inter, SIL Open Font License. Icons: Lucide, ISC licence. "
-    "Window: Qt for Python, LGPL 3. Published measurements: see resources/reference/SOURCES.md."
-)
-
 
 def about_dialog(parent: QWidget) -> QDialog:
-    """Return the dialog that says what this is."""
+    """Return the About dialog."""
     dialog = QDialog(parent)
-    dialog.setWindowTitle("About Epochmark")
+    dialog.setWindowTitle(sentence("menu.about"))
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     picture = label()
     picture.setPixmap(application_icon().pixmap(64, 64))
-    name = label(f"Epochmark {app.__version__}", TITLE_PX, QFont.Weight.DemiBold)
-    versions = label(f"Python {platform.python_version()}, Qt {qt_version}", muted=True)
-    text = label(ABOUT, wrap=True)
+    name = label(sentence("about.version", version=app.__version__), TITLE_PX, QFont.Weight.DemiBold)
+    versions = label(sentence("about.versions", python=platform.python_version(), qt=qt_version), muted=True)
+    text = label(sentence("about.text"), wrap=True)
     text.setMinimumWidth(400)
     buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
     buttons.rejected.connect(dialog.reject)
@@ -45,28 +39,25 @@ def about_dialog(parent: QWidget) -> QDialog:
 
 
 def ask_to_run_beside(parent: QWidget, error: AppError) -> bool:
-    """Ask whether to run although another Epochmark runs something too, as the error says."""
-    text = f"{error}\n\nBoth would be slower, and neither number would be this computer's. Run anyway?"
+    """Ask whether to run beside another Epochmark that is running a benchmark."""
+    text = sentence("busy.ask_anyway", reason=str(error))
     buttons = QMessageBox.StandardButton
-    answer = QMessageBox.question(parent, "Already running", text, buttons.Yes | buttons.No, buttons.No)
+    answer = QMessageBox.question(parent, sentence("busy.title"), text, buttons.Yes | buttons.No, buttons.No)
     return answer == buttons.Yes
 
 
 class FaultDialog(QDialog):
-    """Shows a fault of Epochmark with the text to report; the window goes on."""
+    """Shows an internal error with the text to report; the window goes on."""
 
     def __init__(self, parent: QWidget | None, report: str, log: str) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Epochmark has a fault")
+        self.setWindowTitle(sentence("fault.title"))
         self.resize(680, 420)
-        told = (
-            "Something went wrong inside Epochmark; the window goes on, and your results are safe. "
-            "Please report it with the text below."
-        )
+        told = sentence("fault.explanation")
         self.report = QPlainTextEdit(report, readOnly=True)
-        self.report.setAccessibleName("Report")
+        self.report.setAccessibleName(sentence("fault.report"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        self.copy_button = buttons.addButton("Copy the text", QDialogButtonBox.ButtonRole.ActionRole)
+        self.copy_button = buttons.addButton(sentence("fault.copy"), QDialogButtonBox.ButtonRole.ActionRole)
         self.copy_button.clicked.connect(self._on_copy)
         buttons.rejected.connect(self.reject)
         whole = column(label(told, wrap=True), self.report, label(log, muted=True, wrap=True), buttons)
@@ -80,5 +71,11 @@ class FaultDialog(QDialog):
 def fault_report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> str:
     """Return what to report of a fault: versions and traceback, without the user's folders."""
     lines = "".join(traceback.format_exception(kind, error, trace))
-    head = f"Epochmark {app.__version__}, Python {platform.python_version()}, Qt {qt_version}, {platform.system()}"
+    head = sentence(
+        "fault.report_head",
+        version=app.__version__,
+        python=platform.python_version(),
+        qt=qt_version,
+        system=platform.system(),
+    )
     return hide(f"{head}\n\n{lines}", private_texts()) or head

@@ -43,7 +43,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "dataset.not_removed": "{title} can't be removed from {folder} ({reason}).",
     "dataset.refused": "{file} was refused: {reason}.",
     "dataset.server_redirects": (
-        "The server refused {address} ({status}: it redirects to a place that can't be downloaded from)."
+        "The server refused {address} ({status} redirect to a place that can't be downloaded from)."
     ),
     "dataset.server_refused": "The server refused {address} ({status} {reason}).",
     "dataset.server_sends_too_much": "The server sends more than the expected {size_bytes:,} bytes.",

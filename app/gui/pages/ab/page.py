@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.core.analysis.ab import group_remarks, group_sentence, judge_pairs
 from app.core.errors import AppError
+from app.core.messages import sentence
 from app.core.metrics import format_time_left, headline_kind
 from app.core.records import Group, Machine
 from app.core.runs.sequence import Plan
@@ -49,21 +50,12 @@ from workloads.protocol import events
 HISTORY_LIMIT = 50
 TEXT_INTERVAL_S = 0.25
 PROGRESS_STEPS = 1_000
-BUSY = "A benchmark is going on: wait for its end, or cancel it on its page."
-OWN = "This A/B is going on."
+# Sign, and code of what to do.
 NOTHING = (
-    ("1", "Choose a workload, and change a setting of one side: threads, XLA, oneDNN, precision, device, batch."),
-    (
-        "2",
-        "Press Run A/B. Each run has a fresh process, and the sides take turns, A B B A …, so that a computer "
-        "that gets warmer slows both alike.",
-    ),
-    ("3", "Read which side is faster, how many times, and between which limits that is certain to 95 %."),
-    (
-        "?",
-        "For what Epochmark cannot set, such as plugged in or on battery, choose By hand: it asks before each "
-        "change.",
-    ),
+    ("1", "ab_page.step_1"),
+    ("2", "ab_page.step_2"),
+    ("3", "ab_page.step_3"),
+    ("?", "ab_page.by_hand_note"),
 )
 
 
@@ -132,11 +124,11 @@ class AbPage(QWidget):
 
     def _make_buttons(self) -> None:
         theme = self._services.theme
-        self.cancel_button = Button(theme, "Cancel", "circle-stop")
+        self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop")
         self.cancel_button.clicked.connect(self.cancel)
-        self.go_button = Button(theme, "Continue", "play", kind="primary")
+        self.go_button = Button(theme, sentence("ab_page.continue"), "play", kind="primary")
         self.go_button.clicked.connect(lambda: self._services.bridge.answer(True))
-        self.stop_button = Button(theme, "Stop here", "circle-stop")
+        self.stop_button = Button(theme, sentence("ab_page.stop"), "circle-stop")
         self.stop_button.clicked.connect(lambda: self._services.bridge.answer(False))
 
     def _connect(self) -> None:
@@ -213,7 +205,7 @@ class AbPage(QWidget):
         """Show what is going on, or the chosen A/B, or what to do."""
         bridge = self._services.bridge
         live, running = self._is_live, bridge.is_running
-        self.setup.set_busy(OWN if live else BUSY if running else "")
+        self.setup.set_busy(sentence("ab_page.running") if live else sentence("ab_page.busy") if running else "")
         self.history.setVisible(bool(self._groups))
         self.history.setEnabled(not live)
         self._foot.setVisible(live)
@@ -234,8 +226,8 @@ class AbPage(QWidget):
         if group is not None and self._is_live and self.isVisible():
             self._show_group(group)
             if not judge_pairs(group).pairs:
-                self.sentence.show_text("The first pair is being measured.")
-            self._show_remarks("So far; the runs go on.", "")
+                self.sentence.show_text(sentence("ab_page.first_pair"))
+            self._show_remarks(sentence("ab_page.so_far"), "")
             self._show_progress()
 
     def _show_group(self, group: Group) -> None:
@@ -243,7 +235,9 @@ class AbPage(QWidget):
         ratio = result.ratio
         self.value.setText("–" if ratio is None else f"{max(ratio, 1 / ratio):.2f}×")
         who = group.labels[1 if ratio is not None and ratio >= 1 else 0]
-        told = f"faster: {who}" if result.is_shown else "no difference shown" if result.low is not None else ""
+        told = sentence("ab_page.faster", label=who) if result.is_shown else ""
+        if not result.is_shown and result.low is not None:
+            told = sentence("ab_page.no_difference")
         self.who.setText(told)
         self.value.setAccessibleName(f"{self.value.text()} {told}")
         self.sentence.show_text(group_sentence(group))
@@ -259,44 +253,58 @@ class AbPage(QWidget):
         set_tone(self.remarks, tone)
 
     def _show_progress(self) -> None:
-        """Say which run goes on and how long it takes, or ask for what only the user can change."""
+        """Show the running run and the time left, or ask the user to set up the next side."""
         bridge = self._services.bridge
         step, asks, plan = bridge.step, bridge.asks, bridge.plan
         self._foot.setCurrentIndex(1 if asks is not None else 0)
         if asks is not None:
             self.question.show_text(
-                f"Run {asks.number} of {asks.count} waits: set up side {asks.side}, {asks.label}, then continue."
+                sentence(
+                    "ab_page.set_up_side",
+                    number=asks.number,
+                    planned=asks.count,
+                    side=asks.side,
+                    label=asks.label,
+                )
             )
             return
         count = step.count if step else 2 * plan.times if plan else 0
-        told = f"Run {step.number} of {count} · {step.label}" if step else f"Run 1 of {count}"
-        self.progress_text.show_text("Cancelling …" if bridge.is_cancelled else told)
+        told = sentence("ab_page.first_run", planned=count)
+        if bridge.is_cancelled:
+            told = sentence("run.cancelling")
+        elif step:
+            told = sentence("ab_page.run_of", number=step.number, planned=count, label=step.label)
+        self.progress_text.show_text(told)
         within = (bridge.progress.fraction if bridge.progress else None) or 0.0
         done = len(bridge.done)
         self.progress_bar.setValue(round(PROGRESS_STEPS * min(1.0, (done + within) / max(1, count))))
         left_s = self._left_s(count - done)
-        self.remaining.setText(f"{format_time_left(left_s)} left" if left_s and not bridge.is_cancelled else "")
+        self.remaining.setText(
+            sentence("run.time_left", time_left=format_time_left(left_s))
+            if left_s and not bridge.is_cancelled
+            else ""
+        )
 
     def _left_s(self, runs: int) -> float | None:
-        """Return how long the runs take that are not over, by those that are; None before the first one is."""
+        """Return how long the remaining runs take, judging by the finished ones; None before the first."""
         if not self._runs_s:
             return None
         mean_s = sum(self._runs_s) / len(self._runs_s)
         return max(1.0, runs * mean_s - (time.monotonic() - self._step_s))
 
     def _lay_out(self) -> None:
-        self.history.setAccessibleName("Earlier A/Bs")
-        self.history.setToolTip("Earlier A/Bs")
+        self.history.setAccessibleName(sentence("ab_page.earlier"))
+        self.history.setToolTip(sentence("ab_page.earlier"))
         give_way(self.history)
         self.history.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.progress_bar.setAccessibleName("Progress")
+        self.progress_bar.setAccessibleName(sentence("run.progress"))
         self.value.setFont(figures(HEADLINE_PX, QFont.Weight.Bold))
         self.progress_text.setFont(figures(TEXT_PX, QFont.Weight.DemiBold))
         self.remaining.setFont(figures(TEXT_PX))
         self._stack = QStackedWidget()
         self._stack.addWidget(_empty())
         self._stack.addWidget(self._shown())
-        result = Card("Result")
+        result = Card(sentence("heading.result"))
         result.note.hide()
         result.corner.addWidget(self.history, stretch=1)
         result.body.addWidget(self._stack, stretch=1)
@@ -306,9 +314,7 @@ class AbPage(QWidget):
         halves.setSpacing(2 * GAP_PX)
         halves.addWidget(self.setup, stretch=5)
         halves.addWidget(result, stretch=6)
-        head = row(
-            title("A/B"), label("Two ways to run the same, in turn: which one is faster?", muted=True), None
-        )
+        head = row(title(sentence("page.ab")), label(sentence("ab_page.question"), muted=True), None)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         layout.setSpacing(GAP_PX + 4)
@@ -349,13 +355,13 @@ class AbPage(QWidget):
 
 def _empty() -> QWidget:
     steps = []
-    for number, text in NOTHING:
+    for number, code in NOTHING:
         sign = label(number, TITLE_PX, QFont.Weight.DemiBold)
         sign.setFixedWidth(16)
-        step = row(sign, label(text, muted=True, wrap=True), spacing_px=2 * GAP_PX)
+        step = row(sign, label(sentence(code), muted=True, wrap=True), spacing_px=2 * GAP_PX)
         step.setStretch(1, 1)
         steps.append(step)
-    head = label("Nothing compared yet", TITLE_PX, QFont.Weight.DemiBold)
+    head = label(sentence("ab_page.nothing"), TITLE_PX, QFont.Weight.DemiBold)
     page = QWidget()
     page.setLayout(column(None, head, *steps, None, None, spacing_px=2 * GAP_PX))
     return page
@@ -364,7 +370,10 @@ def _empty() -> QWidget:
 def _name(group: Group) -> str:
     workload = CATALOGUE.get(group.workload)
     what = workload.title if workload else group.workload
-    return f"{group.id}: {' against '.join(group.labels)} · {what} · {group.created_at[:10]}"
+    a, b = group.labels
+    return sentence(
+        "ab_page.history_entry", group_id=group.id, a=a, b=b, workload=what, date=group.created_at[:10]
+    )
 
 
 def _tone(group: Group) -> Tone:

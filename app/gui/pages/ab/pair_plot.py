@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, Q
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.analysis.ab import Pair, PairResult, judge_pairs, pairs_of
+from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Group, RunSummary
 from app.core.runs.sequence import Step
@@ -85,7 +86,7 @@ class PairPlot(QWidget):
         self._result = PairResult((), None, None, None)
         self._metric = "seconds_per_epoch_s"
         self._at: Step | None = None
-        self.setAccessibleName("Pairs of the A/B")
+        self.setAccessibleName(sentence("ab_page.pairs"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         theme.changed.connect(self.update)
 
@@ -110,11 +111,19 @@ class PairPlot(QWidget):
         """Return all that is shown as text."""
         unit = headline_kind(self._metric).unit
         parts = [
-            f"pair {number}: {label_a} {self._text(pair.a)}, {label_b} {self._text(pair.b)} {unit}"
+            sentence(
+                "ab_page.pair",
+                number=number,
+                a=label_a,
+                value_a=self._text(pair.a),
+                b=label_b,
+                value_b=self._text(pair.b),
+                unit=unit,
+            )
             for number, pair in enumerate(self._pairs, 1)
             if pair.counts
         ]
-        return "; ".join(parts) or "No pair is measured yet"
+        return "; ".join(parts) or sentence("ab_page.no_pair")
 
     def sizeHint(self) -> QSize:
         """Want comfortable rows."""
@@ -150,15 +159,17 @@ class PairPlot(QWidget):
         tokens = self._theme.tokens
         painter.setFont(font(LABEL_PX, QFont.Weight.Medium))
         painter.setPen(QColor(tokens.muted))
-        for text, box in (
-            ("Pair", QRectF(0, 0, NUMBER_PX, HEAD_PX)),
-            ("A", QRectF(NUMBER_PX, 0, VALUE_PX, HEAD_PX)),
-            ("B", QRectF(NUMBER_PX + VALUE_PX, 0, VALUE_PX, HEAD_PX)),
+        left, right = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
+        for text, box, side in (
+            (sentence("ab_page.pair_heading"), QRectF(0, 0, NUMBER_PX, HEAD_PX), left),
+            ("A", QRectF(NUMBER_PX, 0, VALUE_PX, HEAD_PX), right),
+            ("B", QRectF(NUMBER_PX + VALUE_PX, 0, VALUE_PX, HEAD_PX), right),
         ):
-            right = Qt.AlignmentFlag.AlignRight if text != "Pair" else Qt.AlignmentFlag.AlignLeft
-            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | right, text)
+            painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | side, text)
         box = QRectF(plot.left(), 0, self.width() - plot.left(), HEAD_PX)
-        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, "B against A")
+        painter.drawText(
+            box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, sentence("ab_page.b_vs_a")
+        )
 
     def _paint_scale(self, painter: QPainter, plot: QRectF, scale: RatioScale) -> None:
         """Paint the line of no difference, which side of it is whose, and round ratios below."""
@@ -182,8 +193,8 @@ class PairPlot(QWidget):
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
         painter.setFont(font(LABEL_PX))
         for text, start, end, align in (
-            ("A is faster", plot.left(), one_px - 6, Qt.AlignmentFlag.AlignRight),
-            ("B is faster", one_px + 6, plot.right(), Qt.AlignmentFlag.AlignLeft),
+            (sentence("ab_page.a_faster"), plot.left(), one_px - 6, Qt.AlignmentFlag.AlignRight),
+            (sentence("ab_page.b_faster"), one_px + 6, plot.right(), Qt.AlignmentFlag.AlignLeft),
         ):
             if metrics.horizontalAdvance(text) <= end - start:
                 painter.drawText(
@@ -222,7 +233,11 @@ class PairPlot(QWidget):
         painter.setFont(font(TEXT_PX, QFont.Weight.DemiBold))
         painter.setPen(QColor(tokens.text))
         box = QRectF(0, line.top(), plot.left() - GAP, line.height())
-        painter.drawText(box, Qt.AlignmentFlag.AlignVCenter, "Mean and 95 %" if result.low is not None else "Mean")
+        painter.drawText(
+            box,
+            Qt.AlignmentFlag.AlignVCenter,
+            sentence("ab_page.mean" if result.low is None else "ab_page.mean_and_interval"),
+        )
         if result.ratio is None:
             return
         y = line.center().y()

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QComboBox, QProgressBar, QStackedWidget, QWidget
 
 from app.core.datasets.install import InstalledDataset, fetch_dataset, list_datasets
 from app.core.errors import AppError
-from app.core.metrics import format_bytes
+from app.core.messages import sentence
 from app.core.paths import Paths
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Button, column, give_way, guard_wheel, label, row
@@ -42,17 +42,17 @@ class DatasetRow(QWidget):
         self._wanted = services.preferences.settings.data
         self._download: Download | None = None
         self.choice = QComboBox()
-        self.choice.setAccessibleName("Data")
+        self.choice.setAccessibleName(sentence("label.data"))
         give_way(self.choice)
         guard_wheel(self.choice)
         self.choice.currentIndexChanged.connect(self._on_choice)
-        self.get_button = Button(services.theme, "Get the data", "download")
+        self.get_button = Button(services.theme, sentence("data_row.get"), "download")
         self.get_button.clicked.connect(self._on_get)
         self.progress = QProgressBar(maximum=PERMILLE, textVisible=False)
-        self.progress.setAccessibleName("Download")
+        self.progress.setAccessibleName(sentence("data_row.download"))
         self.progress_text = label(muted=True)
-        self.cancel_button = Button(services.theme, "Cancel", "x")
-        self.cancel_button.setAccessibleName("Cancel the download")
+        self.cancel_button = Button(services.theme, sentence("button.cancel"), "x")
+        self.cancel_button.setAccessibleName(sentence("data_row.cancel_download"))
         self.cancel_button.clicked.connect(self._on_cancel)
         self._timer = QTimer(self, interval=TICK_MS)
         self._timer.timeout.connect(self._on_tick)
@@ -114,24 +114,29 @@ class DatasetRow(QWidget):
         """Show what is known of the data set."""
         self.choice.setEnabled(self._shown is not None)
         if self._shown is None:
-            self._offer([("None: what it needs is generated", "auto")])
+            self._offer([(sentence("data_row.none_needed"), "auto")])
             self.state.setText("")
             self._below.setCurrentIndex(0)
             return
         dataset = self._known.get(self._shown or "")
-        choices: list[tuple[str, DataChoice]] = [("Synthetic: same shapes and counts, same speed", "synthetic")]
+        choices: list[tuple[str, DataChoice]] = [(sentence("data_row.synthetic"), "synthetic")]
         if dataset is None:
-            self._offer([("Automatic", "auto"), *choices])
-            self.state.setText("Looking for it …")
+            self._offer([(sentence("label.automatic"), "auto"), *choices])
+            self.state.setText(sentence("data_row.looking"))
             self._below.setCurrentIndex(0)
             return
         if dataset.installed:
-            choices.append((f"Real: {dataset.title}", "real"))
-        self._offer([(f"Automatic: {'real' if dataset.installed else 'synthetic'}", "auto"), *choices])
-        self.state.setText(
-            "Installed and checked." if dataset.installed else "Real data: import your own copy under Settings."
+            choices.append((sentence("data_row.real", title=dataset.title), "real"))
+        self._offer(
+            [
+                (sentence("data_row.auto_real" if dataset.installed else "data_row.auto_synthetic"), "auto"),
+                *choices,
+            ]
         )
-        self.get_button.setText(f"Get {dataset.title} ({format_bytes(dataset.size_bytes or 0)})")
+        self.state.setText(sentence("data_row.installed" if dataset.installed else "data_row.import_own"))
+        self.get_button.setText(
+            sentence("data_row.get_sized", title=dataset.title, size_bytes=dataset.size_bytes or 0)
+        )
         self.get_button.setEnabled(self._download is None)
         is_loading = self._download is not None and self._download.dataset.id == dataset.id
         is_offered = dataset.fetchable and not dataset.installed
@@ -164,27 +169,24 @@ class DatasetRow(QWidget):
     def _on_cancel(self) -> None:
         self.cancel()
         self.cancel_button.setEnabled(False)
-        self.progress_text.setText("Cancelling …")
+        self.progress_text.setText(sentence("run.cancelling"))
 
     def _on_tick(self) -> None:
         download = self._download
         if download is not None and not download.cancelled:
             total = download.dataset.size_bytes or 1  # known of everything that may be fetched
             self.progress.setValue(PERMILLE * download.done_bytes // total)
-            self.progress_text.setText(
-                "Waiting: it is just being installed elsewhere …"
-                if download.waiting
-                else "Checking and unpacking …"
-                if download.done_bytes >= total
-                else f"{format_bytes(download.done_bytes)} of {format_bytes(total)}"
-            )
+            code = "data_row.unpacking" if download.done_bytes >= total else "data_row.downloaded"
+            if download.waiting:
+                code = "data_row.waiting"
+            self.progress_text.setText(sentence(code, done_bytes=download.done_bytes, total_bytes=total))
 
     def _on_got(self, installed: bool) -> None:
         self._end(installed=installed)
         if installed:
-            self._services.tell("The data is installed; runs use it from now on.", "", "", None)
+            self._services.tell(sentence("data_row.now_installed"), "", "", None)
         else:
-            self._services.tell("The download was cancelled; it goes on from there next time.", "", "", None)
+            self._services.tell(sentence("data_row.download_cancelled"), "", "", None)
 
     def _on_failed(self, error: AppError) -> None:
         self._end(installed=False)

@@ -7,6 +7,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
+from app.core.messages import sentence
 from app.core.records import Group, Machine, Run
 from app.core.runs.sequence import Plan
 from app.core.storage.database import Database
@@ -24,8 +25,6 @@ from workloads.protocol.spec import RunSpec
 
 if TYPE_CHECKING:
     from app.gui.run.view import RunView
-
-AB_GOES_ON = "An A/B is going on: wait for its end, or cancel it on its page."
 
 
 class BenchmarkPage(QWidget):
@@ -135,17 +134,17 @@ class BenchmarkPage(QWidget):
 
     def _make_buttons(self) -> None:
         theme = self._services.theme
-        self.log_button = Button(theme, "Log", "file-text")
+        self.log_button = Button(theme, sentence("benchmark.log"), "file-text")
         self.log_button.clicked.connect(self.log.show)
-        self.cancel_button = Button(theme, "Cancel", "circle-stop")
+        self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop")
         self.cancel_button.clicked.connect(self.cancel)
-        self.save_button = Button(theme, "Save picture", "image", kind="primary")
+        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
         self.save_button.clicked.connect(self.save_picture)
-        self.copy_button = Button(theme, "Copy result", "copy")
+        self.copy_button = Button(theme, sentence("button.copy_result"), "copy")
         self.copy_button.clicked.connect(self.copy_text)
-        self.again_button = Button(theme, "Run again", "rotate-ccw")
+        self.again_button = Button(theme, sentence("button.run_again"), "rotate-ccw")
         self.again_button.clicked.connect(self.start)
-        self.new_button = Button(theme, "New run", "arrow-left")
+        self.new_button = Button(theme, sentence("benchmark.new_run"), "arrow-left")
         self.new_button.clicked.connect(self.choose)
         self._after = QWidget()
         self._after.setLayout(column(None, self.save_button, self.copy_button, None))
@@ -167,7 +166,7 @@ class BenchmarkPage(QWidget):
     def _on_busy(self) -> None:
         """Refuse to begin a run while an A/B is going on."""
         bridge = self._services.bridge
-        self.setup.set_busy(AB_GOES_ON if bridge.is_running and bridge.is_ab else "")
+        self.setup.set_busy(sentence("benchmark.ab_running") if bridge.is_running and bridge.is_ab else "")
         self.again_button.setEnabled(not bridge.is_running)
 
     def _on_refused(self, error: AppError) -> None:

@@ -7,12 +7,13 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
+from app.core.messages import sentence
 from app.core.metrics import format_bytes, format_time_left
 from app.core.runs.overview import Entry
 from app.gui.style.theme import Theme
 from app.gui.widgets.basics import plain_tip
 
-HEADINGS = ("Workload", "Study", "Whole run here", "Memory", "Data")
+HEADINGS = ("label.workload", "heading.study", "heading.whole_run", "heading.memory", "label.data")
 _WIDTHS_PX = (290, 64, 170, 96, 100)
 ROW_PX = 32
 Index = QModelIndex | QPersistentModelIndex
@@ -57,7 +58,7 @@ class WorkloadModel(QAbstractTableModel):
     ) -> Any:
         """Return a column's heading."""
         if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return HEADINGS[section]
+            return sentence(HEADINGS[section])
         left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         return left if role == Qt.ItemDataRole.TextAlignmentRole else None
 
@@ -68,7 +69,11 @@ class WorkloadModel(QAbstractTableModel):
             return self._texts(entry)[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
             return plain_tip(entry.problem or entry.workload.summary)
-        if role == Qt.ItemDataRole.ForegroundRole and entry.problem and index.column() == HEADINGS.index("Memory"):
+        if (
+            role == Qt.ItemDataRole.ForegroundRole
+            and entry.problem
+            and index.column() == HEADINGS.index("heading.memory")
+        ):
             return QColor(self._theme.tokens.invalid)
         return None
 
@@ -77,7 +82,7 @@ class WorkloadModel(QAbstractTableModel):
         return (
             entry.workload.title,
             entry.workload.study or "–",
-            format_time_left(duration_s) if duration_s is not None else "not known yet",
+            format_time_left(duration_s) if duration_s is not None else sentence("workloads.duration_unknown"),
             format_bytes(entry.memory_bytes) if entry.memory_bytes else "n/a",
             entry.data,
         )
@@ -101,7 +106,7 @@ class WorkloadTable(QTableView):
         super().__init__()
         self.entries = WorkloadModel(theme)
         self.setModel(self.entries)
-        self.setAccessibleName("Workloads")
+        self.setAccessibleName(sentence("workloads.table"))
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setShowGrid(False)

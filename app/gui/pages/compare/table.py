@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.compare import Bar, ratio_text
+from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.gui.charts.bars import bar_key
 from app.gui.style.theme import font
@@ -18,17 +19,17 @@ from app.gui.widgets.basics import plain_tip
 
 Index = QModelIndex | QPersistentModelIndex
 HEADINGS = (
-    "Name",
-    "Result",
-    "× baseline",
-    "Device",
-    "Year",
-    "Software",
-    "Batch",
-    "Precision",
-    "Match",
-    "Source",
-    "Notes",
+    "heading.name",
+    "heading.result",
+    "heading.times_baseline",
+    "heading.device",
+    "heading.year",
+    "heading.software",
+    "heading.batch",
+    "heading.precision",
+    "heading.match",
+    "heading.source",
+    "heading.notes",
 )
 _RIGHT = {1, 2, 4, 6}
 _WIDTHS_PX = (200, 112, 104, 80, 72, 192, 72, 96, 88, 200)
@@ -74,7 +75,7 @@ class CompareModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return HEADINGS[section]
+            return sentence(HEADINGS[section])
         return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -107,7 +108,7 @@ class CompareTable(QTableView):
         super().__init__()
         self.rows = CompareModel()
         self.setModel(self.rows)
-        self.setAccessibleName("Machines compared")
+        self.setAccessibleName(sentence("compare_page.table"))
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setShowGrid(False)
         self.setWordWrap(False)
@@ -128,7 +129,7 @@ class CompareTable(QTableView):
         """Put the chosen rows on the clipboard, all if none is chosen; returns how many that were."""
         chosen = sorted(index.row() for index in self.selectionModel().selectedRows())
         rows = [self.rows.rows[number] for number in chosen] or self.rows.rows
-        lines = [HEADINGS, *(row.texts for row in rows)]
+        lines = [[sentence(code) for code in HEADINGS], *(row.texts for row in rows)]
         text = "\n".join("\t".join(" ".join(cell.split()) for cell in line) for line in lines)
         QGuiApplication.clipboard().setText(text + "\n")
         return len(rows)
@@ -185,9 +186,12 @@ def _origin(bar: Bar) -> tuple[str, str, str]:
         source = " · ".join(text for text in (bar.row.source, bar.row.source_ref) if text)
         return bar.row.match, source, bar.row.notes
     if bar.log is not None:
-        return "imported", f"log {bar.log.id}, {bar.log.imported_at[:10]}", " · ".join(bar.remarks)
-    told = f"run {bar.run.id}, {bar.run.started_at[:10]}" if bar.run else "n/a"
-    return "own run", told, " · ".join(bar.remarks)
+        source = sentence("compare_page.from_log", log_id=bar.log.id, date=bar.log.imported_at[:10])
+        return sentence("compare_page.match_imported"), source, " · ".join(bar.remarks)
+    source = "n/a"
+    if bar.run:
+        source = sentence("compare_page.from_run", run_id=bar.run.id, date=bar.run.started_at[:10])
+    return sentence("compare_page.match_own"), source, " · ".join(bar.remarks)
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:

@@ -1,4 +1,4 @@
-"""What the machine is doing right now: readings, a bar for each processor, and the last two minutes as curves."""
+"""What the machine is doing right now: telemetry, a bar for each CPU, and the last two minutes as curves."""
 
 from collections import deque
 from dataclasses import asdict, dataclass
@@ -11,7 +11,7 @@ from app.core.analysis.series import RunSeries
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, Sampler
 from app.core.hardware.unknown import reason
-from app.core.messages import text
+from app.core.messages import sentence, text
 from app.core.metrics import format_bytes
 from app.core.records import GpuReading, Machine, Telemetry
 from app.gui.charts.telemetry_chart import TelemetryChart
@@ -29,7 +29,7 @@ BAR_GAP_PX, BARS_PX, BAR_MOST_PX = 2, 36, 48
 
 
 class LiveView(QWidget):
-    """Looks at the machine while it is looked at itself; GPUs sleep on as soon as it is hidden."""
+    """Reads telemetry while it is shown; when it is hidden, GPUs may sleep again."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -50,11 +50,11 @@ class LiveView(QWidget):
 
     @property
     def is_sampling(self) -> bool:
-        """Whether the machine is looked at each second."""
+        """Whether telemetry is being read."""
         return self._monitor is not None
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Begin to look at the machine."""
+        """Start to read telemetry."""
         super().showEvent(event)
         if self._monitor is None:
             self._samples.clear()
@@ -67,7 +67,7 @@ class LiveView(QWidget):
             self._timer.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Stop looking; a driver that hangs holds up a thread in the background, not the window."""
+        """Stop reading telemetry, in the background because a driver may hang."""
         super().hideEvent(event)
         self._timer.stop()
         monitor, self._monitor = self._monitor, None
@@ -75,11 +75,11 @@ class LiveView(QWidget):
             self._services.tasks.start(monitor.stop, lambda _: None, self._services.complain)
 
     def _lay_out(self) -> None:
-        readings = Card("Readings", "each second")
+        readings = Card(sentence("live.telemetry"), sentence("live.each_second"))
         readings.body.addWidget(self.figures)
-        readings.body.addWidget(label("Each logical processor", muted=True))
+        readings.body.addWidget(label(sentence("live.each_core"), muted=True))
         readings.body.addWidget(self.cores)
-        curves = Card("The last two minutes")
+        curves = Card(sentence("live.curves"))
         curves.note.hide()
         curves.corner.addWidget(self.legend)
         self.chart.setMinimumHeight(160)
@@ -121,7 +121,7 @@ class LiveView(QWidget):
 
 
 class CoreBars(QWidget):
-    """A bar for each logical processor, as high as it is busy."""
+    """A bar for the use of each logical CPU."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -131,11 +131,11 @@ class CoreBars(QWidget):
         theme.changed.connect(self.update)
 
     def show_shares(self, shares_pct: tuple[float, ...]) -> None:
-        """Show how busy each is, 0 to 100; none where the system does not tell."""
+        """Show the use of each in percent; none where the system doesn't report it."""
         self._shares_pct = shares_pct
-        told = ", ".join(f"{number}: {share:.0f} %" for number, share in enumerate(shares_pct))
-        self.setAccessibleName(f"Each logical processor, {told or 'n/a'}")
-        self.setToolTip(plain_tip(told or "n/a"))
+        shares = ", ".join(f"{number}: {share:.0f} %" for number, share in enumerate(shares_pct)) or "n/a"
+        self.setAccessibleName(sentence("live.each_core_with_shares", shares=shares))
+        self.setToolTip(plain_tip(shares))
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -156,7 +156,7 @@ class CoreBars(QWidget):
 
 
 class Figures(QWidget):
-    """The latest readings in large type; "n/a" for what this machine does not tell, and why."""
+    """The latest telemetry in large type, and the reason for each "n/a"."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -173,32 +173,31 @@ class Figures(QWidget):
     def show_sample(
         self, telemetry: Telemetry | None, machine: Machine | None, *, power_forbidden: bool = False
     ) -> None:
-        """Show one look at the machine.
+        """Show telemetry.
 
         Args:
-            telemetry: The look; None before the first.
+            telemetry: The latest; None before the first.
             machine: What is known of it.
-            power_forbidden: Whether only the administrator may read the processor's power.
+            power_forbidden: Whether only the administrator may read the CPU's power.
         """
         self.sections = figure_sections(telemetry or Telemetry(), machine)
         names = tuple((section.name, len(section.figures)) for section in self.sections)
         if names != self._names:
             self._names = names
             self._make()
-        figures = [figure for section in self.sections for figure in section.figures]
-        for (name, value), (name_text, value_text) in zip(self._cells, figures, strict=True):
+        figures = [(section, *figure) for section in self.sections for figure in section.figures]
+        for (name, value), (section, code, value_text) in zip(self._cells, figures, strict=True):
+            name_text = _label(code, section.memory_bytes)
             name.show_text(name_text)
+            name.setToolTip(plain_tip(sentence("live.steal_tip") if code == "live.steal" else ""))
             value.show_text(value_text)
-            why = (
-                _why(name_text, machine, power_forbidden=power_forbidden)
-                if value_text == "n/a" and telemetry
-                else ""
-            )
+            is_unknown = value_text == "n/a" and telemetry is not None
+            why = _why(code, machine, power_forbidden=power_forbidden) if is_unknown else ""
             value.setAccessibleName(f"{name_text}: {value_text}" + (f" ({why})" if why else ""))
             value.setToolTip(plain_tip(why))
 
     def _make(self) -> None:
-        """Make the cells anew: another number of graphics cards is shown than before."""
+        """Make new cells for another number of GPUs."""
         while (item := self._grid.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.setParent(None)
@@ -220,64 +219,71 @@ class Figures(QWidget):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Readings of one part of the machine.
+    """Telemetry of one part of the machine.
 
     Attributes:
-        name: Of the graphics card; "" for the computer itself.
-        figures: Each reading's name and its value with a unit.
+        name: Of the GPU; "" for the computer itself.
+        memory_bytes: Its memory's size.
+        figures: The code of each value's label, and the value with a unit.
     """
 
     name: str
+    memory_bytes: int | None
     figures: tuple[tuple[str, str], ...]
 
 
 def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Section]:
-    """Return the readings of the computer and of each of its graphics cards."""
+    """Return the telemetry of the computer and of each of its GPUs."""
     computer = (
-        ("Processor", _number(telemetry.cpu_pct, "%")),
-        ("Clock", _clock(telemetry.cpu_clock_mhz)),
-        ("Temperature", _number(telemetry.cpu_temperature_c, "°C")),
-        ("Power", _number(telemetry.cpu_power_w, "W")),
-        ("Taken by host", _number(telemetry.steal_pct, "%")),
-        (_of("Memory", machine.memory_bytes if machine else None), format_bytes(telemetry.memory_used_bytes)),
-        ("Swap used", format_bytes(telemetry.swap_used_bytes)),
-        ("Swapping", _rate(telemetry.swap_bytes_per_s)),
-        ("Disk reads", _rate(telemetry.disk_read_bytes_per_s)),
-        ("Disk writes", _rate(telemetry.disk_write_bytes_per_s)),
+        ("live.cpu", _number(telemetry.cpu_pct, "%")),
+        ("live.clock", _clock(telemetry.cpu_clock_mhz)),
+        ("live.temperature", _number(telemetry.cpu_temperature_c, "°C")),
+        ("live.power", _number(telemetry.cpu_power_w, "W")),
+        ("live.steal", _number(telemetry.steal_pct, "%")),
+        ("live.memory", format_bytes(telemetry.memory_used_bytes)),
+        ("live.swap_used", format_bytes(telemetry.swap_used_bytes)),
+        ("live.swapping", _rate(telemetry.swap_bytes_per_s)),
+        ("live.disk_reads", _rate(telemetry.disk_read_bytes_per_s)),
+        ("live.disk_writes", _rate(telemetry.disk_write_bytes_per_s)),
     )
     gpus = machine.gpus if machine else ()
     readings = {reading.index: reading for reading in telemetry.gpus}
     count = max(len(gpus), max(readings, default=-1) + 1)
-    sections = [Section("", computer)]
+    sections = [Section("", machine.memory_bytes if machine else None, computer)]
     for number in range(count):
         gpu = gpus[number] if number < len(gpus) else None
-        name = "GPU" if count == 1 else f"GPU {number}"
-        memory_bytes = gpu.memory_bytes if gpu else None
-        figures = _gpu_figures(readings.get(number) or GpuReading(number), memory_bytes)
-        sections.append(Section(f"{name}: {gpu.name}" if gpu else name, figures))
+        name = sentence("part.gpu") if count == 1 else sentence("part.gpu_of_several", number=number)
+        if gpu:
+            name = sentence("live.gpu_named", gpu=name, name=gpu.name)
+        figures = _gpu_figures(readings.get(number) or GpuReading(number))
+        sections.append(Section(name, gpu.memory_bytes if gpu else None, figures))
     return sections
 
 
-def _gpu_figures(reading: GpuReading, memory_bytes: int | None) -> tuple[tuple[str, str], ...]:
-    held = None if reading.throttle_reasons is None else ", ".join(reading.throttle_reasons) or "nothing"
+def _gpu_figures(reading: GpuReading) -> tuple[tuple[str, str], ...]:
+    held = (
+        None
+        if reading.throttle_reasons is None
+        else ", ".join(reading.throttle_reasons) or sentence("live.gpu_not_limited")
+    )
     return (
-        ("Busy", _number(reading.utilization_pct, "%")),
-        (_of("Memory", memory_bytes), format_bytes(reading.memory_used_bytes)),
-        ("GPU temperature", _number(reading.temperature_c, "°C")),
-        ("GPU power", _number(reading.power_w, "W")),
-        ("GPU clock", _clock(reading.clock_mhz)),
-        ("Memory busy", _number(reading.memory_utilization_pct, "%")),
-        ("Memory clock", _clock(reading.memory_clock_mhz)),
-        ("Fan", _number(reading.fan_pct, "%")),
-        ("Held down by", held or "n/a"),
-        ("Energy so far", "n/a" if reading.energy_j is None else f"{reading.energy_j / 3600:.2f} Wh"),
+        ("live.gpu_use", _number(reading.utilization_pct, "%")),
+        ("live.memory", format_bytes(reading.memory_used_bytes)),
+        ("live.gpu_temperature", _number(reading.temperature_c, "°C")),
+        ("live.gpu_power", _number(reading.power_w, "W")),
+        ("live.gpu_clock", _clock(reading.clock_mhz)),
+        ("live.gpu_memory_use", _number(reading.memory_utilization_pct, "%")),
+        ("live.gpu_memory_clock", _clock(reading.memory_clock_mhz)),
+        ("live.gpu_fan", _number(reading.fan_pct, "%")),
+        ("live.gpu_limited_by", held or "n/a"),
+        ("live.gpu_energy", "n/a" if reading.energy_j is None else f"{reading.energy_j / 3600:.2f} Wh"),
     )
 
 
 def _why(name: str, machine: Machine | None, *, power_forbidden: bool) -> str:
-    part = {"Temperature": "cpu_temperature", "Power": "cpu_power"}.get(name)
+    part = {"live.temperature": "cpu_temperature", "live.power": "cpu_power"}.get(name)
     if part is None or machine is None:
-        return "The system or the driver does not tell."
+        return sentence("live.not_reported")
     return text(reason(part, machine, is_forbidden=power_forbidden))
 
 
@@ -293,5 +299,7 @@ def _rate(value_bytes_per_s: float | None) -> str:
     return "n/a" if value_bytes_per_s is None else f"{value_bytes_per_s / 1e6:.1f} MB/s"
 
 
-def _of(name: str, size_bytes: int | None) -> str:
-    return name if size_bytes is None else f"{name}, of {format_bytes(size_bytes)}"
+def _label(code: str, memory_bytes: int | None) -> str:
+    if code == "live.memory" and memory_bytes is not None:
+        return sentence("live.memory_of", size_bytes=memory_bytes)
+    return sentence(code)

@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.messages import sentence
 from app.gui.pages.hardware.doctor_view import DoctorView
 from app.gui.pages.hardware.live_view import LiveView
 from app.gui.pages.hardware.parts_view import PartsView
@@ -12,25 +13,29 @@ from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, column, row, title
 from app.gui.widgets.segments import Segments
 
-VIEWS = (("parts", "Parts"), ("live", "Right now"), ("doctor", "Doctor"))
+VIEWS = ("parts", "live", "doctor")
 
 
 class HardwarePage(QWidget):
-    """Shows one of its views at a time, so that only what is looked at costs something."""
+    """Shows one of its views at a time; hidden views cost nothing."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
         self.parts, self.live, self.doctor = PartsView(services), LiveView(services), DoctorView(services)
-        self.views = Segments(services.theme, "View", VIEWS)
+        self.views = Segments(
+            services.theme,
+            sentence("hardware_page.view"),
+            tuple((name, sentence(f"hardware_page.{name}")) for name in VIEWS),
+        )
         self.pages = QStackedWidget()
         for view in (self.parts, self.live, self.doctor):
             self.pages.addWidget(_scrolled(view))
         self.views.chosen.connect(self._on_view)
-        self.copy_button = Button(services.theme, "Copy", "copy")
-        self.copy_button.setAccessibleName("Copy the parts")
+        self.copy_button = Button(services.theme, sentence("button.copy"), "copy")
+        self.copy_button.setAccessibleName(sentence("hardware_page.copy_parts"))
         self.copy_button.clicked.connect(self._on_copy)
-        self.look_button = Button(services.theme, "Look again", "rotate-ccw")
+        self.look_button = Button(services.theme, sentence("hardware_page.refresh"), "rotate-ccw")
         self.look_button.clicked.connect(self._on_look)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
@@ -41,7 +46,7 @@ class HardwarePage(QWidget):
             page.setLayout(actions)
             self._actions.addWidget(page)
         self._actions.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        layout.addLayout(row(title("Hardware"), self.views, self._actions, spacing_px=2 * GAP_PX))
+        layout.addLayout(row(title(sentence("page.hardware")), self.views, self._actions, spacing_px=2 * GAP_PX))
         layout.addWidget(self.pages, stretch=1)
         services.finder.found.connect(self._on_found)
         self._on_found()
@@ -53,7 +58,7 @@ class HardwarePage(QWidget):
         self._on_view(name)
 
     def _on_view(self, name: str) -> None:
-        number = [key for key, _ in VIEWS].index(name)
+        number = VIEWS.index(name)
         self.pages.setCurrentIndex(number)
         self._actions.setCurrentIndex(number)
 
@@ -68,7 +73,7 @@ class HardwarePage(QWidget):
 
     def _on_copy(self) -> None:
         QGuiApplication.clipboard().setText(self.parts.text())
-        self._services.tell("The machine's parts are on the clipboard.", "", "", None)
+        self._services.tell(sentence("hardware_page.parts_copied"), "", "", None)
 
 
 def _scrolled(view: QWidget) -> QScrollArea:

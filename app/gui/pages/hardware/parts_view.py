@@ -1,4 +1,4 @@
-"""The machine part by part: a card for each group, and behind each "n/a" the reason."""
+"""The machine part by part: a card for each group, and the reason for each "n/a"."""
 
 from itertools import groupby
 
@@ -7,6 +7,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.core.hardware.part_texts import Part, machine_parts
+from app.core.messages import sentence
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Card, column, label, plain_tip, row
@@ -15,7 +16,7 @@ NAME_PX, WIDE_PX = 132, 760
 
 
 class PartsView(QWidget):
-    """Shows what was found; side by side where there is room."""
+    """Shows the machine's parts, in two columns where there is room."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -33,9 +34,16 @@ class PartsView(QWidget):
         self.show_machine()
 
     def show_machine(self) -> None:
-        """Show the machine as it was found, or that it is being looked at."""
+        """Show the machine, or that it is still being detected."""
         finder = self._services.finder
-        looking = (Part("parts", "This computer", "parts", "Looking …"),)
+        looking = (
+            Part(
+                "parts",
+                sentence("hardware_page.this_computer"),
+                sentence("hardware_page.parts"),
+                sentence("hardware_page.looking"),
+            ),
+        )
         self._parts = machine_parts(finder.machine, finder.power) if finder.machine else looking
         for card in self._cards:
             card.setParent(None)

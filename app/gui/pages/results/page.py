@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.errors import AppError
+from app.core.messages import sentence
 from app.core.records import Run
 from app.core.storage.database import Database
 from app.core.storage.queries import purge_trash, restore_runs, trash_runs
@@ -54,10 +55,8 @@ class ResultsPage(QWidget):
         self._actions = ResultActions(services, self)
         self.model = RunsModel(services)
         self.table = RunsTable(self.model)
-        self.search = QLineEdit(
-            placeholderText="Filter by device, workload, verdict, name …", clearButtonEnabled=True
-        )
-        self.search.setAccessibleName("Filter")
+        self.search = QLineEdit(placeholderText=sentence("results_page.filter_hint"), clearButtonEnabled=True)
+        self.search.setAccessibleName(sentence("results_page.filter"))
         self.workload, self.status = QComboBox(), QComboBox()
         self.count = label(muted=True)
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
@@ -207,26 +206,26 @@ class ResultsPage(QWidget):
 
     def _make_buttons(self) -> None:
         theme = self._services.theme
-        self.open_button = Button(theme, "Open", "chart-bar")
+        self.open_button = Button(theme, sentence("button.open"), "chart-bar")
         self.open_button.clicked.connect(lambda: self._on_activated(self.table.currentIndex()))
-        self.copy_button = Button(theme, "Copy", "copy")
+        self.copy_button = Button(theme, sentence("button.copy"), "copy")
         self.copy_button.clicked.connect(self.copy_text)
-        self.export_button = Button(theme, "Export all …", "file-down")
+        self.export_button = Button(theme, sentence("results_page.export_all"), "file-down")
         self.export_button.clicked.connect(self.export)
-        self.delete_button = Button(theme, "Delete", "trash-2")
+        self.delete_button = Button(theme, sentence("button.delete"), "trash-2")
         self.delete_button.clicked.connect(self.delete)
-        self.first_button = Button(theme, "Run benchmark", "play", kind="primary")
+        self.first_button = Button(theme, sentence("menu.run"), "play", kind="primary")
         self.first_button.clicked.connect(self.run_requested)
 
     def _fill_filters(self) -> None:
-        self.workload.addItem("All workloads", None)
+        self.workload.addItem(sentence("results_page.all_workloads"), None)
         for workload in CATALOGUE.values():
             self.workload.addItem(workload.title, workload.id)
-        self.workload.setAccessibleName("Workload")
-        self.status.addItem("Any status", None)
+        self.workload.setAccessibleName(sentence("label.workload"))
+        self.status.addItem(sentence("results_page.any_status"), None)
         for status in STATUSES:
-            self.status.addItem(status.capitalize(), status)
-        self.status.setAccessibleName("Status")
+            self.status.addItem(sentence(f"status.{status}"), status)
+        self.status.setAccessibleName(sentence("results_page.status"))
 
     def _lay_out(self) -> None:
         self._table_page = Card(margin_px=GAP_PX)
@@ -243,7 +242,14 @@ class ResultsPage(QWidget):
         self._rows_or_none = QStackedWidget()
         self._rows_or_none.addWidget(self._table_page)
         self._rows_or_none.addWidget(empty)
-        head = row(title("Results"), self.count, None, self.open_button, self.copy_button, self.export_button)
+        head = row(
+            title(sentence("page.results")),
+            self.count,
+            None,
+            self.open_button,
+            self.copy_button,
+            self.export_button,
+        )
         head.addWidget(self.delete_button)
         filters = row(self.search, self.workload, self.status)
         filters.setStretch(0, 1)
@@ -268,11 +274,11 @@ class ResultsPage(QWidget):
 
     def _on_found(self, count: int) -> None:
         filtered = bool(self.search.text() or self.workload.currentData() or self.status.currentData())
-        self.count.setText("1 run" if count == 1 else f"{count:,} runs")
+        self.count.setText(sentence("results_page.runs", count=count))
         self._rows_or_none.setCurrentIndex(0 if count else 1)
-        self._empty_title.setText("Nothing fits" if filtered else "No results yet")
+        self._empty_title.setText(sentence("results_page.no_match" if filtered else "results_page.no_results"))
         self._empty_text.setText(
-            "No run has all of these words." if filtered else "Each run is kept here, also one that was cancelled."
+            sentence("results_page.no_match_note" if filtered else "results_page.no_results_note")
         )
         self.first_button.setVisible(not filtered)
         self.export_button.setEnabled(count > 0)
@@ -283,7 +289,7 @@ class ResultsPage(QWidget):
         self.open_button.setEnabled(count == 1)
         self.copy_button.setEnabled(count > 0)
         self.delete_button.setEnabled(count > 0)
-        text = f"Export {count:,} …" if count else "Export all …"
+        text = sentence("results_page.export_some", count=count) if count else sentence("results_page.export_all")
         self.export_button.setText(text)
         self.export_button.setAccessibleName(text)
         self.state_changed.emit()
@@ -327,13 +333,13 @@ class ResultsPage(QWidget):
     def _on_deleted(self, ids: list[int]) -> None:
         self._deleted.append(ids)
         self.refresh()
-        text = "The run was deleted." if len(ids) == 1 else f"{len(ids):,} runs were deleted."
-        self._services.tell(text, "", "Undo", self.undo)
+        text = sentence("results_page.deleted", count=len(ids))
+        self._services.tell(text, "", sentence("button.undo"), self.undo)
         self.state_changed.emit()
 
     def _on_restored(self, count: int) -> None:
         self.refresh()
-        text = "The run is back." if count == 1 else f"{count:,} runs are back."
+        text = sentence("results_page.restored", count=count)
         self._services.tell(text, "", "", None)
         self.state_changed.emit()
 
@@ -343,13 +349,12 @@ class ResultsPage(QWidget):
         def read() -> str:
             with Database(path) as database:
                 runs = list(list_runs(database, ids=ids))
-            lines = ["\t".join(heading for _, heading in COLUMNS)]
+            lines = ["\t".join(sentence(code) for _, code in COLUMNS)]
             lines += ["\t".join(cell_text(run, key) for key, _ in COLUMNS) for run in runs]
             return "\n".join(lines)
 
         def done(text: str) -> None:
             QGuiApplication.clipboard().setText(text)
-            told = "The run is" if len(ids) == 1 else f"{len(ids):,} runs are"
-            self._services.tell(f"{told} on the clipboard as a table.", "", "", None)
+            self._services.tell(sentence("results_page.copied", count=len(ids)), "", "", None)
 
         self._services.tasks.start(read, done, self._services.complain)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.messages import sentence
 from app.core.metrics import METRICS, format_metric
 from app.core.records import Run
 from app.core.report.telemetry_table import reading_rows
@@ -27,12 +28,13 @@ from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row
 
 _HEADINGS = (
-    *("Epoch", "Seconds", "Training s", "Validation s", "Loss", "Accuracy", "Val. loss", "Val. accuracy"),
-    *("CPU energy", "GPU energy"),
+    *("heading.epoch", "heading.seconds", "heading.training_s", "heading.validation_s"),
+    *("heading.loss", "heading.accuracy", "heading.val_loss", "heading.val_accuracy"),
+    *("heading.cpu_energy", "heading.gpu_energy"),
 )
 EPOCHS_SHOWN = 1_000
 _ENERGIES = {"cpu": 8, "gpu": 9}
-_READING_HEADINGS = ("Reading", "Lowest", "Median", "Highest")
+_READING_HEADINGS = ("heading.telemetry", "heading.lowest", "heading.median", "heading.highest")
 
 
 class RunDetail(QWidget):
@@ -53,16 +55,16 @@ class RunDetail(QWidget):
         self._actions = actions
         self.run: Run | None = None
         theme = services.theme
-        self.back_button = Button(theme, "All results", "arrow-left", kind="flat")
+        self.back_button = Button(theme, sentence("results_page.all_results"), "arrow-left", kind="flat")
         self.back_button.clicked.connect(self.left)
-        self.comment = QLineEdit(maxLength=COMMENT_LIMIT, placeholderText="Name or comment")
-        self.comment.setAccessibleName("Name or comment")
+        self.comment = QLineEdit(maxLength=COMMENT_LIMIT, placeholderText=sentence("results_page.comment"))
+        self.comment.setAccessibleName(sentence("results_page.comment"))
         self.comment.editingFinished.connect(self._on_commented)
-        self.charts_button = Button(theme, "Charts", "chart-bar", kind="segment")
-        self.table_button = Button(theme, "Table", "list", kind="segment")
+        self.charts_button = Button(theme, sentence("results_page.charts"), "chart-bar", kind="segment")
+        self.table_button = Button(theme, sentence("label.table"), "list", kind="segment")
         self.charts_button.setChecked(True)
         self.table_button.toggled.connect(self._on_table)
-        self.delete_button = Button(theme, "Delete", "trash-2")
+        self.delete_button = Button(theme, sentence("button.delete"), "trash-2")
         self.delete_button.clicked.connect(self.delete_requested)
         self.view = RunView(theme)
         self.table = QTableWidget(0, len(_HEADINGS))
@@ -89,13 +91,13 @@ class RunDetail(QWidget):
 
     def _add_actions(self, services: Services) -> None:
         theme, act = services.theme, self._actions
-        self.save_button = Button(theme, "Save picture", "image", kind="primary")
+        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
         self.save_button.clicked.connect(lambda: self._do(act.save_picture))
-        self.picture_button = Button(theme, "Copy picture", "image")
+        self.picture_button = Button(theme, sentence("menu.copy_picture"), "image")
         self.picture_button.clicked.connect(lambda: self._do(act.copy_picture))
-        self.copy_button = Button(theme, "Copy result", "copy")
+        self.copy_button = Button(theme, sentence("button.copy_result"), "copy")
         self.copy_button.clicked.connect(lambda: self._do(act.copy_text))
-        self.export_button = Button(theme, "Export …", "file-down")
+        self.export_button = Button(theme, sentence("menu.export"), "file-down")
         self.export_button.clicked.connect(lambda: self._do(lambda run: act.export([run.summary.id])))
         buttons = QWidget()
         buttons.setLayout(column(None, self.save_button, self.copy_button, None))
@@ -109,20 +111,20 @@ class RunDetail(QWidget):
 
     def _lay_out(self) -> None:
         for table, headings, name in (
-            (self.table, _HEADINGS, "Epochs of the run"),
-            (self.readings, _READING_HEADINGS, "The machine during the run"),
+            (self.table, _HEADINGS, sentence("results_page.epochs_of_run")),
+            (self.readings, _READING_HEADINGS, sentence("results_page.hardware_during_run")),
         ):
             table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-            table.setHorizontalHeaderLabels(headings)
+            table.setHorizontalHeaderLabels([sentence(code) for code in headings])
             table.verticalHeader().hide()
             table.setShowGrid(False)
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
             table.setAccessibleName(name)
         self.readings.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
-        card = Card("Epochs")
+        card = Card(sentence("heading.epochs"))
         card.body.addWidget(self.table, stretch=1)
         card.body.addWidget(self.numbers)
-        machine = Card("The machine meanwhile")
+        machine = Card(sentence("results_page.hardware_during_run"))
         machine.body.addWidget(self.readings, stretch=1)
         tables = QWidget()
         tables.setLayout(column(card, machine, spacing_px=2 * GAP_PX))
@@ -189,7 +191,7 @@ class RunDetail(QWidget):
         ]
         sentences = [text for text in (run.limit, energy_text(run.summary)) if text]
         if left_out:
-            sentences.insert(0, f"{left_out:,} epochs in the middle are not shown; an export has them all.")
+            sentences.insert(0, sentence("results_page.epochs_left_out", left_out=left_out))
         if run.damage:
             sentences.insert(0, damage_sentence(run.damage))
         self.numbers.setText("\n".join([" · ".join(told), *sentences]))

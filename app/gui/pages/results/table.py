@@ -21,6 +21,7 @@ from PySide6.QtGui import QColor, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from app.core.errors import AppError
+from app.core.messages import sentence
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.queries import Query, find_ids, set_comment
@@ -36,20 +37,20 @@ PAGES_KEPT = 20
 READ_PATIENCE_S = 0.2
 READ_AGAIN_MS = 2_000
 Index = QModelIndex | QPersistentModelIndex
-# The key to sort by, and the heading.
+# The key to sort by, and the code of the heading.
 COLUMNS = (
-    ("id", "Run"),
-    ("started_at", "Started"),
-    ("workload", "Workload"),
-    ("value", "Result"),
-    ("verdict", "Verdict"),
-    ("spread_pct", "Spread"),
-    ("epochs_done", "Epochs"),
-    ("batch_size", "Batch"),
-    ("device", "Device"),
-    ("data_source", "Data"),
-    ("status", "Status"),
-    ("comment", "Name"),
+    ("id", "heading.run"),
+    ("started_at", "heading.started"),
+    ("workload", "label.workload"),
+    ("value", "heading.result"),
+    ("verdict", "heading.verdict"),
+    ("spread_pct", "heading.spread"),
+    ("epochs_done", "heading.epochs"),
+    ("batch_size", "heading.batch"),
+    ("device", "heading.device"),
+    ("data_source", "label.data"),
+    ("status", "results_page.status"),
+    ("comment", "heading.name"),
 )
 COMMENT = len(COLUMNS) - 1
 _WIDTHS_PX = (56, 136, 136, 130, 84, 80, 92, 68, 78, 96, 94, 60)
@@ -136,7 +137,7 @@ class RunsModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
-            return COLUMNS[section][1]
+            return sentence(COLUMNS[section][1])
         return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -272,7 +273,7 @@ class RunsTable(QTableView):
         self._chosen: set[int] = set()
         self._current = (0, 0)
         self.setModel(model)
-        self.setAccessibleName("Stored runs")
+        self.setAccessibleName(sentence("results_page.table"))
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         self.setShowGrid(False)

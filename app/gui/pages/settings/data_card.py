@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 from app.core.datasets.install import InstalledDataset, Removal, import_dataset, list_datasets, remove_dataset
 from app.core.datasets.own_files import named
 from app.core.errors import AppError
-from app.core.metrics import format_bytes
+from app.core.messages import message, sentence
 from app.core.plain_text import one_line
 from app.gui.pages.settings.parts import ask, open_folder, setting
 from app.gui.services.bundle import Services
@@ -29,24 +29,24 @@ class DataCard(Card):
     changed = Signal()
 
     def __init__(self, services: Services) -> None:
-        super().__init__("Data sets")
+        super().__init__(sentence("settings.data_sets"))
         self._services = services
         self._asked = 0
         theme = services.theme
         self.folder = ElidedLabel(muted=True)
-        self.open_button = Button(theme, "Open", "folder-open")
-        self.open_button.setAccessibleName("Open the folder of data sets")
+        self.open_button = Button(theme, sentence("button.open"), "folder-open")
+        self.open_button.setAccessibleName(sentence("settings.open_data_folder"))
         self.open_button.clicked.connect(lambda: open_folder(services, services.paths.datasets))
-        self.change_button = Button(theme, "Change …")
-        self.change_button.setAccessibleName("Choose another folder for data sets")
+        self.change_button = Button(theme, sentence("settings.change_folder"))
+        self.change_button.setAccessibleName(sentence("settings.choose_data_folder"))
         self.change_button.clicked.connect(self._on_change)
-        self.usual_button = Button(theme, "Usual folder", "undo-2")
+        self.usual_button = Button(theme, sentence("settings.default_folder"), "undo-2")
         self.usual_button.clicked.connect(lambda: self._take(None))
         self.rows: dict[str, DatasetLine] = {}
         self._list = QVBoxLayout()
         self._list.setSpacing(GAP_PX)
         buttons = (self.usual_button, self.change_button, self.open_button)
-        self.body.addLayout(setting("Folder", self.folder, *buttons))
+        self.body.addLayout(setting(sentence("settings.folder"), self.folder, *buttons))
         self.body.addWidget(line())
         self.body.addLayout(self._list)
 
@@ -70,8 +70,9 @@ class DataCard(Card):
             return  # a later look is on its way
         there = size_bytes is not None
         self.open_button.setEnabled(there)
-        size = format_bytes(size_bytes) if there else "not there yet"
-        self.folder.show_text(f"{self._services.paths.datasets} · {size}")
+        code = "settings.folder_of_size" if there else "settings.folder_missing"
+        folder = str(self._services.paths.datasets)
+        self.folder.show_text(sentence(code, folder=folder, size_bytes=size_bytes))
         for dataset in datasets:
             if dataset.id not in self.rows:
                 self.rows[dataset.id] = DatasetLine(self._services, dataset)
@@ -81,7 +82,7 @@ class DataCard(Card):
             self.rows[dataset.id].show_state(dataset)
 
     def _on_change(self) -> None:
-        dialog = QFileDialog(self, "Choose a folder for data sets", str(self._services.paths.datasets))
+        dialog = QFileDialog(self, sentence("settings.choose_data_folder"), str(self._services.paths.datasets))
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.fileSelected.connect(lambda path: self._take(QDir.toNativeSeparators(path)))
@@ -98,32 +99,32 @@ class DataCard(Card):
     def _on_import(self, dataset: InstalledDataset) -> None:
         names = [file.name for file in dataset.files]
         if len(names) == 1:
-            dialog = QFileDialog(self, f"Choose the official file of {dataset.title}")
+            dialog = QFileDialog(self, sentence("settings.choose_file", title=dataset.title))
             dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-            dialog.setNameFilters([f"{names[0]} (*{''.join(Path(names[0]).suffixes)})", "All files (*)"])
+            dialog.setNameFilters([f"{names[0]} (*{''.join(Path(names[0]).suffixes)})", sentence("file.all")])
         else:
-            dialog = QFileDialog(self, f"Choose the {len(names)} files of {dataset.title} together")
+            dialog = QFileDialog(self, sentence("settings.choose_files", number=len(names), title=dataset.title))
             dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-            dialog.setNameFilters([f"{dataset.title} ({' '.join(names)})", "All files (*)"])
+            dialog.setNameFilters([f"{dataset.title} ({' '.join(names)})", sentence("file.all")])
         dialog.filesSelected.connect(lambda files: self._import(dataset, [Path(path) for path in files]))
         _open(dialog)
 
     def _import(self, dataset: InstalledDataset, files: Sequence[Path]) -> None:
         paths = self._services.paths
-        self.rows[dataset.id].show_busy("Checking and unpacking …")
+        self.rows[dataset.id].show_busy(sentence("data_row.unpacking"))
         self._services.tasks.start(
             lambda: import_dataset(paths, dataset.id, *files, waits=partial(_give_up, dataset)),
-            lambda _: self._on_changed(f"{dataset.title} is installed."),
+            lambda _: self._on_changed(sentence("settings.data_installed", title=dataset.title)),
             self._on_failed,
         )
 
     def _on_remove(self, dataset: InstalledDataset) -> None:
-        text = f"Remove {dataset.title} from this computer? Runs then use synthetic data of the same shapes."
-        ask(self, text, f"Remove {dataset.title}", lambda: self._remove(dataset))
+        text = sentence("settings.ask_to_remove", title=dataset.title)
+        ask(self, text, sentence("settings.remove_named", title=dataset.title), lambda: self._remove(dataset))
 
     def _remove(self, dataset: InstalledDataset) -> None:
         paths = self._services.paths
-        self.rows[dataset.id].show_busy("Removing …")
+        self.rows[dataset.id].show_busy(sentence("settings.removing"))
         self._services.tasks.start(
             lambda: remove_dataset(paths, dataset.id, partial(_give_up, dataset)),
             lambda removal: self._on_changed(_told(dataset, removal)),
@@ -141,51 +142,47 @@ class DataCard(Card):
 
 
 class DatasetLine(QWidget):
-    """One data set: whether it is here, and what can be done about it."""
+    """One data set: whether it is installed, with buttons to import or remove it."""
 
     def __init__(self, services: Services, dataset: InstalledDataset) -> None:
         super().__init__()
         self.state = ElidedLabel(muted=True)
-        files = "a file" if len(dataset.files) == 1 else "files"
-        self.import_button = Button(services.theme, f"Import from {files} …", "file-down")
-        self.import_button.setAccessibleName(f"Import {dataset.title} from {files}")
-        self.remove_button = Button(services.theme, "Remove", "trash-2")
-        self.remove_button.setAccessibleName(f"Remove {dataset.title}")
+        self.import_button = Button(services.theme, sentence("button.import"), "file-down")
+        self.import_button.setAccessibleName(sentence("settings.import_named", title=dataset.title))
+        self.remove_button = Button(services.theme, sentence("button.remove"), "trash-2")
+        self.remove_button.setAccessibleName(sentence("settings.remove_named", title=dataset.title))
         self.setLayout(setting(dataset.title, self.state, self.import_button, self.remove_button))
 
     def show_state(self, dataset: InstalledDataset) -> None:
         """Show whether the data set is installed."""
         if dataset.installed:
-            text = "Installed and checked"
+            text = sentence("data_row.installed")
         elif not dataset.fetchable:
-            text = f"Not installed: bring your own copy, {', '.join(file.name for file in dataset.files)}"
+            text = sentence("settings.not_installed_own", files=[file.name for file in dataset.files])
         else:
-            size = format_bytes(dataset.size_bytes or 0)  # known of everything that may be fetched
-            text = f"Not installed: download {size} on the Benchmark page, or import it"
+            # The size of everything that can be downloaded is known.
+            text = sentence("settings.not_installed", size_bytes=dataset.size_bytes or 0)
         self.state.show_text(text)
         self.import_button.setEnabled(not dataset.installed)
         self.remove_button.setEnabled(dataset.installed)
 
     def show_busy(self, text: str) -> None:
-        """Show that something is being done, which cannot be stopped."""
+        """Show that work is going on that can't be stopped."""
         self.state.show_text(text)
         self.import_button.setEnabled(False)
         self.remove_button.setEnabled(False)
 
 
 def _give_up(dataset: InstalledDataset) -> None:
-    """Refuse instead of waiting, perhaps for a long download, in a line that has no button to stop that."""
-    raise AppError(
-        f"{dataset.title} is just being downloaded, imported or removed elsewhere.", "Try again when that is done."
-    )
+    """Refuse instead of waiting, perhaps for a long download that this line couldn't cancel."""
+    raise AppError(message("settings.data_in_use", title=dataset.title), message("settings.try_when_done"))
 
 
 def _told(dataset: InstalledDataset, removal: Removal) -> str:
-    text = f"{dataset.title} is removed."
-    if removal.kept:
-        folder = one_line(str(removal.folder), 300)
-        text += f" {folder} stays with {named(removal.kept)}, which is not Epochmark's."
-    return text
+    if not removal.kept:
+        return sentence("settings.data_removed", title=dataset.title)
+    folder, names = one_line(str(removal.folder), 300), named(removal.kept)
+    return sentence("settings.data_removed_in_part", title=dataset.title, folder=folder, names=names)
 
 
 def folder_bytes(folder: Path, names: Sequence[str]) -> int | None:

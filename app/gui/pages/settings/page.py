@@ -7,6 +7,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
+from app.core.messages import sentence
 from app.gui.pages.settings.data_card import DataCard
 from app.gui.pages.settings.parts import ask, open_folder, setting
 from app.gui.services.bundle import Services
@@ -15,11 +16,6 @@ from app.gui.widgets.basics import Button, Card, ElidedLabel, column, label, lin
 from app.gui.widgets.segments import Segments
 
 WIDTH_PX = 880
-PRIVACY = (
-    "Nothing is uploaded. Epochmark opens a network connection only when you press a button that says so: to "
-    "download a data set. What you export, copy or save as a picture holds no computer name and no serial "
-    "number; your name and your folders are taken out of messages."
-)
 
 
 class SettingsPage(QWidget):
@@ -35,18 +31,18 @@ class SettingsPage(QWidget):
         super().__init__()
         self._services = services
         theme = services.theme
-        themes = (("system", "System"), ("light", "Light"), ("dark", "Dark"))
-        self.theme = Segments(theme, "Theme", themes)
-        presets = (("quick", "Quick"), ("standard", "Standard"), ("sustained", "Sustained"))
-        self.preset = Segments(theme, "Preset", presets)
-        kinds = (("auto", "Automatic"), ("real", "Real"), ("synthetic", "Synthetic"))
-        self.data = Segments(theme, "Data", kinds)
+        themes = [(theme, sentence(f"settings.theme_{theme}")) for theme in ("system", "light", "dark")]
+        self.theme = Segments(theme, sentence("settings.theme"), themes)
+        presets = [(preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard", "sustained")]
+        self.preset = Segments(theme, sentence("label.preset"), presets)
+        kinds = [(kind, sentence(f"settings.data_{kind}")) for kind in ("auto", "real", "synthetic")]
+        self.data = Segments(theme, sentence("label.data"), kinds)
         self.data_card = DataCard(services)
-        self.results_button = Button(theme, "Open folder", "folder-open")
-        self.results_button.setAccessibleName("Open the folder of results")
-        self.logs_button = Button(theme, "Open folder", "folder-open")
-        self.logs_button.setAccessibleName("Open the folder of logs")
-        self.reset_button = Button(theme, "Reset settings", "rotate-ccw")
+        self.results_button = Button(theme, sentence("settings.open_folder"), "folder-open")
+        self.results_button.setAccessibleName(sentence("settings.open_results"))
+        self.logs_button = Button(theme, sentence("settings.open_folder"), "folder-open")
+        self.logs_button.setAccessibleName(sentence("settings.open_logs"))
+        self.reset_button = Button(theme, sentence("settings.reset"), "rotate-ccw")
         self._lay_out()
         self._connect()
         self._on_changed()
@@ -68,29 +64,24 @@ class SettingsPage(QWidget):
         services.preferences.changed.connect(self._on_changed)
 
     def _lay_out(self) -> None:
-        appearance, benchmark = Card("Appearance"), Card("Benchmark")
-        appearance.body.addLayout(
-            setting("Theme", "System follows the light or dark of your desktop.", self.theme)
-        )
-        note = (
-            "What the Benchmark page begins with. Quick estimates in about a minute; Standard runs whole epochs; "
-            "Sustained trains for ten minutes and tells whether the speed is kept."
-        )
-        benchmark.body.addLayout(setting("Preset", note, self.preset))
+        appearance, benchmark = Card(sentence("settings.appearance")), Card(sentence("page.benchmark"))
+        appearance.body.addLayout(setting(sentence("settings.theme"), sentence("settings.theme_note"), self.theme))
+        note = sentence("settings.preset_note")
+        benchmark.body.addLayout(setting(sentence("label.preset"), note, self.preset))
         benchmark.body.addWidget(line())
-        note = "Automatic takes real data where it is installed, else the synthetic twin, which is as fast."
-        benchmark.body.addLayout(setting("Data", note, self.data))
+        note = sentence("settings.data_note")
+        benchmark.body.addLayout(setting(sentence("label.data"), note, self.data))
         paths = self._services.paths
-        privacy, reset = Card("Privacy"), Card("Reset")
-        privacy.body.addWidget(label(PRIVACY, muted=True, wrap=True))
+        privacy, reset = Card(sentence("settings.privacy")), Card(sentence("settings.reset_heading"))
+        privacy.body.addWidget(label(sentence("settings.privacy_note"), muted=True, wrap=True))
         for name, folder, button in (
-            ("Results", paths.data, self.results_button),
-            ("Logs", paths.logs, self.logs_button),
+            (sentence("page.results"), paths.data, self.results_button),
+            (sentence("settings.logs"), paths.logs, self.logs_button),
         ):
             privacy.body.addWidget(line())
             privacy.body.addLayout(setting(name, ElidedLabel(str(folder), muted=True), button))
-        note = "Theme, preset, data and the folder of data sets as on the first start. Results are kept."
-        reset.body.addLayout(setting("All settings", note, self.reset_button))
+        note = sentence("settings.reset_note")
+        reset.body.addLayout(setting(sentence("settings.all"), note, self.reset_button))
         cards = column(appearance, benchmark, self.data_card, privacy, reset, None, spacing_px=2 * GAP_PX)
         content = QWidget()
         content.setObjectName("scrolled")
@@ -104,7 +95,7 @@ class SettingsPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         layout.setSpacing(GAP_PX + 4)
-        heading = title("Settings")
+        heading = title(sentence("page.settings"))
         heading.setMinimumHeight(self.reset_button.sizeHint().height())  # where other pages have theirs
         layout.addWidget(heading)
         layout.addWidget(self.view, stretch=1)
@@ -120,8 +111,8 @@ class SettingsPage(QWidget):
         self._services.theme.choose(self._services.preferences.settings.theme)
 
     def _on_reset(self) -> None:
-        text = "Go back to the settings of the first start? Your results and data sets are kept."
-        ask(self, text, "Reset settings", self._reset)
+        text = sentence("settings.ask_to_reset")
+        ask(self, text, sentence("settings.reset"), self._reset)
 
     def _reset(self) -> None:
         try:

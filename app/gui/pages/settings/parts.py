@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QFont
 from PySide6.QtWidgets import QHBoxLayout, QMessageBox, QSizePolicy, QWidget
 
+from app.core.messages import sentence
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import ElidedLabel, column, label, row
 
@@ -41,4 +42,4 @@ def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None
 def open_folder(services: Services, folder: Path) -> None:
     """Show a folder in the system's own program for files."""
     if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-        services.tell(f"The folder {folder} cannot be opened from here.", "caution", "", None)
+        services.tell(sentence("settings.folder_not_opened", folder=str(folder)), "caution", "", None)

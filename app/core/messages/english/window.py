@@ -1,0 +1,47 @@
+"""What the window, its menu and its dialogs say."""
+
+SENTENCES: dict[str, str | tuple[str, str]] = {
+    "about.version": "Epochmark {version}",
+    "about.versions": "Python {python}, Qt {qt}",
+    "busy.ask_anyway": (
+        "{reason}\n\nBoth would be slower, and neither result would be right for this computer. Run anyway?"
+    ),
+    "busy.title": "Already running",
+    "fault.also_in_log": "The log has it too: {path}",
+    "fault.copy": "Copy text",
+    "fault.report": "Report",
+    "fault.report_head": "Epochmark {version}, Python {python}, Qt {qt}, {system}",
+    "fault.task_stopped": "Something went wrong ({reason}).",
+    "fault.title": "Something went wrong",
+    "menu.about": "About Epochmark",
+    "menu.cancel": "Cancel run",
+    "menu.copy_picture": "Copy picture",
+    "menu.copy_result": "Copy result",
+    "menu.doctor": "Why isn't my GPU used?",
+    "menu.edit": "&Edit",
+    "menu.export": "Export …",
+    "menu.file": "&File",
+    "menu.help": "&Help",
+    "menu.log": "Run log",
+    "menu.quit": "Quit",
+    "menu.run": "Run benchmark",
+    "menu.save_picture": "Save picture …",
+    "menu.settings": "Settings",
+    "menu.undo_delete": "Undo delete",
+    "menu.view": "&View",
+    "page.ab": "A/B test",
+    "page.benchmark": "Benchmark",
+    "page.compare": "Compare",
+    "page.hardware": "Hardware",
+    "page.results": "Results",
+    "page.settings": "Settings",
+    "settings.folder_not_opened": "The folder {folder} can't be opened from here.",
+    "window.ask_to_cancel": (
+        "A benchmark is running. Cancel it and close Epochmark? What was measured so far is kept."
+    ),
+    "window.cannot_start": "Epochmark can't start",
+    "window.close_message": "Close message",
+    "window.closing": "Cancelling the run, then closing …",
+    "window.pages": "Pages",
+    "window.run_in_progress": "Run in progress",
+}

@@ -1,0 +1,117 @@
+"""Sentences and labels are made in the catalogue alone: other code has none of its own."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+# A label or a sentence: a capital and more than one word, or the mark that ends a sentence.
+_LABEL = re.compile(r"[A-Z][^\s]* .*[a-z]", re.DOTALL)
+_SENTENCE = re.compile(r"[A-Z].*[a-z].*[\w)%\ufffc][.?!…]|[A-Z].*\w …", re.DOTALL)
+_SQL = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|BEGIN|ATTACH|WITH|FROM|WHERE) ")
+_LOGGING = {"debug", "info", "warning", "error", "exception"}
+# What these say is for programmers.
+_FAULTS = {"ValueError", "TypeError", "KeyError", "RuntimeError", "AssertionError", "ImportError", "OSError"}
+# Their texts aren't for people, or are names that systems, makers and files gave.
+NAMES = {
+    "app/core/hardware": "names of systems, parts and keys",
+    "app/core/logs.py": "beginnings of lines that engines print",
+    "app/core/metrics.py": "names of numbers with their units, a catalogue of its own",
+    "app/core/privacy.py": "patterns",
+    "app/core/doctor/scrubbing.py": "patterns",
+    "app/core/storage/schema.py": "SQL",
+    "app/gui/style": "style sheets and names of fonts",
+}
+# Still to be converted.
+LEFT = {
+    "app/cli/ab.py",
+    "app/cli/arguments.py",
+    "app/cli/run.py",
+    "app/cli/specs.py",
+    "app/cli/views.py",
+    "app/core/analysis/ab.py",
+    "app/core/analysis/compare.py",
+    "app/core/report/export.py",
+    "app/core/report/wording.py",
+    "app/core/runs/memory_check.py",
+    "app/core/runs/runner.py",
+    "app/core/runs/session.py",
+    "app/core/runs/time_estimate.py",
+    "app/core/runs/worker.py",
+    "app/core/storage/queries.py",
+    "app/core/storage/recording.py",
+    "app/core/storage/runs.py",
+    "app/core/verdict/bottleneck.py",
+    "app/core/verdict/conditions.py",
+    "app/core/verdict/energy.py",
+    "app/core/verdict/notes.py",
+    "app/core/verdict/preflight.py",
+    "app/core/verdict/rules.py",
+    "app/core/verdict/training_proof.py",
+    "app/gui/pages/ab/setup.py",
+    "app/gui/pages/benchmark/setup.py",
+    "app/gui/services/run_bridge.py",
+    "app/gui/widgets/editors.py",
+}
+
+
+def test_sentences_and_labels_are_made_in_the_catalogue_alone() -> None:
+    found = {path: list(literals(path)) for path in sources()}
+    outside = [f"{path}:{line}: {text}" for path, each in found.items() if path not in LEFT for line, text in each]
+    assert not outside, "\n".join(outside)
+    assert not [path for path in LEFT if not found.get(path)], "take these off the list"
+
+
+def sources() -> list[str]:
+    paths = (path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "app").rglob("*.py")))
+    return [
+        path
+        for path in paths
+        if not path.startswith(("app/core/messages/english/", *(f"{name}/" for name in NAMES)))
+        and path not in NAMES
+    ]
+
+
+def literals(path: str) -> Iterator[tuple[int, str]]:
+    tree = ast.parse(Path(ROOT, path).read_text(encoding="utf-8"))
+    passed_over = set(skipped(tree))
+    for node in ast.walk(tree):
+        if id(node) in passed_over:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            text = "".join(part.value if isinstance(part, ast.Constant) else "\ufffc" for part in node.values)  # type: ignore[misc]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        else:
+            continue
+        if not _SQL.match(text) and (_LABEL.fullmatch(text) or _SENTENCE.fullmatch(text)):
+            yield node.lineno, text
+
+
+def skipped(tree: ast.AST) -> Iterator[int]:
+    """Yield the literals that nobody reads on a screen."""
+    for node in ast.walk(tree):
+        parts: list[ast.AST] = []
+        match node:
+            case ast.Expr(value=ast.Constant() as docstring):
+                parts = [docstring]
+            case ast.JoinedStr(values=values):
+                parts = [
+                    inner for value in values if not isinstance(value, ast.FormattedValue) for inner in [value]
+                ]
+                parts += [
+                    value.format_spec
+                    for value in values
+                    if isinstance(value, ast.FormattedValue) and value.format_spec
+                ]
+            case ast.arg(annotation=ast.AST() as annotation) | ast.AnnAssign(annotation=annotation):
+                parts = [annotation]
+            case ast.FunctionDef(returns=ast.AST() as annotation):
+                parts = [annotation]
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _LOGGING or name in ("compile", "execute"):
+                parts = [*node.args]
+            case ast.Call(func=ast.Name(id=name)) if name in _FAULTS:
+                parts = [*node.args]
+        yield from (id(inner) for part in parts for inner in ast.walk(part))
