@@ -54,3 +54,44 @@ def headings(page: Path) -> set[str]:
     """Return the anchors of a page's headings, named as GitHub names them."""
     titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+
+
+def folders_of_code() -> set[str]:
+    """Return the folders on disk that hold code of the app or of workloads."""
+    found = {path.parent for top in ("app", "workloads") for path in (ROOT / top).rglob("*.py")}
+    return {f"{folder.relative_to(ROOT).as_posix()}/" for folder in found}
+
+
+def folders_drawn(page: str) -> set[str]:
+    """Return the folders that architecture.md draws as a tree."""
+    found: set[str] = set()
+    above: list[str] = []
+    tree = page.partition("## Folders\n\n```\n")[2].partition("```")[0]
+    for line in tree.splitlines():
+        indent, name, rest = re.fullmatch(r"( *)(\S+) *(.*)", line).groups()  # type: ignore[union-attr]
+        above = [*above[: len(indent) // 4], name]
+        found.add("".join(above))
+        found |= {"".join(above) + inside for inside in re.findall(r"\b(\w+/)", rest) if name == "pages/"}
+    return found
+
+
+def test_the_drawn_folders_are_those_on_disk() -> None:
+    drawn = folders_drawn(ARCHITECTURE.read_text(encoding="utf-8"))
+    assert [name for name in sorted(drawn) if not (ROOT / name).exists()] == []
+    assert folders_of_code() - drawn == set()
+
+
+def test_every_file_that_the_table_names_exists() -> None:
+    rows = re.findall(r"^\| `([\w/]+/)` \| (.+) \|$", ARCHITECTURE.read_text(encoding="utf-8"), re.MULTILINE)
+    missing = [
+        f"{folder}{name}"
+        for folder, files in rows
+        for name in re.findall(r"`(\w+)`", files)
+        if not (ROOT / folder / f"{name}.py").is_file() and not (ROOT / folder / name).is_dir()
+    ]
+    assert missing == []
+    without_files = {"app/", "app/gui/", "app/gui/pages/", "app/core/messages/english/"}
+    assert folders_of_code() - {folder for folder, _ in rows} == without_files
