@@ -97,7 +97,7 @@ class Training(Workload):
 def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
     """Start the engine, load the data and build the network, telling of each; it is not compiled yet."""
     # Before the engine: missing data must not take ten seconds to say.
-    folder = _real_folder(workload, job, reporter)
+    folder = real_folder(workload, job, reporter)
     reporter.phase("import")
     engine = start_engine(job.spec, reporter)
     reporter.engine_ready_s = time.perf_counter()
@@ -127,7 +127,7 @@ def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
     return model
 
 
-def _real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | None:
+def real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | None:
     """Return where the real data is, or None for the synthetic twin."""
     name = workload.dataset
     if name is None:

@@ -25,15 +25,15 @@ class EstimateChart(Plot):
     """The estimate over time, and around it the interval that holds the truth 95 times in 100."""
 
     def __init__(self, theme: Theme) -> None:
-        self._low, self._high = pyqtgraph.PlotCurveItem(pen=None), pyqtgraph.PlotCurveItem(pen=None)
-        self._band = pyqtgraph.FillBetweenItem(self._low, self._high)
+        self.low, self.high = pyqtgraph.PlotCurveItem(pen=None), pyqtgraph.PlotCurveItem(pen=None)
+        self.band = pyqtgraph.FillBetweenItem(self.low, self.high)
         super().__init__(theme, TimeAxis())
-        self.getViewBox().addItem(self._band)
+        self.getViewBox().addItem(self.band)
         # Room for the right half of the last label.
         self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, RIGHT_MARGIN_PX, 0)
-        self._lines = [self.add_line(BLUE, dashed=True), self.add_line(BLUE, dashed=True)]
+        self.bounds = [self.add_line(BLUE, dashed=True), self.add_line(BLUE, dashed=True)]
         self.line = self.add_line(BLUE)
-        self._shown: tuple[object, ...] = ()
+        self.shown: tuple[object, ...] = ()
         self._view = (0.0, 0.0)  # its middle, and how far it reaches from there
         self.setAccessibleName(sentence("chart.estimate"))
 
@@ -42,13 +42,13 @@ class EstimateChart(Plot):
         begin_s = series.estimate.x[0] if series.estimate.x else 0.0
         self.set_range("x", begin_s, max(span_s, begin_s + 1.0))
         shown = (series, len(series.estimate.x), metric, live)
-        if shown == self._shown:
+        if shown == self.shown:
             return
-        self._shown = shown
+        self.shown = shown
         kind = headline_kind(metric)
         value, low, high = (_scaled(curve, kind.scale) for curve in (series.estimate, series.low, series.high))
         self.line.show(value, smooth=not live)
-        for line, curve in zip(self._lines, (low, high), strict=True):
+        for line, curve in zip(self.bounds, (low, high), strict=True):
             line.show(curve, smooth=not live)
         self._fill(low, high)
         if value.last is None:
@@ -68,7 +68,7 @@ class EstimateChart(Plot):
         super().colour()
         band = QColor(BLUE)
         band.setAlphaF(_BAND_ALPHA)
-        self._band.setBrush(band)
+        self.band.setBrush(band)
 
     def _look_at(self, value: float, half: float) -> None:
         """Show what is around a value, and stay there as long as it and its interval are well in view."""
@@ -84,13 +84,13 @@ class EstimateChart(Plot):
             for x, below, above in zip(low.x, low.y, high.y, strict=True)
             if below is not None and above is not None
         ]
-        self._band.setVisible(len(points) > 1)
+        self.band.setVisible(len(points) > 1)
         if len(points) > 1:
             x, below, above = (list(column) for column in zip(*points, strict=True))
-            self._low.blockSignals(True)  # the band is made anew for each of its edges: once is enough
-            self._low.setData(x, below)
-            self._low.blockSignals(False)
-            self._high.setData(x, above)
+            self.low.blockSignals(True)  # the band is made anew for each of its edges: once is enough
+            self.low.setData(x, below)
+            self.low.blockSignals(False)
+            self.high.setData(x, above)
 
 
 class SustainedChart(DoublePlot):
@@ -106,7 +106,7 @@ class SustainedChart(DoublePlot):
         self.degrees = self.add_line(ORANGE, dashed=True, box=self.right)
         self.limit = pyqtgraph.InfiniteLine(PASS_PCT, angle=0)
         self.addItem(self.limit, ignoreBounds=True)
-        self._shown: tuple[object, ...] = ()
+        self.shown: tuple[object, ...] = ()
         self.entries: list[tuple[str, str, bool]] = []
         self.set_range("right", 20.0, 100.0, self.right)
         self.setAccessibleName(sentence("chart.sustained"))
@@ -116,9 +116,9 @@ class SustainedChart(DoublePlot):
         """Show what a run kept of its speed, on an axis that reaches to span_s."""
         shown = (series, len(series.steps_per_s.x), live)
         self.set_range("x", 0.0, span_s)
-        if shown == self._shown:
+        if shown == self.shown:
             return
-        self._shown = shown
+        self.shown = shown
         speed = in_percent(series.steps_per_s)
         clock = in_percent(_curve(series.telemetry, ("gpu0_clock_mhz", "cpu_clock_mhz")))
         degrees = _curve(series.telemetry, ("gpu0_temperature_c", "cpu_temperature_c"))

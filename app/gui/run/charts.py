@@ -39,16 +39,16 @@ class RunCharts(QWidget):
         self.machine = TelemetryChart(theme)
         self.bars = BarList(theme, row_max_px=48)
         self._machine_legend = Legend(theme)
-        self._speed_legend = Legend(theme)
-        self._epochs_card = _card(sentence("chart.seconds_per_epoch"), self._speed)
-        self._epochs_card.body.insertWidget(1, self._speed_legend)
-        self._speed_legend.hide()
+        self.speed_legend = Legend(theme)
+        self.epochs_card = _card(sentence("chart.seconds_per_epoch"), self._speed)
+        self.epochs_card.body.insertWidget(1, self.speed_legend)
+        self.speed_legend.hide()
         self._rate_card = _card(
             sentence("chart.while_training"), self.throughput, self.machine, legend=self._machine_legend
         )
         self.limit = ElidedLabel("")
         self._rate_card.body.addWidget(self.limit)
-        self._bars_card = _card(sentence("chart.against_known"), self.bars)
+        self.bars_card = _card(sentence("chart.against_known"), self.bars)
         loss_legend = Legend(theme)
         loss_legend.show_entries(LossChart.ENTRIES)
         self._loss_card = _card(sentence("chart.loss_and_accuracy"), self.loss, legend=loss_legend)
@@ -57,12 +57,12 @@ class RunCharts(QWidget):
         grid = self._grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(2 * GAP_PX)
-        grid.addWidget(self._epochs_card, 0, 0)
+        grid.addWidget(self.epochs_card, 0, 0)
         grid.addWidget(self._loss_card, 0, 1)
         grid.addWidget(self._figures_card, 0, 1)
         self._figures_card.hide()
         grid.addWidget(self._rate_card, 1, 0)
-        grid.addWidget(self._bars_card, 1, 1)
+        grid.addWidget(self.bars_card, 1, 1)
         for number in (0, 1):
             grid.setColumnStretch(number, 1)
             grid.setRowStretch(number, (4, 5)[number])
@@ -106,9 +106,9 @@ class RunCharts(QWidget):
         """Show the run among published machines."""
         self.bars.show_bars(bars, baseline)
         known = any(bar.kind != "you" for bar in bars)
-        self._bars_card.heading.setText(sentence("chart.against_known" if known else "chart.nothing_published"))
+        self.bars_card.heading.setText(sentence("chart.against_known" if known else "chart.nothing_published"))
         unit = headline_kind(bars[0].metric).unit if bars else ""
-        self._bars_card.note.show_text(f"{unit}, log{software_years(bars)}" if bars else "")
+        self.bars_card.note.show_text(f"{unit}, log{software_years(bars)}" if bars else "")
 
     def _show_kind(self, summary: RunSummary) -> None:
         """Show figures instead of the loss, and hide the chart of epochs, where a workload has none."""
@@ -120,29 +120,29 @@ class RunCharts(QWidget):
         self._kind = (trains, has_epochs)
         self._rate_card.heading.setText(sentence("chart.while_training" if trains else "chart.while_measuring"))
         self._loss_card.setVisible(trains)
-        self._epochs_card.setVisible(has_epochs)
+        self.epochs_card.setVisible(has_epochs)
         self._grid.removeWidget(self._figures_card)
         self._grid.addWidget(self._figures_card, 0, 1 if has_epochs else 0, 1, 1 if has_epochs else 2)
         self._figures_card.setVisible(not trains)
 
     def _show_speed(self, series: RunSeries, summary: RunSummary, span_s: float, *, live: bool) -> None:
         """Show the preset's main chart: epochs, the narrowing estimate, or the sustained speed."""
-        self._speed_legend.setVisible(summary.preset == "sustained")
+        self.speed_legend.setVisible(summary.preset == "sustained")
         if summary.preset == "quick":
             self._speed.setCurrentWidget(self.estimate)
             self.estimate.show_estimates(series, summary.metric, span_s, live=live)
-            self._epochs_card.heading.setText(
+            self.epochs_card.heading.setText(
                 sentence("chart.estimated", label=headline_kind(summary.metric).label)
             )
-            self._epochs_card.note.show_text(_half_width(summary))
+            self.epochs_card.note.show_text(_half_width(summary))
         elif summary.preset == "sustained":
             self._speed.setCurrentWidget(self.sustained)
             self.sustained.show_series(series, span_s, live=live)
-            self._speed_legend.show_entries([*self.sustained.entries, ("valid", f"{PASS_PCT:.0f} %", True)])
-            self._epochs_card.heading.setText(sentence("chart.sustained_heading"))
+            self.speed_legend.show_entries([*self.sustained.entries, ("valid", f"{PASS_PCT:.0f} %", True)])
+            self.epochs_card.heading.setText(sentence("chart.sustained_heading"))
             code = "chart.sustained_pass" if summary.sustained_pct is None else "chart.sustained_result"
             note = sentence(code, share_pct=summary.sustained_pct, pass_pct=PASS_PCT)
-            self._epochs_card.note.show_text(note)
+            self.epochs_card.note.show_text(note)
         else:
             self._speed.setCurrentWidget(self.epochs)
             self._show_epochs(series, summary, series.current_epoch_s if live else None)
@@ -156,14 +156,14 @@ class RunCharts(QWidget):
         if in_rounds:
             steps = summary.steps or summary.steps_per_epoch
             heading = sentence("chart.seconds_per_round", steps=steps)
-        self._epochs_card.heading.setText(heading)
+        self.epochs_card.heading.setText(heading)
         note = ""
         if cut and not in_rounds:
             note = sentence("chart.steps_each", steps=summary.steps, whole=summary.steps_per_epoch)
         elif len(durations_s) > 1:
             code = "chart.median_of_later_rounds" if in_rounds else "chart.median_of_later_epochs"
             note = sentence(code, median_s=statistics.median(durations_s[1:]))
-        self._epochs_card.note.show_text(note)
+        self.epochs_card.note.show_text(note)
 
 
 def _half_width(run: RunSummary) -> str:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.hardware.telemetry.monitor import look
 from app.core.messages import sentence
-from app.core.records import Machine, Telemetry
+from app.core.records import Machine
 from app.core.verdict.preflight import preflight
 from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
@@ -17,6 +17,7 @@ from app.gui.style.tokens import Tokens
 from app.gui.widgets.basics import ElidedLabel, label, row, set_tone
 from workloads.protocol.events import Reason
 from workloads.protocol.spec import RunSpec
+from workloads.protocol.telemetry import Telemetry
 
 INTERVAL_MS = 10_000
 LOOK_S, LOOKS = 1.0, 2
@@ -28,13 +29,17 @@ class PreflightLine(QWidget):
 
     GPUs are left out: to look at one that sleeps would wake it.
 
+    Args:
+        services: What pages are given.
+        interval_ms: From one look to the next.
+
     Signals:
         changed: There are other cautions now, or none any more.
     """
 
     changed = Signal()
 
-    def __init__(self, services: Services) -> None:
+    def __init__(self, services: Services, interval_ms: int = INTERVAL_MS) -> None:
         super().__init__()
         self._services = services
         self._looks: tuple[Telemetry, ...] = ()
@@ -48,7 +53,7 @@ class PreflightLine(QWidget):
         line.setStretch(1, 1)
         self.setLayout(line)
         self.setFixedHeight(max(ICON_PX, self.text.fontMetrics().lineSpacing()) + 2)
-        self._timer = QTimer(self, interval=INTERVAL_MS)
+        self._timer = QTimer(self, interval=interval_ms)
         self._timer.timeout.connect(self._look)
         services.theme.changed.connect(self._show)
         services.bridge.started.connect(self._forget)

@@ -36,7 +36,7 @@ class RunView(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._title = label("", TITLE_PX, QFont.Weight.DemiBold)
-        self._about = ElidedLabel("", TITLE_PX - 2, muted=True)
+        self.about = ElidedLabel("", TITLE_PX - 2, muted=True)
         self._device, self._memory = Pill(), Pill()
         self.headline = HeadlineCard(theme)
         self.charts = RunCharts(theme)
@@ -45,7 +45,7 @@ class RunView(QWidget):
         self._bars_of: tuple[Any, ...] = ()
         self.corner = QHBoxLayout()
         self.corner.setSpacing(GAP_PX)
-        head = row(self._title, self._about, self._device, self._memory, self.corner)
+        head = row(self._title, self.about, self._device, self._memory, self.corner)
         head.setStretch(1, 1)
         whole = column(head, self.headline, self.charts, spacing_px=GAP_PX + 4)
         whole.setStretch(2, 1)
@@ -127,7 +127,7 @@ class RunView(QWidget):
         about = sentence(code, parameters=parameters, batch_size=summary.batch_size, preset=summary.preset)
         if place:
             about = sentence("run.about_one_of", number=place[0], planned=place[1], about=about)
-        self._about.show_text(about)
+        self.about.show_text(about)
         name = run_name(summary) if summary.device else "…"
         self._device.setText(self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, PILL_PX))
         self._device.setToolTip(plain_tip(name))

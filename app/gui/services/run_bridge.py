@@ -65,7 +65,7 @@ class RunBridge(QObject):
         super().__init__(parent)
         self._paths = paths
         self._tasks = tasks
-        self._limits = limits
+        self.limits = limits
         # Events, and what a plan has to say between them, to be done in the window's thread.
         self._events: deque[events.Event | Callable[[], None]] = deque()
         self._session: Session | Sequence | None = None
@@ -140,7 +140,7 @@ class RunBridge(QObject):
             return
         self._reset(spec, None)
         paths = self._paths()
-        runner = Runner(paths, machine, self._limits)
+        runner = Runner(paths, machine, self.limits)
         listener = self._events.append
 
         def begin() -> tuple[Session, RunSummary]:
@@ -166,7 +166,7 @@ class RunBridge(QObject):
             return
         self._reset(plan.steps()[0].spec, plan)
         paths, waiting, answers = self._paths(), self._events, self._answers
-        runner = Runner(paths, machine, self._limits)
+        runner = Runner(paths, machine, self.limits)
 
         def on_begun(step: Step, run_id: int) -> None:
             with Database(paths.database) as database:

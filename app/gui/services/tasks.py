@@ -16,13 +16,13 @@ _Result = TypeVar("_Result")
 class Tasks(QObject):
     """Runs functions in the background. Results that come after `close` are dropped."""
 
-    _finished = Signal(object)
+    finished = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._closed = False
         self._running: set[threading.Thread] = set()
-        self._finished.connect(self._hand_over, Qt.ConnectionType.QueuedConnection)
+        self.finished.connect(self._hand_over, Qt.ConnectionType.QueuedConnection)
 
     def start(
         self,
@@ -47,7 +47,7 @@ class Tasks(QObject):
             else:
                 outcome = partial(done, result)
             if not self._closed:
-                self._finished.emit(outcome)
+                self.finished.emit(outcome)
             # Last: `close` waits for who may be handing over, or Qt would be gone under its signal.
             self._running.discard(threading.current_thread())
 

@@ -83,8 +83,8 @@ def test_a_completed_run_is_stored_as_it_was_told(paths: Paths, machine: Machine
     assert len(told) == run.summary.epochs_done == 3
     assert run.summary.value == statistics.median(epoch.duration_s for epoch in told[1:])
     assert sum(len(block.durations_s) for block in run.steps) == 30
-    assert run.machine["cpu_name"] == "Test CPU"
-    assert run.spec["parameters"]["outcome"] == "ok"
+    assert run.machine.cpu_name == "Test CPU"
+    assert run.spec.parameters["outcome"] == "ok"
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ def test_the_stream_is_numbered_without_gaps_and_ends_with_the_end(
     )
     samples = recorder.of(events.Sample)
     assert samples, "a run of more than a second has telemetry"
-    assert samples[0].telemetry["memory_used_bytes"] > 0
+    assert (samples[0].telemetry.memory_used_bytes or 0) > 0
     assert 0 < samples[0].t_s < 10
 
 
@@ -309,7 +309,7 @@ def test_a_full_disk_during_a_run_is_said_and_the_run_still_ends(
     connect = sqlite3.connect
 
     def connect_on_a_full_disk(*arguments: Any, **options: Any) -> sqlite3.Connection:
-        connection = connect(*arguments, **options)
+        connection: sqlite3.Connection = connect(*arguments, **options)
         if threading.current_thread().name.startswith("run-"):
             # SQLite's own limit gives the very error of a full disk.
             pages = connection.execute("PRAGMA page_count").fetchone()[0]

@@ -45,15 +45,15 @@ def test_the_estimate_lies_in_its_interval(qtbot: QtBot, application_theme: Them
         add_estimate(series, t_s, 66.0, half)
     chart.show_estimates(series, EPOCH, 20.0, live=True)
     assert points(chart.line) == [(12.0, 70.0), (13.0, 66.0), (14.0, 66.0), (15.0, 66.0)]
-    assert points(chart._lines[1])[1:] == [(13.0, 74.0), (14.0, 70.0), (15.0, 67.3)]
-    assert [list(curve.getData()[1]) for curve in (chart._low, chart._high)] == [[58, 62, 64.7], [74, 70, 67.3]]
-    assert chart._band.isVisible()
+    assert points(chart.bounds[1])[1:] == [(13.0, 74.0), (14.0, 70.0), (15.0, 67.3)]
+    assert [list(curve.getData()[1]) for curve in (chart.low, chart.high)] == [[58, 62, 64.7], [74, 70, 67.3]]
+    assert chart.band.isVisible()
     assert span(chart, "x") == (12.0, 20.0)
     low, high = span(chart, "y")
     assert (low < 64.7, high > 67.3) == (True, True)
     assert chart.accessibleDescription() == "66.0 s per epoch, ± 2.0 %"
     chart.show_estimates(RunSeries(500), EPOCH, 10.0, live=True)
-    assert not chart._band.isVisible()
+    assert not chart.band.isVisible()
     assert points(chart.line) == []
 
 
@@ -100,7 +100,7 @@ def test_many_updates_leave_the_reference_count_of_none_alone(qtbot: QtBot, appl
             for curve in (series.estimate, series.low, series.high):
                 del curve.x[:-60], curve.y[:-60]  # as many points as Quick has at most
             add_estimate(series, float(number), 66.0, None if number % 50 == 0 else 1.0 + number % 3)
-            chart._shown = ()  # the number of points stays
+            chart.shown = ()  # the number of points stays
             chart.show_estimates(series, EPOCH, float(number + 60), live=True)
             marks = tuple(0.01 * number + at for at in range(number % 20))
             rate.show_curve(Curve([0.0], [9.0]), 60.0, live=True, interrupted_t_s=marks)
@@ -175,7 +175,7 @@ def charts_of(driver: Driver) -> RunCharts:
 
 
 def note_of(charts: RunCharts) -> str:
-    return f"{charts._epochs_card.heading.text()}: {charts._epochs_card.note.whole_text}"
+    return f"{charts.epochs_card.heading.text()}: {charts.epochs_card.note.whole_text}"
 
 
 def test_each_preset_has_the_chart_that_tells_most_of_it(driver: Driver) -> None:
@@ -189,11 +189,11 @@ def test_each_preset_has_the_chart_that_tells_most_of_it(driver: Driver) -> None
     replay(driver.window, driver.services, as_preset(until_epoch(recorded, 2), "sustained"))
     assert charts.sustained.isVisible()
     assert note_of(charts) == "Speed that is kept: needed 97 %"
-    assert charts._speed_legend.isVisible()
-    assert charts._speed_legend.accessibleName().startswith("speed, clock")
+    assert charts.speed_legend.isVisible()
+    assert charts.speed_legend.accessibleName().startswith("speed, clock")
     replay(driver.window, driver.services, until_epoch(recorded, 2))
     assert charts.epochs.isVisible()
-    assert not charts._speed_legend.isVisible()
+    assert not charts.speed_legend.isVisible()
 
 
 def test_stored_runs_show_the_same_charts(driver: Driver) -> None:

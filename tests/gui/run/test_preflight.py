@@ -41,13 +41,12 @@ class Looks:
 def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
     looks = Looks()
     monkeypatch.setattr(preflight_line, "look", looks)
-    monkeypatch.setattr(preflight_line, "INTERVAL_MS", 40)
     return looks
 
 
 @pytest.fixture
 def line(looks: Looks, services: Services, machine: Machine, qtbot: QtBot) -> PreflightLine:
-    line = PreflightLine(services)
+    line = PreflightLine(services, interval_ms=40)
     qtbot.addWidget(line)
     line.resize(360, line.height())
     line.show_choice(SPEC, machine)

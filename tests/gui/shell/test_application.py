@@ -98,7 +98,7 @@ def test_closing_waits_for_a_result_that_is_being_handed_over(
             over.set()
 
     tasks = Tasks()
-    monkeypatch.setattr(tasks, "_finished", Slow())
+    monkeypatch.setattr(tasks, "finished", Slow())
     tasks.start(lambda: True, lambda _: None, lambda _: None)
     assert entered.wait(10)
     threading.Timer(0.3, go_on.set).start()
@@ -195,7 +195,7 @@ def test_a_fault_at_the_start_of_a_run_leaves_the_window_usable(
 
 @pytest.mark.slow
 def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
-    driver.services.bridge._limits = replace(SHORT, store_s=1.0)
+    driver.services.bridge.limits = replace(SHORT, store_s=1.0)
     driver.choose_demo(epochs=3, step_s=0.04)
     driver.press(driver.page.setup.run_button)
     driver.wait_for_epochs(1)

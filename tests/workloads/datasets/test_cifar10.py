@@ -199,5 +199,5 @@ def test_a_folder_that_cannot_even_be_looked_for_holds_no_data() -> None:
     workload = CATALOGUE["cifar10_keras_cnn"]
     stream = io.BytesIO()
     job = Job(spec=workload.default_spec(), datasets_folder=b"/" + b"x" * 300)
-    assert training._real_folder(workload, job, Reporter(Emitter(stream))) is None
+    assert training.real_folder(workload, job, Reporter(Emitter(stream))) is None
     assert stream.getvalue() == b""

@@ -47,7 +47,7 @@ class ComparePage(QWidget):
         self._asked = 0
         self._runs: list[RunSummary] = []
         self._logs: list[ImportedLog] = []
-        self._bars: list[Bar] = []
+        self.all_bars: list[Bar] = []
         self._chosen_baseline = ""
         self._make_controls()
         self.bar_list = BarList(services.theme, row_max_px=ROW_PX, detailed=True)
@@ -156,9 +156,9 @@ class ComparePage(QWidget):
         self.limit.currentIndexChanged.connect(self.refresh)
         self.baseline.activated.connect(self._on_baseline)
         for combo in (self.device, self.match, self.year):
-            combo.currentIndexChanged.connect(self._draw)
-        self.scale.chosen.connect(self._draw)
-        self.view.chosen.connect(self._draw)
+            combo.currentIndexChanged.connect(self.draw)
+        self.scale.chosen.connect(self.draw)
+        self.view.chosen.connect(self.draw)
         self.copy_button.clicked.connect(self._on_copy)
         self.import_button.clicked.connect(self._on_import)
         self._services.bridge.ended.connect(self._on_ended)
@@ -171,7 +171,7 @@ class ComparePage(QWidget):
 
     def _on_baseline(self) -> None:
         self._chosen_baseline = self.baseline.currentData()
-        self._draw()
+        self.draw()
 
     def _on_ended(self, _: int) -> None:
         if self.isVisible():
@@ -220,30 +220,30 @@ class ComparePage(QWidget):
         self._runs = runs
         metric = chart_metric(self.workload.currentData(), runs[0] if runs else None)
         self.card.heading.setText(headline_kind(metric).label)
-        self._bars = bars(self.workload.currentData(), runs[0] if runs else None, runs[1:], self._logs)
+        self.all_bars = bars(self.workload.currentData(), runs[0] if runs else None, runs[1:], self._logs)
         self._fill_baselines()
-        years = sorted({year for bar in self._bars if (year := bar_year(bar))}, reverse=True)
+        years = sorted({year for bar in self.all_bars if (year := bar_year(bar))}, reverse=True)
         _fill(self.year, [(sentence("compare_page.all_years"), None), *((str(year), year) for year in years)])
         reasons = _reasons(runs)
         self.reasons.setText("\n".join(reasons))
         self.reasons.setVisible(bool(reasons))
-        self._draw()
+        self.draw()
 
     def _fill_baselines(self) -> None:
-        _fill(self.baseline, [(bar.name, bar_key(bar)) for bar in self._bars])
-        default = find_baseline(self._bars, None, self.workload.currentData())
+        _fill(self.baseline, [(bar.name, bar_key(bar)) for bar in self.all_bars])
+        default = find_baseline(self.all_bars, None, self.workload.currentData())
         wanted = self._chosen_baseline or (bar_key(default) if default else "")
         at = self.baseline.findData(wanted)
         if at < 0 and default is not None:
             at = self.baseline.findData(bar_key(default))
         self.baseline.setCurrentIndex(at)
-        self.baseline.setEnabled(bool(self._bars))
+        self.baseline.setEnabled(bool(self.all_bars))
 
-    def _draw(self) -> None:
+    def draw(self) -> None:
         """Show what fits the filters; the newest own run always does."""
-        shown = [bar for bar in self._bars if self._fits(bar)]
+        shown = [bar for bar in self.all_bars if self._fits(bar)]
         wanted = self.baseline.currentData()
-        baseline = next((bar for bar in self._bars if bar_key(bar) == wanted), None)
+        baseline = next((bar for bar in self.all_bars if bar_key(bar) == wanted), None)
         slot = None if self._runs else (sentence("compare_page.you"), sentence("compare_page.run_to_see_rank"))
         as_table, log = self.view.value == "table", self.scale.value == "log"
         self.bar_list.show_bars(shown, baseline, log=log, slot=slot)

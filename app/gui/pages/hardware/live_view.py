@@ -1,7 +1,7 @@
 """What the machine is doing right now: telemetry, a bar for each CPU, and the last two minutes as curves."""
 
 from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from PySide6.QtCore import QRectF, QTimer
 from PySide6.QtGui import QColor, QFont, QHideEvent, QPainter, QPaintEvent, QShowEvent
@@ -13,7 +13,7 @@ from app.core.hardware.telemetry.monitor import Monitor, Sampler
 from app.core.hardware.unknown import reason
 from app.core.messages import sentence, text
 from app.core.metrics import format_bytes
-from app.core.records import GpuReading, Machine, Telemetry
+from app.core.records import Machine
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import Legend
 from app.gui.services.bundle import Services
@@ -21,6 +21,7 @@ from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Card, ElidedLabel, column, label, plain_tip
 from workloads.protocol.events import Sample
+from workloads.protocol.telemetry import GpuReading, Telemetry
 
 INTERVAL_S = 1.0
 SPAN_S = 120.0
@@ -35,11 +36,11 @@ class LiveView(QWidget):
         super().__init__()
         self._services = services
         self._monitor: Monitor | None = None
-        self._arrived: deque[tuple[float, Telemetry]] = deque()
-        self._samples: deque[Sample] = deque(maxlen=round(SPAN_S / INTERVAL_S) + 1)
+        self.arrived: deque[tuple[float, Telemetry]] = deque()
+        self.samples: deque[Sample] = deque(maxlen=round(SPAN_S / INTERVAL_S) + 1)
         self._begun_s: float | None = None
         self._timer = QTimer(self, interval=round(1000 * INTERVAL_S))
-        self._timer.timeout.connect(self._on_tick)
+        self._timer.timeout.connect(self.show_arrived)
         self.figures = Figures()
         self.cores = CoreBars(services.theme)
         self.chart = TelemetryChart(services.theme)
@@ -57,8 +58,8 @@ class LiveView(QWidget):
         """Start to read telemetry."""
         super().showEvent(event)
         if self._monitor is None:
-            self._samples.clear()
-            self._arrived = arrived = deque[tuple[float, Telemetry]]()
+            self.samples.clear()
+            self.arrived = arrived = deque[tuple[float, Telemetry]]()
             self._begun_s = None
             self._monitor = Monitor(
                 lambda at_s, telemetry: arrived.append((at_s, telemetry)), INTERVAL_S, lambda: Sampler(GpuReader())
@@ -96,21 +97,22 @@ class LiveView(QWidget):
         forbidden = finder.power.sensors.power_forbidden
         self.figures.show_sample(telemetry, finder.machine, power_forbidden=forbidden)
 
-    def _on_tick(self) -> None:
+    def show_arrived(self) -> None:
+        """Show the telemetry that came since the last time."""
         telemetry = None
-        while self._arrived:
-            at_s, telemetry = self._arrived.popleft()
+        while self.arrived:
+            at_s, telemetry = self.arrived.popleft()
             self._begun_s = at_s if self._begun_s is None else self._begun_s
-            self._samples.append(Sample(seq=0, t_s=at_s - self._begun_s, telemetry=asdict(telemetry)))
+            self.samples.append(Sample(seq=0, t_s=at_s - self._begun_s, telemetry=telemetry))
         if telemetry is not None:
             self._draw(telemetry)
 
     def _draw(self, telemetry: Telemetry) -> None:
         machine = self._services.finder.machine
         series = RunSeries(1)
-        for sample in self._samples:
+        for sample in self.samples:
             series.follow(sample)
-        begin_s = max(0.0, self._samples[-1].t_s - SPAN_S)
+        begin_s = max(0.0, self.samples[-1].t_s - SPAN_S)
         memory_bytes = machine.memory_bytes if machine else None
         self.chart.show_curves(
             series.telemetry, begin_s=begin_s, end_s=begin_s + SPAN_S, memory_bytes=memory_bytes

@@ -52,7 +52,7 @@ class ResultsPage(QWidget):
         super().__init__()
         self._services = services
         self._deleted: list[list[int]] = []
-        self._actions = ResultActions(services, self)
+        self.result_actions = ResultActions(services, self)
         self.model = RunsModel(services)
         self.table = RunsTable(self.model)
         self.search = QLineEdit(placeholderText=sentence("results_page.filter_hint"), clearButtonEnabled=True)
@@ -123,24 +123,24 @@ class ResultsPage(QWidget):
         """Export the run that is shown, those that are chosen, or all; all where nobody sees what is chosen."""
         run = self.run
         ids = [run.summary.id] if run else self.selected_ids()
-        self._actions.export(ids if self.isVisible() else [])
+        self.result_actions.export(ids if self.isVisible() else [])
 
     def copy_text(self) -> None:
         """Copy the run that is shown as text, or the chosen rows as a table."""
         if self.run is not None:
-            self._actions.copy_text(self.run)
+            self.result_actions.copy_text(self.run)
         elif ids := self.selected_ids():
             self._copy_rows(ids)
 
     def copy_picture(self) -> None:
         """Copy the share picture of the run that is shown."""
         if self.run is not None:
-            self._actions.copy_picture(self.run)
+            self.result_actions.copy_picture(self.run)
 
     def save_picture(self) -> None:
         """Save the share picture of the run that is shown."""
         if self.run is not None:
-            self._actions.save_picture(self.run)
+            self.result_actions.save_picture(self.run)
 
     def delete(self) -> None:
         """Delete the chosen runs; they can be brought back until the window closes."""
@@ -302,7 +302,7 @@ class ResultsPage(QWidget):
         if number != self._wanted:
             return  # the user left, or wants another run
         if self.detail is None:
-            self.detail = RunDetail(self._services, self._actions)
+            self.detail = RunDetail(self._services, self.result_actions)
             self.detail.left.connect(self._on_left)
             self.detail.commented.connect(self._on_commented)
             self.detail.delete_requested.connect(self._on_delete_requested)

@@ -106,10 +106,11 @@ class DataCard(Card):
             dialog = QFileDialog(self, sentence("settings.choose_files", number=len(names), title=dataset.title))
             dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
             dialog.setNameFilters([f"{dataset.title} ({' '.join(names)})", sentence("file.all")])
-        dialog.filesSelected.connect(lambda files: self._import(dataset, [Path(path) for path in files]))
+        dialog.filesSelected.connect(lambda files: self.import_files(dataset, [Path(path) for path in files]))
         _open(dialog)
 
-    def _import(self, dataset: InstalledDataset, files: Sequence[Path]) -> None:
+    def import_files(self, dataset: InstalledDataset, files: Sequence[Path]) -> None:
+        """Install a data set from files, in the background."""
         paths = self._services.paths
         self.rows[dataset.id].show_busy(sentence("data_row.unpacking"))
         self._services.tasks.start(
@@ -120,9 +121,10 @@ class DataCard(Card):
 
     def _on_remove(self, dataset: InstalledDataset) -> None:
         text = sentence("settings.ask_to_remove", title=dataset.title)
-        ask(self, text, sentence("settings.remove_named", title=dataset.title), lambda: self._remove(dataset))
+        ask(self, text, sentence("settings.remove_named", title=dataset.title), lambda: self.remove(dataset))
 
-    def _remove(self, dataset: InstalledDataset) -> None:
+    def remove(self, dataset: InstalledDataset) -> None:
+        """Delete an installed data set, in the background."""
         paths = self._services.paths
         self.rows[dataset.id].show_busy(sentence("settings.removing"))
         self._services.tasks.start(

@@ -300,13 +300,13 @@ def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
     driver.until(lambda: driver.services.bridge.step is not None and driver.services.bridge.step.number == 2)
     view = driver.page.view
     assert view is not None
-    driver.until(lambda: view._about.whole_text.startswith("run 2 of 3 · "))
+    driver.until(lambda: view.about.whole_text.startswith("run 2 of 3 · "))
     summary = driver.wait_for_result()
     (group,) = stored(driver)
     assert [run.id for run in group.runs][-1] == summary.id
     assert len(group.runs) == 3
     assert len(driver.services.bridge.series.epochs) == 3, "of the last run alone"
-    assert view._about.whole_text.startswith("run 3 of 3 · ")
+    assert view.about.whole_text.startswith("run 3 of 3 · ")
     assert view.headline.message.whole_text.startswith("3 runs: median ")
     assert "spread between runs" in view.headline.message.whole_text
     driver.press(driver.page.again_button)

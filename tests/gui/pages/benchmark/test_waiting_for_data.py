@@ -66,8 +66,8 @@ def test_an_import_and_a_removal_refuse_instead_of_waiting(
     dataset = list_datasets(services.paths)[0]
     with hold(services):
         acts: list[Callable[[], None]] = [
-            lambda: card._import(dataset, [official]),
-            lambda: card._remove(dataset),
+            lambda: card.import_files(dataset, [official]),
+            lambda: card.remove(dataset),
         ]
         for act in acts:
             told.messages.clear()
@@ -89,7 +89,7 @@ def test_what_stays_of_a_removed_data_set_is_named(
     qtbot.addWidget(card)
     card.refresh()
     qtbot.waitUntil(lambda: "cifar10" in card.rows, timeout=10_000)
-    card._remove(list_datasets(services.paths)[0])
+    card.remove(list_datasets(services.paths)[0])
     qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
     text = f"CIFAR-10 is removed. {folder} stays with notes.txt, which is not Epochmark's."
     assert told.messages == [(text, "")]

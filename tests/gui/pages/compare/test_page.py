@@ -116,7 +116,7 @@ def test_close_rows_can_be_left_out(page: ComparePage, qtbot: QtBot) -> None:
     row = bars(STANDARD, None)[0].row
     assert row is not None
     close = Bar("Nearly", "reference", 5.0, row=replace(row, id="other", match="close"))
-    page._bars.append(close)
+    page.all_bars.append(close)
     choose(page.match, "exact")
     assert "Nearly" not in names(page)
     choose(page.match, "")
@@ -128,8 +128,8 @@ def test_filters_that_leave_nothing_say_so(page: ComparePage, services: Services
     choose(page.device, "tpu")
     choose(page.year, 2019)
     assert names(page) == ["Colab TPU"]
-    page._bars = [bar for bar in page._bars if bar.name != "Colab TPU"]
-    page._draw()
+    page.all_bars = [bar for bar in page.all_bars if bar.name != "Colab TPU"]
+    page.draw()
     assert page.nothing.isVisible()
     assert not page.copy_button.isEnabled()
     choose(page.device, "")

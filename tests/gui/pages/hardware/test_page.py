@@ -151,12 +151,12 @@ def test_another_view_ends_the_readings(page: HardwarePage, live: LiveView, qtbo
 
 def test_a_view_that_comes_back_begins_anew(page: HardwarePage, live: LiveView, qtbot: QtBot) -> None:
     page.show()
-    live._arrived.append((1000.0, Telemetry(cpu_pct=50.0)))
-    live._on_tick()
+    live.arrived.append((1000.0, Telemetry(cpu_pct=50.0)))
+    live.show_arrived()
     assert live.figures.sections[0].figures[0][1] == "50 %"
     page.hide()
     page.show()
-    assert not live._samples
+    assert not live.samples
     assert looking() >= 1
     page.hide()
     qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
@@ -164,9 +164,9 @@ def test_a_view_that_comes_back_begins_anew(page: HardwarePage, live: LiveView, 
 
 def test_only_the_last_two_minutes_are_kept(live: LiveView) -> None:
     for number in range(500):
-        live._arrived.append((1000.0 + number, Telemetry(cpu_pct=float(number % 100))))
-    live._on_tick()
-    assert live._samples[-1].t_s - live._samples[0].t_s == SPAN_S
+        live.arrived.append((1000.0 + number, Telemetry(cpu_pct=float(number % 100))))
+    live.show_arrived()
+    assert live.samples[-1].t_s - live.samples[0].t_s == SPAN_S
     (left, right), _ = live.chart.viewRange()
     assert (left, right) == (499.0 - SPAN_S, 499.0)
 
@@ -193,8 +193,8 @@ def test_power_that_only_the_administrator_may_read_gets_a_hint(
     services.finder.machine = replace(machine, os_name="Linux 6.1", virtual_machine=False)
     services.finder.power = Power(sensors=Sensors(power_forbidden=True))
     services.finder.found.emit()
-    live._arrived.append((1000.0, Telemetry(cpu_pct=1.0)))
-    live._on_tick()
+    live.arrived.append((1000.0, Telemetry(cpu_pct=1.0)))
+    live.show_arrived()
     tips = [label.toolTip() for label in live.figures.findChildren(ElidedLabel) if "udev" in label.toolTip()]
     assert len(tips) == 1
     assert "energy_uj" in tips[0]

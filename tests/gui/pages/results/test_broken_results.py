@@ -62,7 +62,7 @@ def export_all(driver: Driver, page: ResultsPage, folder: Path) -> None:
     for ending in ("csv", "json"):
         target = folder / f"all.{ending}"
         target.unlink(missing_ok=True)
-        page._actions.export([], target)
+        page.result_actions.export([], target)
         driver.until(target.exists)
 
 
