@@ -17,6 +17,7 @@ from app.gui.style.tokens import DARK, LIGHT
 from tests.gui.charts.test_training_charts import points, span
 from tests.gui.driving import Driver, replay
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
+from tests.telemetry import telemetry_of
 from workloads.protocol import events
 
 EPOCH = "seconds_per_epoch_s"
@@ -139,7 +140,7 @@ def test_speed_and_clock_are_shares_of_the_beginning(qtbot: QtBot, application_t
     for number in range(60):
         series.steps_per_s.add(float(number), 20.0 if number < 30 else 18.0)
         telemetry = {"cpu_clock_mhz": 4_000.0 if number < 30 else 3_000.0, "cpu_temperature_c": 60.0 + number / 2}
-        series.follow(events.Sample(t_s=float(number), telemetry=telemetry))
+        series.follow(events.Sample(t_s=float(number), telemetry=telemetry_of(telemetry)))
     chart.show_series(series, 60.0, live=False)
     assert points(chart.speed)[0] == (0.0, 100.0)
     assert points(chart.speed)[-1] == (59.0, 90.0)
@@ -151,7 +152,7 @@ def test_speed_and_clock_are_shares_of_the_beginning(qtbot: QtBot, application_t
     low, high = span(chart, "y")
     assert (low < 90, high > 100) == (True, True)
     assert [text for _, text, _ in chart.entries] == ["speed", "clock", "°C"]
-    assert chart.accessibleDescription() == "Speed 90 % of that in the beginning"
+    assert chart.accessibleDescription() == "Speed 90 % of the initial speed"
 
 
 def test_a_moment_of_standstill_does_not_flatten_the_rest(qtbot: QtBot, application_theme: Theme) -> None:
@@ -188,7 +189,7 @@ def test_each_preset_has_the_chart_that_tells_most_of_it(driver: Driver) -> None
     assert len(points(charts.estimate.line)) > 10
     replay(driver.window, driver.services, as_preset(until_epoch(recorded, 2), "sustained"))
     assert charts.sustained.isVisible()
-    assert note_of(charts) == "Speed that is kept: needed 97 %"
+    assert note_of(charts) == "Sustained speed: pass: 97 %"
     assert charts.speed_legend.isVisible()
     assert charts.speed_legend.accessibleName().startswith("speed, clock")
     replay(driver.window, driver.services, until_epoch(recorded, 2))
@@ -209,8 +210,8 @@ def test_stored_runs_show_the_same_charts(driver: Driver) -> None:
     assert points(charts.estimate.line)[-1][1] == pytest.approx(driver.page.run.summary.value, rel=0.02)
     driver.page.show_result(sustained)
     driver.until(lambda: driver.page.run is not None)
-    assert note_of(charts).startswith("Speed that is kept: last third 109.5")
-    assert note_of(charts).endswith(" %, needed 97 %")
+    assert note_of(charts).startswith("Sustained speed: last third 109.5")
+    assert note_of(charts).endswith(" % (pass: 97 %)")
     assert len(points(charts.sustained.speed)) > 400
     assert len(charts.throughput.marks.getData()[0]) > 10
 

@@ -52,7 +52,7 @@ def test_images_per_second_are_the_headline_and_rounds_are_called_so(driver: Dri
     assert "after the first round" in view.headline.note.whole_text
     assert view.charts.epochs_card.heading.text() == "Seconds per round of 100 steps"
     assert "An epoch of 1,281,167 examples takes" in view.headline.verdict.whole_text
-    assert view.charts.bars_card.heading.text() == "Against known hardware"
+    assert view.charts.bars_card.heading.text() == "Known hardware"
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
     card = share_card(run)
@@ -74,7 +74,7 @@ def test_limits_show_their_figures_and_no_empty_charts(driver: Driver, machine: 
     model = charts.figures.model()
     cells = [[model.index(row, column).data() for column in (0, 1)] for row in range(model.rowCount())]
     assert cells == [["Fastest product", "2.500 TFLOP/s"], ["Product of 1,024 × 1,024", "1.500 TFLOP/s"]]
-    assert charts.bars_card.heading.text() == "Nothing is published for this"
+    assert charts.bars_card.heading.text() == "No published results for this workload"
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
     assert cell_text(run.summary, "epochs_done") == "–"

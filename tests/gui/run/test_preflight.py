@@ -7,12 +7,14 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.core.hardware.telemetry.monitor import look
-from app.core.records import Machine, Telemetry
+from app.core.messages import sentence
+from app.core.records import Machine
 from app.gui.run import preflight as preflight_line
-from app.gui.run.preflight import LOOKING, QUIET, PreflightLine
+from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
 from tests.gui.driving import Driver
 from workloads import CATALOGUE
+from workloads.protocol.telemetry import Telemetry
 
 CALM = (Telemetry(other_cpu_pct=2.0, memory_used_bytes=10**9),) * 2
 BUSY = (Telemetry(other_cpu_pct=34.0, on_battery=True, memory_used_bytes=10**9),) * 2
@@ -58,17 +60,17 @@ def test_it_looks_again_and_again_in_the_background_while_it_is_seen(
 ) -> None:
     qtbot.wait(100)
     assert looks.threads == []
-    assert line.text.whole_text == LOOKING
+    assert line.text.whole_text == sentence("preflight.looking")
     line.show()
     qtbot.waitUntil(lambda: len(looks.threads) >= 3)
     assert threading.main_thread() not in looks.threads
-    assert line.text.whole_text == QUIET
+    assert line.text.whole_text == sentence("preflight.ready")
     line.hide()
     qtbot.wait(20)
     count = len(looks.threads)
     qtbot.wait(200)
     assert len(looks.threads) == count
-    assert line.text.whole_text == LOOKING  # what was seen is not true any more
+    assert line.text.whole_text == sentence("preflight.looking")  # what was seen is not true any more
 
 
 def test_what_disturbs_is_told_first_and_then_what_to_do(line: PreflightLine, qtbot: QtBot) -> None:

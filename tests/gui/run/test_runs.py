@@ -10,6 +10,7 @@ from app.core.report.wording import error_advice
 from app.gui.services.run_bridge import BusyError, RunBridge
 from app.gui.shell.main_window import AB, BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS
 from tests.gui.driving import Driver
+from workloads.protocol import events
 
 YES, NO = QMessageBox.StandardButton.Yes, QMessageBox.StandardButton.No
 
@@ -46,7 +47,7 @@ def test_first_look(driver: Driver) -> None:
     assert setup.run_button.isEnabled()
     assert "minute" in setup.presets["quick"].accessibleName()
     assert "10 epochs" in setup.presets["standard"].accessibleName()
-    assert not driver.window.action("Cancel run").isEnabled()
+    assert not driver.window.action("menu.cancel").isEnabled()
 
 
 @pytest.mark.slow
@@ -90,9 +91,9 @@ def test_cancel_keeps_what_was_measured(driver: Driver) -> None:
     ("outcome", "code", "title", "words"),
     [
         ("crash", "crashed", "crashed", "Segmentation fault"),
-        ("out_of_memory", "out_of_memory", "memory", "smaller batch"),
+        ("out_of_memory", "out_of_memory", "Out of memory", "smaller batch"),
         ("fail", "internal", "failed", "told to fail"),
-        ("non_finite", "non_finite_loss", "no number", "nan"),
+        ("non_finite", "non_finite_loss", "NaN", "nan"),
         ("hang", "hung", "hung", "said nothing"),
     ],
 )
@@ -185,9 +186,9 @@ def test_another_epochmark_is_not_disturbed(driver: Driver, monkeypatch: pytest.
 def test_bad_settings_are_told_before_the_run(driver: Driver) -> None:
     setup = driver.page.setup
     driver.choose_demo(steps=11)  # an epoch of the demo has ten
-    assert "cannot be cut to 11" in setup.problem.text()
+    assert "can't be cut to 11" in setup.problem.text()
     assert not setup.run_button.isEnabled()
-    driver.window.action("Run benchmark").trigger()
+    driver.window.action("menu.run").trigger()
     assert not driver.services.bridge.is_running
     setup.form.set_value("steps", 5)
     assert setup.run_button.isEnabled()
@@ -222,7 +223,7 @@ def test_real_tensorflow_trains_in_the_window(driver: Driver) -> None:
     assert run is not None
     assert (run.summary.status, run.summary.epochs_done) == ("completed", 2), run.summary.error_message
     assert run.summary.engine_version
-    assert run.model == {"parameters_count": 1_337_002, "flops_per_example": 3 * 79_366_656}
+    assert run.model == events.Model(parameters_count=1_337_002, flops_per_example=3 * 79_366_656)
     assert all(epoch.loss is not None and epoch.val_accuracy is not None for epoch in run.epochs)
     view = driver.page.view
     assert view is not None

@@ -154,16 +154,16 @@ def test_the_file_is_the_same_whatever_screen_style_and_scale(application_theme:
 
 def test_a_picture_is_a_png_and_says_so_in_its_name(application_theme: Theme, tmp_path: Path) -> None:
     for name in ("result.jpg", "result", "png"):
-        with pytest.raises(UsageError, match=f"{name} is no name for a PNG picture"):
+        with pytest.raises(UsageError, match=f"{name} isn't a name for a PNG picture"):
             save_share_picture(example(), DARK, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_picture_that_cannot_be_written_leaves_what_was_there(application_theme: Theme, tmp_path: Path) -> None:
-    with pytest.raises(AppError, match="cannot be written"):
+    with pytest.raises(AppError, match="can't be saved"):
         save_share_picture(example(), DARK, tmp_path / "missing" / "result.png")
     in_its_place = tmp_path / "folder.png"
     in_its_place.mkdir()
-    with pytest.raises(AppError, match="cannot be written"):
+    with pytest.raises(AppError, match="can't be saved"):
         save_share_picture(example(), DARK, in_its_place)
     assert list(tmp_path.iterdir()) == [in_its_place]

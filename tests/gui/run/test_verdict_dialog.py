@@ -10,13 +10,14 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
+from app.core.messages import sentence
 from app.core.records import Run
 from app.core.runs.progress import Progress
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.gui.run import verdict_dialog
 from app.gui.run.headline import HeadlineCard
-from app.gui.run.verdict_dialog import HEADS, VerdictDialog
+from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme
 from tests.core.verdict.records import quiet_run, with_looks
 from tests.gui.driving import Driver
@@ -63,7 +64,7 @@ def test_each_reason_is_told_with_its_advice_the_worst_first(run: Run, qtbot: Qt
     dialog = VerdictDialog(services.theme, disturbed(run))
     qtbot.addWidget(dialog)
     dialog.show()
-    assert dialog.head.text() == HEADS["caution"]
+    assert dialog.head.text() == sentence("verdict_dialog.caution")
     told = texts(dialog)
     at = told.index("Other programs used 40 % of the processor.")
     assert told[at + 1].startswith("Close other programs")
@@ -84,7 +85,7 @@ def test_a_quiet_run_is_valid_and_a_failed_one_is_not(run: Run, qtbot: QtBot, se
     for status, level in (("completed", "valid"), ("failed", "invalid")):
         dialog = VerdictDialog(services.theme, replace(run, summary=replace(run.summary, status=status)))
         qtbot.addWidget(dialog)
-        assert dialog.head.text() == HEADS[level]
+        assert dialog.head.text() == sentence(f"verdict_dialog.{level}")
 
 
 def test_it_leads_to_how_it_is_measured(
@@ -114,7 +115,7 @@ def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> N
     for _ in range(3):
         dialog.focusNextChild()
         reached.append(dialog.focusWidget().accessibleName())
-    assert sorted(reached) == ["Close", "How this is measured", "What the verdict rests on"]
+    assert sorted(reached) == ["Close", "How this is measured", "Reasons for the verdict"]
     dialog.close_button.click()
     assert not dialog.isVisible()
 
@@ -149,7 +150,7 @@ def test_while_it_runs_the_card_says_what_disturbed_it_so_far(run: Run, card: He
     card.show_live(summary, progress, cancelled=False)
     assert card.verdict_head.whole_text == ""  # nothing was judged yet
     card.show_live(summary, progress, cancelled=False, verdict=events.Judged(level="valid"))
-    assert card.verdict_head.whole_text == "No caution so far"
+    assert card.verdict_head.whole_text == "No problems so far"
     assert card.progress_text.whole_text == "Epoch 1 · step 0"
     narrowing: dict[str, Any] = {
         "basis": "estimate",
@@ -161,7 +162,7 @@ def test_while_it_runs_the_card_says_what_disturbed_it_so_far(run: Run, card: He
     card.show_live(replace(summary, **narrowing), progress, cancelled=False, verdict=TROUBLE)
     assert card.value.text() == "≈ 66.2"
     assert card.note.whole_text.startswith("65.4 to 67.1 (95 %, ± 1.3 %) · ")
-    assert card.note.whole_text.endswith("validation not counted yet")
+    assert card.note.whole_text.endswith("validation not included yet")
     assert card.verdict_head.whole_text == "Caution: on battery"
     assert card.verdict.whole_text == "It runs on battery. Plug it in."
     assert not card.why_button.isVisible()  # there is no record yet

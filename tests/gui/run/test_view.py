@@ -7,14 +7,16 @@ from msgspec.structs import replace
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QLabel
 
+from app.core.messages import sentence
 from app.core.report.share import share_card
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.gui.charts.training_charts import EpochChart
-from app.gui.run.view import LATER, RunView
+from app.gui.run.view import RunView
 from app.gui.shell.main_window import RESULTS
 from tests.gui.driving import Driver, replay
 from tests.recording import recorded_events, store_recording, until_epoch
+from tests.telemetry import telemetry_of
 from workloads.protocol import events
 
 RECORDED = recorded_events()
@@ -38,7 +40,7 @@ def finish(driver: Driver) -> int:
 
 def test_what_limited_a_run_is_said_under_its_curves(driver: Driver) -> None:
     replay(driver.window, driver.services, until_epoch(RECORDED, 2))
-    assert shown(driver).charts.limit.whole_text == LATER
+    assert shown(driver).charts.limit.whole_text == sentence("run.limit_later")
     finish(driver)
     text = shown(driver).charts.limit.whole_text
     assert text == "1.8 of 2 processors were busy: the processor is the limit."
@@ -58,7 +60,7 @@ def test_energy_stands_in_the_table_of_epochs_where_it_is_known(driver: Driver) 
     table = results.detail.table
     assert table.isColumnHidden(8)
     assert table.isColumnHidden(9)
-    looks = (replace(sample, telemetry={"cpu_energy_j": 20 * sample.t_s}) for sample in run.samples)
+    looks = (replace(sample, telemetry=telemetry_of({"cpu_energy_j": 20 * sample.t_s})) for sample in run.samples)
     results.detail.show_run(dataclasses.replace(run, samples=tuple(looks)))
     assert not table.isColumnHidden(8)
     assert table.isColumnHidden(9)
@@ -78,8 +80,8 @@ def test_all_readings_of_a_run_stand_in_a_table(driver: Driver) -> None:
     readings = results.detail.readings
     assert readings.isVisible()
     names = [item.text() for row in range(readings.rowCount()) if (item := readings.item(row, 0)) is not None]
-    assert {"Processor, busy", "Processor, clock", "Memory used"} <= set(names)
-    busy = readings.item(names.index("Processor, busy"), 2)
+    assert {"CPU use", "CPU clock", "Memory used"} <= set(names)
+    busy = readings.item(names.index("CPU use"), 2)
     assert busy is not None
     assert busy.text() == "93 %"
 
@@ -91,9 +93,9 @@ def test_in_the_first_epoch_an_estimate_is_shown_and_called_one(driver: Driver) 
     assert headline.value.text().startswith("≈ ")
     assert 35 < float(headline.value.text().removeprefix("≈ ")) < 70
     assert "estimate" in headline.note.whole_text
-    assert "validation not counted yet" in headline.note.whole_text
+    assert "validation not included yet" in headline.note.whole_text
     assert headline.progress_text.whole_text.startswith("Epoch 1 of 10 · step 20")
-    assert headline.verdict_head.whole_text == "No caution so far"
+    assert headline.verdict_head.whole_text == "No problems so far"
 
 
 def test_in_the_sixth_epoch(driver: Driver) -> None:
@@ -115,7 +117,7 @@ def test_in_the_sixth_epoch(driver: Driver) -> None:
     assert you.value == pytest.approx(median_s)
     assert len(charts.bars.bars) == 8
     notes = [child.text() for child in charts.findChildren(QLabel)]
-    assert f"first epoch kept apart · median {median_s:.1f}" in notes
+    assert f"first epoch excluded · median {median_s:.1f}" in notes
 
 
 def test_a_warning_is_told_while_the_run_goes_on(driver: Driver) -> None:
@@ -140,7 +142,7 @@ def test_after_the_end(
     assert shown(driver).charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.press(driver.page.copy_button)
     assert share_card(run).value in QGuiApplication.clipboard().text()
-    driver.window.action("Copy picture").trigger()
+    driver.window.action("menu.copy_picture").trigger()
     assert QGuiApplication.clipboard().image().width() == 1200
     target = tmp_path_factory.mktemp("pictures") / "mine.png"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), "PNG picture (*.png)"))
@@ -173,7 +175,7 @@ def test_cut_epochs_are_never_called_epochs(driver: Driver) -> None:
     view = shown(driver)
     assert view.headline.unit.text() == "ms / step"
     texts = [child.text() for child in view.charts.findChildren(QLabel)]
-    assert "Seconds per cut epoch" in texts
+    assert "Seconds per shortened epoch" in texts
     assert "5 of 10 steps each" in texts
     assert not any("median" in text for text in texts)
     chart: EpochChart = view.charts.epochs

@@ -202,7 +202,7 @@ def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
     with Database(driver.services.paths.database) as database:
         database.connection.execute("BEGIN EXCLUSIVE")
         driver.until(lambda: driver.services.bridge.trouble is not None)
-        driver.until(lambda: "not stored" in driver.page.view.headline.outcome.whole_text)  # type: ignore[union-attr]
+        driver.until(lambda: "wasn't stored" in driver.page.view.headline.outcome.whole_text)  # type: ignore[union-attr]
     view = driver.page.view
     assert view is not None
     assert view.isVisible()

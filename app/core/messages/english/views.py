@@ -10,7 +10,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "button.close": "Close",
     "chart.accuracy": "accuracy",
     "chart.after_epoch": "After epoch {number}: {values}",
-    "chart.against_known": "Compared with known hardware",
+    "chart.against_known": "Known hardware",
     "chart.axes": (
         "Left axis: percent (clock: percent of its maximum). Right axis, dashed lines: °C and W. CPU steal: the"
         " share of the time in which the host didn't give this virtual machine the CPU."

@@ -11,13 +11,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QSpinBox
 
 from app.core.analysis.ab import PairResult
+from app.core.messages import sentence
 from app.core.records import Group
 from app.core.runs.sequence import Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.gui.pages.ab.page import AbPage
 from app.gui.pages.ab.pair_plot import ratio_scale
-from app.gui.pages.benchmark.page import AB_GOES_ON
 from app.gui.shell.main_window import AB, BENCHMARK
 from app.gui.widgets.editors import set_edited
 from tests.gui.driving import Driver
@@ -150,10 +150,10 @@ def test_neither_page_begins_a_run_while_the_other_one_has_one(driver: Driver) -
     assert not page.setup.run_button.isEnabled()
     driver.window.show_page(BENCHMARK)
     setup = driver.page.setup
-    assert setup.problem.text() == AB_GOES_ON
+    assert setup.problem.text() == sentence("benchmark.ab_running")
     assert not setup.run_button.isEnabled()
-    assert not driver.window.action("Run benchmark").isEnabled()
-    driver.window.action("Cancel run").trigger()
+    assert not driver.window.action("menu.run").isEnabled()
+    driver.window.action("menu.cancel").trigger()
     driver.until(ended(driver, page))
     assert setup.run_button.isEnabled()
     assert setup.isVisible(), "what ended was not this page's"
@@ -161,10 +161,10 @@ def test_neither_page_begins_a_run_while_the_other_one_has_one(driver: Driver) -
     driver.press(setup.run_button)
     driver.until(lambda: driver.services.bridge.is_running)
     driver.window.show_page(AB)
-    assert "A benchmark is going on" in page.setup.problem.text()
+    assert "A benchmark is running" in page.setup.problem.text()
     assert not page.setup.run_button.isEnabled()
     assert page.group is not None, "the earlier one is still shown"
-    driver.window.action("Cancel run").trigger()
+    driver.window.action("menu.cancel").trigger()
     driver.until(page.setup.run_button.isEnabled)
 
 
@@ -204,12 +204,12 @@ def test_by_hand_asks_before_each_change_and_can_be_stopped(driver: Driver) -> N
         side.name.setText(name)
     driver.press(page.setup.run_button)
     driver.until(page.go_button.isVisible)
-    assert page.question.whole_text == "Run 1 of 4 waits: set up side A, plugged in, then continue."
+    assert page.question.whole_text == "Set up side A, plugged in, then continue (run 1 of 4)."
     assert not driver.stored()
     driver.press(page.go_button)
     assert page.cancel_button.isVisible()
     driver.until(page.go_button.isVisible)
-    assert "set up side B, on battery" in page.question.whole_text
+    assert "Set up side B, on battery" in page.question.whole_text
     assert len(driver.stored()) == 1
     driver.press(page.stop_button)
     driver.until(ended(driver, page))
@@ -221,7 +221,7 @@ def test_cancel_while_it_asks_ends_it(driver: Driver) -> None:
     page.setup.by_hand.setChecked(True)
     driver.press(page.setup.run_button)
     driver.until(page.go_button.isVisible)
-    driver.window.action("Cancel run").trigger()
+    driver.window.action("menu.cancel").trigger()
     driver.until(lambda: not driver.services.bridge.is_running)
     assert not driver.stored()
     assert page.group is None
@@ -259,7 +259,7 @@ def test_an_ab_that_cannot_begin_is_said_and_nothing_is_stored(driver: Driver) -
     page = open_page(driver)
     wrong = CATALOGUE["demo"].default_spec(batch_size=5_000)
     begin(driver, page, Plan(kind="ab", specs=(demo(), wrong), times=1))
-    driver.until(lambda: "A batch of 5000" in driver.message)
+    driver.until(lambda: "A batch of 5,000" in driver.message)
     assert page.setup.run_button.isEnabled()
     assert not stored(driver)
 

@@ -267,7 +267,7 @@ def look_again(driver: Driver, server: Server) -> DatasetRow:
     """Let the row see what the server has."""
     row = driver.page.setup.dataset
     driver.page.setup.refresh()
-    offered = f"Get CIFAR-10 ({format_bytes(len(server.content))})"
+    offered = f"Download CIFAR-10 ({format_bytes(len(server.content))})"
     driver.until(lambda: row.get_button.isVisible() and row.get_button.accessibleName() == offered)
     return row
 
@@ -297,7 +297,7 @@ def test_the_data_is_fetched_when_its_button_is_pressed(driver: Driver, server: 
     assert row.choice.findData("real") < 0
     assert server.ranges == []
     driver.press(row.get_button)
-    driver.until(lambda: "installed" in driver.message)
+    driver.until(lambda: "Data set installed" in driver.message)
     assert server.ranges == [None]
     driver.until(lambda: row.choice.itemText(0) == "Automatic: real")
     row.choice.setCurrentIndex(row.choice.findData("real"))
@@ -309,7 +309,7 @@ def test_the_data_is_fetched_when_its_button_is_pressed(driver: Driver, server: 
 def test_data_that_only_its_user_has_is_not_offered(driver: Driver) -> None:
     row = driver.page.setup.dataset
     choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.dataset == "ptb"))
-    driver.until(lambda: row.state.text() == "Real data: import your own copy under Settings.")
+    driver.until(lambda: row.state.text() == "Real data: import your own copy in Settings.")
     assert row.state.isVisible()
     assert not row.get_button.isVisible()
     assert row.choice.findData("real") < 0
@@ -323,11 +323,11 @@ def test_a_download_can_be_cancelled_and_goes_on_later(driver: Driver, server: S
     driver.press(row.cancel_button)
     assert row.progress_text.text() == "Cancelling …"
     go_on.set()
-    driver.until(lambda: "was cancelled" in driver.message)
+    driver.until(lambda: "Download cancelled" in driver.message)
     assert row.get_button.isVisible()
     assert not (driver.services.paths.datasets / "cifar10").exists()
     driver.press(row.get_button)
-    driver.until(lambda: "is installed" in driver.message)
+    driver.until(lambda: "Data set installed" in driver.message)
 
 
 def test_a_failed_download_is_told(driver: Driver, server: Server) -> None:
@@ -350,7 +350,7 @@ def test_a_download_goes_on_while_another_workload_is_looked_at(driver: Driver, 
     assert row.progress.isVisible()
     choose(driver, "demo")
     go_on.set()
-    driver.until(lambda: "is installed" in driver.message)
+    driver.until(lambda: "Data set installed" in driver.message)
     driver.qtbot.wait(50)
     assert not row.choice.isEnabled()
     choose(driver, "cifar10_keras_cnn")

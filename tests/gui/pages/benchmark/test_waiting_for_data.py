@@ -45,13 +45,13 @@ def test_a_download_waits_can_be_cancelled_and_goes_on(
         driver.until(lambda: row.get_button.isVisible() and row.get_button.isEnabled())
         with hold(driver.services):
             driver.press(row.get_button)
-            driver.until(lambda: row.progress_text.text() == "Waiting: it is just being installed elsewhere …")
+            driver.until(lambda: row.progress_text.text() == "Waiting: it's being installed elsewhere …")
             driver.press(row.cancel_button)
-            driver.until(lambda: "was cancelled" in driver.message)
+            driver.until(lambda: "Download cancelled" in driver.message)
             driver.until(row.get_button.isEnabled)
             driver.press(row.get_button)
             driver.until(lambda: row.progress_text.text().startswith("Waiting"))
-        driver.until(lambda: "is installed" in driver.message)
+        driver.until(lambda: "Data set installed" in driver.message)
         assert server.ranges == [None]
 
 
@@ -74,9 +74,7 @@ def test_an_import_and_a_removal_refuse_instead_of_waiting(
             act()
             assert not row.import_button.isEnabled()
             qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
-            assert told.messages[0][0].startswith(
-                "CIFAR-10 is just being downloaded, imported or removed elsewhere."
-            )
+            assert told.messages[0][0].startswith("CIFAR-10 is being downloaded, imported or removed elsewhere.")
             qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
 
 
@@ -91,6 +89,6 @@ def test_what_stays_of_a_removed_data_set_is_named(
     qtbot.waitUntil(lambda: "cifar10" in card.rows, timeout=10_000)
     card.remove(list_datasets(services.paths)[0])
     qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
-    text = f"CIFAR-10 is removed. {folder} stays with notes.txt, which is not Epochmark's."
+    text = f"Removed CIFAR-10. {folder} stays, with files that Epochmark didn't put there: notes.txt."
     assert told.messages == [(text, "")]
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]

@@ -50,7 +50,7 @@ def test_all_workloads_are_there_and_the_chosen_one_is_marked(chooser: WorkloadC
     assert "1,199,882 parameters" in chooser.facts.toolTip() + chooser.facts.text()
     assert cells(chooser, "cifar10_keras_cnn")[1:3] == ["004", "about 10 min 0 s"]
     assert cells(chooser, "fcn_r")[2] == "about 40 s"
-    assert cells(chooser, "mnist_cnn")[2] == "not known yet"
+    assert cells(chooser, "mnist_cnn")[2] == "unknown"
     assert cells(chooser, "resnet_50")[4] == "generated"
 
 
@@ -74,7 +74,7 @@ def test_words_are_looked_for_everywhere(chooser: WorkloadChooser, text: str, id
     assert shown(chooser) == ids
     assert chooser.choose_button.isEnabled() == bool(ids)
     if not ids:
-        assert chooser.title.text() == "Nothing is found"
+        assert chooser.title.text() == "No matching workloads"
 
 
 def test_the_keyboard_alone_chooses(chooser: WorkloadChooser, qtbot: QtBot) -> None:
@@ -155,8 +155,8 @@ def test_a_log_of_epochs_is_imported_into_the_bars(
     log.write_text("epoch,elapsed,loss,acc,val_loss,val_acc\n0,9,1,1,1,1\n1,3.25,1,1,1,1\n")
     page.import_log(log, "my K80")
     qtbot.waitUntil(lambda: "my K80" in [bar.name for bar in page.bar_list.bars], timeout=PATIENCE_MS)
-    assert ("The log of my K80 is imported.", "") in told.messages
+    assert ("Imported my K80", "") in told.messages
     log.write_text("nonsense")
     page.import_log(log, "my K80")
     qtbot.waitUntil(lambda: told.messages[-1][1] == "invalid", timeout=PATIENCE_MS)
-    assert "does not name epoch and elapsed" in told.messages[-1][0]
+    assert "the columns epoch, elapsed are missing" in told.messages[-1][0]

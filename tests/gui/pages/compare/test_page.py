@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QComboBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.compare import Bar, bars
+from app.core.messages import sentence
 from app.core.records import Machine
 from app.core.storage.database import Database
 from app.gui.charts.bars import Scale, scale_for, text_room, value_text
@@ -66,7 +67,7 @@ def cells(page: ComparePage, column: int) -> list[str]:
 def test_without_own_runs_there_is_a_place_that_waits(page: ComparePage, qtbot: QtBot) -> None:
     opened(page, qtbot, runs=False)
     assert sorted(names(page)) == sorted(PUBLISHED)
-    assert page.bar_list.slot == ("You", "Run the benchmark to take your place")
+    assert page.bar_list.slot == ("You", "Run the benchmark to see where you rank")
     assert page.baseline.currentText() == "i5-8250U"
     assert page.reasons.isHidden()
 
@@ -78,7 +79,7 @@ def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
     assert names(page).index("You · Test CPU") == names(page).index("Test CPU (run 2)") - 1
     assert names(page)[:3] == ["GTX 1080 Ti", "RTX 4070 (run 3)", "GTX 1060"]
     assert page.bar_list.slot is None
-    assert page.reasons.text().splitlines()[1:] == ["batch 32, not 100: Test CPU (run 1)"]
+    assert page.reasons.text().splitlines()[1:] == ["batch 32, not batch 100: Test CPU (run 1)"]
     assert page.reasons.isVisible()
 
 
@@ -90,7 +91,7 @@ def test_a_run_unlike_all_published_ones_says_why_it_is_alone(
     opened(page, qtbot)
     assert names(page) == ["You · Test CPU"]
     assert all(name in page.reasons.text() for name in PUBLISHED)
-    assert page.reasons.text().count("batch 100, not 32") == 1
+    assert page.reasons.text().count("batch 100, not batch 32") == 1
     assert page.baseline.currentIndex() == -1
     choose(page.baseline, "you")
     page.baseline.activated.emit(0)
@@ -208,13 +209,13 @@ def test_the_table_says_the_same_and_can_be_sorted_and_copied(
     page.table.setFocus()
     QTest.keyClick(page.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     lines = QGuiApplication.clipboard().text().splitlines()
-    assert lines[0].split("\t") == list(HEADINGS)
+    assert lines[0].split("\t") == [sentence(code) for code in HEADINGS]
     assert [line.split("\t")[0] for line in lines[1:]] == ["i5-8250U"]
     assert len(lines[1].split("\t")) == len(HEADINGS)
     page.table.clearSelection()
     QTest.mouseClick(page.copy_button, Qt.MouseButton.LeftButton)
     assert len(QGuiApplication.clipboard().text().splitlines()) == 1 + len(names(page))
-    assert told.messages == [(f"{len(names(page))} rows are on the clipboard as a table.", "")]
+    assert told.messages == [(f"Copied {len(names(page))} rows as a table", "")]
 
 
 def test_a_run_that_ends_takes_its_place_at_once(

@@ -73,7 +73,7 @@ def test_a_computer_without_a_graphics_card_is_told_that_this_is_no_fault(view: 
     assert not view.examine_button.isVisible()
     qtbot.waitUntil(lambda: not view.is_examining, timeout=120_000)
     assert "no fault" in texts(view) or "usable" in texts(view)
-    for told in ("NVIDIA driver", "TensorFlow", "Test on cpu", "Processor (cpu): usable", "Harmless"):
+    for told in ("NVIDIA driver", "TensorFlow", "Test on cpu", "CPU (cpu): usable", "Harmless"):
         assert told in texts(view)
     QTest.mouseClick(view.report_button, Qt.MouseButton.LeftButton)
     report = QGuiApplication.clipboard().text()
@@ -117,7 +117,7 @@ def test_closing_the_window_on_another_page_ends_the_examination(
         raise AppError("Over.")
 
     monkeypatch.setattr(doctor_view, "examine", examine)
-    driver.window.action("Why is my GPU not used?").trigger()
+    driver.window.action("menu.doctor").trigger()
     page = driver.window.page
     assert isinstance(page, HardwarePage)
     page.doctor.examine()
@@ -195,7 +195,7 @@ def test_a_log_of_nothing_known_says_where_to_ask(view: DoctorView, tmp_path: Pa
     assert "flux capacitor" in texts(view)
     assert "Unknown to the doctor" in texts(view)
     assert "In the log" not in texts(view)
-    assert view.head.text() == "Line 1 looks like a failure that is not in the table."
+    assert view.head.text() == "Line 1 looks like a failure that the doctor doesn't know."
     assert "https://" in view.introduction.text()
 
 
@@ -217,7 +217,7 @@ def test_what_to_do_comes_before_how_it_was_found_out(
     assert view.head.text().endswith("too new for this TensorFlow.")
     assert view.introduction.text() == "It can use the CPU."
     shown = {label.text(): label.mapTo(view, label.rect().topLeft()).y() for label in view.findChildren(QLabel)}
-    order = ["NVIDIA GeForce RTX 5080 (gpu:0): not usable", "Processor (cpu): usable", "NVIDIA driver"]
+    order = ["NVIDIA GeForce RTX 5080 (gpu:0): not usable", "CPU (cpu): usable", "NVIDIA driver"]
     order.append("XLA cannot compile: a file of CUDA is missing")
     assert sorted(order, key=shown.__getitem__) == order
     line = next(text for text in shown if "libdevice not found at" in text)

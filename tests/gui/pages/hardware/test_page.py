@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Sampler
 from app.core.hardware.telemetry.sensors import Power, Sensors
-from app.core.records import Gpu, GpuReading, Machine, Telemetry
+from app.core.records import Gpu, Machine
 from app.gui.pages.hardware import live_view
 from app.gui.pages.hardware.live_view import BAR_MOST_PX, BARS_PX, SPAN_S, LiveView, figure_sections
 from app.gui.pages.hardware.page import HardwarePage
@@ -23,6 +23,7 @@ from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Card, ElidedLabel
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver
+from workloads.protocol.telemetry import GpuReading, Telemetry
 
 HOSTILE = '<img src="file:///etc/passwd"><b>Fast</b> CPU'
 
@@ -104,7 +105,7 @@ def test_the_parts_can_be_copied(page: HardwarePage, services: Services, machine
     QTest.mouseClick(page.copy_button, Qt.MouseButton.LeftButton)
     lines = QGuiApplication.clipboard().text().splitlines()
     assert lines[:2] == ["CPU: Test CPU", "Cores: 4 physical, 8 logical"]
-    assert told.messages == [("The machine's parts are on the clipboard.", "")]
+    assert told.messages == [("Parts copied", "")]
 
 
 @pytest.mark.parametrize(("width_px", "columns"), [(700, 1), (1300, 2)])
@@ -132,7 +133,7 @@ def test_readings_are_taken_while_they_are_looked_at_and_no_longer(page: Hardwar
     live = page.live
     assert live.is_sampling
     assert looking() == 1
-    qtbot.waitUntil(lambda: dict(live.figures.sections[0].figures)["Processor"].endswith(" %"), timeout=10_000)
+    qtbot.waitUntil(lambda: dict(live.figures.sections[0].figures)["live.cpu"].endswith(" %"), timeout=10_000)
     assert live.chart.entries
     assert live.chart.accessibleDescription() != "No readings"
     assert "%" in live.cores.accessibleName()
@@ -179,7 +180,7 @@ def test_each_processor_has_a_bar_as_high_as_it_is_busy(live: LiveView, services
     accent = QColor(services.theme.tokens.accent)
     assert picture.pixelColor(10, BARS_PX - 2) != accent
     assert picture.pixelColor(BAR_MOST_PX + 10, 2) == accent
-    assert bars.accessibleName() == "Each logical processor, 0: 0 %, 1: 100 %"
+    assert bars.accessibleName() == "Each logical CPU, 0: 0 %, 1: 100 %"
 
 
 def test_what_a_machine_does_not_tell_is_not_available() -> None:
@@ -235,14 +236,18 @@ def test_each_gpu_has_its_readings_and_a_missing_one_has_none(machine: Machine, 
     held = figure_sections(Telemetry(gpus=(replace(first, throttle_reasons=("thermal",)),)), None)[1]
     told = dict(held.figures)
     assert held.name == "GPU"
-    assert (told["Busy"], told["GPU power"], told["GPU temperature"]) == ("97 %", "186 W", "71 °C")
-    assert (told["Memory"], told["Held down by"], told["Fan"]) == ("7.8 GB", "thermal", "n/a")
+    assert (told["live.gpu_use"], told["live.gpu_power"], told["live.gpu_temperature"]) == (
+        "97 %",
+        "186 W",
+        "71 °C",
+    )
+    assert (told["live.memory"], told["live.gpu_limited_by"], told["live.gpu_fan"]) == ("7.8 GB", "thermal", "n/a")
     two = replace(machine, gpus=(card, card))
     look = Telemetry(cpu_clock_mhz=4712.0, gpus=(first,))
     computer, *cards = figure_sections(look, two)
-    assert (dict(computer.figures)["Clock"], dict(computer.figures)["Memory, of 16.0 GB"]) == ("4.7 GHz", "n/a")
+    assert (dict(computer.figures)["live.clock"], dict(computer.figures)["live.memory"]) == ("4.7 GHz", "n/a")
     assert [each.name for each in cards] == [f"GPU {number}: NVIDIA GeForce RTX 4070" for number in (0, 1)]
-    assert dict(cards[0].figures)["Memory, of 12.0 GB"] == "7.8 GB"
+    assert dict(cards[0].figures)["live.memory"] == "7.8 GB"
     assert {text for _, text in cards[1].figures} == {"n/a"}
     shown = live_view.Figures()
     qtbot.addWidget(shown)
@@ -252,7 +257,7 @@ def test_each_gpu_has_its_readings_and_a_missing_one_has_none(machine: Machine, 
 
 
 def test_the_menu_leads_to_the_doctor(driver: Driver) -> None:
-    driver.window.action("Why is my GPU not used?").trigger()
+    driver.window.action("menu.doctor").trigger()
     page = driver.window.page
     assert isinstance(page, HardwarePage)
     assert page.doctor.isVisible()

@@ -184,12 +184,12 @@ def test_delete_and_undo(driver: Driver, page: ResultsPage) -> None:
         driver.press(page.delete_button)
     assert page.model.ids == [3, 1]
     assert [run.id for run in driver.stored()] == [3, 1]
-    assert "2 runs were deleted" in driver.message
-    assert driver.window.action("Undo delete").isEnabled()
+    assert "Deleted 2 runs" in driver.message
+    assert driver.window.action("menu.undo_delete").isEnabled()
     with driver.qtbot.waitSignal(page.model.found):
         driver.press(driver.window.banner.button)
     assert page.model.ids == [4, 3, 2, 1]
-    assert not driver.window.action("Undo delete").isEnabled()
+    assert not driver.window.action("menu.undo_delete").isEnabled()
 
 
 def test_deleted_runs_are_gone_when_the_window_closes(driver: Driver, page: ResultsPage) -> None:
@@ -222,7 +222,7 @@ def test_export_of_the_chosen_and_of_all(
     select(page, 2, 3)
     assert page.export_button.text().strip() == "Export 2 …"
     driver.press(page.export_button)
-    driver.until(lambda: "2 runs are written" in driver.message)
+    driver.until(lambda: "Exported 2 runs" in driver.message)
     with (tmp_path / "chosen.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [(row["id"], row["comment"], row["seconds_per_epoch_s"]) for row in rows] == [
@@ -231,13 +231,13 @@ def test_export_of_the_chosen_and_of_all(
     ]
     save_to(monkeypatch, tmp_path / "all.json")
     driver.window.show_page(BENCHMARK)  # where nobody sees what is chosen
-    driver.window.action("Export …").trigger()
-    driver.until(lambda: "4 runs are written" in driver.message)
+    driver.window.action("menu.export").trigger()
+    driver.until(lambda: "Exported 4 runs" in driver.message)
     runs = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))["runs"]
     assert [len(run["epoch_records"]) for run in runs] == [3, 3, 3, 3]
     save_to(monkeypatch, tmp_path / "missing" / "all.csv")
     page.export()
-    driver.until(lambda: "cannot be written" in driver.message)
+    driver.until(lambda: "missing" in driver.message)
 
 
 def test_a_file_is_of_the_chosen_kind(
@@ -247,7 +247,7 @@ def test_a_file_is_of_the_chosen_kind(
     for (name, kind), written in (named | {("b.JSON", ".csv"): "b.JSON"}).items():
         save_to(monkeypatch, tmp_path / name, kind)
         page.export()
-        driver.until(lambda file=written: f"written to {file}." in driver.message)  # type: ignore[misc]
+        driver.until(lambda file=written: f" to {file}" in driver.message)  # type: ignore[misc]
         assert (tmp_path / written).read_text()[0] == ("{" if written.lower().endswith(".json") else "f")
 
 
@@ -260,18 +260,18 @@ def test_a_file_that_exists_is_not_written_over_unasked(
     file = tmp_path / "result v1.2.png"
     file.write_text("mine")
     show_in_full(driver, page, 2)
-    driver.window.action("Save picture …").trigger()
+    driver.window.action("menu.save_picture").trigger()
     driver.qtbot.wait(100)
     assert file.read_text() == "mine"
-    driver.window.action("Save picture …").trigger()
-    driver.until(lambda: "saved as result v1.2.png" in driver.message)
+    driver.window.action("menu.save_picture").trigger()
+    driver.until(lambda: "Saved picture as result v1.2.png" in driver.message)
     assert QImage(str(file)).width() == 1200
 
 
 def test_copying_rows(driver: Driver, page: ResultsPage) -> None:
     select(page, 1, 2)
     driver.press(page.copy_button)
-    driver.until(lambda: "on the clipboard" in driver.message)
+    driver.until(lambda: "Copied" in driver.message)
     lines = QGuiApplication.clipboard().text().splitlines()
     assert len(lines) == 3
     assert "water cooled" in lines[1]
@@ -293,11 +293,11 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     driver.press(detail.charts_button)
     save_to(monkeypatch, tmp_path / "picture.png")
     driver.press(detail.save_button)
-    driver.until(lambda: "saved as picture.png" in driver.message)
+    driver.until(lambda: "Saved picture as picture.png" in driver.message)
     assert QImage(str(tmp_path / "picture.png")).size().toTuple() == (1200, 630)
     clipboard, action = QGuiApplication.clipboard(), driver.window.action
-    pictures: list[Callable[[], object]] = [detail.picture_button.click, action("Copy picture").trigger]
-    texts: list[Callable[[], object]] = [detail.copy_button.click, action("Copy result").trigger]
+    pictures: list[Callable[[], object]] = [detail.picture_button.click, action("menu.copy_picture").trigger]
+    texts: list[Callable[[], object]] = [detail.copy_button.click, action("menu.copy_result").trigger]
     for do in pictures + texts:
         clipboard.clear()
         do()
@@ -336,7 +336,7 @@ def test_naming_then_leaving_or_deleting(
         driver.press(button)
         driver.qtbot.wait(300)
         assert page.run is None
-    driver.until(lambda: driver.message.startswith("The run was deleted."))
+    driver.until(lambda: driver.message.startswith("Deleted 1 run"))
     page.undo()
     driver.until(lambda: page.model.ids == [4, 3, 2, 1])
     assert column(page, "comment")[0] == "one two"

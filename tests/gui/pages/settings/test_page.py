@@ -115,7 +115,7 @@ def test_settings_that_cannot_be_saved_are_used_and_said(
     press(page.theme.buttons["dark"])
     assert services.theme.tokens is DARK
     assert told.messages[0][1] == "invalid"
-    assert "cannot be written" in told.messages[0][0]
+    assert "can't be saved" in told.messages[0][0]
 
 
 def test_another_folder_for_data_sets_is_used_and_can_be_taken_back(
@@ -124,7 +124,7 @@ def test_another_folder_for_data_sets_is_used_and_can_be_taken_back(
     card, usual, other = page.data_card, services.paths.datasets, tmp_path / "other"
     other.mkdir()
     assert not card.usual_button.isVisible()
-    assert card.folder.whole_text == f"{usual} · not there yet"
+    assert card.folder.whole_text == f"{usual} · doesn't exist yet"
     assert not card.open_button.isEnabled()
     press(card.change_button)
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
@@ -148,7 +148,7 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
     press(row.import_button)
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
         pick(page, official)
-    assert told.messages == [("CIFAR-10 is installed.", "")]
+    assert told.messages == [("Installed CIFAR-10", "")]
     qtbot.waitUntil(row.remove_button.isEnabled, timeout=10_000)
     assert row.state.whole_text == "Installed and checked"
     assert page.data_card.folder.whole_text.endswith("kB")
@@ -179,14 +179,16 @@ def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
     for name, raw in texts.items():
         (tmp_path / name).write_bytes(raw)
     row = page.data_card.rows["ptb"]
-    assert row.state.whole_text == "Not installed: bring your own copy, ptb.train.txt, ptb.valid.txt, ptb.test.txt"
+    assert (
+        row.state.whole_text == "Not installed; import your own copy (ptb.train.txt, ptb.valid.txt, ptb.test.txt)"
+    )
     press(row.import_button)
     dialog = page.findChild(QFileDialog)
     assert dialog is not None
     assert dialog.fileMode() is QFileDialog.FileMode.ExistingFiles
     with qtbot.waitSignal(page.folder_changed, timeout=10_000):
         pick(page, *(tmp_path / name for name in texts))
-    assert told.messages == [("Penn Treebank is installed.", "")]
+    assert told.messages == [("Installed Penn Treebank", "")]
     assert ptb.is_installed(services.paths.datasets / "ptb")
 
 
