@@ -119,11 +119,17 @@ def _trials(diagnosis: Diagnosis) -> Iterator[str]:
     yield ""
     yield sentence("doctor.report_trials")
     for trial in diagnosis.trials:
-        code = "" if trial.exit_code is None else f", exit code {trial.exit_code}"
-        yield f"- {trial.target}: {trial.status}{code}, {trial.duration_s:.1f} s"
+        told: dict[str, Any] = {"target": trial.target, "status": trial.status, "took_s": trial.duration_s}
+        if trial.exit_code is None:
+            yield sentence("doctor.report_trial", **told)
+        else:
+            yield sentence("doctor.report_trial_exit", exit_code=trial.exit_code, **told)
         for step in trial.steps:
-            result = f"failed: {step.error[:_STEP_CHARS]}" if step.error else "right"
-            yield f"  - {step.name}: {result}, {step.duration_s:.1f} s"
+            if step.error:
+                reason = step.error[:_STEP_CHARS]
+                yield sentence("doctor.report_step_failed", step=step.name, reason=reason, took_s=step.duration_s)
+            else:
+                yield sentence("doctor.report_step", step=step.name, took_s=step.duration_s)
 
 
 def _findings(title: str, findings: tuple[LogFinding, ...], more: tuple[str, ...]) -> Iterator[str]:

@@ -221,10 +221,10 @@ def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     if owner == APPLICATION_ID and 1 <= version <= newest and not differs(connection, version):
         return int(version)
     if not differs(connection, newest) and _written_format(connection) == newest:
-        raise _DamagedError("its header is not what it should be")
+        raise _DamagedError(sentence("database.bad_header"))
     if owner != APPLICATION_ID or version > newest:
         raise _foreign(path, version, owner)
-    raise _DamagedError("its tables are not what they should be")
+    raise _DamagedError(sentence("database.bad_tables"))
 
 
 def _written_format(connection: sqlite3.Connection) -> object:

@@ -158,7 +158,12 @@ class EpochChart(Plot):
 class LossChart(DoublePlot):
     """Loss on the left axis, accuracy in percent on the right one, over epochs; validation dashed."""
 
-    ENTRIES = ((ORANGE, "loss", False), (BLUE, "accuracy", False), (ORANGE, "validation", True))
+    # Colour, code of the name, and whether the line is dashed.
+    ENTRIES = (
+        (ORANGE, "chart.loss", False),
+        (BLUE, "chart.accuracy", False),
+        (ORANGE, "chart.validation", True),
+    )
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, CountAxis())

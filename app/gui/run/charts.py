@@ -50,7 +50,7 @@ class RunCharts(QWidget):
         self._rate_card.body.addWidget(self.limit)
         self.bars_card = _card(sentence("chart.against_known"), self.bars)
         loss_legend = Legend(theme)
-        loss_legend.show_entries(LossChart.ENTRIES)
+        loss_legend.show_entries([(colour, sentence(code), dashed) for colour, code, dashed in LossChart.ENTRIES])
         self._loss_card = _card(sentence("chart.loss_and_accuracy"), self.loss, legend=loss_legend)
         self.figures = FigureTable()
         self._figures_card = _card(sentence("chart.figures"), self.figures)

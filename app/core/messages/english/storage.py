@@ -1,6 +1,8 @@
 """What is said of the stored results: the database, groups of runs, imported logs."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
+    "database.bad_header": "its header is wrong",
+    "database.bad_tables": "its tables are wrong",
     "database.begun_anew": (
         "The results in {path} are damaged ({reason}). The file was kept as {kept}, and a new, empty one was"
         " created."

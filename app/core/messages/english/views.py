@@ -61,6 +61,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.sustained_pass": "pass: {pass_pct:.0f} %",
     "chart.sustained_result": "last third {share_pct:.1f} % (pass: {pass_pct:.0f} %)",
     "chart.times_the": "{value} · {ratio} the {baseline}",
+    "chart.validation": "validation",
     "chart.validation_accuracy": "validation accuracy",
     "chart.validation_loss": "validation loss",
     "chart.value_with_half": "{value}, ± {half_pct:.1f} %",
