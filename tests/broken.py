@@ -23,6 +23,7 @@ from app.core.storage.queries import SORT_KEYS, Query, expected_duration_s, find
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, load_runs, rows_for_export
 from app.core.verdict.rules import judge
+from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
 
@@ -122,7 +123,7 @@ def _events(machine: Machine, seed: int) -> Iterator[events.Event]:
                 loss=2.0,
             )
             telemetry = {"cpu_pct": 90.0, "power_plan": "performance", "gpus": [{"index": 0, "power_w": 60.0}]}
-            yield events.Sample(t_s=now_s, telemetry=telemetry)
+            yield events.Sample(t_s=now_s, telemetry=telemetry_of(telemetry))
         yield events.Epoch(index=epoch, t_s=now_s, duration_s=1.0, train_s=0.8, validation_s=0.2, loss=1.5)
     yield events.Metric(key="updates_done", value=60.0)
     yield events.Metric(key="updates_asked", value=60.0)

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.errors import AppError
 from app.core.paths import default_paths
-from app.core.records import Telemetry
 from app.core.storage.database import Database
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
@@ -31,6 +30,7 @@ from tests.core.verdict.records import quiet_run
 from tests.gui.driving import replay
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from workloads.protocol import events
+from workloads.protocol.telemetry import Telemetry
 
 THEMES: tuple[Choice, ...] = ("dark", "light")
 SIZES = ((1024, 700), (1440, 900))

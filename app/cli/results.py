@@ -26,7 +26,6 @@ from app.core.report.wording import (
     peak_text,
     repeats_steps,
     round_name,
-    stored_machine,
 )
 from app.core.storage.database import Database
 from app.core.storage.groups import group_places, load_group
@@ -192,7 +191,7 @@ def _print_run(run: Run, place: str | None) -> None:
     if place:
         say(sentence("cli.run_group", place=in_line(place), group_id=summary.group_id))
     say(in_line(sentence("cli.run_started", at=summary.started_at, version=summary.app_version)))
-    say(in_line(sentence("cli.run_machine", machine=machine_line(stored_machine(run.machine)))))
+    say(in_line(sentence("cli.run_machine", machine=machine_line(run.machine))))
     device = summary.device_name or summary.device
     engine = engine_line(
         summary.engine, summary.engine_version, device, precision=summary.precision, jit=summary.jit

@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from workloads.protocol.events import Count, Epoch, Sample, Steps, Text, Warn
+from workloads.protocol.events import Count, Dataset, Environment, Epoch, Model, Sample, Steps, Text, Warn
 from workloads.protocol.messages import Message
+from workloads.protocol.spec import RunSpec
 
 # The status of a run whose row cannot be read as a whole; it is never stored.
 DAMAGED = "damaged"
@@ -15,15 +16,6 @@ Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 Amount = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
-# No reading of a computer comes near it, and sums of smaller ones stay finite.
-_LARGEST = 1e18
-
-
-def number(value: object) -> float | None:
-    """Return a finite number that a reading can have; None for anything else, also what sums would overflow on."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST < value < _LARGEST:
-        return None
-    return float(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +78,9 @@ class Machine:
     machine_id: str | None = None  # the same after each start, and tells nothing else: a keyed hash
 
 
+UNKNOWN_MACHINE = Machine(None, None, None, None, "n/a", "n/a", "n/a", None)
+
+
 @dataclass(frozen=True, slots=True)
 class PowerState:
     """What a computer runs on at a moment. None means that the system does not tell, or has no such thing."""
@@ -93,49 +88,6 @@ class PowerState:
     on_battery: bool | None = None  # None where there is no battery
     battery_pct: float | None = None
     plan: str | None = None  # see Telemetry.power_plan
-
-
-@dataclass(frozen=True, slots=True)
-class GpuReading:
-    """One look at one GPU. None means that the driver does not give the value, never zero."""
-
-    index: int  # in Machine.gpus
-    utilization_pct: float | None = None
-    memory_used_bytes: int | None = None
-    temperature_c: float | None = None
-    power_w: float | None = None
-    clock_mhz: float | None = None
-    throttle_reasons: tuple[str, ...] | None = None  # why the clock is held down: "thermal" …; () for none
-    other_memory_bytes: int | None = None  # of the GPU's memory, what other processes hold
-    memory_utilization_pct: float | None = None  # share of time in which its memory was read or written
-    memory_clock_mhz: float | None = None
-    fan_pct: float | None = None
-    energy_j: float | None = None  # by the card's own counter, since the reader's first look at it
-
-
-@dataclass(frozen=True, slots=True)
-class Telemetry:
-    """One look at the machine. None means not available here, never zero."""
-
-    cpu_pct: float | None = None  # all cores together, 0 to 100
-    cpu_clock_mhz: float | None = None
-    cpu_temperature_c: float | None = None
-    memory_used_bytes: int | None = None
-    swap_used_bytes: int | None = None
-    steal_pct: float | None = None  # CPU time that the host took from this virtual machine
-    other_cpu_pct: float | None = None  # of all cores, what neither the worker nor Epochmark used, 0 to 100
-    swap_bytes_per_s: float | None = None  # read from and written to swap
-    throttle_count: int | None = None  # times that the processor held its clock down since the look before
-    on_battery: bool | None = None
-    power_plan: str | None = None  # as the system calls it: "performance", "powersave", "balanced" …
-    clock_step_s: float | None = None  # how far the wall clock was set since the look before; 0.0 if it was not
-    suspended_s: float | None = None  # how long the computer slept since the look before
-    gpus: tuple[GpuReading, ...] = ()
-    core_pct: tuple[float, ...] | None = None  # each logical processor, 0 to 100, in the system's order
-    cpu_power_w: float | None = None  # of all processor packages, since the look before
-    cpu_energy_j: float | None = None  # the same by their counters, since the first look
-    disk_read_bytes_per_s: float | None = None  # all disks
-    disk_write_bytes_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,11 +198,11 @@ class Run:
     """A stored run with everything that was kept of it."""
 
     summary: RunSummary
-    spec: dict[str, Any]
-    machine: dict[str, Any]
-    environment: dict[str, Any] | None
-    dataset: dict[str, Any] | None
-    model: dict[str, Any] | None
+    spec: RunSpec  # as far as it can be read
+    machine: Machine  # likewise
+    environment: Environment | None
+    dataset: Dataset | None
+    model: Model | None
     error_said: Message | None = None  # why it failed; None if it did not, and for runs of earlier versions
     epochs: tuple[Epoch, ...]
     steps: tuple[Steps, ...]
@@ -261,6 +213,9 @@ class Run:
     damage: tuple[str, ...] = ()  # what of its record cannot be read, in clauses
     # Then everything that is stored of it as it is stored, by table; without what may name folders.
     raw: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    # JSON as it is stored, keys sorted: what a checksum of the record is taken of, whatever version wrote it.
+    stored_spec: str = "{}"
+    stored_environment: str = "null"
     limit: str = ""  # what limited it, in a sentence of app.core.verdict.bottleneck; "" where that is no question
 
 

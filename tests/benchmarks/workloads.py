@@ -51,7 +51,7 @@ def row(name: str, paths: Paths, machine: Machine) -> str:
     cells = [
         name,
         str(summary.batch_size),
-        f"{(done.model or {}).get('parameters_count', 0):,}",
+        f"{done.model.parameters_count if done.model else 0:,}",
         f"{memory_bytes / 1e9:.2f}",
         format_seconds(summary.step_median_s),
         f"{share.reached_flop_per_s / 1e12:.3f}" if share else "n/a",

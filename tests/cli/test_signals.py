@@ -68,7 +68,10 @@ def test_a_storm_ends_whatever_is_measured(
     assert process.wait(15) == 130
     reader.join(5)
     assert process.stderr is not None
-    assert process.stderr.read().strip() == "Cancelling. What was measured is kept (press Ctrl-C again to quit at once)."
+    assert (
+        process.stderr.read().strip()
+        == "Cancelling. What was measured is kept (press Ctrl-C again to quit at once)."
+    )
     process.communicate()
     psutil.wait_procs([worker], timeout=5)
     assert not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE

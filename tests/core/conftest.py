@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from app.core.paths import Paths, with_datasets_folder
-from app.core.records import Run, RunSummary
+from app.core.records import Machine, Run, RunSummary
 from tests.archives import make_nietzsche
 from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
 
 
 @pytest.fixture(scope="session")
@@ -62,16 +63,21 @@ def summary() -> RunSummary:
 def stored_run(summary: RunSummary) -> Run:
     return Run(
         summary=summary,
-        spec={"workload": summary.workload, "batch_size": 100, "device": "auto"},
-        machine={"cpu_name": "Intel Core i7-1165G7", "physical_cores": 4, "logical_cores": 8}
-        | {"memory_bytes": 16_000_000_000, "os_name": "Test OS 1", "virtual_machine": False},
-        environment={
-            "engine": "tensorflow",
-            "engine_version": "2.21.0",
-            "keras_version": "3.15.1",
-            "device": "cpu",
-        },
-        dataset={"name": "cifar10", "source": "real"},
+        spec=RunSpec(workload=summary.workload, batch_size=100),
+        machine=Machine("Intel Core i7-1165G7", 4, 8, 16_000_000_000, "Test OS 1", "x86_64", "3.11.7", False),
+        environment=events.Environment(
+            engine="tensorflow",
+            engine_version="2.21.0",
+            keras_version="3.15.1",
+            device="cpu",
+            precision="float32",
+            jit=False,
+        ),
+        stored_spec='{"batch_size":100,"device":"auto","workload":"cifar10_keras_cnn"}',
+        stored_environment=(
+            '{"device":"cpu","engine":"tensorflow","engine_version":"2.21.0","keras_version":"3.15.1"}'
+        ),
+        dataset=events.Dataset(name="cifar10", source="real", samples=50_000),
         model=None,
         epochs=(
             events.Epoch(seq=9, t_s=80.0, index=0, duration_s=68.9, train_s=68.1),

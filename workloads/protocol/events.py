@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from workloads.protocol.messages import Message
+from workloads.protocol.telemetry import Telemetry
 
 PROTOCOL = 1
 LINE_LIMIT_BYTES = 1 << 16
@@ -178,9 +179,9 @@ class Run(Event, frozen=True, kw_only=True, tag="run"):
 
 
 class Sample(Event, frozen=True, kw_only=True, tag="sample"):
-    """From the parent: one look at the machine (fields of app.core.records.Telemetry)."""
+    """From the parent: one look at the machine."""
 
-    telemetry: dict[str, Any]
+    telemetry: Telemetry
 
 
 class Estimate(Event, frozen=True, kw_only=True, tag="estimate"):

@@ -64,7 +64,7 @@ def usual_settings_apart(run: RunSummary) -> list[str]:
 
 def comparison_key(run: Run) -> list[tuple[str, str]]:
     """Return in what another result must agree with this one, and at last in what it may differ."""
-    summary, environment = run.summary, run.environment or {}
+    summary, environment = run.summary, run.environment
     samples = f"{summary.samples_per_epoch:,}" if summary.samples_per_epoch else sentence("compare.no_epoch")
     lines = [
         (sentence("compare.workload"), f"{summary.workload}, version {summary.workload_version}"),
@@ -75,10 +75,10 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
     ]
     may_differ = [
         engine_name(summary.engine, summary.engine_version),
-        f"Keras {environment['keras_version']}" if environment.get("keras_version") else "",
+        f"Keras {environment.keras_version}" if environment is not None and environment.keras_version else "",
         "XLA" if summary.jit else sentence("compare.without_xla"),
-        _switch("oneDNN", environment.get("onednn")),
-        _switch("TF32", environment.get("tf32")),
+        _switch("oneDNN", environment.onednn if environment is not None else None),
+        _switch("TF32", environment.tf32 if environment is not None else None),
         *(
             setting.words(recorded(summary, setting))
             for setting in _settings("told")

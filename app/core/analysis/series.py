@@ -2,8 +2,7 @@
 
 import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
 
 import msgspec
 
@@ -11,12 +10,17 @@ from app.core.analysis.headline import estimate_so_far, interruptions
 from app.core.analysis.stats import epoch_statistics
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import Timed, timed
-from app.core.records import Run, RunSummary, number
+from app.core.records import Run, RunSummary
 from workloads.protocol import events
+from workloads.protocol.telemetry import GpuReading, Telemetry
 
 POINTS_LIMIT = 2_000
 BIN_S = 1.0
 MOMENTS = 60
+_CURVES = tuple(
+    field.name for field in fields(Telemetry) if field.name not in ("on_battery", "power_plan", "gpus", "core_pct")
+)
+_GPU_CURVES = tuple(field.name for field in fields(GpuReading) if field.name not in ("index", "throttle_reasons"))
 
 
 @dataclass(slots=True)
@@ -125,16 +129,14 @@ class RunSeries:
         for curve, value in ((self.estimate, event.value), (self.low, event.low), (self.high, event.high)):
             curve.add(event.t_s, value)
 
-    def _add_sample(self, t_s: float, telemetry: dict[str, Any]) -> None:
+    def _add_sample(self, t_s: float, telemetry: Telemetry) -> None:
         """Add what is a number of a look at the machine: words and lists make no curve."""
-        readings = {name: value for name, value in telemetry.items() if name != "gpus"}
-        for gpu in telemetry.get("gpus", ()):
-            index = gpu.get("index", 0)
-            readings |= {f"gpu{index}_{name}": value for name, value in gpu.items() if name != "index"}
+        readings = {name: getattr(telemetry, name) for name in _CURVES}
+        for gpu in telemetry.gpus:
+            readings |= {f"gpu{gpu.index}_{name}": getattr(gpu, name) for name in _GPU_CURVES}
         for name, value in readings.items():
-            figure = number(value)
-            if figure is not None or name in self.telemetry:
-                self.telemetry.setdefault(name, Curve()).add(t_s, figure)
+            if value is not None or name in self.telemetry:
+                self.telemetry.setdefault(name, Curve()).add(t_s, None if value is None else float(value))
 
 
 def series_of(run: Run) -> RunSeries:

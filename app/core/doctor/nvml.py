@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from app.core.hardware.gpu.nvidia import NvmlSource
-from app.core.records import Gpu, GpuReading
+from app.core.records import Gpu
+from workloads.protocol.telemetry import GpuReading
 
 NvmlState: TypeAlias = Literal[
     "ok", "library_not_found", "driver_not_loaded", "version_mismatch", "gpu_lost", "blocked", "no_answer", "error"
@@ -66,4 +67,5 @@ def ask_nvml() -> Nvml:
 
 
 def _card(gpu: Gpu, reading: GpuReading) -> NvidiaGpu:
-    return NvidiaGpu(gpu.name, gpu.compute_capability, gpu.memory_bytes, reading.memory_used_bytes)
+    used_bytes = None if reading.memory_used_bytes is None else int(reading.memory_used_bytes)
+    return NvidiaGpu(gpu.name, gpu.compute_capability, gpu.memory_bytes, used_bytes)

@@ -28,6 +28,7 @@ from app.core.storage.reading import read_spec
 from app.core.verdict.energy import epoch_energies
 from workloads import CATALOGUE
 from workloads.protocol.parameters import folders_of
+from workloads.protocol.spec import RunSpec, spec_as_dict
 
 FORMAT_VERSION = 1
 CSV_COLUMNS = (
@@ -110,8 +111,9 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
     plain["error_message"] = hide(run.summary.error_message, private)
     plain["spec"] = _without_folders(run.spec)
     # Without its number: all files of one computer could be put together by it for good.
-    plain["machine"] = {name: value for name, value in run.machine.items() if name != "machine_id"}
-    plain |= {"environment": run.environment, "dataset": run.dataset, "model": run.model}
+    plain["machine"] = {name: value for name, value in asdict(run.machine).items() if name != "machine_id"}
+    told = {"environment": run.environment, "dataset": run.dataset, "model": run.model}
+    plain |= {name: None if event is None else _event(event, "seq", "t_s") for name, event in told.items()}
     plain["metrics"], plain["limit"] = run.metrics, run.limit
     plain["epoch_records"] = [
         _event(event, "seq") | {f"{part}_energy_j": used for part, used in energies.items()}
@@ -119,7 +121,7 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
     ]
     plain["step_records"] = [_event(event, "seq") for event in run.steps]
     plain["warnings"] = [{"code": event.code, "message": hide(event.message, private)} for event in run.warnings]
-    plain["telemetry"] = [{"t_s": event.t_s, **event.telemetry} for event in run.samples]
+    plain["telemetry"] = [{"t_s": event.t_s, **msgspec.to_builtins(event.telemetry)} for event in run.samples]
     if run.damage:
         plain["damage"] = list(run.damage)
         plain["raw"] = {
@@ -168,12 +170,12 @@ def private_texts() -> dict[str, str]:
     return {text: texts[text] for text in sorted(texts, key=len, reverse=True)} | names | private_names()
 
 
-def chosen_folders(spec: Mapping[str, Any]) -> list[str]:
+def chosen_folders(spec: RunSpec) -> list[str]:
     """Return the folders that a stored spec names, in their order."""
     return [str(folder) for text in _folder_parameters(spec).values() for folder in folders_of(text)]
 
 
-def chosen_texts(specs: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def chosen_texts(specs: Iterable[RunSpec]) -> dict[str, str]:
     """Return the folders that were chosen for runs, as texts that must not leave the computer; longest first."""
     texts: dict[str, str] = {}
     for spec in specs:
@@ -196,22 +198,22 @@ def table_private_texts(database: Database) -> dict[str, str]:
     return chosen_texts(read_spec(row[0], []) for row in rows) | private_texts()
 
 
-def _folder_parameters(spec: Mapping[str, Any]) -> dict[str, str]:
+def _folder_parameters(spec: RunSpec) -> dict[str, str]:
     """Return the texts of a spec's parameters of kind "folders", by their names."""
-    workload = CATALOGUE.get(spec.get("workload", ""))
+    workload = CATALOGUE.get(spec.workload)
     names = (
         [parameter.name for parameter in workload.parameters if parameter.kind == "folders"] if workload else []
     )
-    values = spec.get("parameters") or {}
+    values = spec.parameters
     return {name: str(values[name]) for name in names if name in values}
 
 
-def _without_folders(spec: Mapping[str, Any]) -> dict[str, Any]:
+def _without_folders(spec: RunSpec) -> dict[str, Any]:
     hidden = {
         name: os.pathsep.join(f"<folder {number}>" for number, _ in enumerate(folders_of(text), 1))
         for name, text in _folder_parameters(spec).items()
     }
-    return dict(spec) | ({"parameters": spec["parameters"] | hidden} if hidden else {})
+    return spec_as_dict(spec) | {"parameters": spec.parameters | hidden}
 
 
 def hide(text: str | None, private: Mapping[str, str]) -> str | None:

@@ -66,20 +66,19 @@ def share_card(run: Run) -> ShareCard:
 
 def result_code(run: Run) -> str:
     """Return a short checksum of what was asked, what ran and all raw durations: "7F3A-91C2"."""
-    record = {
-        "spec": run.spec,
-        "environment": run.environment,
-        "epochs": [(epoch.index, epoch.duration_s, epoch.train_s, epoch.validation_s) for epoch in run.epochs],
-        "steps": [(block.phase, block.epoch, block.first_index, block.durations_s) for block in run.steps],
-    }
-    text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    epochs = [(epoch.index, epoch.duration_s, epoch.train_s, epoch.validation_s) for epoch in run.epochs]
+    steps = [(block.phase, block.epoch, block.first_index, block.durations_s) for block in run.steps]
+    durations = [json.dumps(each, separators=(",", ":")) for each in (epochs, steps)]
+    parts = (run.stored_environment, durations[0], run.stored_spec, durations[1])
+    names = ("environment", "epochs", "spec", "steps")
+    text = "{" + ",".join(f'"{name}":{part}' for name, part in zip(names, parts, strict=True)) + "}"
     digits = hashlib.sha256(text.encode()).hexdigest()[:8].upper()
     return f"{digits[:4]}-{digits[4:]}"
 
 
 def _title(run: Run) -> str:
     summary = run.summary
-    keras = "Keras" if (run.environment or {}).get("keras_version") else ""
+    keras = "Keras" if run.environment and run.environment.keras_version else ""
     batch = sentence("share.batch", batch_size=summary.batch_size) if summary.basis != "repetitions" else ""
     parts = (workload_title(summary), keras, batch, summary.variant, summary.precision)
     return " · ".join(part for part in parts if part)
@@ -111,7 +110,7 @@ def _machine_details(run: RunSummary) -> str:
 
 def _engine_details(run: Run) -> str:
     summary = run.summary
-    keras = (run.environment or {}).get("keras_version")
+    keras = run.environment and run.environment.keras_version
     parts = (
         engine_name(summary.engine, summary.engine_version),
         f"Keras {keras}" if keras else "",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.core.analysis.series import series_of
 from app.core.messages import sentence
-from app.core.records import Run, number
+from app.core.records import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def reading_rows(run: Run) -> list[Row]:
             gpu, _, key = name[len("gpu") :].partition("_")
             if key in _GPU_UNITS:
                 rows += _row(sentence(f"telemetry.gpu_{key}", gpu=gpu), _GPU_UNITS[key], values)
-    cores = [told for sample in run.samples if (told := _cores(sample.telemetry.get("core_pct")))]
+    cores = [told for sample in run.samples if (told := sample.telemetry.core_pct)]
     rows += _row(sentence("telemetry.busiest_core"), _PERCENT, [max(each) for each in cores])
     rows += _row(sentence("telemetry.idlest_core"), _PERCENT, [min(each) for each in cores])
     return [*rows, *_held_down(run)]
@@ -80,22 +80,15 @@ def _row(label: str, unit: _Unit, values: list[float]) -> list[Row]:
     return [(label, low, middle, high)]
 
 
-def _cores(told: object) -> list[float]:
-    each = told if isinstance(told, list | tuple) else ()
-    return [value for core in each if (value := number(core)) is not None]
-
-
 def _held_down(run: Run) -> Iterator[Row]:
     """Yield for each GPU each reason that held its clock down, and for which share of the time."""
-    looks: Counter[str] = Counter()
-    held: Counter[tuple[str, str]] = Counter()
+    looks: Counter[int] = Counter()
+    held: Counter[tuple[int, str]] = Counter()
     for sample in run.samples:
-        gpus = sample.telemetry.get("gpus")
-        for gpu in gpus if isinstance(gpus, list | tuple) else ():
-            words = gpu.get("throttle_reasons") if isinstance(gpu, dict) else None
-            if isinstance(words, list | tuple):
-                looks[str(gpu.get("index"))] += 1
-                held.update((str(gpu.get("index")), str(word)) for word in words)
+        for gpu in sample.telemetry.gpus:
+            if gpu.throttle_reasons is not None:
+                looks[gpu.index] += 1
+                held.update((gpu.index, word) for word in gpu.throttle_reasons)
     for (index, word), count in held.items():
         share = sentence("telemetry.share_of_time", share_pct=100 * count / looks[index])
         yield sentence("telemetry.gpu_held_down", gpu=index, reason=word), "", share, ""

@@ -2,9 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
-
-import msgspec
+from typing import Literal
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.compare import bars, position, run_name
@@ -34,7 +32,6 @@ __all__ = [
     "result_notes",
     "result_text",
     "round_name",
-    "stored_machine",
     "verdict_line",
     "virtualization",
     "workload_title",
@@ -71,10 +68,6 @@ _SHORT = {
 # Codes of app.core.verdict.rules that the line with the value says already.
 _SAID_BY_VALUE = ("first_epoch", "no_result")
 _NEAREST_BARS = 5
-_UNKNOWN_MACHINE = {
-    **dict.fromkeys(("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "virtual_machine")),
-    **dict.fromkeys(("os_name", "architecture", "python_version"), "n/a"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +81,6 @@ class Note:
 def error_advice(error_code: str | None) -> str | None:
     """Return what to do about an error that ended a run, by its code; None for unknown ones."""
     return sentence(f"advice.{error_code}") if f"advice.{error_code}" in ENGLISH else None
-
-
-def stored_machine(stored: dict[str, Any]) -> Machine:
-    """Return a stored machine; fields that another version of Epochmark lacks are None."""
-    gpus = [{"name": sentence("result.unknown_gpu"), "vendor": "unknown"} | gpu for gpu in stored.get("gpus", ())]
-    try:
-        return msgspec.convert(_UNKNOWN_MACHINE | stored | {"gpus": gpus}, Machine)
-    except msgspec.ValidationError:
-        return msgspec.convert(_UNKNOWN_MACHINE, Machine)
 
 
 def machine_line(machine: Machine) -> str:
@@ -253,7 +237,7 @@ def result_text(run: Run) -> str:
         ),
         value,
         sentence(verdict_code, verdict=level.lower(), reasons=words),
-        sentence("result.text_machine", machine=machine_line(stored_machine(run.machine))),
+        sentence("result.text_machine", machine=machine_line(run.machine)),
         sentence("result.text_engine", engine=engine),
         sentence("result.text_data", data=summary.data_source or "n/a", seed=summary.seed),
         position(summary) or "",

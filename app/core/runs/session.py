@@ -17,7 +17,7 @@ from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, Sampler
 from app.core.paths import Paths
-from app.core.records import Machine, Telemetry
+from app.core.records import Machine
 from app.core.runs.live_verdict import VERDICT_INTERVAL_S, Watch
 from app.core.runs.worker import Damaged, Gone, Heard, Worker, explain_exit
 from app.core.runs.worker_command import WorkerCommand
@@ -28,6 +28,7 @@ from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import list_runs, missing_runs
 from workloads.protocol import events
 from workloads.protocol.spec import Job, RunSpec, spec_as_dict
+from workloads.protocol.telemetry import Telemetry
 
 _log = logging.getLogger(__name__)
 Listener = Callable[[events.Event], None]
@@ -299,7 +300,7 @@ class Session:
     def _sample(self, now_s: float, telemetry: Telemetry) -> None:
         """Queue a sample; runs in the monitor's thread."""
         try:
-            sample = events.Sample(t_s=max(0.0, now_s - self._start_s), telemetry=msgspec.to_builtins(telemetry))
+            sample = events.Sample(t_s=max(0.0, now_s - self._start_s), telemetry=telemetry)
             self._messages.put_nowait(sample)
         except queue.Full:
             pass  # a worker is flooding the queue: its events matter more than a sample

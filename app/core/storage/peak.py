@@ -1,12 +1,11 @@
 """How much of what the machine can do a run reached, by the best late run of `matmul` on the same machine."""
 
-from typing import Any
-
 from app.core.records import PeakShare, RunSummary
 from app.core.storage.database import Database
+from workloads.protocol.events import Model
 
 
-def peak_share(database: Database, run: RunSummary, model: dict[str, Any] | None) -> PeakShare | None:
+def peak_share(database: Database, run: RunSummary, model: Model | None) -> PeakShare | None:
     """Return what a stored run reached; None for one without a network, counted operations or steps.
 
     Args:
@@ -14,7 +13,7 @@ def peak_share(database: Database, run: RunSummary, model: dict[str, Any] | None
         run: The run.
         model: Its network, as it is stored.
     """
-    flops = (model or {}).get("flops_per_example")
+    flops = None if model is None else model.flops_per_example
     if not flops or not run.step_median_s:
         return None
     with database.complaints():

@@ -1,6 +1,7 @@
 """Stored rows as records. What cannot be read is left out and said; it hides no other row, and no other run."""
 
 import dataclasses
+import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,10 +10,13 @@ from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 
-from app.core.messages import Message
-from app.core.records import DAMAGED, RunSummary
+from app.core.messages import Message, sentence
+from app.core.records import DAMAGED, UNKNOWN_MACHINE, Machine, RunSummary
 from app.core.verdict.notes import damage_sentence
 from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
+from workloads.protocol.stored import take_fitting
+from workloads.protocol.telemetry import Telemetry
 
 DAMAGED_CODE = "damaged_record"
 # What is kept of a run beside its row, and its order.
@@ -23,6 +27,7 @@ _STAND_INS = {"epochs": 1, "steps_per_epoch": 1, "batch_size": 1, "jit": False, 
 _INFINITE = (math.inf, -math.inf)
 _BOOLEANS = ("jit", "virtual_machine")
 _Record = TypeVar("_Record")
+_UNKNOWN = dataclasses.asdict(UNKNOWN_MACHINE)
 
 
 class _Parameters(msgspec.Struct):
@@ -94,6 +99,12 @@ def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return row
 
 
+def read_event(text: object, kind: type[_Record], label: str, damage: list[str]) -> _Record | None:
+    """Return a cell of JSON as the event that it was stored from; None if it is empty or cannot be read."""
+    plain = read_object(text, kind, label, damage)
+    return None if plain is None else msgspec.convert(plain, kind)
+
+
 def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict[str, Any] | None:
     """Return a cell of JSON as a dictionary if it fits the shape; None if it is empty or cannot be read."""
     if text is None or text == "":
@@ -107,16 +118,28 @@ def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict
     return plain
 
 
-def read_spec(text: object, damage: list[str]) -> dict[str, Any]:
-    """Return what was asked, as it is stored; empty if it cannot be read."""
-    return read_object(text, _Parameters, "what was asked", damage) or {}
+def sorted_json(cell: object, otherwise: str) -> str:
+    """Return a cell of JSON with its keys in order and without spaces; `otherwise` if it cannot be read."""
+    try:
+        plain = msgspec.json.decode(_text(cell), type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
+        return otherwise
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
-def read_machine(text: object, damage: list[str]) -> dict[str, Any]:
-    """Return the machine, as it is stored; empty if it cannot be read."""
+def read_spec(text: object, damage: list[str]) -> RunSpec:
+    """Return what was asked, as far as it can be read; of no workload if it cannot."""
+    plain = read_object(text, _Parameters, "what was asked", damage) or {}
+    return take_fitting(plain, RunSpec, workload="")
+
+
+def read_machine(text: object, damage: list[str]) -> Machine:
+    """Return the machine, as far as it can be read."""
     if text is None:  # its row is gone
         damage.append("the machine")
-    return read_object(text, _WithGpus, "the machine", damage) or {}
+    plain = read_object(text, _WithGpus, "the machine", damage) or {}
+    gpus = [{"name": sentence("result.unknown_gpu"), "vendor": "unknown"} | gpu for gpu in plain.get("gpus", ())]
+    return take_fitting(plain | {"gpus": gpus}, Machine, **_UNKNOWN)
 
 
 def read_epochs(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[events.Epoch, ...]:
@@ -143,9 +166,10 @@ def read_samples(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[
     """Return the telemetry that can be read, in the order of the rows."""
 
     def sample(row: Mapping[str, Any]) -> events.Sample:
-        telemetry = msgspec.json.decode(_text(row["telemetry"]), type=dict[str, Any])
-        msgspec.convert(telemetry, _WithGpus)
-        return _convert({"t_s": row["t_s"], "telemetry": telemetry}, events.Sample)
+        plain = msgspec.json.decode(_text(row["telemetry"]), type=dict[str, Any])
+        msgspec.convert(plain, _WithGpus)
+        t_s = msgspec.convert(row["t_s"], events.Duration)
+        return events.Sample(t_s=t_s, telemetry=take_fitting(plain, Telemetry))
 
     return tuple(_read(rows, sample, "rows of telemetry", damage))
 

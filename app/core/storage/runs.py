@@ -91,14 +91,16 @@ def load_run(database: Database, run_id: int) -> Run:
         ).fetchone()
         damage: list[str] = []
         summary = reading.read_summary(tuple(found), damage)
-        model = reading.read_object(row["model"], reading.MODEL, "the network", damage)
+        model = reading.read_event(row["model"], reading.MODEL, "the network", damage)
         run = Run(
             summary=summary,
             spec=reading.read_spec(row["spec"], damage),
             machine=reading.read_machine(row["machine"], damage),
-            environment=reading.read_object(row["environment"], reading.ENVIRONMENT, "the engine", damage),
-            dataset=reading.read_object(row["dataset"], reading.DATASET, "the data set", damage),
+            environment=reading.read_event(row["environment"], reading.ENVIRONMENT, "the engine", damage),
+            dataset=reading.read_event(row["dataset"], reading.DATASET, "the data set", damage),
             model=model,
+            stored_spec=reading.sorted_json(row["spec"], "{}"),
+            stored_environment=reading.sorted_json(row["environment"], "null"),
             error_said=reading.read_message(row["error_said"]),
             epochs=reading.read_epochs(reading.stored_rows(connection, "epochs", run_id), damage),
             steps=tuple(reading.iter_steps(reading.stored_rows(connection, "step_blocks", run_id), damage)),

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from app.core.records import Run, number
+from app.core.records import Run
 from app.core.verdict.conditions import throttling
 from app.core.verdict.context import Evidence, evidence_of
 from workloads import CATALOGUE
@@ -122,8 +122,8 @@ def _full_gpu(evidence: Evidence, busy: str) -> Explanation:
         text = f"{busy}, its memory {memory_pct:.0f} %: memory bandwidth-bound."
         advice = " Half precision moves half the bytes." if evidence.run.summary.precision == "float32" else ""
         return Explanation("memory_bound", text + advice)
-    told = [gpu.get("throttle_reasons") for gpu in looks.gpus()]
-    capped = ["power cap" in words for words in told if isinstance(words, list | tuple)]
+    told = [gpu.throttle_reasons for gpu in looks.gpus()]
+    capped = ["power cap" in words for words in told if words is not None]
     if capped and 100 * sum(capped) / len(capped) >= GPU_CAPPED_PCT:
         share_pct = 100 * sum(capped) / len(capped)
         text = f"{busy}, at its power limit for {share_pct:.0f} % of the time: that is its full speed."
@@ -179,14 +179,14 @@ def _full_cpu(evidence: Evidence, told: str) -> Explanation:
 def _load(evidence: Evidence) -> _Load | None:
     """Return how the processor was used; None where the system does not tell."""
     looks, run = evidence.looks, evidence.run
-    there = number(run.machine.get("logical_cores"))
+    there = run.machine.logical_cores
     busy_pct, other_pct = _mean(looks.readings("cpu_pct")), _mean(looks.readings("other_cpu_pct"))
     if there is None or there < 1 or busy_pct is None or other_pct is None:
         return None
     taken_pct = min(100.0, other_pct + (_mean(looks.readings("steal_pct")) or 0.0))
-    environment = run.environment or {}
-    limits = [environment.get("visible_cpus"), environment.get("cpu_quota"), run.summary.threads]
-    known = [limit for each in limits if (limit := number(each)) is not None and limit > 0]
+    environment = run.environment
+    limits = (environment.visible_cpus, environment.cpu_quota) if environment is not None else ()
+    known = [float(limit) for limit in (*limits, run.summary.threads) if limit is not None and limit > 0]
     allowed = min([*known, there])
     free = max(0.01, min(allowed, there * (1 - taken_pct / 100)))
     return _Load(there, allowed, free, max(0.0, there * (busy_pct - taken_pct) / 100), taken_pct)
@@ -194,13 +194,13 @@ def _load(evidence: Evidence) -> _Load | None:
 
 def _physical(run: Run, load: _Load) -> float | None:
     """Return the physical cores where each has two threads and the run may use all of them; else None."""
-    physical = number(run.machine.get("physical_cores"))
+    physical = run.machine.physical_cores
     doubled = physical is not None and physical > 1 and load.there >= 2 * physical and load.allowed >= load.there
     return physical if doubled else None
 
 
 def _size(run: Run) -> str:
-    parameters = number((run.model or {}).get("parameters_count"))
+    parameters = run.model.parameters_count if run.model is not None else None
     return "small " if parameters is not None and parameters < _SMALL_PARAMETERS else ""
 
 

@@ -4,12 +4,11 @@ import statistics
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from app.core.hardware.telemetry.slowdowns import saves_power
 from app.core.metrics import format_bytes
-from app.core.records import number
 from app.core.verdict.context import Evidence, Looks, Rule
+from workloads.protocol.telemetry import Telemetry
 
 # A benchmark's usual limit for background load; a busy loop beside a run on two cores cost it 62 % (V. Stinner,
 # FOSDEM 2017), so that a tenth may cost some percent.
@@ -65,14 +64,14 @@ class Condition:
 
 
 def _on_battery(looks: Looks) -> str | None:
-    known = [look["on_battery"] for look in looks.telemetry if isinstance(look.get("on_battery"), bool)]
+    known = [look.on_battery for look in looks.telemetry if look.on_battery is not None]
     if not any(known):
         return None
     return "" if all(known) else f" for {100 * sum(known) / len(known):.0f} % of the time"
 
 
 def _power_plan(looks: Looks) -> str | None:
-    plans = [plan for look in looks.telemetry if isinstance(plan := look.get("power_plan"), str)]
+    plans = [look.power_plan for look in looks.telemetry if look.power_plan is not None]
     return next((plan for plan in plans if saves_power(plan)), None)
 
 
@@ -174,9 +173,7 @@ def _throttled(evidence: Evidence) -> str:
     if count > 0:
         times = "once" if count == 1 else f"{count:,.0f} times"
         return f"The processor was too hot and held its clock down {times}."
-    told = [
-        gpu["throttle_reasons"] for gpu in looks.gpus() if isinstance(gpu.get("throttle_reasons"), list | tuple)
-    ]
+    told = [gpu.throttle_reasons for gpu in looks.gpus() if gpu.throttle_reasons is not None]
     held = Counter(next((word for word in _HELD_DOWN_BY if word in words), "") for words in told)
     held_pct = 100 * (len(told) - held[""]) / len(told) if told else 0.0
     if held_pct <= THROTTLED_PCT:
@@ -222,13 +219,13 @@ def throttling(evidence: Evidence) -> Throttling | None:
     return Throttling(after_s, sentence, is_heat=False)
 
 
-def _held_down(look: dict[str, Any], gpu: int | None) -> str | None:
+def _held_down(look: Telemetry, gpu: int | None) -> str | None:
     """Return why a device's clock was held down in a look, "" if it was not, None if that is not known."""
     if gpu is None:
-        count = number(look.get("throttle_count"))
+        count = look.throttle_count
         return None if count is None else "thermal" if count > 0 else ""
-    told = [each.get("throttle_reasons") for each in Looks((look,), (0.0,), gpu).gpus()]
-    words = next((words for words in told if isinstance(words, list | tuple)), None)
+    reading = look.gpu(gpu)
+    words = None if reading is None else reading.throttle_reasons
     return None if words is None else next((word for word in _HELD_DOWN_BY if word in words), "")
 
 
@@ -236,10 +233,9 @@ def _clocks_mhz(looks: Looks) -> list[tuple[float, float]]:
     """Return moments and clocks of what computes, once they have settled."""
     clocks = []
     for at_s, look in zip(looks.times_s, looks.telemetry, strict=True):
-        if looks.gpu is None:
-            clock_mhz = number(look.get("cpu_clock_mhz"))
-        else:
-            clock_mhz = next(iter(Looks((look,), (at_s,), looks.gpu).gpu_readings("clock_mhz")), None)
+        clock_mhz = look.cpu_clock_mhz if looks.gpu is None else None
+        if (reading := look.gpu(looks.gpu)) is not None:
+            clock_mhz = reading.clock_mhz
         if clock_mhz is not None and at_s > CLOCK_SETTLES_S:
             clocks.append((at_s, clock_mhz))
     return clocks
@@ -259,15 +255,15 @@ def _clock_falling(evidence: Evidence) -> str:
 
 
 def _engine_changed(evidence: Evidence) -> str:
-    names = (evidence.run.environment or {}).get("variables")
-    told = ", ".join(str(name) for name in names) if isinstance(names, list | tuple) else ""
+    environment = evidence.run.environment
+    told = ", ".join(environment.variables) if environment is not None else ""
     return f"Environment variables changed what the engine does: {told}." if told else ""
 
 
 def _cpus_hidden(evidence: Evidence) -> str:
-    run, environment = evidence.run, evidence.run.environment or {}
-    there = number(run.machine.get("logical_cores"))
-    allowed = [number(environment.get(name)) for name in ("visible_cpus", "cpu_quota")]
+    run, environment = evidence.run, evidence.run.environment
+    there = run.machine.logical_cores
+    allowed = (environment.visible_cpus, environment.cpu_quota) if environment is not None else ()
     usable = min((value for value in allowed if value is not None), default=None)
     if there is None or usable is None or run.summary.threads is not None or usable >= there:
         return ""
@@ -275,8 +271,9 @@ def _cpus_hidden(evidence: Evidence) -> str:
 
 
 def _device_differs(evidence: Evidence) -> str:
-    asked, got = evidence.run.spec.get("device"), (evidence.run.environment or {}).get("device")
-    if asked in (None, "auto") or got in (None, asked):
+    environment, asked = evidence.run.environment, evidence.run.spec.device
+    got = environment.device if environment is not None else asked
+    if asked in ("auto", got):
         return ""
     return f"The run was asked to use {asked} and used {got}."
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from app.core.analysis.timed_steps import Timed, timed
-from app.core.records import Run, number
+from app.core.records import Run
 from workloads import CATALOGUE
+from workloads.protocol.telemetry import GpuReading, Telemetry
 
 Level = Literal["fact", "caution", "invalid"]
 # A look tells of the time before it, and there is one a second.
@@ -16,7 +17,7 @@ UNKNOWN_GPU = -1  # no look has it
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Looks at the machine, as stored: fields of app.core.records.Telemetry that may be of another version.
+    """Telemetry that a number rests on.
 
     Attributes:
         telemetry: In their order.
@@ -25,24 +26,22 @@ class Looks:
         is_within: Whether they were taken while it was measured; else none was, and these are all there are.
     """
 
-    telemetry: tuple[dict[str, Any], ...]
+    telemetry: tuple[Telemetry, ...]
     times_s: tuple[float, ...]
     gpu: int | None = None
     is_within: bool = True
 
     def readings(self, name: str) -> list[float]:
         """Return the values of this name that were available."""
-        return [value for look in self.telemetry if (value := number(look.get(name))) is not None]
+        return [float(value) for look in self.telemetry if (value := getattr(look, name)) is not None]
 
     def gpu_readings(self, name: str) -> list[float]:
         """Return those of the GPU that matters."""
-        return [value for gpu in self.gpus() if (value := number(gpu.get(name))) is not None]
+        return [float(value) for gpu in self.gpus() if (value := getattr(gpu, name)) is not None]
 
-    def gpus(self) -> list[dict[str, Any]]:
+    def gpus(self) -> list[GpuReading]:
         """Return what was read of the GPU that matters, look by look."""
-        told = [look.get("gpus") for look in self.telemetry]
-        gpus = [gpu for each in told if isinstance(each, list | tuple) for gpu in each if isinstance(gpu, dict)]
-        return [gpu for gpu in gpus if self.gpu is not None and gpu.get("index") == self.gpu]
+        return [gpu for look in self.telemetry if (gpu := look.gpu(self.gpu)) is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +93,9 @@ def evidence_of(run: Run) -> Evidence:
     )
 
 
-def gpu_index(device: object) -> int | None:
+def gpu_index(device: str) -> int | None:
     """Return which GPU a device is: 1 for "gpu:1"; None for the processor."""
-    name, _, index = str(device).partition(":")
+    name, _, index = device.partition(":")
     return int(index) if name == "gpu" and index.isascii() and index.isdigit() and len(index) < 10 else None
 
 
@@ -105,13 +104,11 @@ def used_gpu(run: Run) -> int | None:
 
     Where a variable hides GPUs, TensorFlow numbers them anew: then the name tells, if just one card has it.
     """
-    environment = run.environment or {}
-    index, names = gpu_index(environment.get("device")), environment.get("variables")
-    if index is None or not isinstance(names, list | tuple) or "CUDA_VISIBLE_DEVICES" not in names:
+    environment = run.environment
+    index = gpu_index(environment.device) if environment is not None else None
+    if environment is None or index is None or "CUDA_VISIBLE_DEVICES" not in environment.variables:
         return index
-    gpus, wanted = run.machine.get("gpus"), environment.get("device_name")
-    known = gpus if isinstance(gpus, list | tuple) else ()
-    found = [at for at, gpu in enumerate(known) if isinstance(gpu, dict) and gpu.get("name") == wanted]
+    found = [at for at, gpu in enumerate(run.machine.gpus) if gpu.name == environment.device_name]
     return found[0] if len(found) == 1 else UNKNOWN_GPU
 
 

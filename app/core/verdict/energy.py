@@ -9,12 +9,14 @@ import bisect
 import itertools
 import statistics
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 from app.core.metrics import format_energy
-from app.core.records import Run, RunSummary, number
+from app.core.records import Run, RunSummary
 from app.core.verdict.context import used_gpu
+from workloads.protocol.telemetry import GpuReading, Telemetry
 
+Look: TypeAlias = Telemetry | GpuReading
 Basis = Literal["counter", "power"]
 # Looks come once a second. Over a longer gap (a computer that slept, a queue that was full) power is not known.
 _GAP_S = 5.0
@@ -113,25 +115,18 @@ def energy_text(run: RunSummary) -> str:
 
 def _curve(run: Run, part: str) -> EnergyCurve | None:
     gpu = used_gpu(run)
-    looks: list[tuple[float, dict[str, Any]]] = []
+    looks: list[tuple[float, Look]] = []
     for sample in run.samples:
-        look = sample.telemetry if part == "cpu" else _gpu_look(sample.telemetry, gpu)
+        look = sample.telemetry if part == "cpu" else sample.telemetry.gpu(gpu)
         if look is not None and (not looks or sample.t_s > looks[-1][0]):
             looks.append((sample.t_s, look))
     keys = ("cpu_energy_j", "cpu_power_w") if part == "cpu" else ("energy_j", "power_w")
     return _counted(looks, keys[0]) or _integrated(looks, keys[1])
 
 
-def _gpu_look(telemetry: dict[str, Any], index: int | None) -> dict[str, Any] | None:
-    gpus = telemetry.get("gpus")
-    if index is None or not isinstance(gpus, list | tuple):
-        return None
-    return next((gpu for gpu in gpus if isinstance(gpu, dict) and gpu.get("index") == index), None)
-
-
-def _counted(looks: list[tuple[float, dict[str, Any]]], key: str) -> EnergyCurve | None:
+def _counted(looks: list[tuple[float, Look]], key: str) -> EnergyCurve | None:
     """Return the curve of a counter; None if it did not count (some cards have one that stands still)."""
-    known = [(time_s, value) for time_s, look in looks if (value := number(look.get(key))) is not None]
+    known = [(time_s, value) for time_s, look in looks if (value := getattr(look, key)) is not None]
     rising = all(later[1] >= earlier[1] for earlier, later in itertools.pairwise(known))
     if len(known) < 2 or not rising or known[-1][1] <= known[0][1]:
         return None
@@ -139,8 +134,8 @@ def _counted(looks: list[tuple[float, dict[str, Any]]], key: str) -> EnergyCurve
     return EnergyCurve(times_s, total_j, "counter")
 
 
-def _integrated(looks: list[tuple[float, dict[str, Any]]], key: str) -> EnergyCurve | None:
-    known = [(time_s, value) for time_s, look in looks if (value := number(look.get(key))) is not None]
+def _integrated(looks: list[tuple[float, Look]], key: str) -> EnergyCurve | None:
+    known = [(time_s, value) for time_s, look in looks if (value := getattr(look, key)) is not None]
     if len(known) < 2:
         return None
     times_s, total_j = [known[0][0]], [0.0]

@@ -80,19 +80,19 @@ def _estimate(evidence: Evidence) -> str:
 
 def _data_source(source: str, sentence: str) -> Rule:
     def find(evidence: Evidence) -> str:
-        generated = (evidence.run.dataset or {}).get("name") == "generated"
+        generated = evidence.run.dataset is not None and evidence.run.dataset.name == "generated"
         return sentence if evidence.run.summary.data_source == source and not generated else ""
 
     return Rule(f"{source}_data", "fact", find)
 
 
 def _generated_data(evidence: Evidence) -> str:
-    return "Its input is generated." if (evidence.run.dataset or {}).get("name") == "generated" else ""
+    dataset = evidence.run.dataset
+    return "Its input is generated." if dataset is not None and dataset.name == "generated" else ""
 
 
 def _virtual_by(evidence: Evidence) -> tuple[str | None, str | None]:
-    told = evidence.run.machine.get("virtualization")
-    return split_virtualization(told if isinstance(told, str) else None)
+    return split_virtualization(evidence.run.machine.virtualization)
 
 
 def _container(evidence: Evidence) -> str:
@@ -107,7 +107,7 @@ def _wsl(evidence: Evidence) -> str:
 
 def _virtual_machine(evidence: Evidence) -> str:
     kind, _ = _virtual_by(evidence)
-    if evidence.run.machine.get("virtual_machine") is not True or kind == _WSL:
+    if evidence.run.machine.virtual_machine is not True or kind == _WSL:
         return ""
     return "Measured in a virtual machine" + (f" ({kind})." if kind else ".")
 

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.metrics import format_bytes
-from app.core.records import Machine, Telemetry
+from app.core.records import Machine
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.context import Looks, gpu_index
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
+from workloads.protocol.telemetry import Telemetry
 
 # What a run needs of which nothing was measured: TensorFlow alone, with a small network and its data.
 USUAL_NEED_BYTES = 1_000_000_000
@@ -29,9 +28,7 @@ def preflight(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -
 
 
 def _cautions(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> Iterator[events.Reason]:
-    looks = Looks(
-        tuple(msgspec.to_builtins(look) for look in telemetry), (0.0,) * len(telemetry), _gpu(spec, machine)
-    )
+    looks = Looks(tuple(telemetry), (0.0,) * len(telemetry), _gpu(spec, machine))
     for condition in CONDITIONS:
         figure = condition.figure(looks)
         if figure is not None:

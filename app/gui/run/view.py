@@ -13,7 +13,6 @@ from app.core.analysis.series import RunSeries, series_of
 from app.core.messages import sentence
 from app.core.metrics import format_bytes
 from app.core.records import Group, Run, RunSummary
-from app.core.report.wording import stored_machine
 from app.gui.run.charts import RunCharts
 from app.gui.run.headline import HeadlineCard
 from app.gui.services.run_bridge import RunBridge
@@ -60,8 +59,8 @@ class RunView(QWidget):
 
     def show_run(self, run: Run, group: Group | None = None) -> None:
         """Show a stored run; with `group` it stands for repetitions, and what these come to is said too."""
-        machine = stored_machine(run.machine)
-        parameters = (run.model or {}).get("parameters_count")
+        machine = run.machine
+        parameters = run.model.parameters_count if run.model is not None else None
         place = (group.run_ids.index(run.summary.id) + 1, group.planned) if group else None
         self._show_head(run.summary, parameters, machine.memory_bytes, place)
         self.headline.show_stored(run)

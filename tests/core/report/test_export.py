@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import app
 from app.core.paths import Paths
-from app.core.records import EpochColumns, Run, RunSummary
+from app.core.records import UNKNOWN_MACHINE, EpochColumns, Run, RunSummary
 from app.core.report.export import (
     CSV_COLUMNS,
     FORMAT_VERSION,
@@ -27,7 +27,9 @@ from app.core.report.export import (
     run_as_dict,
 )
 from app.core.settings import Settings, save_settings
+from tests.telemetry import telemetry_of
 from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
 
 EPOCHS = EpochColumns(
     epoch_durations_s="68.9 66.3",
@@ -49,16 +51,16 @@ def read_back(*summaries: RunSummary, private: dict[str, str] | None = None) -> 
 def a_run(summary: RunSummary, **changes: Any) -> Run:
     full: dict[str, Any] = {
         "summary": summary,
-        "spec": {"workload": summary.workload},
-        "machine": {"cpu_name": "Test CPU"},
+        "spec": RunSpec(workload=summary.workload),
+        "machine": replace(UNKNOWN_MACHINE, cpu_name="Test CPU"),
         "environment": None,
-        "dataset": {"name": "cifar10"},
+        "dataset": events.Dataset(name="cifar10", source="real", samples=1),
         "model": None,
         "epochs": (events.Epoch(seq=9, t_s=80.0, index=0, duration_s=68.9, train_s=68.1, loss=1.5),),
         "steps": (events.Steps(seq=5, t_s=11.5, phase="measure", epoch=0, first_index=0, durations_s=(0.2, 0.1)),),
         "metrics": {"test_loss": None},
         "warnings": (events.Warn(code="slow", message="in /home/anna/x"),),
-        "samples": (events.Sample(t_s=1.0, telemetry={"cpu_pct": 50.0}),),
+        "samples": (events.Sample(t_s=1.0, telemetry=telemetry_of({"cpu_pct": 50.0})),),
     }
     return Run(**(full | changes))
 
@@ -147,16 +149,25 @@ def test_json_holds_the_version_and_all_raw_durations(summary: RunSummary) -> No
     ]
     assert first["step_records"][0]["durations_s"] == [0.2, 0.1]
     assert first["step_records"][0]["t_s"] == 11.5
-    assert first["telemetry"] == [{"t_s": 1.0, "cpu_pct": 50.0}]
+    (look,) = first["telemetry"]
+    told = {name: value for name, value in look.items() if value is not None}
+    assert told == {"t_s": 1.0, "cpu_pct": 50.0, "gpus": []}
     assert first["warnings"] == [{"code": "slow", "message": "in ~/x"}]
 
 
 def test_json_holds_each_epochs_energy_but_not_the_number_of_the_machine(summary: RunSummary) -> None:
-    samples = tuple(events.Sample(t_s=float(t_s), telemetry={"cpu_energy_j": 10.0 * t_s}) for t_s in range(90))
-    run = replace(a_run(summary), samples=samples, machine={"cpu_name": "A CPU", "machine_id": "9f3b6a0c1d2e4f57"})
+    samples = tuple(
+        events.Sample(t_s=float(t_s), telemetry=telemetry_of({"cpu_energy_j": 10.0 * t_s})) for t_s in range(90)
+    )
+    run = replace(
+        a_run(summary),
+        samples=samples,
+        machine=replace(UNKNOWN_MACHINE, cpu_name="A CPU", machine_id="9f3b6a0c1d2e4f57"),
+    )
     told = run_as_dict(replace(run, limit="The processor is the limit."), {})
     assert told["epoch_records"][0]["cpu_energy_j"] == pytest.approx(689.0)
-    assert told["machine"] == {"cpu_name": "A CPU"}
+    assert told["machine"]["cpu_name"] == "A CPU"
+    assert "machine_id" not in told["machine"]
     assert told["limit"] == "The processor is the limit."
 
 

@@ -13,6 +13,7 @@ from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run, rows_for_export
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.spec import RunSpec, spec_as_dict
 
 PLACES = ("/mnt/secret project", "/mnt/secret project/inner", "/")
 MESSAGE = (
@@ -44,7 +45,7 @@ def test_they_are_hidden_in_json(paths: Paths, machine: Machine) -> None:
     }
     assert plain["error_message"] == plain["warnings"][0]["message"] == HIDDEN
     assert json.loads("".join(json_lines([run], {})))["runs"][0]["spec"] == plain["spec"]
-    assert run.spec["parameters"]["folders"] == os.pathsep.join(PLACES), "the stored run keeps them"
+    assert run.spec.parameters["folders"] == os.pathsep.join(PLACES), "the stored run keeps them"
 
 
 def test_they_are_hidden_in_tables_and_texts(paths: Paths, machine: Machine) -> None:
@@ -62,9 +63,9 @@ def test_other_runs_keep_their_specs(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         demo = CATALOGUE["demo"]
         run = load_run(database, begin_run(database, demo.default_spec(), demo, machine))
-    assert run_as_dict(run)["spec"] == run.spec
-    assert chosen_folders({"workload": "from another version"}) == []
-    assert chosen_folders({"workload": "storage"}) == []
+    assert run_as_dict(run)["spec"] == spec_as_dict(run.spec)
+    assert chosen_folders(RunSpec(workload="from another version")) == []
+    assert chosen_folders(RunSpec(workload="storage")) == []
 
 
 def test_a_folder_inside_the_users_is_hidden_as_a_folder(paths: Paths, machine: Machine, tmp_path: Path) -> None:

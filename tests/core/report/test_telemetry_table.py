@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from app.core.records import Run
 from app.core.report.telemetry_table import reading_rows
+from tests.telemetry import telemetry_of
 from workloads.protocol import events
 
 
 def with_looks(run: Run, *looks: dict[str, Any]) -> Run:
     return replace(
-        run, samples=tuple(events.Sample(t_s=float(at), telemetry=each) for at, each in enumerate(looks))
+        run,
+        samples=tuple(events.Sample(t_s=float(at), telemetry=telemetry_of(each)) for at, each in enumerate(looks)),
     )
 
 
@@ -37,8 +39,8 @@ def test_readings_of_gpus_are_told_apart(stored_run: Run) -> None:
     cool = hot | {"fan_pct": 40.0, "throttle_reasons": []}
     run = with_looks(stored_run, {"gpus": [hot]}, {"gpus": [cool]})
     assert reading_rows(run) == [
-        ("GPU 1 fan", "40 %", "60 %", "80 %"),
         ("GPU 1 memory used", "4.0 GB", "4.0 GB", "4.0 GB"),
+        ("GPU 1 fan", "40 %", "60 %", "80 %"),
         ("GPU 1 clock limited by thermal", "", "50 % of the time", ""),
     ]
 

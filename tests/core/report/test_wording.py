@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.core.records import Run, RunSummary
+from app.core.records import Machine, Run, RunSummary
 from app.core.report.wording import (
     error_advice,
     headline,
@@ -15,10 +15,11 @@ from app.core.report.wording import (
     machine_line,
     result_notes,
     result_text,
-    stored_machine,
     verdict_line,
 )
+from app.core.storage.reading import read_machine
 from app.core.verdict.rules import RULES, judge
+from tests.telemetry import machine_of, telemetry_of
 from workloads.protocol import events
 
 ESTIMATE: dict[str, Any] = {"basis": "estimate", "preset": "quick", "epochs": 1, "epochs_done": 0}
@@ -112,10 +113,11 @@ def test_what_is_known_about_a_number_is_said_cautions_first(
 
 def test_warnings_stolen_time_and_a_virtual_machine_are_said(stored_run: Run) -> None:
     samples = tuple(
-        events.Sample(t_s=1.0, telemetry={"steal_pct": value} if value else {}) for value in (12.0, None, 2.0)
+        events.Sample(t_s=1.0, telemetry=telemetry_of({"steal_pct": value} if value else {}))
+        for value in (12.0, None, 2.0)
     )
     warning = events.Warn(code="gpu_not_used", message="TensorFlow cannot use the GPU.")
-    virtual = stored_run.machine | {"virtual_machine": True, "virtualization": "docker in kvm"}
+    virtual = machine_of(stored_run, virtual_machine=True, virtualization="docker in kvm")
     notes = result_notes(replace(stored_run, samples=samples, warnings=(warning,), machine=virtual))
     assert [note.text for note in notes if note.kind == "caution"] == [
         "The host took 7 % of the processor time for other work.",
@@ -126,12 +128,12 @@ def test_warnings_stolen_time_and_a_virtual_machine_are_said(stored_run: Run) ->
 
 @pytest.mark.parametrize("steal_pct", [[], [None], [5.0, 5.0], [0.0, 9.0]])
 def test_little_or_unknown_stolen_time_is_not_worth_a_word(stored_run: Run, steal_pct: list[float | None]) -> None:
-    samples = tuple(events.Sample(t_s=1.0, telemetry={"steal_pct": value}) for value in steal_pct)
+    samples = tuple(events.Sample(t_s=1.0, telemetry=telemetry_of({"steal_pct": value})) for value in steal_pct)
     assert {note.kind for note in result_notes(replace(stored_run, samples=samples))} == {"fact"}
 
 
 def test_notes_are_the_reasons_of_the_verdict(stored_run: Run) -> None:
-    samples = (events.Sample(t_s=80.0, telemetry={"suspended_s": 60.0, "on_battery": True}),)
+    samples = (events.Sample(t_s=80.0, telemetry=telemetry_of({"suspended_s": 60.0, "on_battery": True})),)
     run = replace(stored_run, samples=samples)
     judged = judge(run)
     assert [note.text for note in result_notes(run)] == [reason.text for reason in judged.reasons]
@@ -231,10 +233,11 @@ def test_a_text_says_each_caution_once_and_names_nobody(stored_run: Run, monkeyp
 
 
 def test_a_machine_of_another_version_is_told_as_far_as_it_goes() -> None:
-    old = stored_machine({"cpu_name": "Old CPU"})
+    def stored(text: str) -> Machine:
+        return read_machine(text, [])
+
+    old = stored('{"cpu_name": "Old CPU"}')
     assert machine_line(old) == "Old CPU · ? cores / ? threads · n/a · n/a"
-    new = stored_machine(
-        {"npu": 1, "gpus": [{"name": "New GPU", "tensor_cores": 9, "memory_bytes": 8_000_000_000}]}
-    )
+    new = stored('{"npu": 1, "gpus": [{"name": "New GPU", "tensor_cores": 9, "memory_bytes": 8000000000}]}')
     assert machine_line(new) == "unknown CPU · ? cores / ? threads · n/a · New GPU · n/a"
-    assert stored_machine({"cpu_name": {}}).cpu_name is None
+    assert stored('{"cpu_name": {}}').cpu_name is None

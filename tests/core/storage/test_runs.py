@@ -225,8 +225,8 @@ def test_what_changes_by_the_hour_does_not_make_another_machine(paths: Paths, ma
         runs = [load_run(database, begin(database, each)) for each in machines]
         rows = database.connection.execute("SELECT count(DISTINCT machine_id) FROM runs").fetchone()
     assert rows[0] == 1
-    assert [run.machine["file_system"] for run in runs] == [None, "ext4"], "each run has what was found for it"
-    assert [len(run.machine["gpus"]) for run in runs] == [1, 2]
+    assert [run.machine.file_system for run in runs] == [None, "ext4"], "each run has what was found for it"
+    assert [len(run.machine.gpus) for run in runs] == [1, 2]
 
 
 def test_machines_are_found_again_by_what_earlier_versions_stored(machine: Machine) -> None:

@@ -4,7 +4,10 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from app.core.records import Run
+from tests.telemetry import telemetry_of
 from workloads.protocol import events
 
 EPOCHS, STEPS, STEP_S = 3, 500, 0.04
@@ -36,7 +39,8 @@ def quiet_run(run: Run, seed: int, **changes: Any) -> Run:
             )
         )
     samples = tuple(
-        events.Sample(t_s=float(second), telemetry=quiet_look(chance)) for second in range(1, int(now_s) + 2)
+        events.Sample(t_s=float(second), telemetry=telemetry_of(quiet_look(chance)))
+        for second in range(1, int(now_s) + 2)
     )
     later_s = [epoch.duration_s for epoch in epochs[1:]]
     summary = {
@@ -88,8 +92,8 @@ def with_looks(run: Run, numbers: list[int], **readings: Any) -> Run:
     """Return the run with other readings in these samples."""
     samples = list(run.samples)
     for at in numbers:
-        telemetry = samples[at].telemetry | readings
-        samples[at] = events.Sample(t_s=samples[at].t_s, telemetry=telemetry)
+        telemetry = msgspec.to_builtins(samples[at].telemetry) | readings
+        samples[at] = events.Sample(t_s=samples[at].t_s, telemetry=telemetry_of(telemetry))
     return replace(run, samples=tuple(samples))
 
 

@@ -16,6 +16,7 @@ from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import explain
 from tests.core.storage.storing import begin
 from tests.core.verdict.records import measured, quiet_run, with_looks
+from tests.telemetry import environment_of, machine_of, telemetry_of
 from workloads.protocol import events
 
 
@@ -24,13 +25,13 @@ def on_gpu(run: Run, busy_pct: float | None, summary: dict[str, Any] | None = No
     base = quiet_run(run, 1, **(summary or {}))
     gpu = {"index": 0, "utilization_pct": busy_pct, "clock_mhz": 1800.0, "throttle_reasons": [], **readings}
     changed = with_looks(base, list(range(len(base.samples))), gpus=[gpu], cpu_pct=30.0)
-    return replace(changed, environment=(run.environment or {}) | {"device": "gpu:0"})
+    return replace(changed, environment=environment_of(run, device="gpu:0"))
 
 
 def on_cpu(run: Run, busy_pct: float, cores: tuple[int, int] = (8, 16), **summary: Any) -> Run:
     base = quiet_run(run, 1, **summary)
     looks = {"cpu_pct": busy_pct, "other_cpu_pct": 0.0, "steal_pct": 0.0}
-    machine = run.machine | {"physical_cores": cores[0], "logical_cores": cores[1]}
+    machine = machine_of(run, physical_cores=cores[0], logical_cores=cores[1])
     return replace(with_looks(base, list(range(len(base.samples))), **looks), machine=machine)
 
 
@@ -46,12 +47,12 @@ def text(run: Run) -> str:
 
 
 def test_a_small_network_is_launch_bound(stored_run: Run) -> None:
-    small = {"parameters_count": 1_337_002}
+    small = events.Model(parameters_count=1_337_002)
     run = replace(on_gpu(stored_run, 35.0), model=small)
     assert code(run) == "launch_bound"
     assert text(run).startswith("GPU 35 % busy: this small network is launch-bound")
     assert text(run).endswith("; try batch 512.")  # 100 × 100/35, and the next power of two
-    assert "this network" in text(replace(run, model={"parameters_count": 60_000_000}))
+    assert "this network" in text(replace(run, model=events.Model(parameters_count=60_000_000)))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,7 @@ def test_limits_of_a_container_are_told(
     stored_run: Run, environment: dict[str, Any], changes: dict[str, Any], busy_pct: float, begin: str
 ) -> None:
     run = on_cpu(stored_run, busy_pct, (16, 16), **changes)
-    assert text(replace(run, environment=(run.environment or {}) | environment)).startswith(begin)
+    assert text(replace(run, environment=environment_of(run, **environment))).startswith(begin)
 
 
 @pytest.mark.parametrize(
@@ -222,10 +223,10 @@ def test_a_hidden_card_is_known_by_its_name_or_not_at_all(stored_run: Run) -> No
     idle = {"index": 0, "utilization_pct": 0.0}
     run = on_gpu(stored_run, 97.0)
     run = with_looks(run, list(range(len(run.samples))), gpus=[idle, idle | {"index": 1, "utilization_pct": 97.0}])
-    environment = {"device": "gpu:0", "device_name": "Fast Card", "variables": ["CUDA_VISIBLE_DEVICES"]}
-    cards = [{"name": "Slow Card"}, {"name": "Fast Card"}]
-    assert code(replace(run, environment=environment, machine=run.machine | {"gpus": cards})) == "gpu_bound"
-    assert code(replace(run, environment=environment, machine=run.machine | {"gpus": cards * 2})) == "unknown"
+    environment = environment_of(run, device_name="Fast Card", variables=["CUDA_VISIBLE_DEVICES"])
+    cards = [{"name": f"{speed} Card", "vendor": "nvidia"} for speed in ("Slow", "Fast")]
+    assert code(replace(run, environment=environment, machine=machine_of(run, gpus=cards))) == "gpu_bound"
+    assert code(replace(run, environment=environment, machine=machine_of(run, gpus=cards * 2))) == "unknown"
     assert code(replace(run, environment=environment)) == "unknown"
 
 
@@ -250,7 +251,7 @@ def test_a_run_is_read_with_its_explanation(paths: Paths, machine: Machine) -> N
         writer.add(events.Steps(t_s=9.0, phase="measure", epoch=0, first_index=0, durations_s=(4.0, 4.0)))
         for second in range(12):
             telemetry = {"cpu_pct": 99.0, "other_cpu_pct": 0.0, "steal_pct": 0.0}
-            writer.add(events.Sample(seq=second, t_s=float(second), telemetry=telemetry))
+            writer.add(events.Sample(seq=second, t_s=float(second), telemetry=telemetry_of(telemetry)))
         writer.finish("completed", None)
         assert load_run(database, run_id).limit == "7.9 of 8 processors were busy: the processor is the limit."
 
@@ -274,7 +275,8 @@ def test_any_record_is_survived(
     machine: dict[str, Any],
 ) -> None:
     telemetry = {"gpus": [gpu], **look}
-    samples = tuple(events.Sample(t_s=80.0 + at, telemetry=telemetry) for at in range(30))
-    run = replace(stored_run, samples=samples, environment=environment, machine=machine)
+    samples = tuple(events.Sample(t_s=80.0 + at, telemetry=telemetry_of(telemetry)) for at in range(30))
+    changed = environment_of(stored_run, **environment)
+    run = replace(stored_run, samples=samples, environment=changed, machine=machine_of(stored_run, **machine))
     found = explain(run)
     assert found is None or found.text.endswith(".")

@@ -22,6 +22,7 @@ from app.core.storage.runs import list_runs, rows_for_export
 from app.core.verdict.energy import Energy, energy_columns, energy_of, energy_text
 from tests.core.hardware.telemetry.test_slowdowns import write
 from tests.core.storage.storing import begin
+from tests.telemetry import environment_of, telemetry_of
 from workloads.protocol import events
 
 ZONE = "sys/class/powercap/intel-rapl:"
@@ -114,9 +115,9 @@ def epoch(index: int, end_s: float, duration_s: float = 10.0) -> events.Epoch:
 
 def with_samples(run: Run, looks: dict[float, dict[str, Any]], device: str = "gpu:0", **changes: Any) -> Run:
     """Return the run with three epochs of ten seconds from second 10 on, and these looks."""
-    samples = tuple(events.Sample(t_s=time_s, telemetry=look) for time_s, look in looks.items())
+    samples = tuple(events.Sample(t_s=time_s, telemetry=telemetry_of(look)) for time_s, look in looks.items())
     epochs = (epoch(0, 20.0), epoch(1, 30.0), epoch(2, 40.0))
-    environment = (run.environment or {}) | {"device": device}
+    environment = environment_of(run, device=device)
     return replace(run, epochs=epochs, samples=samples, environment=environment, **changes)
 
 
@@ -220,7 +221,7 @@ def test_a_run_that_ends_is_stored_with_its_energy(paths: Paths, machine: Machin
         writer = RunWriter(database, begin(database, machine))
         writer.add(events.Environment(engine="tensorflow", device="gpu:0", precision="float32", jit=False))
         for seq, (t_s, look) in enumerate(gpu_looks(energy_j=lambda t_s: 100 * t_s).items(), 1):
-            writer.add(events.Sample(seq=seq, t_s=t_s, telemetry=look))
+            writer.add(events.Sample(seq=seq, t_s=t_s, telemetry=telemetry_of(look)))
         for index in range(3):
             writer.add(epoch(index, 20.0 + 10 * index))
         writer.finish("completed", None)

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from app.core.records import PeakShare, Run
 from app.core.verdict.rules import RULES, judge
 from tests.core.verdict.records import measured, quiet_run, slower, with_looks
+from tests.telemetry import environment_of, machine_of, telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
 from workloads.workload import Proof
 
 SEEDS = range(10)
@@ -29,12 +31,15 @@ def summarised(**changes: Any) -> Change:
     return lambda run: replace(run, summary=replace(run.summary, **changes))
 
 
+ON_GPU = RunSpec(workload="demo", device="gpu:0")
+
+
 def metrics(**values: float | None) -> Change:
     return lambda run: replace(run, metrics=run.metrics | values)
 
 
 def environment(**values: Any) -> Change:
-    return lambda run: replace(run, environment=(run.environment or {}) | values)
+    return lambda run: replace(run, environment=environment_of(run, **values))
 
 
 def looks(**readings: Any) -> Change:
@@ -70,7 +75,7 @@ def on_gpu(**readings: Any) -> Change:
     other = {"index": 0, "clock_mhz": 300.0, "throttle_reasons": ["thermal"], "other_memory_bytes": 9 * 10**9}
 
     def change(run: Run) -> Run:
-        run = replace(run, environment=GPU_RUN)
+        run = replace(run, environment=environment_of(run, **GPU_RUN))
         return looks(gpus=[other, {"index": 1} | readings])(run)
 
     return change
@@ -227,7 +232,12 @@ CUT: dict[str, Any] = {"steps": 400, "value": None, "basis": None, "spread_pct":
             both(summarised(threads=2), environment(visible_cpus=2)),
             environment(visible_cpus=2),
         ),
-        ("host_device_differs", "caution", same, lambda run: replace(run, spec=run.spec | {"device": "gpu:0"})),
+        (
+            "host_device_differs",
+            "caution",
+            same,
+            lambda run: replace(run, spec=RunSpec(workload="demo", device="gpu:0")),
+        ),
         ("gpu_not_used", "caution", same, warned("gpu_not_used")),
     ],
 )
@@ -358,13 +368,14 @@ def test_a_warning_is_said_once(stored_run: Run) -> None:
 )
 def test_what_the_computer_is_is_a_fact(stored_run: Run, machine: dict[str, Any], expected: list[str]) -> None:
     run = quiet_run(stored_run, 0)
-    judged = judge(replace(run, machine=run.machine | machine))
+    judged = judge(replace(run, machine=machine_of(run, **machine)))
     assert judged.level == "valid"
     assert [reason.code for reason in judged.reasons] == ["spread", "real_data", *expected]
 
 
 def test_other_facts(stored_run: Run) -> None:
-    run = replace(quick(quiet_run(stored_run, 0)), peak=PeakShare(1e12, 2e12), dataset={"name": "generated"})
+    generated = events.Dataset(name="generated", source="synthetic", samples=1)
+    run = replace(quick(quiet_run(stored_run, 0)), peak=PeakShare(1e12, 2e12), dataset=generated)
     run = summarised(metric="images_per_s", value_low=None, value_high=None)(run)
     assert [reason.code for reason in judge(run).reasons] == [
         *("peak_share", "estimate", "derived_epoch", "spread", "generated_data")
@@ -394,6 +405,7 @@ FIELDS = ("device", "variables", "visible_cpus", "cpu_quota")
 def test_the_record_of_another_version_is_survived(
     stored_run: Run, telemetry: dict[str, Any], environment: dict[str, Any], machine: dict[str, Any]
 ) -> None:
-    samples = tuple(events.Sample(t_s=80.0 + at, telemetry=telemetry) for at in range(3))
-    run = replace(stored_run, samples=samples, environment=environment, machine=machine)
+    samples = tuple(events.Sample(t_s=80.0 + at, telemetry=telemetry_of(telemetry)) for at in range(3))
+    changed = environment_of(stored_run, **environment)
+    run = replace(stored_run, samples=samples, environment=changed, machine=machine_of(stored_run, **machine))
     assert judge(run).level in ("valid", "caution", "invalid")

@@ -82,7 +82,7 @@ def test_plain_numpy_trains_the_mlp_in_another_interpreter(
     assert run.summary.status == "completed", run.summary.error_message
     assert (run.summary.engine, run.summary.device) == (NAME, "cpu")
     assert run.model is not None
-    assert (run.model["parameters_count"], run.metrics["updates_done"]) == (669_706, 120.0)
+    assert (run.model.parameters_count, run.metrics["updates_done"]) == (669_706, 120.0)
     first, second = (epoch.loss for epoch in run.epochs)
     assert first is not None
     assert second is not None

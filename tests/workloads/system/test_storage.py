@@ -104,7 +104,7 @@ def test_every_case_is_measured_in_every_folder_and_nothing_is_left(
     # What is in memory need neither be read nor decoded.
     assert rates["read_cache"][0] > 3 * rates["read_jpeg"][0]
     assert run.dataset is not None
-    assert (run.dataset["samples"], run.dataset["shape"]) == (100, [375, 500, 3])
+    assert (run.dataset.samples, run.dataset.shape) == (100, (375, 500, 3))
     assert [warning.code for warning in run.warnings] in ([], ["page_cache"])
 
 

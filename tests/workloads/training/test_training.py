@@ -135,7 +135,7 @@ def test_installed_data_is_used_and_settings_become_true(paths: Paths, machine: 
     assert run.summary.data_source == "real"
     assert run.environment is not None
     asked = {"precision": "mixed_bfloat16", "jit": True, "intra_op_threads": 1, "device": "cpu"}
-    assert {name: run.environment[name] for name in asked} == asked
+    assert {name: getattr(run.environment, name) for name in asked} == asked
 
 
 def test_a_gpu_that_is_not_there_is_said_and_nothing_falls_back(

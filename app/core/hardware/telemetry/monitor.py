@@ -23,7 +23,7 @@ from app.core.hardware.telemetry.sensors import CpuTemperature
 from app.core.hardware.telemetry.slowdowns import ConditionsReader, rate_per_s
 from app.core.hardware.waiting import in_background
 from app.core.messages import sentence
-from app.core.records import Telemetry
+from workloads.protocol.telemetry import Telemetry
 
 _logger = logging.getLogger(__name__)
 

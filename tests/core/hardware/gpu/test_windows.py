@@ -16,8 +16,9 @@ from app.core.hardware.gpu import windows_dxgi, windows_pdh
 from app.core.hardware.gpu.windows import Entry, WindowsGpus, busiest_pct, entry_from, pair, sums
 from app.core.hardware.gpu.windows_dxgi import Adapter, adapters_from
 from app.core.hardware.gpu.windows_pdh import Counters
-from app.core.records import Gpu, GpuReading
+from app.core.records import Gpu
 from tests.core.hardware.gpu.gpu_trees import DATA
+from workloads.protocol.telemetry import GpuReading
 
 ARC, GEFORCE, WARP = 0xADFB, 0x9AC6, 0xC8F1
 CLASS = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry import monitor
-from app.core.records import GpuReading, Telemetry
+from workloads.protocol.telemetry import GpuReading, Telemetry
 
 
 class FakeSampler(monitor.Sampler):

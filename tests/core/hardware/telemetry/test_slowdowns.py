@@ -1,7 +1,6 @@
 """What slows a computer down, read from recorded files of many systems, and the limits that a worker is under."""
 
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,0 +1,58 @@
+"""Records out of files that another version may have written: what fits is taken, the rest is as if not known."""
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import msgspec
+
+Record = TypeVar("Record")
+
+
+def take_fitting(plain: object, kind: type[Record], **otherwise: Any) -> Record:
+    """Return a record of a dictionary's values, each where it fits its field; others are as `otherwise` or usual.
+
+    Of lists of records, what fits of each is taken.
+
+    Raises:
+        TypeError: It is no dictionary, or what the record cannot be without does not fit.
+    """
+    try:
+        return msgspec.convert(plain, kind)
+    except msgspec.ValidationError:
+        pass
+    if not isinstance(plain, Mapping):
+        msg = f"{type(plain).__name__} in place of a {kind.__name__}"
+        raise TypeError(msg)
+    values = dict(otherwise)
+    hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type] # classes can be hashed
+    for name, hint in hints.items():
+        if name in plain and (found := _fitting(plain[name], hint)) is not _NOTHING:
+            values[name] = found
+    return kind(**values)
+
+
+_NOTHING = object()
+
+
+def _fitting(value: object, hint: Any) -> object:
+    try:
+        return msgspec.convert(value, hint)
+    except msgspec.ValidationError:
+        pass
+    inner: Any = next((part for part in get_args(hint) if dataclasses.is_dataclass(part)), None)
+    if inner is None or not isinstance(value, list | tuple):
+        return _NOTHING
+    found = []
+    for part in value:
+        try:
+            found.append(take_fitting(part, inner))
+        except TypeError:
+            continue
+    return tuple(found)
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, include_extras=True)
