@@ -166,6 +166,18 @@ def test_a_worker_deaf_to_cancel_is_ended(paths: Paths, machine: Machine, record
 
 
 @pytest.mark.slow
+def test_a_worker_deaf_to_cancel_can_be_killed_at_once(paths: Paths, machine: Machine, recorder: Recorder) -> None:
+    patient = Limits(cancel_s=1_000, terminate_s=1_000)
+    session = Runner(paths, machine, patient).start(demo(outcome="hang"), recorder)
+    assert recorder.first_epoch.wait(20)
+    session.cancel()
+    session.kill()
+    finish(session)
+    assert stored(paths, session).summary.status == "cancelled"
+    assert not psutil.pid_exists(worker_pid(recorder))
+
+
+@pytest.mark.slow
 def test_a_hung_worker_is_warned_about_and_then_ended(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     session = Runner(paths, machine, QUICK_TO_ACT).start(demo(outcome="hang"), recorder)
     finish(session)

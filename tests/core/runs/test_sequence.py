@@ -1,7 +1,6 @@
 """Plans with real worker processes: their order, how they can end, and what is kept of them."""
 
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -36,6 +35,7 @@ class Diary:
         self.steps: list[Step] = []
         self.ended: list[RunSummary] = []
         self.events: list[events.Event] = []
+        self.heard = threading.Event()
         self.epoch_of: dict[int, threading.Event] = {number: threading.Event() for number in range(1, 10)}
 
     def watch(self, **changes: Any) -> Watch:
@@ -45,11 +45,13 @@ class Diary:
         self.events.append(event)
         if isinstance(event, events.Run):
             self.told.append(("event", event.run_id))
+            self.heard.set()
         if isinstance(event, events.Epoch):
             self.epoch_of[len(self.steps)].set()
 
     def begin(self, step: Step, run_id: int) -> None:
-        time.sleep(0.02)  # so long that the first event would overtake it
+        self.heard.wait(0.02)  # the first event, if it came too early
+        self.heard.clear()
         self.steps.append(step)
         self.told.append(("begun", run_id))
 

@@ -1,10 +1,8 @@
 """The window as a program: started, asked to end, twice at once, and where it cannot open."""
 
-import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -13,8 +11,9 @@ import pytest
 from app.core.paths import default_paths
 from app.core.storage.database import Database
 from tests.conftest import ROOT, CommandLine, command
+from tests.waiting import wait_until
 
-on_posix = pytest.mark.skipif(os.name == "nt", reason="Windows ends programs in another way")
+on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's list of signals")
 
 
 def open_window(environment: dict[str, str]) -> "subprocess.Popen[str]":
@@ -27,40 +26,33 @@ def open_window(environment: dict[str, str]) -> "subprocess.Popen[str]":
         text=True,
     )
     database = default_paths(environment).database
-    deadline_s = time.monotonic() + 60
-    while not database.exists():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline_s
-        time.sleep(0.05)
-    while not catches_sigterm(process.pid):
-        assert time.monotonic() < deadline_s
-        time.sleep(0.05)
+    wait_until(lambda: process.poll() is not None or database.exists())
+    wait_until(lambda: process.poll() is not None or catches_sigterm(process.pid))
+    assert process.poll() is None, process.communicate()
     return process
 
 
 def catches_sigterm(pid: int) -> bool:
     """Say whether a process would hear a request to end, which would end it at once before."""
-    status = Path(f"/proc/{pid}/status")
-    if not status.exists():  # not Linux
-        time.sleep(1)
-        return True
-    mask = next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("SigCgt"))
+    mask = next(line.split()[1] for line in read_status(pid) if line.startswith("SigCgt"))
     return bool(int(mask, 16) & 1 << (signal.SIGTERM - 1))
 
 
+def read_status(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
+
+
 @pytest.mark.slow
-@on_posix
+@on_linux
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_window_ends_when_asked_to(environment: dict[str, str], number: signal.Signals) -> None:
     process = open_window(environment)
-    time.sleep(1)
-    assert process.poll() is None
     process.send_signal(number)
     output, errors = process.communicate(timeout=30)
     assert (process.returncode, output, errors) == (0, "", "")
 
 
-@on_posix
+@on_linux
 def test_two_windows_use_one_database(environment: dict[str, str], epochmark: CommandLine) -> None:
     first, second = open_window(environment), open_window(environment)
     assert epochmark("run", "demo", "--steps", "2").returncode == 0
@@ -73,7 +65,7 @@ def test_two_windows_use_one_database(environment: dict[str, str], epochmark: Co
 
 
 @pytest.mark.slow
-@on_posix
+@on_linux
 def test_a_window_that_is_killed_leaves_no_worker(environment: dict[str, str], tmp_path: Path) -> None:
     script = tmp_path / "run_in_window.py"
     script.write_text(
@@ -97,12 +89,13 @@ def test_a_window_that_is_killed_leaves_no_worker(environment: dict[str, str], t
         [sys.executable, str(script)],
         env=environment | {"QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)},
     )
-    found: list[psutil.Process] = []
-    deadline_s = time.monotonic() + 60
-    while not found and time.monotonic() < deadline_s:
-        time.sleep(0.1)
-        found = [child for child in psutil.Process(process.pid).children() if "workloads" in child.cmdline()]
-    assert found
+    window = psutil.Process(process.pid)
+
+    def workers() -> list[psutil.Process]:
+        return [child for child in window.children() if "workloads" in child.cmdline()]
+
+    wait_until(workers)
+    found = workers()
     process.kill()
     process.wait(10)
     assert psutil.wait_procs(found, timeout=15)[1] == []

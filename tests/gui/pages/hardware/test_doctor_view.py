@@ -2,7 +2,6 @@
 
 import contextlib
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -88,11 +87,9 @@ def test_cancelling_ends_the_process_and_shows_what_is_known(view: DoctorView, q
     qtbot.waitUntil(lambda: len(trials()) == 1, timeout=20_000)
     view.examine()
     assert len(trials()) == 1, "one examination at a time"
-    start_s = time.monotonic()
     QTest.mouseClick(view.cancel_button, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: not view.is_examining, timeout=20_000)
     assert trials() == []
-    assert time.monotonic() - start_s < 15
     assert "stopped" in view.head.text()
     assert "NVIDIA driver" in texts(view)
     assert view.examine_button.isVisible()

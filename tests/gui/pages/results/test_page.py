@@ -4,7 +4,6 @@ import csv
 import json
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock
@@ -323,9 +322,12 @@ def test_a_live_run_is_found_after_it_ended(driver: Driver) -> None:
 def test_naming_then_leaving_or_deleting(
     driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    go_on = threading.Event()
+
     def set_slowly(database: Database, run_id: int, comment: str | None) -> None:
-        time.sleep(0.1)
+        assert go_on.wait(60)
         set_comment(database, run_id, comment)
+        go_on.clear()
 
     monkeypatch.setattr(runs_model, "set_comment", set_slowly)
     detail = show_in_full(driver, page, 4)
@@ -334,8 +336,10 @@ def test_naming_then_leaving_or_deleting(
         detail.comment.setFocus()
         driver.qtbot.keyClicks(detail.comment, text)  # type: ignore[no-untyped-call]
         driver.press(button)
-        driver.qtbot.wait(300)
         assert page.run is None
+        go_on.set()
+        if button is detail.back_button:
+            driver.until(lambda: column(page, "comment")[0] == "one")
     driver.until(lambda: driver.message.startswith("Deleted 1 run"))
     page.undo()
     driver.until(lambda: page.model.ids == [4, 3, 2, 1])
