@@ -1,0 +1,144 @@
+"""The rules for tests that a machine can check; CONTRIBUTING.md has them all."""
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import pytest
+
+from tests.conftest import ROOT
+
+Rule = Callable[[ast.AST], Iterator[tuple[int, str]]]
+FILES = [path for path in sorted((ROOT / "tests").rglob("*.py")) if "benchmarks" not in path.parts]
+CLOCKS = {"monotonic", "perf_counter", "monotonic_ns", "perf_counter_ns", "time_ns", "process_time"}
+# Underscores that are no privacy.
+PUBLIC = {
+    "_replace": "of named tuples",
+    "_obj": "of ctypes.byref, which stands for the caller's variable",
+    "_base_executable": "of sys, which start.py needs to know",
+    "_gpu_tree_hook": "put into sys by the tests themselves",
+}
+SLEEPERS = {
+    "tests/core/verdict/test_disturbances.py": "a worker has to stand still for real seconds",
+    "tests/screenshots.py": "takes pictures and tests nothing",
+}
+
+
+def private_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield names with an underscore that are not the test's own."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id="self" | "cls")):
+                continue
+            case ast.Attribute(attr=name) if is_private(name):
+                yield node.lineno, name
+            case ast.ImportFrom(names=names):
+                yield from ((node.lineno, alias.name) for alias in names if is_private(alias.name))
+            case ast.Call(func=ast.Attribute(attr="setattr" | "delattr") | ast.Name(id="setattr"), args=args):
+                last = [text.rpartition(".")[2] for text in texts(args)]
+                yield from ((node.lineno, name) for name in last if is_private(name))
+
+
+def sleeps(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield waits for so many seconds."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and called(node) == "sleep":
+            yield node.lineno, ast.unparse(node)
+
+
+def clocks_asserted(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield asserts about how long something took: another computer takes longer."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert):
+            calls = [each for each in ast.walk(node.test) if isinstance(each, ast.Call)]
+            if any(called(call) in CLOCKS for call in calls):
+                yield node.lineno, ast.unparse(node.test)
+
+
+def wide_tolerances(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield approx(number, abs=tolerance) that half or twice the number would pass, too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and called(node) == "approx" and node.args:
+            number = number_of(node.args[0])
+            for keyword in node.keywords:
+                tolerance = number_of(keyword.value)
+                if tolerance is None:
+                    continue
+                if keyword.arg == "rel" and tolerance > 0.5:
+                    yield node.lineno, ast.unparse(node)
+                if keyword.arg == "abs" and number and tolerance > abs(number) / 2:
+                    yield node.lineno, ast.unparse(node)
+
+
+def patched_times(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield time limits of a module that a test changes: they are parameters."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and called(node) == "setattr":
+            yield from (
+                (node.lineno, name) for name in texts(node.args) if re.search(r"(^|\.)_?[A-Z][A-Z_]*_M?S$", name)
+            )
+
+
+def called(call: ast.Call) -> str:
+    """Name what is called, without where it is from."""
+    match call.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
+
+
+@cache
+def trees() -> dict[str, ast.AST]:
+    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name not in PUBLIC
+
+
+def texts(nodes: list[ast.expr]) -> list[str]:
+    return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+
+
+def number_of(node: ast.expr) -> float | None:
+    return float(node.value) if isinstance(node, ast.Constant) and isinstance(node.value, int | float) else None
+
+
+RULES: tuple[Rule, ...] = (private_names, sleeps, clocks_asserted, wide_tolerances, patched_times)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_no_test_breaks_the_rule(rule: Rule) -> None:
+    exempt = SLEEPERS if rule is sleeps else ()
+    found = [(name, *each) for name, tree in trees().items() if name not in exempt for each in rule(tree)]
+    assert [f"{name}:{line}: {what}" for name, line, what in found] == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "breaks", "keeps"),
+    [
+        (private_names, "module._name", "self._name"),
+        (private_names, "from app import _name", "from app import name"),
+        (private_names, "monkeypatch.setattr(module, '_NAME', 1)", "monkeypatch.setattr(module, 'NAME', 1)"),
+        (
+            private_names,
+            "monkeypatch.setattr('app.core.x._name', 1)",
+            "monkeypatch.setattr('app.core._x.name', 1)",
+        ),
+        (sleeps, "time.sleep(1)", "event.wait(1)"),
+        (clocks_asserted, "assert time.monotonic() - start < 3", "enough = time.monotonic() + 3"),
+        (wide_tolerances, "approx(100, abs=60)", "approx(100, abs=6)"),
+        (wide_tolerances, "pytest.approx(x, rel=0.6)", "pytest.approx(0.0, abs=1e-9)"),
+        (patched_times, "monkeypatch.setattr(module, 'LIMIT_S', 0.1)", "monkeypatch.setattr(module, 'SHAPES', x)"),
+        (patched_times, "patch.setattr('app.x.INTERVAL_MS', 1)", "patch.setattr('app.x.ITEMS', 1)"),
+    ],
+)
+def test_a_rule_finds_what_breaks_it(rule: Rule, breaks: str, keeps: str) -> None:
+    assert len(list(rule(ast.parse(breaks)))) == 1
+    assert list(rule(ast.parse(keeps))) == []
+
+
+def test_who_may_sleep_does() -> None:
+    for name in SLEEPERS:
+        assert list(sleeps(trees()[name])), f"{name} needs no exception"
