@@ -28,9 +28,9 @@ from app.core.paths import Paths
 from app.core.plain_text import one_line
 from app.core.records import Group, Machine, RunSummary
 from app.core.report.wording import machine_line
-from app.core.runs.progress import Progress
 from app.core.runs.runner import Runner
 from app.core.runs.sequence import Plan, Step, Watch, run_plan
+from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from workloads import CATALOGUE
@@ -106,7 +106,7 @@ class TextPlanView(PlanView):
         self._live = LiveLine(sys.stdout, wanted=not quiet)
         self._step = plan.steps()[0]
         self._run_id = 0
-        self._progress = Progress(self._step.spec)
+        self._state = RunState(self._step.spec)
         self._result: events.Result | None = None
         self._error: events.Error | None = None
         self._told: set[str] = set()
@@ -115,12 +115,12 @@ class TextPlanView(PlanView):
     def begin(self, step: Step, run_id: int) -> None:
         """Begin the next run of the plan."""
         self._step, self._run_id = step, run_id
-        self._progress = Progress(step.spec)
+        self._state = RunState(step.spec)
         self._result = self._error = None
 
     def show(self, event: events.Event) -> None:
         """Print the event, or draw it on the progress line."""
-        self._progress.follow(event)
+        self._state.follow(event)
         match event:
             case events.Run() if self._step.number == 1:
                 self._line(self._head())
@@ -160,7 +160,7 @@ class TextPlanView(PlanView):
     def _draw(self) -> None:
         parts = [sentence("cli.run_of", number=self._step.number, planned=self._step.count)]
         parts += [sentence("cli.side", side=self._step.side)] if self._step.side else []
-        progress = self._progress
+        progress = self._state.progress
         if progress.steps_per_epoch and progress.phase in ("warmup", "measure"):
             epoch = min(progress.epoch + 1, progress.epochs)
             parts.append(sentence("cli.epoch_of", number=epoch, planned=progress.epochs))

@@ -8,7 +8,7 @@ from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.plain_text import one_line
 from app.core.records import Machine
 from app.core.report.wording import engine_line, machine_line
-from app.core.runs.progress import Progress
+from app.core.runs.state import RunState
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
@@ -66,19 +66,16 @@ class TextView(View):
         self._spec = spec
         self._machine = machine
         self._quiet = quiet
-        self._progress = Progress(spec)
+        self._state = RunState(spec)
         self._has_epochs = workload.has_epochs
         self._trains = workload.trains
         self._live = LiveLine(sys.stdout, wanted=not quiet)
         self._told: set[str] = set()  # codes of the verdict so far
         self.preflight: list[str] = []  # lines that are told with the beginning of the run
-        self._estimate: events.Estimate | None = None
 
     def show(self, event: events.Event) -> None:
         """Print what lasts, and draw the line that does not."""
-        self._progress.follow(event)
-        if isinstance(event, events.Estimate):
-            self._estimate = event
+        self._state.follow(event)
         if isinstance(event, events.Warn):
             self._told.add(event.code)
             self._line(f"Note: {in_line(event.message)}", always=True)
@@ -147,7 +144,7 @@ class TextView(View):
 
     def _estimated(self) -> str:
         """Return the estimate so far, with its interval."""
-        found, metric = self._estimate, self._workload.metric
+        found, metric = self._state.series.latest_estimate, self._workload.metric
         assert found is not None
         text = f"about {format_value(metric, found.value)} {headline_kind(metric).unit}"
         if found.low is not None and found.high is not None:
@@ -155,9 +152,9 @@ class TextView(View):
         return text
 
     def _draw(self) -> None:
-        progress = self._progress
-        if self._spec.preset == "quick" and self._estimate is not None and progress.phase == "measure":
-            text = f"{self._estimated()} · {self._estimate.steps} steps"
+        progress, estimate = self._state.progress, self._state.series.latest_estimate
+        if self._spec.preset == "quick" and estimate is not None and progress.phase == "measure":
+            text = f"{self._estimated()} · {estimate.steps} steps"
             if progress.remaining_s is not None:
                 text += f" · at most {format_time_left(progress.remaining_s)} left"
         elif progress.phase == "measure" and self._spec.preset != "standard":

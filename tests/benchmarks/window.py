@@ -26,6 +26,7 @@ from app.core.storage.runs import load_run
 from app.gui.pages.results.table import COLUMNS
 from app.gui.services.bundle import Services
 from app.gui.services.garbage import GarbageCollector
+from app.gui.services.run_bridge import RunBridge
 from app.gui.shell.application import open_window
 from app.gui.shell.main_window import RESULTS, MainWindow
 from app.gui.style.theme import Theme
@@ -106,6 +107,11 @@ class Bench:
         return float(times.user + times.system)
 
 
+def epochs_done(bridge: RunBridge) -> int:
+    """Return how many epochs the run has told of."""
+    return len(bridge.state.series.epochs) if bridge.state is not None else 0
+
+
 def start() -> None:
     """Time a whole process from its creation to a painted window."""
     times_s = []
@@ -150,14 +156,14 @@ def stream(bench: Bench) -> None:
     bridge = bench.services.bridge
     bench.window.benchmark.show_run_view()
     bridge.start(spec, machine)
-    bench.wait(lambda: len(bridge.series.epochs) >= 2)
+    bench.wait(lambda: epochs_done(bridge) >= 2)
     gaps = Stalls()
-    before_s, epochs = bench.cpu_s(), len(bridge.series.epochs)
+    before_s, epochs = bench.cpu_s(), epochs_done(bridge)
     start_s = time.monotonic()
     bench.idle(STREAM_S)
     passed_s = time.monotonic() - start_s
     with_ticks = (bench.cpu_s() - before_s) / passed_s
-    rate = (len(bridge.series.epochs) - epochs) * 1_000 / passed_s
+    rate = (epochs_done(bridge) - epochs) * 1_000 / passed_s
     gaps.stop()
     before_s, start_s = bench.cpu_s(), time.monotonic()
     bench.idle(STREAM_S)

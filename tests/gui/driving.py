@@ -9,11 +9,10 @@ from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.headline import estimate_so_far
-from app.core.analysis.series import RunSeries
 from app.core.analysis.timed_steps import Timed
 from app.core.records import RunSummary
-from app.core.runs.progress import Progress
 from app.core.runs.session import Limits
+from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs, load_run
 from app.gui.pages.benchmark.page import BenchmarkPage
@@ -76,11 +75,16 @@ class Driver:
         return self.page.run.summary
 
     def wait_for_epochs(self, count: int) -> None:
-        self.until(lambda: len(self.services.bridge.series.epochs) >= count)
+        self.until(lambda: self.epochs_done() >= count)
 
     def stored(self) -> list[RunSummary]:
         with Database(self.services.paths.database) as database:
             return list(list_runs(database))
+
+    def epochs_done(self) -> int:
+        """Return how many epochs the run that goes on has told of."""
+        state = self.services.bridge.state
+        return len(state.series.epochs) if state is not None else 0
 
     def open_results(self) -> ResultsPage:
         """Open the history and wait until it shows what is stored."""
@@ -97,8 +101,7 @@ def replay(window: MainWindow, services: Services, recorded: Sequence[events.Any
         summary = load_run(database, store_recording(database, recorded[:1], status="running")).summary
     summary = replace(summary, verdict=None, reasons=None)  # which there is at the end only
     page.show_run_view()
-    bridge.spec, bridge.progress, bridge.summary = spec, Progress(spec), summary
-    bridge.series = RunSeries(summary.steps_per_epoch)
+    bridge.state = RunState(spec, summary)
     for event in with_estimates(summary, recorded):
         bridge.take(event)
     assert page.view is not None

@@ -204,8 +204,10 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
     code: Text
     level: Literal["fact", "caution", "invalid"]
-    text: Text  # one sentence
+    text: Text  # one sentence, in English
     advice: Text = ""  # what to do about it
+    said: Message | None = None  # the same as a message
+    advised: Message | None = None
 
 
 class Judged(Event, frozen=True, kw_only=True, tag="verdict"):

@@ -9,7 +9,7 @@ import msgspec
 
 from app.core.analysis.headline import estimate_so_far, interruptions
 from app.core.analysis.timed_steps import Timed
-from app.core.records import RunSummary
+from app.core.runs.state import RunState
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
@@ -26,25 +26,24 @@ _News = TypeVar("_News")
 _log = logging.getLogger(__name__)
 
 
-class Watch:
-    """Follows the events of one run in the session's thread.
+class LiveVerdict:
+    """Looks at the state of one run in the session's thread.
 
     Attributes:
         is_enough: Whether a Quick run knows its answer.
 
     Args:
-        run: As it was stored when it began.
+        state: Of the run, with its steps.
         database: Has what the run is judged by.
         verdict_s: From one verdict to the next.
     """
 
-    def __init__(self, run: RunSummary, database: Database, verdict_s: float = VERDICT_INTERVAL_S) -> None:
-        self._run = run
+    def __init__(self, state: RunState, database: Database, verdict_s: float = VERDICT_INTERVAL_S) -> None:
+        assert state.summary is not None
+        self._run = state.summary
+        self._state = state
         self._verdict_s = verdict_s
         self._database = database
-        self._timed = Timed()
-        self._epochs = 0
-        self._is_measuring = False
         self._counted = 0
         self._narrow = 0
         self._begun_s = 0.0
@@ -53,15 +52,9 @@ class Watch:
         self.is_enough = False
 
     def follow(self, event: events.Event) -> None:
-        """Take the next event of the worker."""
-        match event:
-            case events.Steps():
-                self._timed.add(event)
-            case events.Epoch():
-                self._epochs += 1
-            case events.Phase():
-                self._is_measuring = event.name == "measure"
-                self._wait()
+        """Wait anew where a phase begins."""
+        if isinstance(event, events.Phase):
+            self._wait()
 
     def _wait(self) -> None:
         now_s = time.monotonic()
@@ -69,11 +62,11 @@ class Watch:
 
     def news(self) -> Iterator[events.Event]:
         """Yield what there is to tell, in its intervals."""
-        if self._is_measuring and time.monotonic() >= self._estimate_at_s:
+        if self._state.is_measuring and time.monotonic() >= self._estimate_at_s:
             if (estimate := self._unless_it_fails(self._estimate)) is not None:
                 yield estimate
             self._estimate_at_s = self._next_s(ESTIMATE_INTERVAL_S)
-        if self._is_measuring and time.monotonic() >= self._judge_at_s:
+        if self._state.is_measuring and time.monotonic() >= self._judge_at_s:
             if (verdict := self._unless_it_fails(self._judge)) is not None:
                 yield verdict
             self._judge_at_s = self._next_s(self._verdict_s)
@@ -94,12 +87,16 @@ class Watch:
 
     def _estimate(self) -> events.Estimate | None:
         """Return what the steps come to so far; None where epochs tell it, or nothing new came."""
-        count = len(self._timed.durations_s)
+        steps = self._state.steps
+        assert steps is not None
+        count = len(steps.durations_s)
         by_epochs = self._run.metric == "seconds_per_epoch_s"
-        if count in (0, self._counted) or (by_epochs and (self._epochs or self._run.steps is not None)):
+        if count in (0, self._counted) or (
+            by_epochs and (self._state.series.epochs or self._run.steps is not None)
+        ):
             return None
         self._counted = count
-        found = estimate_so_far(self._run, self._timed)
+        found = estimate_so_far(self._run, steps)
         if found is None:
             return None
         self._narrow = self._narrow + 1 if found.is_enough else 0
@@ -112,7 +109,7 @@ class Watch:
             run = load_run(self._database, self._run.id)
         except DatabaseError:
             return None
-        found = interruptions(self._run.preset, self._timed)
+        found = interruptions(self._run.preset, self._state.steps or Timed())
         told = events.Judged(
             level=(verdict := judge(run, is_over=False)).level,
             reasons=verdict.reasons,

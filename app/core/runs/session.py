@@ -18,7 +18,8 @@ from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, Sampler
 from app.core.paths import Paths
 from app.core.records import Machine
-from app.core.runs.live_verdict import VERDICT_INTERVAL_S, Watch
+from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
+from app.core.runs.state import RunState
 from app.core.runs.worker import Damaged, Gone, Heard, Worker, explain_exit
 from app.core.runs.worker_command import WorkerCommand
 from app.core.storage.database import Database, DatabaseError
@@ -173,7 +174,8 @@ class Session:
         summary = next(list_runs(database, ids=[self.run_id]), None)
         if summary is None:
             raise missing_runs([self.run_id])
-        self._watch = Watch(summary, database, self._limits.verdict_s)
+        self._state = RunState(self._spec, summary, keeps_steps=True)
+        self._live = LiveVerdict(self._state, database, self._limits.verdict_s)
         machine = msgspec.to_builtins(self._machine)
         self._tell(events.Run(run_id=self.run_id, spec=spec_as_dict(self._spec), machine=machine))
         worker = None
@@ -209,9 +211,9 @@ class Session:
                     self._count_damaged(message)
                 case events.Event():
                     self._hear(message)
-            for event in self._watch.news():
+            for event in self._live.news():
                 self._tell(event)
-            if self._watch.is_enough and not self._told_enough:
+            if self._live.is_enough and not self._told_enough:
                 self._told_enough = True
                 worker.enough()
             self._press(worker)
@@ -250,7 +252,8 @@ class Session:
                 self._end = event
                 return
         self._handle(event)
-        self._watch.follow(event)
+        self._state.follow(event)
+        self._live.follow(event)
 
     def _press(self, worker: Worker) -> None:
         """Keep the promise that every run ends: cancel, then terminate, then kill; notice a hung worker."""

@@ -30,7 +30,7 @@ BARS_LIMIT = 12
 
 
 class RunView(QWidget):
-    """Shows one run; `headline.buttons` takes what is done with it, `corner` what leads elsewhere."""
+    """Shows one run; `headline.buttons` takes its actions, `corner` the navigation."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class RunView(QWidget):
         bridge.advanced.connect(self._on_advanced)
 
     def show_run(self, run: Run, group: Group | None = None) -> None:
-        """Show a stored run; with `group` it stands for repetitions, and what these come to is said too."""
+        """Show a stored run; with `group`, the repetitions' result too."""
         machine = run.machine
         parameters = run.model.parameters_count if run.model is not None else None
         place = (group.run_ids.index(run.summary.id) + 1, group.planned) if group else None
@@ -85,24 +85,25 @@ class RunView(QWidget):
     def refresh(self) -> None:
         """Draw the current state of the running run."""
         bridge = self._bridge
-        if bridge is None or bridge.progress is None or bridge.is_ab:
+        if bridge is None or bridge.state is None or bridge.is_ab:
             return
-        live = bridge.live()
+        state = bridge.state
+        live = state.live()
         self._texts_s = self._charts_s = time.monotonic()
-        self.headline.show_live(live, bridge.progress, cancelled=bridge.is_cancelled, verdict=bridge.verdict)
+        self.headline.show_live(live, state.progress, cancelled=bridge.is_cancelled, verdict=state.verdict)
         if live is not None:
             place = (bridge.step.number, bridge.step.count) if bridge.step else None
             self._show_head(live, CATALOGUE[live.workload].parameters_count, live.memory_bytes, place)
-            self._show_charts(bridge.series, live, live=True)
+            self._show_charts(state.series, live, live=True)
             self.charts.show_limit(sentence("run.limit_later"))
 
     def _on_started(self) -> None:
         self.refresh()
 
     def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
-        """Draw texts four times a second and charts once: more is not seen, and costs what is being measured."""
+        """Update texts four times a second and charts once at most: more would slow down what is measured."""
         bridge = self._bridge
-        if bridge is None or bridge.progress is None or bridge.is_ab or not self.isVisible():
+        if bridge is None or bridge.state is None or bridge.is_ab or not self.isVisible():
             return
         now_s = time.monotonic()
         since_s = now_s - self._charts_s
@@ -110,7 +111,7 @@ class RunView(QWidget):
             self.refresh()
         elif now_s - self._texts_s >= TEXT_INTERVAL_S:
             self._texts_s = now_s
-            self.headline.show_progress(bridge.progress, cancelled=bridge.is_cancelled)
+            self.headline.show_progress(bridge.state.progress, cancelled=bridge.is_cancelled)
 
     def _show_head(
         self,

@@ -3,20 +3,18 @@
 import queue
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import msgspec
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from app.core.analysis.series import RunSeries, live_summary
 from app.core.errors import AppError
 from app.core.paths import Paths
 from app.core.records import Group, Machine, RunSummary
-from app.core.runs.progress import Progress
 from app.core.runs.runner import Runner
 from app.core.runs.sequence import Plan, Sequence, Step, Watch, run_plan
 from app.core.runs.session import Limits, Session
+from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import Query, find_ids
@@ -37,6 +35,7 @@ class RunBridge(QObject):
     """Starts runs, one at a time, and follows the one that is going on: alone, or as a part of a plan.
 
     Attributes:
+        state: What is known of the run that is or was going on last; None before the first.
         plan: What is or was carried out last; None if that was a single run.
         step: Of the plan, the run that is going on; None before the first.
         done: The plan's runs that are over.
@@ -44,9 +43,9 @@ class RunBridge(QObject):
         group_id: What the plan is stored as; None before it is.
 
     Signals:
-        started: A run or a plan was asked for; `spec`, `series` and `progress` are new.
-        stepped: Of a plan, a run began or is over, or the user is asked something; each run has a `spec`, `series`
-            and `progress` of its own.
+        started: A run or a plan was asked for; `state` is new.
+        stepped: Of a plan, a run began or is over, or the user is asked something; each run has a `state` of its
+            own.
         advanced: Events came since the last time; with the kinds that came (a set of types of event).
         ended: The run or the plan is over; with the number of its last run, 0 if it had none. If `trouble` is set,
             it may not be stored as it was.
@@ -75,10 +74,7 @@ class RunBridge(QObject):
         self._timer.setTimerType(Qt.TimerType.CoarseTimer)
         self._timer.timeout.connect(self._on_tick)
         self.is_cancelled = False
-        self.spec: RunSpec | None = None
-        self.progress: Progress | None = None
-        self.series = RunSeries(1)
-        self.summary: RunSummary | None = None
+        self.state: RunState | None = None
         self.trouble: AppError | None = None
         self.plan: Plan | None = None
         self.step: Step | None = None
@@ -109,24 +105,6 @@ class RunBridge(QObject):
             run_ids=tuple(run.id for run in self.done),
             runs=tuple(self.done),
         )
-
-    def live(self) -> RunSummary | None:
-        """Return the run's record with what it comes to so far; None before it was stored."""
-        return None if self.summary is None else live_summary(self.summary, self.series)
-
-    @property
-    def verdict(self) -> events.Judged | None:
-        """The verdict so far, with what was warned of since; None while there is nothing to say."""
-        verdict, known = self.series.verdict, {warning.code for warning in self.series.warnings}
-        told = {reason.code for reason in verdict.reasons} if verdict else set()
-        if not known - told:
-            return verdict
-        news = tuple(
-            events.Reason(code=warning.code, level="caution", text=warning.message)
-            for warning in self.series.warnings
-            if warning.code not in told
-        )
-        return events.Judged(level="caution", reasons=(*news, *(verdict.reasons if verdict else ())))
 
     def start(self, spec: RunSpec, machine: Machine, *, beside: bool = False) -> None:
         """Begin a run in the background; `refused` says why if it cannot.
@@ -231,31 +209,14 @@ class RunBridge(QObject):
 
     def take(self, event: events.Event) -> None:
         """Follow one event of the run."""
-        assert self.progress is not None
-        self.progress.follow(event)
-        self.series.follow(event)
-        text = _line(event)
-        if text:
-            self.lines.append(f"{event.t_s:8.2f} s  {text}")
-        if self.summary is None:
-            return
-        if isinstance(event, events.Environment):
-            self.summary = replace(
-                self.summary,
-                engine=event.engine,
-                engine_version=event.engine_version,
-                device=event.device,
-                device_name=event.device_name,
-                precision=event.precision,
-                jit=event.jit,
-            )
-        elif isinstance(event, events.Dataset):
-            self.summary = replace(self.summary, data_source=event.source)
+        assert self.state is not None
+        self.state.follow(event)
+        if told := _line(event):
+            self.lines.append(f"{event.t_s:8.2f} s  {told}")
 
     def _reset(self, spec: RunSpec, plan: Plan | None) -> None:
         self._starting, self.is_cancelled = True, False
-        self.spec, self.progress, self.summary = spec, Progress(spec), None
-        self.series, self.trouble = RunSeries(spec.steps or 1), None
+        self.state, self.trouble = RunState(spec), None
         self.plan, self.step, self.asks, self.done, self.group_id = plan, None, None, [], None
         self.lines.clear()
         self._events = deque()
@@ -270,8 +231,7 @@ class RunBridge(QObject):
 
     def _on_step(self, step: Step, summary: RunSummary) -> None:
         self.step, self.asks = step, None
-        self.spec, self.progress, self.summary = step.spec, Progress(step.spec), summary
-        self.series = RunSeries(summary.steps or summary.steps_per_epoch)
+        self.state = RunState(step.spec, summary)
         self.lines.append(f"Run {step.number} of {step.count}" + (f", side {step.side}" if step.side else ""))
         self.stepped.emit()
 
@@ -286,8 +246,9 @@ class RunBridge(QObject):
 
     def _on_begun(self, begun: tuple[Session, RunSummary]) -> None:
         self._starting = False
-        self._session, self.summary = begun
-        self.series = RunSeries(self.summary.steps or self.summary.steps_per_epoch)
+        self._session, summary = begun
+        assert self.state is not None
+        self.state = RunState(self.state.spec, summary)
         self._timer.start()
         if self.is_cancelled:
             self._session.cancel()
@@ -314,10 +275,11 @@ class RunBridge(QObject):
             self._timer.stop()
             self._session = self.asks = None
             self.trouble = session.trouble
-            if self.trouble is not None and self.summary is None:
+            summary = self.state.summary if self.state is not None else None
+            if self.trouble is not None and summary is None:
                 self.refused.emit(self.trouble)  # of a plan, not even the first run began
             else:
-                self.ended.emit(self.summary.id if self.summary is not None else 0)
+                self.ended.emit(summary.id if summary is not None else 0)
 
 
 def _stored(database: Database, run_id: int) -> RunSummary:

@@ -9,9 +9,10 @@ from app.core.analysis.stats import sustained_pct
 from app.core.analysis.timed_steps import timed
 from app.core.paths import Paths
 from app.core.records import Machine, Run
-from app.core.runs.live_verdict import Watch
+from app.core.runs.live_verdict import LiveVerdict
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
+from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.core.storage.storing import begin
@@ -93,9 +94,12 @@ def test_the_verdict_so_far_is_told_when_it_changes(paths: Paths, machine: Machi
 def test_a_database_that_fails_costs_a_verdict_and_not_the_run(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         run = load_run(database, begin(database, machine, workload="demo")).summary
-        watch = Watch(run, database, verdict_s=0.0)
-        watch.follow(events.Phase(name="measure"))
+        state = RunState(DEMO.default_spec(), run, keeps_steps=True)
+        watch = LiveVerdict(state, database, verdict_s=0.0)
+        measuring = events.Phase(name="measure")
+        state.follow(measuring)
+        watch.follow(measuring)
         assert [event.type for event in watch.news()] == ["verdict"]
-    assert list(Watch(run, database).news()) == []
-    watch.follow(events.Phase(name="measure"))
+    assert list(LiveVerdict(state, database).news()) == []
+    watch.follow(measuring)
     assert list(watch.news()) == [], "the database is closed"

@@ -176,7 +176,7 @@ def test_another_epochmark_is_not_disturbed(driver: Driver, monkeypatch: pytest.
         other.start(driver.page.setup.spec(), machine)
     assert isinstance(refusal.args[0], BusyError)
     other.start(driver.page.setup.spec(), machine, beside=True)
-    driver.until(lambda: len(other.series.epochs) >= 1)
+    driver.until(lambda: other.state is not None and len(other.state.series.epochs) >= 1)
     assert other.finish(10)
     driver.press(driver.page.cancel_button)
     driver.wait_for_result()

@@ -92,7 +92,7 @@ class AbPage(QWidget):
         return self._groups.get(self.history.currentData() or 0) if not self._is_live else None
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Look whether there are new ones, and draw what was not drawn while nobody looked."""
+        """Refresh the history, and catch up on a test that went on while the page was hidden."""
         super().showEvent(event)
         if self._is_live:
             self._show_live()
@@ -164,7 +164,7 @@ class AbPage(QWidget):
             self.go_button.setFocus()
 
     def _on_advanced(self, _: set[type[events.Event]]) -> None:
-        """Draw texts four times a second: more is not seen, and costs what is being measured."""
+        """Update texts four times a second at most: more would slow down what is measured."""
         now_s = time.monotonic()
         if self._is_live and self.isVisible() and now_s - self._texts_s >= TEXT_INTERVAL_S:
             self._texts_s = now_s
@@ -202,7 +202,7 @@ class AbPage(QWidget):
         self._show_state()
 
     def _show_state(self) -> None:
-        """Show what is going on, or the chosen A/B, or what to do."""
+        """Show the running test, the chosen one, or the instructions."""
         bridge = self._services.bridge
         live, running = self._is_live, bridge.is_running
         self.setup.set_busy(sentence("ab_page.running") if live else sentence("ab_page.busy") if running else "")
@@ -275,7 +275,7 @@ class AbPage(QWidget):
         elif step:
             told = sentence("ab_page.run_of", number=step.number, planned=count, label=step.label)
         self.progress_text.show_text(told)
-        within = (bridge.progress.fraction if bridge.progress else None) or 0.0
+        within = (bridge.state.progress.fraction if bridge.state else None) or 0.0
         done = len(bridge.done)
         self.progress_bar.setValue(round(PROGRESS_STEPS * min(1.0, (done + within) / max(1, count))))
         left_s = self._left_s(count - done)

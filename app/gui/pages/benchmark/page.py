@@ -81,7 +81,7 @@ class BenchmarkPage(QWidget):
         return self.can_copy and self.run is not None and self.run.summary.value is not None
 
     def start(self) -> None:
-        """Begin what is chosen, or the last run again if that is what is shown."""
+        """Start the chosen run, or repeat the run that is shown."""
         if self._services.bridge.is_running:
             return
         if self._stack.currentIndex() == 1 and self._asked is not None:
@@ -223,7 +223,8 @@ class BenchmarkPage(QWidget):
         self.state_changed.emit()
 
     def _on_lost(self, error: AppError) -> None:
-        summary = self._services.bridge.live()
+        state = self._services.bridge.state
+        summary = state.live() if state is not None else None
         if self.view is not None and summary is not None:
             self.view.headline.show_lost(summary, error)
         self._services.complain(error)
@@ -239,5 +240,6 @@ class BenchmarkPage(QWidget):
         self.copy_button.setEnabled(self.can_copy)
 
     def _log_file(self) -> Path | None:
-        summary = self._services.bridge.summary
+        state = self._services.bridge.state
+        summary = state.summary if state is not None else None
         return None if summary is None else self._services.paths.logs / f"run-{summary.id}.log"

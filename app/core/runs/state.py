@@ -1,0 +1,84 @@
+"""A run's events as one state: window, command line and live verdict read this, and keep no books of their own."""
+
+from dataclasses import replace
+
+from app.core.analysis.series import RunSeries, live_summary
+from app.core.analysis.timed_steps import Timed
+from app.core.records import RunSummary
+from app.core.runs.progress import Progress
+from workloads import CATALOGUE
+from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
+
+
+class RunState:
+    """What is known of one run from its events so far.
+
+    Attributes:
+        spec: What was asked.
+        summary: Its record as far as it is stored, with what the engine and the data became; None before that.
+        progress: Where it is, and how long it still takes.
+        series: What it comes to: epochs, curves, metrics, warnings, the estimate and the verdict.
+        steps: Every timed step; None where nobody needs them, for a long run has millions.
+
+    Args:
+        spec: What is run.
+        summary: Its record.
+        keeps_steps: Whether every timed step is kept.
+    """
+
+    def __init__(self, spec: RunSpec, summary: RunSummary | None = None, *, keeps_steps: bool = False) -> None:
+        self.spec = spec
+        self.summary = summary
+        self.progress = Progress(spec)
+        self.series = RunSeries(spec.steps or CATALOGUE[spec.workload].steps_per_epoch(spec))
+        self.steps = Timed() if keeps_steps else None
+
+    def follow(self, event: events.Event) -> None:
+        """Take the next event of the run."""
+        self.progress.follow(event)
+        self.series.follow(event)
+        if self.steps is not None and isinstance(event, events.Steps):
+            self.steps.add(event)
+        if self.summary is not None:
+            self.summary = _with_event(self.summary, event)
+
+    def live(self) -> RunSummary | None:
+        """Return the run's record with what it comes to so far; None before it was stored."""
+        return None if self.summary is None else live_summary(self.summary, self.series)
+
+    @property
+    def is_measuring(self) -> bool:
+        """Whether steps are timed now."""
+        return self.progress.phase == "measure"
+
+    @property
+    def verdict(self) -> events.Judged | None:
+        """The verdict so far, with what was warned of since; None while there is nothing to say."""
+        verdict, known = self.series.verdict, {warning.code for warning in self.series.warnings}
+        told = {reason.code for reason in verdict.reasons} if verdict else set()
+        if not known - told:
+            return verdict
+        news = tuple(
+            events.Reason(code=warning.code, level="caution", text=warning.message, said=warning.said)
+            for warning in self.series.warnings
+            if warning.code not in told
+        )
+        return events.Judged(level="caution", reasons=(*news, *(verdict.reasons if verdict else ())))
+
+
+def _with_event(summary: RunSummary, event: events.Event) -> RunSummary:
+    match event:
+        case events.Environment():
+            return replace(
+                summary,
+                engine=event.engine,
+                engine_version=event.engine_version,
+                device=event.device,
+                device_name=event.device_name,
+                precision=event.precision,
+                jit=event.jit,
+            )
+        case events.Dataset():
+            return replace(summary, data_source=event.source)
+    return summary
