@@ -240,7 +240,7 @@ class BarList(QWidget):
         return min(widest + 20, self.width() * 0.3)
 
     def _paint_remarks(self, painter: QPainter, rect: QRectF, bar: Bar, start: float) -> None:
-        """Say behind a bar what is unlike, where there is room for it."""
+        """Write a bar's differences behind it, where there is room."""
         room = rect.right() - start - 12
         remarks = self._remarks(bar)
         if room < 72 or not remarks:

@@ -63,7 +63,7 @@ class RowLook:
 
 
 def bar_key(bar: Bar) -> str:
-    """Return what tells a bar from all others, the same at every look."""
+    """Return a stable key that identifies a bar."""
     if bar.kind == "you":
         return "you"
     if bar.log is not None:
@@ -72,7 +72,7 @@ def bar_key(bar: Bar) -> str:
 
 
 def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
-    """Return what stands behind a bar: its value, and how many times as fast as the baseline it is.
+    """Return the text behind a bar: its value and its ratio to the baseline.
 
     Args:
         bar: Any.
@@ -113,7 +113,7 @@ def name_font(look: RowLook, bar: Bar | None) -> QFont:
 
 
 def value_font(look: RowLook, bar: Bar | None) -> QFont:
-    """Return the font of what stands behind a bar."""
+    """Return the font of the text behind a bar."""
     chosen = figures(look.text_px, _weight(bar))
     return unhinted(chosen) if look.outlined else chosen
 

@@ -156,7 +156,7 @@ class Line:
 
 
 def thin_pen(colour: str, *, dashed: bool = False) -> QPen:
-    """Return a pen of one pixel, whatever the units of the plot are."""
+    """Return a pen of one pixel in any units of the plot."""
     pen = QPen(QColor(colour), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine)
     pen.setCosmetic(True)
     return pen
@@ -234,7 +234,7 @@ def round_up(value: float) -> float:
 
 
 def time_span(seconds: float) -> float:
-    """Return how far a live time axis reaches: in leaps, so that it is not drawn anew each second."""
+    """Return the end of a live time axis, which grows in leaps so that it isn't redrawn each second."""
     span = 10.0
     while span < seconds:
         span *= 1.25 if span >= 60 else 1.5

@@ -71,7 +71,7 @@ class EstimateChart(Plot):
         self.band.setBrush(band)
 
     def _look_at(self, value: float, half: float) -> None:
-        """Show what is around a value, and stay there as long as it and its interval are well in view."""
+        """Zoom to a value, and stay there as long as it and its interval are well in view."""
         middle, room = self._view
         wanted = max(_VIEW_SHARE * value, 1.6 * half)
         if abs(value - middle) > room / 3 or not room / 2 < wanted < 1.3 * room:

@@ -24,7 +24,7 @@ from workloads import CATALOGUE
 
 
 class RunCharts(QWidget):
-    """Draws a run, live or stored. Made once; what it shows is only fed."""
+    """Draws a run, live or stored; made once and reused."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The card with the number that dominates, and beside it how far the run is or how it ended."""
+"""The card with the headline, and beside it the run's progress or outcome."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics
@@ -60,7 +60,7 @@ _FAILURES = {
 
 
 class HeadlineCard(Card):
-    """Shows one run, live or stored; `buttons` takes its buttons. Keeps its size whatever it shows."""
+    """Shows one run, live or stored, always at the same size; `buttons` takes its buttons."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class HeadlineCard(Card):
             self.progress_bar.setValue(round(PROGRESS_STEPS * (progress.fraction or 0.0)))
 
     def show_stored(self, run: Run) -> None:
-        """Show a run that is over."""
+        """Show a finished run."""
         summary = run.summary
         self._state.setCurrentIndex(1)
         self._show_value(summary, summary.step_median_s)
@@ -135,7 +135,7 @@ class HeadlineCard(Card):
         self._show_notes(run)
 
     def show_lost(self, run: RunSummary, error: AppError) -> None:
-        """Show a run that is over and could not be stored: what is known of it is only here."""
+        """Show a finished run that couldn't be stored."""
         self._state.setCurrentIndex(1)
         self._show_value(run, run.step_median_s)
         self.outcome.show_text(sentence("run.not_stored"))
@@ -178,7 +178,7 @@ class HeadlineCard(Card):
         self.note.show_text(note)
 
     def _show_verdict(self, head: str, text: str, level: Tone, run: Run | None = None) -> None:
-        """Show a verdict and what is behind it; the run that it is about, if it is over, can be looked into."""
+        """Show a verdict and its reasons; with a finished run, the verdict's dialog can be opened."""
         self.verdict_head.show_text(head)
         self.verdict.show_text(text)
         self._run = run

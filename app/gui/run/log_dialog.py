@@ -1,4 +1,4 @@
-"""What a run said: its events in words, and the end of what its worker process printed."""
+"""The run log: its events as text, and the end of its worker's output."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -50,7 +50,7 @@ class LogDialog(QDialog):
         super().hideEvent(event)
 
     def refresh(self) -> None:
-        """Read what is new."""
+        """Show new lines."""
         lines, file = self._lines(), self._file()
         size = _size(file)
         last = lines[-1] if lines else ""

@@ -96,7 +96,7 @@ def _paint_head(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
 
 
 def _paint_result(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
-    """Paint the number that dominates, what it was measured on, and how."""
+    """Paint the headline, the machine and the method."""
     left, width = _RESULT.left(), _RESULT.width()
     between = "" if card.spread.startswith("±") else "· " if card.spread else ""
     unit = f"{card.unit} {between}{card.spread}".strip()
@@ -112,7 +112,7 @@ def _paint_result(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
 
 
 def _paint_badge(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
-    """Paint how far the number can be trusted, and the facts, which are cut first where there is no room."""
+    """Paint the verdict and the facts; the facts are cut first where there is no room."""
     colour, text = getattr(tokens, card.level), " · ".join(filter(None, (card.level.capitalize(), card.badge)))
     width = _RESULT.width() - 44 - _BADGE_ICON_PX
     chosen = _fitting(text, _type(18, QFont.Weight.DemiBold), width)

@@ -1,1 +1,1 @@
-"""What pages are given: the machine, settings, background work, the run that goes on."""
+"""Services for the pages: the machine, settings, background work, the running run."""

@@ -13,7 +13,7 @@ INTERVAL_MS = 1_000
 
 
 class GarbageCollector(QObject):
-    """Does what Python would do by itself, between two events; until `close`."""
+    """Collects garbage between two events, instead of Python itself, until `close`."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)

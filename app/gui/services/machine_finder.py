@@ -12,7 +12,7 @@ from app.gui.services.tasks import Tasks
 
 
 class MachineFinder(QObject):
-    """Knows the machine once it was found, and what it ran on and which sensors could be read at that moment.
+    """Detects the machine, its power source and its readable sensors in the background.
 
     Args:
         tasks: Does the looking.
@@ -32,7 +32,7 @@ class MachineFinder(QObject):
         self.power = Power()
 
     def look(self) -> None:
-        """Look at the machine, again if it was looked at before."""
+        """Detect the machine, again if it is known already."""
         folder = self._data_folder()
         # Detection has no errors of the user's; a fault is raised all the same.
         self._tasks.start(

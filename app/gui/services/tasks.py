@@ -57,7 +57,7 @@ class Tasks(QObject):
         thread.start()
 
     def close(self, patience_s: float = 2.0) -> None:
-        """Drop what is still to come, and give what is being written a moment to end."""
+        """Drop waiting tasks, and give running ones a moment to finish."""
         self._closed = True
         for thread in list(self._running):
             thread.join(patience_s / max(1, len(self._running)))

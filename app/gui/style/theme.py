@@ -46,7 +46,7 @@ class Theme(QObject):
         self._on_scheme(hints.colorScheme())
 
     def _on_scheme(self, scheme: Qt.ColorScheme) -> None:
-        """Take the theme that fits; `scheme` is the system's, or what was asked of it."""
+        """Apply the light or dark theme of `scheme`."""
         dark = self._choice == "dark" or (self._choice == "system" and scheme == Qt.ColorScheme.Dark)
         tokens = DARK if dark else LIGHT
         if tokens is self.tokens and self._application.styleSheet():
@@ -83,7 +83,7 @@ def figures(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
 
 
 def palette(tokens: Tokens) -> QPalette:
-    """Return the colours for whatever the style sheet does not name."""
+    """Return the colours for widgets that the style sheet doesn't cover."""
     result = QPalette()
     role = QPalette.ColorRole
     for name, colour in (

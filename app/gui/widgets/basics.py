@@ -50,7 +50,7 @@ def title(text: str = "") -> QLabel:
 
 
 class ElidedLabel(QLabel):
-    """One line that ends in "…" where there is no room, with the whole text as tooltip."""
+    """One line that is elided where there is no room, with the whole text as tooltip."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class ElidedLabel(QLabel):
 
 
 class ClampedLabel(QLabel):
-    """A few lines at most, the last one ending in "…" where there is no room, with the whole text as tooltip."""
+    """A few lines at most, elided where there is no room, with the whole text as tooltip."""
 
     def __init__(self, lines: int, size_px: int = TEXT_PX, *, muted: bool = True) -> None:
         super().__init__()
@@ -150,7 +150,7 @@ class ClampedLabel(QLabel):
 
 
 class Card(QFrame):
-    """A surface with a title line; `body` takes the content, `corner` what stands at the title's right."""
+    """A surface with a title line; `body` takes the content, `corner` the widgets beside the title."""
 
     def __init__(self, heading: str = "", note: str = "", margin_px: int = 2 * GAP_PX) -> None:
         super().__init__()
@@ -235,7 +235,7 @@ class Pill(QLabel):
 
 
 class PillRow(QWidget):
-    """One line of short facts; those there is no room for are counted at its end, with all as tooltip."""
+    """One line of short facts; hidden ones are counted at its end, with all as tooltip."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -320,7 +320,7 @@ def guard_wheel(editor: QWidget) -> None:
 
 
 def plain_tip(text: str) -> str:
-    """Return a tooltip that says just this text; by itself Qt reads tags in it, and does not wrap it."""
+    """Return a plain, wrapped tooltip; Qt alone would interpret tags in it and not wrap it."""
     return f"<qt>{html.escape(text)}</qt>" if text else ""
 
 

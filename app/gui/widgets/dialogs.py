@@ -1,4 +1,4 @@
-"""Dialogs of the window itself: about, and what is said when Epochmark has a fault of its own."""
+"""Dialogs of the window itself: About, internal errors, another benchmark running."""
 
 import platform
 import traceback

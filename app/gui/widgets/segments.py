@@ -10,7 +10,7 @@ from app.gui.widgets.basics import Button, row
 
 
 class Segments(QWidget):
-    """Buttons of which one is taken; Tab comes to that one, and the arrow keys go to the others.
+    """Buttons of which one is checked; Tab moves to that one, the arrow keys to the others.
 
     Args:
         theme: Colours the buttons.

@@ -55,7 +55,7 @@ class RatioScale:
     high: float
 
     def share(self, ratio: float) -> float:
-        """Return where a ratio stands; what lies outside stands at the edge."""
+        """Return a ratio's position, at the edge if it lies outside."""
         at = (math.log(ratio) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
         return min(1.0, max(0.0, at))
 

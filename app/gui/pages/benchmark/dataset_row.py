@@ -111,7 +111,7 @@ class DatasetRow(QWidget):
             self.changed.emit()
 
     def _show(self) -> None:
-        """Show what is known of the data set."""
+        """Show the data set's state."""
         self.choice.setEnabled(self._shown is not None)
         if self._shown is None:
             self._offer([(sentence("data_row.none_needed"), "auto")])
@@ -143,7 +143,7 @@ class DatasetRow(QWidget):
         self._below.setCurrentIndex(2 if is_loading else 1 if is_offered else 0)
 
     def _offer(self, choices: Sequence[tuple[str, DataChoice]]) -> None:
-        """Let these be chosen, and choose what is wanted, or the first where that is not there."""
+        """Offer choices, and select the wanted one, or the first if it isn't among them."""
         box = self.choice
         if [(box.itemText(number), box.itemData(number)) for number in range(box.count())] == list(choices):
             return  # the list may be open

@@ -1,4 +1,4 @@
-"""The dialog in which a workload is chosen: by kind, by search, and by what it would take here."""
+"""The dialog that chooses a workload, with a search, durations and memory needs."""
 
 from collections.abc import Sequence
 

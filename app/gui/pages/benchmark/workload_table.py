@@ -42,7 +42,7 @@ class WorkloadModel(QAbstractTableModel):
         self._filter()
 
     def duration_s(self, entry: Entry) -> float | None:
-        """Return how long the whole run takes here, as far as that is known."""
+        """Return how long a whole run takes here; None if unknown."""
         return self._probed_s.get(entry.workload.id, entry.duration_s)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default

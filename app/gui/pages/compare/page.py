@@ -276,7 +276,7 @@ def _combo(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
 
 
 def _fill(combo: QComboBox, items: Sequence[tuple[str, object]]) -> None:
-    """Offer other choices, and keep what is chosen where it is still there."""
+    """Offer other choices, and keep the selected one if it is among them."""
     chosen = combo.currentData()
     combo.blockSignals(True)
     combo.clear()

@@ -38,7 +38,7 @@ ROW_PX = 34
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One machine: what its cells say, and the numbers and texts that they are sorted by."""
+    """One machine: the texts of its cells, and the keys to sort them by."""
 
     texts: tuple[str, ...]
     keys: tuple[float | str, ...]

@@ -85,7 +85,7 @@ class DoctorView(QWidget):
 
     @property
     def is_examining(self) -> bool:
-        """Whether an examination goes on."""
+        """Whether an examination is running."""
         return self._cancel is not None
 
     def examine(self) -> None:

@@ -1,4 +1,4 @@
-"""What this computer is, what it is doing right now, and whether TensorFlow can use all of it."""
+"""The Hardware page: parts, live telemetry, and the doctor."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication

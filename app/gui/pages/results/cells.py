@@ -1,4 +1,4 @@
-"""What the cells of the table of results show of a run."""
+"""The texts of the results table's cells."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -46,7 +46,7 @@ def _epochs(run: RunSummary) -> str:
 
 
 def reasons_text(run: RunSummary) -> str:
-    """Return what is behind a verdict, in a few words."""
+    """Return a verdict's reasons in a few words."""
     return ", ".join(code.replace("_", " ") for code in (run.reasons or "").split())
 
 

@@ -120,7 +120,7 @@ class ResultsPage(QWidget):
         self._services.tasks.start(load, partial(self._on_loaded, self._wanted), self._services.complain)
 
     def export(self) -> None:
-        """Export the run that is shown, those that are chosen, or all; all where nobody sees what is chosen."""
+        """Export the run that is shown, the selected ones, or all."""
         run = self.run
         ids = [run.summary.id] if run else self.selected_ids()
         self.result_actions.export(ids if self.isVisible() else [])
@@ -148,7 +148,7 @@ class ResultsPage(QWidget):
             self._delete(ids)
 
     def undo(self) -> None:
-        """Bring back what was deleted last."""
+        """Restore the runs that were deleted last."""
         if not self._deleted:
             return
         ids, path = self._deleted.pop(), self._services.paths.database
@@ -160,7 +160,7 @@ class ResultsPage(QWidget):
         self._services.tasks.start(restore, self._on_restored, self._services.complain)
 
     def forget_deleted(self) -> None:
-        """Really delete what was deleted; called when the window closes."""
+        """Delete the trash for good; called when the window closes."""
         self.model.close()
         ids = [run_id for part in self._deleted for run_id in part]
         if ids:

@@ -85,7 +85,7 @@ class RunDetail(QWidget):
         self._fill_readings()
 
     def rename(self, run_id: int, comment: str) -> None:
-        """Take over a name that was stored; what is being typed stays."""
+        """Show a name that was stored, unless another one is being typed."""
         if self.run is not None and self.run.summary.id == run_id:
             self.run = replace(self.run, summary=replace(self.run.summary, comment=comment or None))
 

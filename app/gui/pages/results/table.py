@@ -1,4 +1,4 @@
-"""The table of stored runs: holds their numbers only, reads the rows that are looked at, keeps what is chosen."""
+"""The table of stored runs, which reads visible rows only and keeps the selection."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -194,7 +194,7 @@ class RunsModel(QAbstractTableModel):
             do()
 
     def catch_up(self) -> None:
-        """Do what was put off while a comment was typed or stored."""
+        """Carry out what was postponed while a comment was typed or stored."""
         put_off, self._put_off = self._put_off, []
         for do in put_off:
             self.when_named(do)
@@ -213,7 +213,7 @@ class RunsModel(QAbstractTableModel):
             self.ask(query)
 
     def forget(self) -> None:
-        """Read anew the rows that are looked at."""
+        """Reload the visible rows."""
         self.when_named(self._show_anew)
 
     def _show_anew(self) -> None:

@@ -51,7 +51,7 @@ class DataCard(Card):
         self.body.addLayout(self._list)
 
     def refresh(self) -> None:
-        """Look again at what is in the folder."""
+        """Reload the folder's content."""
         self._asked += 1
         number, paths = self._asked, self._services.paths
         custom = self._services.preferences.settings.datasets_folder is not None
