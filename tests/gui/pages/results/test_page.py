@@ -343,7 +343,7 @@ def test_naming_then_leaving_or_deleting(
     driver.until(lambda: driver.message.startswith("Deleted 1 run"))
     page.undo()
     driver.until(lambda: page.model.ids == [4, 3, 2, 1])
-    assert column(page, "comment")[0] == "one two"
+    driver.until(lambda: column(page, "comment")[0] == "one two")
 
 
 def test_the_run_wanted_last_is_shown(driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch) -> None:
