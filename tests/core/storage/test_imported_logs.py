@@ -132,7 +132,7 @@ def test_what_cannot_be_drawn_is_not_imported(
 def test_the_command_line_imports_lists_compares_and_removes(epochmark: CommandLine, tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
     done = epochmark("logs", "import", str(path), "--workload", "mnist_mlp", "--name", "my K80")
-    assert done.stdout == "Log 1: my K80, 3.25 s per epoch (3 epochs). `compare mnist_mlp` shows it.\n"
+    assert done.stdout == "Log 1: my K80, 3.25 s per epoch (3 epochs). See `compare mnist_mlp`.\n"
     assert "my K80  mnist_mlp" in epochmark("logs", "list").stdout
     assert "imported log" in epochmark("compare", "mnist_mlp").stdout
     assert epochmark("logs", "remove", "1").returncode == 0
