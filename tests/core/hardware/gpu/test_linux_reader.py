@@ -136,10 +136,10 @@ def test_files_of_processes_are_listed_now_and_then(tmp_path: Path) -> None:
         link(tmp_path / f"{pid}/fd/3", "/dev/null")
 
     def busy_pct(pids: set[int]) -> float | None:
-        """Look twice, a second apart; the GPU is busy for half of it."""
-        for used_ns in (0, 500_000_000):
-            for pid in (9, 10):
-                text = f"drm-client-id: {pid}\ndrm-engine-render: {used_ns} ns\n"
+        """Look twice, a second apart, in which process 9 uses the GPU for a half, and 10 for 0.8."""
+        for looked in (0, 1):
+            for pid, used_ns in ((9, 500_000_000), (10, 800_000_000)):
+                text = f"drm-client-id: {pid}\ndrm-engine-render: {looked * used_ns} ns\n"
                 write(tmp_path / f"{pid}/fdinfo/4", text)
             own.look_for(pids)
             share_pct = own.utilization_pct({"card0"})
@@ -153,7 +153,7 @@ def test_files_of_processes_are_listed_now_and_then(tmp_path: Path) -> None:
     link(tmp_path / "10/fd/4", "/dev/dri/card0")
     now_s[0] += CLIENTS_EVERY_S
     (tmp_path / "9/fd/4").unlink()
-    assert busy_pct({9, 10}) == pytest.approx(50.0), "listed again after a while"
+    assert busy_pct({9, 10}) == pytest.approx(80.0), "listed again after a while"
 
 
 @given(st.text(), st.text(), st.floats(0, 10))

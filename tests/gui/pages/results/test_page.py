@@ -322,22 +322,24 @@ def test_a_live_run_is_found_after_it_ended(driver: Driver) -> None:
 def test_naming_then_leaving_or_deleting(
     driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    go_on = threading.Event()
+    go_on = {"one": threading.Event(), "one two": threading.Event()}
 
     def set_slowly(database: Database, run_id: int, comment: str | None) -> None:
-        assert go_on.wait(60)
+        assert go_on[str(comment)].wait(60)
         set_comment(database, run_id, comment)
-        go_on.clear()
 
     monkeypatch.setattr(runs_model, "set_comment", set_slowly)
     detail = show_in_full(driver, page, 4)
-    for text, button in ((" one", detail.back_button), (" two", detail.delete_button)):
+    for text, comment, button in (
+        (" one", "one", detail.back_button),
+        (" two", "one two", detail.delete_button),
+    ):
         show_in_full(driver, page, 4)
         detail.comment.setFocus()
         driver.qtbot.keyClicks(detail.comment, text)  # type: ignore[no-untyped-call]
         driver.press(button)
         assert page.run is None
-        go_on.set()
+        go_on[comment].set()
         if button is detail.back_button:
             driver.until(lambda: column(page, "comment")[0] == "one")
     driver.until(lambda: driver.message.startswith("Deleted 1 run"))
