@@ -19,6 +19,7 @@ from app.core.records import Run, RunSummary
 from app.core.report.export import csv_lines, json_lines, run_as_dict, table_private_texts, write_lines
 from app.core.report.share import share_card
 from app.core.report.wording import (
+    bottleneck_text,
     energy_text,
     engine_line,
     headline,
@@ -211,7 +212,7 @@ def _print_run(run: Run, place: str | None) -> None:
         say(in_line(comparison))
     for label, text in metric_lines(run.metrics):
         say(in_line(f"{label}: {text}"))
-    for told in (run.limit, peak_text(run.peak), energy_text(summary)):
+    for told in (bottleneck_text(run), peak_text(run), energy_text(summary)):
         if told:
             say(in_line(told))
 

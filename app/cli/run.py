@@ -15,7 +15,14 @@ from app.core.metrics import headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.report.export import chosen_folders
-from app.core.report.wording import derived_epoch, energy_text, headline, peak_text, verdict_line
+from app.core.report.wording import (
+    bottleneck_text,
+    derived_epoch_text,
+    energy_text,
+    headline,
+    peak_text,
+    verdict_line,
+)
 from app.core.runs.runner import Runner, checked_workload
 from app.core.runs.sequence import REPEATS_LIMIT, Plan
 from app.core.storage.database import Database
@@ -68,7 +75,7 @@ def _print_result(stored: Run) -> None:
             (f"Folder {number} is", in_line(path)) for number, path in enumerate(chosen_folders(stored.spec), 1)
         ]
         say("\n".join(f"  {label}: {text}" for label, text in lines))
-    for told in (derived_epoch(summary), stored.limit, peak_text(stored.peak), energy_text(summary)):
+    for told in _told(stored):
         if told:
             say(in_line(told))
     say(in_line(verdict_line(judge(stored))))
@@ -81,3 +88,8 @@ def _print_result(stored: Run) -> None:
     for reason in left_out(summary) if summary.value else []:
         say(in_line(f"  not drawn: {reason}"))
     say(f"\nRun {summary.id} is kept; see `results show {summary.id}`.")
+
+
+def _told(stored: Run) -> tuple[str, ...]:
+    summary = stored.summary
+    return derived_epoch_text(summary), bottleneck_text(stored), peak_text(stored), energy_text(summary)

@@ -216,7 +216,6 @@ class Run:
     # JSON as it is stored, keys sorted: what a checksum of the record is taken of, whatever version wrote it.
     stored_spec: str = "{}"
     stored_environment: str = "null"
-    limit: str = ""  # what limited it, in a sentence of app.core.verdict.bottleneck; "" where that is no question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from app.core.messages.english import ENGLISH
 from app.core.metrics import format_bytes, format_energy, format_seconds, format_time_left
 from workloads.protocol.messages import Message, message
 
-__all__ = ["ENGLISH", "FORMATS", "Message", "message", "sentence", "text"]
+__all__ = ["ENGLISH", "FORMATS", "Message", "message", "needs", "sentence", "text"]
 
 FORMATS: dict[str, Callable[[Any], str]] = {
     "bytes": format_bytes,
@@ -41,6 +41,13 @@ def text(said: Message) -> str:
     except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError):
         told = ", ".join(f"{name} {value}" for name, value in said.arguments.items())
         return f"{said.code} ({told})" if told else said.code
+
+
+def needs(code: str) -> set[str]:
+    """Return the names of the arguments that a sentence has a place for."""
+    found = ENGLISH[code]
+    both = found if isinstance(found, str) else "".join(found)
+    return {name for _, name, _, _ in _FORMATTER.parse(both) if name is not None}
 
 
 def _found(said: Message) -> str:

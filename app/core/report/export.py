@@ -25,6 +25,7 @@ from app.core.records import EpochColumns, Run, RunSummary
 from app.core.settings import load_settings
 from app.core.storage.database import Database
 from app.core.storage.reading import read_spec
+from app.core.verdict.bottleneck import explain
 from app.core.verdict.energy import epoch_energies
 from workloads import CATALOGUE
 from workloads.protocol.parameters import folders_of
@@ -114,7 +115,7 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
     plain["machine"] = {name: value for name, value in asdict(run.machine).items() if name != "machine_id"}
     told = {"environment": run.environment, "dataset": run.dataset, "model": run.model}
     plain |= {name: None if event is None else _event(event, "seq", "t_s") for name, event in told.items()}
-    plain["metrics"], plain["limit"] = run.metrics, run.limit
+    plain["metrics"], plain["limit"] = run.metrics, _limit(run)
     plain["epoch_records"] = [
         _event(event, "seq") | {f"{part}_energy_j": used for part, used in energies.items()}
         for event, energies in zip(run.epochs, epoch_energies(run), strict=True)
@@ -129,6 +130,15 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
             for table, rows in run.raw.items()
         }
     return plain
+
+
+def _limit(run: Run) -> str:
+    """Return what limited a run, "" where that is no question or cannot be told."""
+    try:
+        found = explain(run)
+    except Exception:  # noqa: BLE001 - one record that no rule foresaw must not stop the export of the others
+        return ""
+    return "" if found is None else found.text
 
 
 def _cell(value: object, private: Mapping[str, str]) -> object:

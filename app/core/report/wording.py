@@ -1,25 +1,28 @@
 """Texts that terminal and window share: a machine, a result, how far it can be trusted, what to do next."""
 
-import re
+import logging
 from dataclasses import dataclass
 from typing import Literal
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.compare import bars, position, run_name
 from app.core.hardware.part_texts import split_virtualization
-from app.core.messages import ENGLISH, sentence
+from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_bytes, format_seconds, format_value, headline_kind
 from app.core.records import Machine, Run, RunSummary
 from app.core.report.export import chosen_texts, hide, private_texts
-from app.core.verdict.energy import energy_text
-from app.core.verdict.notes import derived_epoch, peak_text, short_text
+from app.core.verdict.bottleneck import explain
+from app.core.verdict.energy import energy_used
+from app.core.verdict.notes import derived_epoch, peak_share, short_run
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
 from workloads.protocol import events
 
+_log = logging.getLogger(__name__)
 __all__ = [
     "Note",
-    "derived_epoch",
+    "bottleneck_text",
+    "derived_epoch_text",
     "energy_text",
     "engine_line",
     "error_advice",
@@ -36,35 +39,6 @@ __all__ = [
     "virtualization",
     "workload_title",
 ]
-
-# For codes of app.core.verdict.rules whose own words do not tell; {} is the figure in percent.
-_SHORT = {
-    "cancelled": "cancelled early",
-    "clock_step": "clock set during the run",
-    "cpus_hidden": "not all processors",
-    "demo": "no training",
-    "drift": "speed drifted",
-    "engine_changed": "engine changed by variables",
-    "first_epoch": "first epoch only",
-    "gpu_busy": "GPU {}busy",
-    "gpu_memory_taken": "GPU memory taken",
-    "gpu_not_used": "GPU not used",
-    "host_device_differs": "not on the device that was asked for",
-    "host_steal": "{}taken by the host",
-    "interval_wide": "known to {}only",
-    "loss_not_finite": "loss is no number",
-    "loss_out_of_band": "loss outside of what is expected",
-    "low_memory": "little memory free",
-    "no_result": "nothing measured",
-    "other_load": "{}other load",
-    "power_saving": "power saving",
-    "running": "not over",
-    "spread": "{}spread",
-    "steps_missing": "steps missing",
-    "suspended": "slept during the run",
-    "uneven_steps": "a part of an epoch",
-    "updates_missing": "weights not updated in each step",
-}
 # Codes of app.core.verdict.rules that the line with the value says already.
 _SAID_BY_VALUE = ("first_epoch", "no_result")
 _NEAREST_BARS = 5
@@ -81,6 +55,35 @@ class Note:
 def error_advice(error_code: str | None) -> str | None:
     """Return what to do about an error that ended a run, by its code; None for unknown ones."""
     return sentence(f"advice.{error_code}") if f"advice.{error_code}" in ENGLISH else None
+
+
+def bottleneck_text(run: Run) -> str:
+    """Return what limited a run; "" where that is no question, or the record cannot tell."""
+    try:
+        found = explain(run)
+    except Exception:  # noqa: BLE001 - an explanation is no reason not to show the run
+        _log.info("What limited run %s cannot be told.", run.summary.id, exc_info=True)
+        return ""
+    return "" if found is None else found.text
+
+
+def derived_epoch_text(run: RunSummary) -> str:
+    """Return how long an epoch takes where another number is the headline; "" where there is no epoch."""
+    return _text(derived_epoch(run))
+
+
+def peak_text(run: Run) -> str:
+    """Return what share of the machine's peak a run reached; "" where there is nothing to say."""
+    return _text(peak_share(run.peak))
+
+
+def energy_text(run: RunSummary) -> str:
+    """Return the energy that a run used; "" where none is known."""
+    return _text(energy_used(run))
+
+
+def _text(said: Message | None) -> str:
+    return "" if said is None else text(said)
 
 
 def machine_line(machine: Machine) -> str:
@@ -130,7 +133,7 @@ def headline_note(run: RunSummary, *, with_first_epoch: bool = True) -> str:
     if run.metric != "seconds_per_epoch_s":
         return _step_note(run)
     if run.value is None:
-        return short_text(run)
+        return _text(short_run(run))
     spread, mean = _spread(run), ""
     if run.value_mean is not None:
         mean = sentence("result.mean", value=format_value(run.metric, run.value_mean))
@@ -203,11 +206,13 @@ def verdict_line(judged: events.Judged) -> str:
 
 
 def _few_words(reason: events.Reason) -> str:
-    """Return a reason in a few words; those of its code where they say enough, or are all that is known."""
-    if reason.code not in _SHORT:
-        return reason.code.replace("_", " ")
-    figure = re.search(r"(± )?\d[\d,.]* ?%", reason.text)
-    return _SHORT[reason.code].format(f"{figure[0]} " if figure else "").strip()
+    """Return a reason in a few words, with its figure; those of its code where the catalogue has no others."""
+    said = reason.said or Message("")
+    arguments = said.arguments if reason.said is not None else {}
+    for code in (f"short.{said.code}", f"short.{reason.code}"):
+        if code in ENGLISH and needs(code) <= arguments.keys():
+            return text(Message(code, arguments))
+    return reason.code.replace("_", " ")
 
 
 def result_text(run: Run) -> str:
@@ -241,7 +246,7 @@ def result_text(run: Run) -> str:
         sentence("result.text_engine", engine=engine),
         sentence("result.text_data", data=summary.data_source or "n/a", seed=summary.seed),
         position(summary) or "",
-        run.limit,
+        bottleneck_text(run),
         energy_text(summary),
         *(sentence("result.text_note", note=hide(" ".join(text.split()), private)) for text in told),
         *_bar_lines(summary),

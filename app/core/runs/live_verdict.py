@@ -106,7 +106,7 @@ class LiveVerdict:
     def _judge(self) -> events.Judged | None:
         """Return the verdict so far, if it is another one than before; None while the database is busy."""
         try:
-            run = load_run(self._database, self._run.id)
+            run = load_run(self._database, self._run.id, with_peak=False)
         except DatabaseError:
             return None
         found = interruptions(self._run.preset, self._state.steps or Timed())

@@ -128,7 +128,7 @@ def _is_running(database: Database, run_id: int) -> bool:
 
 def store_verdict(database: Database, run_id: int) -> None:
     """Judge a run that is over by its record; store the verdict and its energy beside it; raises DatabaseError."""
-    run = load_run(database, run_id)
+    run = load_run(database, run_id, with_peak=False)
     verdict = judge(run)
     codes = " ".join(reason.code for reason in verdict.reasons if reason.level != "fact")
     _update(database, run_id, {"verdict": verdict.level, "reasons": codes or None, **energy_columns(run)})

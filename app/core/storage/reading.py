@@ -11,8 +11,9 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 
 from app.core.messages import Message, sentence
+from app.core.messages import text as text_of
 from app.core.records import DAMAGED, UNKNOWN_MACHINE, Machine, RunSummary
-from app.core.verdict.notes import damage_sentence
+from app.core.verdict.notes import damaged
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
 from workloads.protocol.stored import take_fitting
@@ -83,7 +84,7 @@ def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSu
         RunSummary(**values),
         status=DAMAGED,
         error_code=DAMAGED_CODE,
-        error_message=damage_sentence([told]),
+        error_message=text_of(damaged([told])),
         verdict="invalid",
         reasons=DAMAGED_CODE,
     )

@@ -14,7 +14,6 @@ from app.core.records import EpochColumns, Machine, Run, RunSummary
 from app.core.storage import reading
 from app.core.storage.database import Database
 from app.core.storage.peak import peak_share
-from app.core.verdict.bottleneck import explain
 
 _log = logging.getLogger(__name__)
 _MACHINE_FIELDS = ("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine")
@@ -75,8 +74,12 @@ def all_ids(database: Database) -> list[int]:
         return [row[0] for row in database.connection.execute(sql)]
 
 
-def load_run(database: Database, run_id: int) -> Run:
-    """Return a run with everything kept that can be read; raises UsageError if there is no such run."""
+def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
+    """Return a run with everything kept that can be read, and its share of the peak unless that is not wanted.
+
+    Raises:
+        UsageError: There is no such run.
+    """
     sql, values = _select([run_id])
     connection = database.connection
     with database.snapshot():
@@ -107,11 +110,11 @@ def load_run(database: Database, run_id: int) -> Run:
             metrics=reading.read_metrics(reading.stored_rows(connection, "metrics", run_id), damage),
             warnings=reading.read_warnings(reading.stored_rows(connection, "warnings", run_id), damage),
             samples=reading.read_samples(reading.stored_rows(connection, "samples", run_id), damage),
-            peak=peak_share(database, summary, model),
+            peak=peak_share(database, summary, model) if with_peak else None,
         )
         if damage:
             run = dataclasses.replace(run, damage=tuple(damage), raw=_raw_rows(database, run_id))
-    return dataclasses.replace(run, limit=_limit(run))
+    return run
 
 
 def load_runs(database: Database, ids: Iterable[int]) -> Iterator[Run]:
@@ -131,15 +134,6 @@ def _raw_rows(database: Database, run_id: int) -> dict[str, list[dict[str, Any]]
     for table in reading.TABLES:
         found[table] = list(reading.stored_rows(database.connection, table, run_id))
     return found
-
-
-def _limit(run: Run) -> str:
-    try:
-        found = explain(run)
-    except Exception:  # noqa: BLE001 - an explanation is no reason not to show the run
-        _log.info("What limited run %s cannot be told.", run.summary.id, exc_info=True)
-        return ""
-    return found.text if found is not None else ""
 
 
 def delete_runs(database: Database, ids: Sequence[int]) -> None:

@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.core.messages import Message, message, text
 from app.core.records import Run
 from app.core.verdict.conditions import throttling
 from app.core.verdict.context import Evidence, evidence_of
@@ -32,7 +33,7 @@ _BATCH_MOST = 1_024  # what most cards and computers have room for
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One sentence, or two, and a code for it.
+    """What limited a run.
 
     Attributes:
         code: too_short, unknown, throttled; of GPUs launch_bound, input_bound, gpu_waits, memory_bound,
@@ -41,7 +42,12 @@ class Explanation:
     """
 
     code: str
-    text: str
+    said: Message
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return text(self.said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +78,10 @@ def explain(run: Run) -> Explanation | None:
         return None
     evidence = evidence_of(run)
     if not evidence.looks.is_within or len(evidence.looks.telemetry) < LOOKS_AT_LEAST:
-        return Explanation("too_short", "The run was too short to see what limited it.")
+        return Explanation("too_short", message("bottleneck.too_short"))
     rules: tuple[Callable[[Evidence], Explanation | None], ...] = (_throttled,)
     rules += (_on_cpu,) if evidence.looks.gpu is None else (_on_gpu,)
-    unknown = Explanation("unknown", "This computer does not tell enough to say what limited the run.")
+    unknown = Explanation("unknown", message("bottleneck.unknown"))
     return next((found for rule in rules if (found := rule(evidence)) is not None), unknown)
 
 
@@ -83,12 +89,14 @@ def _throttled(evidence: Evidence) -> Explanation | None:
     found = throttling(evidence)
     if found is None:
         return None
-    when = (
-        f"after {found.after_s / 60:.0f} minutes" if found.after_s >= 90 else f"after {found.after_s:.0f} seconds"
-    )
-    when = "from the start" if found.after_s < 2 else when
-    advice = "Better cooling would keep the speed." if found.is_heat else "Heat or a limit of power does that."
-    return Explanation("throttled", f"Throttled {when}: {_inside(found.sentence)} {advice}")
+    if found.after_s < 2:
+        when = message("bottleneck.from_the_start")
+    elif found.after_s >= 90:
+        when = message("bottleneck.after_minutes", count=round(found.after_s / 60))
+    else:
+        when = message("bottleneck.after_seconds", count=round(found.after_s))
+    advice = message("bottleneck.better_cooling" if found.is_heat else "bottleneck.heat_or_power")
+    return Explanation("throttled", message("bottleneck.throttled", when=when, how=found.said, advice=advice))
 
 
 def _on_gpu(evidence: Evidence) -> Explanation | None:
@@ -96,39 +104,34 @@ def _on_gpu(evidence: Evidence) -> Explanation | None:
     busy_pct = _mean(looks.gpu_readings("utilization_pct"))
     if busy_pct is None:
         return None
-    busy = f"GPU {busy_pct:.0f} % busy"
+    room = _try_batch(evidence.run, busy_pct)
     if busy_pct < GPU_IDLES_PCT and CATALOGUE[run.workload].prepares_input:
         load = _load(evidence)
-        used = f" ({load.busy:.1f} processors busy)" if load is not None else ""
-        text = (
-            f"{busy}: it waits for the processor, which prepares the input{used}; the input pipeline is the limit."
-        )
-        return Explanation("input_bound", text)
+        used = message("bottleneck.cpus_used", cpus=load.busy) if load is not None else None
+        return Explanation("input_bound", message("bottleneck.input_bound", busy_pct=busy_pct, used=used))
     if busy_pct < GPU_IDLES_PCT:
-        text = (
-            f"{busy}: this {_size(evidence.run)}network is launch-bound, starting work takes longer than doing it"
-        )
-        return Explanation("launch_bound", text + _try_batch(evidence.run, busy_pct))
+        code = "bottleneck.launch_bound_small" if _is_small(evidence.run) else "bottleneck.launch_bound"
+        return Explanation("launch_bound", message(code, busy_pct=busy_pct, advice=room))
     if busy_pct < GPU_FULL_PCT:
-        text = f"{busy}: it waits for the processor part of the time"
-        return Explanation("gpu_waits", text + _try_batch(evidence.run, busy_pct))
-    return _full_gpu(evidence, busy)
+        return Explanation("gpu_waits", message("bottleneck.gpu_waits", busy_pct=busy_pct, advice=room))
+    return _full_gpu(evidence, busy_pct)
 
 
-def _full_gpu(evidence: Evidence, busy: str) -> Explanation:
+def _full_gpu(evidence: Evidence, busy_pct: float) -> Explanation:
     looks = evidence.looks
     memory_pct = _mean(looks.gpu_readings("memory_utilization_pct"))
     if memory_pct is not None and memory_pct >= GPU_MEMORY_FULL_PCT:
-        text = f"{busy}, its memory {memory_pct:.0f} %: memory bandwidth-bound."
-        advice = " Half precision moves half the bytes." if evidence.run.summary.precision == "float32" else ""
-        return Explanation("memory_bound", text + advice)
+        half = evidence.run.summary.precision == "float32"
+        advice = message("bottleneck.half_precision") if half else None
+        said = message("bottleneck.memory_bound", busy_pct=busy_pct, memory_pct=memory_pct, advice=advice)
+        return Explanation("memory_bound", said)
     told = [gpu.throttle_reasons for gpu in looks.gpus()]
     capped = ["power cap" in words for words in told if words is not None]
     if capped and 100 * sum(capped) / len(capped) >= GPU_CAPPED_PCT:
         share_pct = 100 * sum(capped) / len(capped)
-        text = f"{busy}, at its power limit for {share_pct:.0f} % of the time: that is its full speed."
-        return Explanation("power_capped", text)
-    return Explanation("gpu_bound", f"{busy}: the graphics card itself is the limit, as it should be.")
+        said = message("bottleneck.power_capped", busy_pct=busy_pct, share_pct=share_pct)
+        return Explanation("power_capped", said)
+    return Explanation("gpu_bound", message("bottleneck.gpu_bound", busy_pct=busy_pct))
 
 
 def _on_cpu(evidence: Evidence) -> Explanation | None:
@@ -137,11 +140,11 @@ def _on_cpu(evidence: Evidence) -> Explanation | None:
         return None
     full = load.busy >= CPU_FULL_PCT / 100 * load.free
     if load.taken_pct >= TAKEN_PCT and load.free < load.allowed and full:
-        text = f"Other programs and the host took {load.taken_pct:.0f} % of the processor; the run used the rest."
-        return Explanation("taken", text)
+        left_pct = 100 - load.taken_pct
+        return Explanation("taken", message("bottleneck.taken", taken_pct=load.taken_pct, left_pct=left_pct))
     if run.threads is not None and run.threads <= load.allowed < load.there and full:
-        text = f"All of the {run.threads} threads that it was limited to were busy, of {load.there:.0f} there are."
-        return Explanation("few_threads", text)
+        said = message("bottleneck.few_threads", count=run.threads, there=load.there)
+        return Explanation("few_threads", said)
     return _cores(evidence, load)
 
 
@@ -149,31 +152,27 @@ def _cores(evidence: Evidence, load: _Load) -> Explanation:
     physical = _physical(evidence.run, load)
     # Two threads share a core: with one of each at work, the others would add little.
     if physical is not None and load.free > 1.2 * physical and 0.9 <= load.busy / physical <= 1.1:
-        text = f"{load.busy:.0f} of {load.there:.0f} threads do the work: physical cores are enough."
-        return Explanation("physical_cores", text)
-    may = " that it may use" if load.allowed < load.there else ""
-    told = f"{load.busy:.1f} of {load.allowed:g} processors{may} were busy"
+        said = message("bottleneck.physical_cores", busy=load.busy, there=load.there)
+        return Explanation("physical_cores", said)
+    code = "bottleneck.busy_of_allowed" if load.allowed < load.there else "bottleneck.busy_of_all"
+    busy = message(code, busy=load.busy, allowed=load.allowed)
     room = min(load.free, physical) if physical is not None else load.free
-    if load.allowed >= 2 and load.busy < CPU_IDLES_PCT / 100 * room:
-        text = f"{told}: the steps are too small to be shared among them"
-        return Explanation("cores_idle", text + _try_batch(evidence.run, 100 * load.busy / room))
     if load.allowed >= 2 and load.busy < CPU_FULL_PCT / 100 * room:
-        text = f"{told}: parts of each step do not run side by side"
-        return Explanation("cpu_waits", text + _try_batch(evidence.run, 100 * load.busy / room))
-    return _full_cpu(evidence, told)
+        kind = "cores_idle" if load.busy < CPU_IDLES_PCT / 100 * room else "cpu_waits"
+        advice = _try_batch(evidence.run, 100 * load.busy / room)
+        return Explanation(kind, message(f"bottleneck.{kind}", busy=busy, advice=advice))
+    return _full_cpu(evidence, busy)
 
 
-def _full_cpu(evidence: Evidence, told: str) -> Explanation:
+def _full_cpu(evidence: Evidence, busy: Message) -> Explanation:
     share_pct = evidence.run.peak.share_pct if evidence.run.peak is not None else None
     if share_pct is not None and share_pct >= PEAK_GOOD_PCT:
-        text = f"{told} and reached {share_pct:.0f} % of their peak: arithmetic is the limit."
-        return Explanation("arithmetic_bound", text)
+        said = message("bottleneck.arithmetic_bound", busy=busy, share_pct=share_pct)
+        return Explanation("arithmetic_bound", said)
     if share_pct is not None and share_pct < PEAK_POOR_PCT:
-        text = (
-            f"{told} and reached only {share_pct:.0f} % of their peak: memory, or small operations, are the limit."
-        )
-        return Explanation("cpu_memory_bound", text)
-    return Explanation("cpu_bound", f"{told}: the processor is the limit.")
+        said = message("bottleneck.cpu_memory_bound", busy=busy, share_pct=share_pct)
+        return Explanation("cpu_memory_bound", said)
+    return Explanation("cpu_bound", message("bottleneck.cpu_bound", busy=busy))
 
 
 def _load(evidence: Evidence) -> _Load | None:
@@ -199,26 +198,21 @@ def _physical(run: Run, load: _Load) -> float | None:
     return physical if doubled else None
 
 
-def _size(run: Run) -> str:
+def _is_small(run: Run) -> bool:
     parameters = run.model.parameters_count if run.model is not None else None
-    return "small " if parameters is not None and parameters < _SMALL_PARAMETERS else ""
+    return parameters is not None and parameters < _SMALL_PARAMETERS
 
 
-def _try_batch(run: Run, busy_pct: float) -> str:
-    """Return the end of a sentence: the next power of two that gives as much more work as there is room.
+def _try_batch(run: Run, busy_pct: float) -> Message | None:
+    """Advise the next power of two that gives as much more work as there is room; None where there is none.
 
-    Within what most computers have memory for, and what the data has examples for; else nothing is advised.
+    Within what most computers have memory for, and what the data has examples for.
     """
     summary = run.summary
     factor = min(_BATCH_FACTOR_MOST / 2, max(1.5, 100 / max(busy_pct, 1.0)))  # rounding up may double it
     batch = int(2 ** math.ceil(math.log2(summary.batch_size * factor)))
     most = min(_BATCH_MOST, summary.samples_per_epoch or _BATCH_MOST)
-    return f"; try batch {batch}." if batch <= most else "."
-
-
-def _inside(sentence: str) -> str:
-    """Return a sentence as it goes on behind a colon."""
-    return sentence[:1].lower() + sentence[1:]
+    return message("bottleneck.try_batch", batch_size=batch) if batch <= most else None
 
 
 def _mean(values: list[float]) -> float | None:

@@ -4,10 +4,12 @@ import statistics
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from app.core.hardware.telemetry.slowdowns import saves_power
-from app.core.metrics import format_bytes
-from app.core.verdict.context import Evidence, Looks, Rule
+from app.core.messages import Message, message
+from app.core.verdict.context import Evidence, Looks, Rule, reason
+from workloads.protocol import events
 from workloads.protocol.telemetry import Telemetry
 
 # A benchmark's usual limit for background load; a busy loop beside a run on two cores cost it 62 % (V. Stinner,
@@ -42,144 +44,108 @@ class Condition:
     """What can be seen before a run as well as in its record.
 
     Attributes:
-        figure: The measured figure in words; None where it is within its limit or not known.
-        past: The sentence for a record, with {} for the figure; "" where a record cannot tell it.
-        present: The same before a run.
+        figure: What was measured, as arguments of its messages; None where it is within its limit or not known.
+        advice: The code of what to do about it.
+        in_records: Whether a record can tell it: while it runs, the run itself keeps a GPU busy.
     """
 
     code: str
-    figure: Callable[[Looks], str | None]
-    past: str
-    present: str
+    figure: Callable[[Looks], dict[str, Any] | None]
     advice: str
+    in_records: bool = True
 
     def rule(self) -> Rule:
         """Return the rule for records."""
 
-        def find(evidence: Evidence) -> str:
+        def find(evidence: Evidence) -> Message | None:
             figure = self.figure(evidence.looks)
-            return "" if figure is None else self.past.format(figure)
+            return None if figure is None else message(f"verdict.{self.code}", **figure)
 
         return Rule(self.code, "caution", find, self.advice)
 
+    def before(self, looks: Looks) -> events.Reason | None:
+        """Return what is to be said before a run; None for nothing."""
+        figure = self.figure(looks)
+        said = None if figure is None else message(f"preflight.{self.code}", **figure)
+        return None if said is None else reason(self.code, "caution", said, self.advice)
 
-def _on_battery(looks: Looks) -> str | None:
+
+def _on_battery(looks: Looks) -> dict[str, Any] | None:
     known = [look.on_battery for look in looks.telemetry if look.on_battery is not None]
     if not any(known):
         return None
-    return "" if all(known) else f" for {100 * sum(known) / len(known):.0f} % of the time"
+    share_pct = 100 * sum(known) / len(known)
+    return {"part": None if all(known) else message("verdict.part_of_time", share_pct=share_pct)}
 
 
-def _power_plan(looks: Looks) -> str | None:
+def _power_plan(looks: Looks) -> dict[str, Any] | None:
     plans = [look.power_plan for look in looks.telemetry if look.power_plan is not None]
-    return next((plan for plan in plans if saves_power(plan)), None)
+    saving = next((plan for plan in plans if saves_power(plan)), None)
+    return None if saving is None else {"plan": saving}
 
 
-def _mean_above(name: str, limit: float) -> Callable[[Looks], str | None]:
-    def figure(looks: Looks) -> str | None:
+def _mean_above(name: str, limit: float) -> Callable[[Looks], dict[str, Any] | None]:
+    def figure(looks: Looks) -> dict[str, Any] | None:
         values = looks.readings(name)
-        mean = statistics.fmean(values) if values else 0.0
-        return f"{mean:.0f}" if mean > limit else None
+        mean_pct = statistics.fmean(values) if values else 0.0
+        return {"share_pct": mean_pct} if mean_pct > limit else None
 
     return figure
 
 
-def _swapping(looks: Looks) -> str | None:
+def _swapping(looks: Looks) -> dict[str, Any] | None:
     values = looks.readings("swap_bytes_per_s")
     mean = statistics.fmean(values) if values else 0.0
-    return f"{mean / 1e6:.1f}" if mean > SWAP_BYTES_PER_S else None
+    return {"rate_mb_per_s": mean / 1e6} if mean > SWAP_BYTES_PER_S else None
 
 
-def _gpu_memory(looks: Looks) -> str | None:
+def _gpu_memory(looks: Looks) -> dict[str, Any] | None:
     values = looks.gpu_readings("other_memory_bytes")
     typical_bytes = statistics.median(values) if values else 0.0
-    return format_bytes(typical_bytes) if typical_bytes > GPU_MEMORY_TAKEN_BYTES else None
+    return {"memory_bytes": typical_bytes} if typical_bytes > GPU_MEMORY_TAKEN_BYTES else None
 
 
-def _gpu_busy(looks: Looks) -> str | None:
+def _gpu_busy(looks: Looks) -> dict[str, Any] | None:
     values = looks.gpu_readings("utilization_pct")
     mean_pct = statistics.fmean(values) if values else 0.0
-    return f"{mean_pct:.0f}" if mean_pct > GPU_BUSY_PCT else None
+    return {"share_pct": mean_pct} if mean_pct > GPU_BUSY_PCT else None
 
 
 CONDITIONS = (
-    Condition(
-        "on_battery",
-        _on_battery,
-        "The computer ran on battery{}.",
-        "The computer runs on battery{}.",
-        "Plug in the charger.",
-    ),
-    Condition(
-        "power_saving",
-        _power_plan,
-        "The power plan saved energy: {}.",
-        "The power plan saves energy: {}.",
-        "Choose a balanced or a fast plan in the system's power settings.",
-    ),
-    Condition(
-        "other_load",
-        _mean_above("other_cpu_pct", OTHER_LOAD_PCT),
-        "Other programs used {} % of the processor.",
-        "Other programs use {} % of the processor.",
-        "Close other programs, and let updates and backups come to their end.",
-    ),
-    Condition(
-        "host_steal",
-        _mean_above("steal_pct", STEAL_PCT),
-        "The host took {} % of the processor time for other work.",
-        "The host takes {} % of the processor time for other work.",
-        "Run it when the host has less to do, or on a computer that nobody shares.",
-    ),
-    Condition(
-        "swapping",
-        _swapping,
-        "The computer swapped {} MB a second between memory and disk.",
-        "The computer swaps {} MB a second between memory and disk.",
-        "Close other programs, or choose a smaller batch.",
-    ),
-    Condition(
-        "gpu_memory_taken",
-        _gpu_memory,
-        "Other programs held {} of the GPU's memory.",
-        "Other programs hold {} of the GPU's memory.",
-        "Close other programs that use the graphics card.",
-    ),
-    Condition(
-        "gpu_busy",
-        _gpu_busy,
-        "",  # while it runs, the run itself keeps the GPU busy
-        "Other programs keep the GPU {} % busy.",
-        "Close other programs that use the graphics card.",
-    ),
+    Condition("on_battery", _on_battery, "advice.plug_in"),
+    Condition("power_saving", _power_plan, "advice.power_plan"),
+    Condition("other_load", _mean_above("other_cpu_pct", OTHER_LOAD_PCT), "advice.other_load"),
+    Condition("host_steal", _mean_above("steal_pct", STEAL_PCT), "advice.host_steal"),
+    Condition("swapping", _swapping, "advice.free_memory"),
+    Condition("gpu_memory_taken", _gpu_memory, "advice.free_gpu"),
+    Condition("gpu_busy", _gpu_busy, "advice.free_gpu", in_records=False),
 )
 
 
-def _suspended(evidence: Evidence) -> str:
+def _suspended(evidence: Evidence) -> Message | None:
     values_s = evidence.looks.readings("suspended_s")
     if not any(value_s > SUSPENDED_S for value_s in values_s):
-        return ""
-    return f"The computer slept for {sum(values_s):,.0f} s while it was measured."
+        return None
+    return message("verdict.suspended", slept_s=sum(values_s))
 
 
-def _clock_step(evidence: Evidence) -> str:
+def _clock_step(evidence: Evidence) -> Message | None:
     set_s = sum(map(abs, evidence.looks.readings("clock_step_s")))
-    return f"The computer's clock was set by {set_s:,.1f} s during the run." if set_s > CLOCK_STEP_S else ""
+    return message("verdict.clock_step", set_s=set_s) if set_s > CLOCK_STEP_S else None
 
 
-def _throttled(evidence: Evidence) -> str:
+def _throttled(evidence: Evidence) -> Message | None:
     looks = evidence.looks
-    count = sum(looks.readings("throttle_count"))
+    count = round(sum(looks.readings("throttle_count")))
     if count > 0:
-        times = "once" if count == 1 else f"{count:,.0f} times"
-        return f"The processor was too hot and held its clock down {times}."
+        return message("verdict.throttled_cpu", count=count)
     told = [gpu.throttle_reasons for gpu in looks.gpus() if gpu.throttle_reasons is not None]
     held = Counter(next((word for word in _HELD_DOWN_BY if word in words), "") for words in told)
     held_pct = 100 * (len(told) - held[""]) / len(told) if told else 0.0
     if held_pct <= THROTTLED_PCT:
-        return ""
+        return None
     word = max(_HELD_DOWN_BY, key=lambda each: held[each])
-    return f"The GPU's clock was held down for {held_pct:.0f} % of the time ({word})."
+    return message("verdict.throttled_gpu", share_pct=held_pct, reason=word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +154,12 @@ class Throttling:
 
     Attributes:
         after_s: Since the measurement began.
-        sentence: What was seen.
+        said: What was seen, as a clause.
         is_heat: Whether it was heat; else it may also have been a limit of power.
     """
 
     after_s: float
-    sentence: str
+    said: Message
     is_heat: bool
 
 
@@ -205,18 +171,19 @@ def throttling(evidence: Evidence) -> Throttling | None:
     times_s = [at_s for at_s, word in zip(looks.times_s, held, strict=True) if word]
     if told and 100 * len(times_s) / len(told) > THROTTLED_PCT:
         word = Counter(word for word in told if word).most_common(1)[0][0]
-        what = "processor" if looks.gpu is None else "GPU"
-        share_pct = 100 * len(times_s) / len(told)
-        sentence = f"The {what}'s clock was held down for {share_pct:.0f} % of the time ({word})."
-        return Throttling(max(0.0, times_s[0]), sentence, word in _HEAT)
-    sentence = _clock_falling(evidence)
-    if not sentence:
+        code = "bottleneck.cpu_held_down" if looks.gpu is None else "bottleneck.gpu_held_down"
+        said = message(code, share_pct=100 * len(times_s) / len(told), reason=word)
+        return Throttling(max(0.0, times_s[0]), said, word in _HEAT)
+    fallen = _fallen_mhz(evidence)
+    if fallen is None:
         return None
+    first_mhz, last_mhz = fallen
     clocks = _clocks_mhz(looks)
     settled_mhz = statistics.median(clock_mhz for _, clock_mhz in clocks[: len(clocks) // 3])
     low_mhz = settled_mhz * CLOCK_FALLEN_PCT / 100
     after_s = next(at_s for at_s, clock_mhz in clocks if clock_mhz < low_mhz)
-    return Throttling(after_s, sentence, is_heat=False)
+    code = "bottleneck.cpu_clock_fell" if looks.gpu is None else "bottleneck.gpu_clock_fell"
+    return Throttling(after_s, message(code, first_mhz=first_mhz, last_mhz=last_mhz), is_heat=False)
 
 
 def _held_down(look: Telemetry, gpu: int | None) -> str | None:
@@ -241,77 +208,57 @@ def _clocks_mhz(looks: Looks) -> list[tuple[float, float]]:
     return clocks
 
 
-def _clock_falling(evidence: Evidence) -> str:
-    looks = evidence.looks
-    clocks_mhz = [clock_mhz for _, clock_mhz in _clocks_mhz(looks)]
+def _fallen_mhz(evidence: Evidence) -> tuple[float, float] | None:
+    """Return the clock of the first and the last third where it fell; else None."""
+    clocks_mhz = [clock_mhz for _, clock_mhz in _clocks_mhz(evidence.looks)]
     third = len(clocks_mhz) // 3
     if third < _THIRD_AT_LEAST:
-        return ""
+        return None
     first_mhz, last_mhz = statistics.median(clocks_mhz[:third]), statistics.median(clocks_mhz[-third:])
-    if last_mhz >= first_mhz * CLOCK_FALLEN_PCT / 100:
-        return ""
-    what = "processor" if looks.gpu is None else "GPU"
-    return f"The {what}'s clock fell from {first_mhz:,.0f} to {last_mhz:,.0f} MHz during the run."
+    return (first_mhz, last_mhz) if last_mhz < first_mhz * CLOCK_FALLEN_PCT / 100 else None
 
 
-def _engine_changed(evidence: Evidence) -> str:
+def _clock_falling(evidence: Evidence) -> Message | None:
+    fallen = _fallen_mhz(evidence)
+    if fallen is None:
+        return None
+    code = "verdict.cpu_clock_fell" if evidence.looks.gpu is None else "verdict.gpu_clock_fell"
+    return message(code, first_mhz=fallen[0], last_mhz=fallen[1])
+
+
+def _engine_changed(evidence: Evidence) -> Message | None:
     environment = evidence.run.environment
-    told = ", ".join(environment.variables) if environment is not None else ""
-    return f"Environment variables changed what the engine does: {told}." if told else ""
+    if environment is None or not environment.variables:
+        return None
+    return message("verdict.engine_changed", names=list(environment.variables))
 
 
-def _cpus_hidden(evidence: Evidence) -> str:
+def _cpus_hidden(evidence: Evidence) -> Message | None:
     run, environment = evidence.run, evidence.run.environment
     there = run.machine.logical_cores
     allowed = (environment.visible_cpus, environment.cpu_quota) if environment is not None else ()
     usable = min((value for value in allowed if value is not None), default=None)
     if there is None or usable is None or run.summary.threads is not None or usable >= there:
-        return ""
-    return f"The run could use {usable:g} of the computer's {there:g} logical processors."
+        return None
+    return message("verdict.cpus_hidden", usable=usable, there=there)
 
 
-def _device_differs(evidence: Evidence) -> str:
+def _device_differs(evidence: Evidence) -> Message | None:
     environment, asked = evidence.run.environment, evidence.run.spec.device
     got = environment.device if environment is not None else asked
     if asked in ("auto", got):
-        return ""
-    return f"The run was asked to use {asked} and used {got}."
+        return None
+    return message("verdict.host_device_differs", asked=asked, used=got)
 
 
-INVALID_RULES = (Rule("suspended", "invalid", _suspended, "Keep the computer awake, and run it again."),)
+INVALID_RULES = (Rule("suspended", "invalid", _suspended, "advice.keep_awake"),)
 CAUTION_RULES = (
-    *(condition.rule() for condition in CONDITIONS if condition.past),
-    Rule("throttled", "caution", _throttled, "Let it cool down, free its fans from dust, and run it again."),
-    Rule(
-        "clock_falling",
-        "caution",
-        _clock_falling,
-        "A Sustained run tells which speed it holds; better cooling makes that a higher one.",
-        at_end=True,
-    ),
+    *(condition.rule() for condition in CONDITIONS if condition.in_records),
+    Rule("throttled", "caution", _throttled, "advice.cool_down"),
+    Rule("clock_falling", "caution", _clock_falling, "advice.run_sustained", at_end=True),
     # Durations are taken from a clock that nobody sets, so that the number stands.
-    Rule(
-        "clock_step",
-        "caution",
-        _clock_step,
-        "The durations do not depend on it, so the number stands; the time of day of the run may be wrong.",
-    ),
-    Rule(
-        "engine_changed",
-        "caution",
-        _engine_changed,
-        "Compare it with runs under the same variables only, or remove them and start Epochmark again.",
-    ),
-    Rule(
-        "cpus_hidden",
-        "caution",
-        _cpus_hidden,
-        "Give the container or the terminal that Epochmark runs in all processors.",
-    ),
-    Rule(
-        "host_device_differs",
-        "caution",
-        _device_differs,
-        "Choose the device that it used, or let `python3 start.py --repair` install what the other one needs.",
-    ),
+    Rule("clock_step", "caution", _clock_step, "advice.clock_step"),
+    Rule("engine_changed", "caution", _engine_changed, "advice.engine_changed"),
+    Rule("cpus_hidden", "caution", _cpus_hidden, "advice.cpus_hidden"),
+    Rule("host_device_differs", "caution", _device_differs, "advice.device_differs"),
 )

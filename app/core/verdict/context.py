@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.core.analysis.timed_steps import Timed, timed
+from app.core.messages import Message, message, text
 from app.core.records import Run
 from workloads import CATALOGUE
+from workloads.protocol import events
 from workloads.protocol.telemetry import GpuReading, Telemetry
 
 Level = Literal["fact", "caution", "invalid"]
@@ -69,15 +71,28 @@ class Rule:
     """One thing that may be wrong with a number, or is to be known about it.
 
     Attributes:
-        find: Says what was found, in a sentence with the measured figure; "" for nothing.
+        find: Says what was found, with the measured figure; None for nothing.
+        advice: The code of what to do about it; "" for nothing.
         at_end: Whether only a run that is over can break it.
     """
 
     code: str
     level: Level
-    find: Callable[[Evidence], str]
+    find: Callable[[Evidence], Message | None]
     advice: str = ""
     at_end: bool = False
+
+    def reason(self, evidence: Evidence) -> events.Reason | None:
+        """Return the reason that a record gives; None if it keeps to the rule."""
+        said = self.find(evidence)
+        return None if said is None else reason(self.code, self.level, said, self.advice)
+
+
+def reason(code: str, level: Level, said: Message, advice: str = "") -> events.Reason:
+    """Return a reason with its sentences in English; `advice` is the code of what to do, "" for nothing."""
+    advised = message(advice) if advice else None
+    told = text(advised) if advised is not None else ""
+    return events.Reason(code=code, level=level, text=text(said), advice=told, said=said, advised=advised)
 
 
 def evidence_of(run: Run) -> Evidence:

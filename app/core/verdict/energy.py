@@ -11,7 +11,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from app.core.metrics import format_energy
+from app.core.messages import Message, message
 from app.core.records import Run, RunSummary
 from app.core.verdict.context import used_gpu
 from workloads.protocol.telemetry import GpuReading, Telemetry
@@ -99,18 +99,19 @@ def energy_columns(run: Run) -> dict[str, float | str | None]:
     return columns | {"gpu_energy_basis": energy_of(run)["gpu"].basis}
 
 
-def energy_text(run: RunSummary) -> str:
-    """Return the energy in a sentence; "" where none is known."""
-    told = []
-    for part, name in _PARTS:
+def energy_used(run: RunSummary) -> Message | None:
+    """Say how much energy a run used; None where that is not known."""
+    parts = []
+    for part, _ in _PARTS:
         total_j = getattr(run, f"{part}_energy_j")
         per_epoch_j = getattr(run, f"{part}_energy_per_epoch_j")
         if total_j is None:
             continue
-        each = f" ({format_energy(per_epoch_j)} an epoch)" if per_epoch_j is not None else ""
-        source = ", from its power each second" if part == "gpu" and run.gpu_energy_basis == "power" else ""
-        told.append(f"{name} {format_energy(total_j)}{each}{source}")
-    return f"Energy: {'; '.join(told)}." if told else ""
+        each = message("note.energy_per_epoch", energy_j=per_epoch_j) if per_epoch_j is not None else None
+        by_power = part == "gpu" and run.gpu_energy_basis == "power"
+        source = message("note.energy_by_power") if by_power else None
+        parts.append(message(f"note.energy_of_{part}", energy_j=total_j, each=each, source=source))
+    return message("note.energy", parts=parts) if parts else None
 
 
 def _curve(run: Run, part: str) -> EnergyCurve | None:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 from app.core.hardware.gpu.usable import usable_gpus
-from app.core.metrics import format_bytes
+from app.core.messages import Message, message
 from app.core.records import Machine
 from app.core.verdict.conditions import CONDITIONS
-from app.core.verdict.context import Looks, gpu_index
+from app.core.verdict.context import Looks, gpu_index, reason
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
@@ -30,13 +30,10 @@ def preflight(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -
 def _cautions(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> Iterator[events.Reason]:
     looks = Looks(tuple(telemetry), (0.0,) * len(telemetry), _gpu(spec, machine))
     for condition in CONDITIONS:
-        figure = condition.figure(looks)
-        if figure is not None:
-            text = condition.present.format(figure)
-            yield events.Reason(code=condition.code, level="caution", text=text, advice=condition.advice)
-    if told := _memory_text(spec, machine, telemetry):
-        advice = "Close other programs, or choose a smaller batch."
-        yield events.Reason(code="low_memory", level="caution", text=told, advice=advice)
+        if (told := condition.before(looks)) is not None:
+            yield told
+    if (said := _low_memory(spec, machine, telemetry)) is not None:
+        yield reason("low_memory", "caution", said, "advice.free_memory")
 
 
 def _gpu(spec: RunSpec, machine: Machine) -> int | None:
@@ -46,18 +43,16 @@ def _gpu(spec: RunSpec, machine: Machine) -> int | None:
     return gpu_index(spec.device)
 
 
-def _memory_text(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> str:
+def _low_memory(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> Message | None:
     used_bytes = [look.memory_used_bytes for look in telemetry if look.memory_used_bytes is not None]
     if machine.memory_bytes is None or not used_bytes:
-        return ""
+        return None
     free_bytes = max(0, machine.memory_bytes - used_bytes[-1])
     workload = CATALOGUE.get(spec.workload)
     if workload is not None and workload.is_demo:
-        return ""
+        return None
     measured_bytes = workload.memory_need_bytes(spec) if workload is not None else None
     need_bytes = measured_bytes or USUAL_NEED_BYTES
     if free_bytes >= need_bytes:
-        return ""
-    return (
-        f"Only {format_bytes(free_bytes)} of memory are free, and the run needs about {format_bytes(need_bytes)}."
-    )
+        return None
+    return message("preflight.low_memory", free_bytes=free_bytes, need_bytes=need_bytes)

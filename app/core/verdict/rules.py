@@ -5,11 +5,11 @@ import math
 import statistics
 from collections.abc import Iterator
 
-from app.core.metrics import format_seconds
+from app.core.messages import Message, message, text
 from app.core.records import DAMAGED, Run
 from app.core.verdict.conditions import CAUTION_RULES, INVALID_RULES
-from app.core.verdict.context import Evidence, Level, Rule, evidence_of
-from app.core.verdict.notes import FACT_RULES, damage_sentence, short_text, spread_text
+from app.core.verdict.context import Evidence, Level, Rule, evidence_of, reason
+from app.core.verdict.notes import FACT_RULES, damaged, short_run, spread
 from workloads import CATALOGUE
 from workloads.protocol import events
 
@@ -43,178 +43,185 @@ def judge(run: Run, *, is_over: bool = True) -> events.Judged:
         return _judge(run, is_over=is_over)
     except Exception as error:  # noqa: BLE001 - one record that no rule foresaw must not hide all others
         _log.info("Run %s cannot be judged.", run.summary.id, exc_info=True)
-        text = f"Judging it failed ({type(error).__name__}): an error of Epochmark itself."
-        advice = "Report it with the end of Epochmark's log."
-        reason = events.Reason(code="not_judged", level="invalid", text=text, advice=advice)
-        return events.Judged(level="invalid", reasons=(reason,))
+        said = message("verdict.not_judged", kind=type(error).__name__)
+        return events.Judged(
+            level="invalid", reasons=(reason("not_judged", "invalid", said, "advice.report_log"),)
+        )
 
 
 def _judge(run: Run, *, is_over: bool) -> events.Judged:
     evidence = evidence_of(run)
-    found = [
-        events.Reason(code=rule.code, level=rule.level, text=text, advice=rule.advice)
-        for rule in RULES
-        if (is_over or not rule.at_end) and (text := rule.find(evidence))
-    ]
-    reasons = sorted([*found, *_warnings(run)], key=lambda reason: _ORDER[reason.level])
+    rules = (rule for rule in RULES if is_over or not rule.at_end)
+    found = [told for rule in rules if (told := rule.reason(evidence)) is not None]
+    reasons = sorted([*found, *_warnings(run)], key=lambda each: _ORDER[each.level])
     worst: Level = reasons[0].level if reasons else "fact"
     return events.Judged(level="valid" if worst == "fact" else worst, reasons=tuple(reasons))
 
 
 def _warnings(run: Run) -> Iterator[events.Reason]:
     """Give what was warned of while it ran, each once."""
-    said = dict.fromkeys((warning.code, warning.message) for warning in run.warnings)
-    for code, message in said:
-        if code != "loss_out_of_band":  # a rule of its own
-            yield events.Reason(code=code, level="caution", text=message)
+    for warning in {(each.code, each.message): each for each in run.warnings}.values():
+        if warning.code != "loss_out_of_band":  # a rule of its own
+            told = text(warning.said) if warning.said is not None else warning.message
+            yield events.Reason(code=warning.code, level="caution", text=told, said=warning.said)
 
 
-def _damaged(evidence: Evidence) -> str:
+def _damaged(evidence: Evidence) -> Message | None:
     damage = evidence.run.damage
-    return damage_sentence(damage) if damage else ""
+    return damaged(damage) if damage else None
 
 
-def _not_summarised(evidence: Evidence) -> str:
+def _not_summarised(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
-    return run.error_message or "" if run.error_code == "not_summarised" else ""
+    if run.error_code != "not_summarised" or not run.error_message:
+        return None
+    return evidence.run.error_said or message("verdict.as_stored", text=run.error_message)
 
 
-def _not_completed(evidence: Evidence) -> str:
+def _not_completed(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
     if run.status == DAMAGED:
-        return ""
+        return None
     if run.status in ("completed", "running") or (run.status == "cancelled" and run.value is not None):
-        return ""
+        return None
     return _ending(evidence)
 
 
-def _cancelled(evidence: Evidence) -> str:
+def _cancelled(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
-    return _ending(evidence) if run.status == "cancelled" and run.value is not None else ""
+    return _ending(evidence) if run.status == "cancelled" and run.value is not None else None
 
 
-def _ending(evidence: Evidence) -> str:
+def _ending(evidence: Evidence) -> Message:
     run = evidence.run.summary
-    ended = "failed" if run.status == "failed" else f"was {run.status}"
+    ended = run.status if run.status in ("failed", "cancelled", "interrupted") else "ended"
     if run.preset != "standard":  # they end by time
-        return f"The run {ended} before its end."
-    return f"The run {ended} after {run.epochs_done} of {run.epochs} epochs."
+        return message(f"verdict.{ended}_early")
+    return message(f"verdict.{ended}_after", epochs_done=run.epochs_done, epochs=run.epochs)
 
 
-def _running(evidence: Evidence) -> str:
-    return "The run is not over." if evidence.run.summary.status == "running" else ""
+def _running(evidence: Evidence) -> Message | None:
+    return message("verdict.running") if evidence.run.summary.status == "running" else None
 
 
-def _demo(evidence: Evidence) -> str:
+def _demo(evidence: Evidence) -> Message | None:
     workload = CATALOGUE.get(evidence.run.summary.workload)
-    is_demo = workload is not None and workload.is_demo
-    return "The demo does not train: its times say nothing about this computer." if is_demo else ""
+    return message("verdict.demo") if workload is not None and workload.is_demo else None
 
 
-def _steps_missing(evidence: Evidence) -> str:
+def _steps_missing(evidence: Evidence) -> Message | None:
     run, done = evidence.run.summary, len(evidence.steps_s)
     workload = CATALOGUE.get(run.workload)
     counts = workload is not None and workload.counts_steps
     asked = run.epochs * (run.steps or run.steps_per_epoch)
     if not counts or run.preset != "standard" or run.status != "completed" or done in (0, asked):
-        return ""  # no step at all: a record that holds none
-    return f"{done:,} steps are in the record where {asked:,} were asked for."
+        return None  # no step at all: a record that holds none
+    return message("verdict.steps_missing", done=done, asked=asked)
 
 
-def _updates_missing(evidence: Evidence) -> str:
+def _updates_missing(evidence: Evidence) -> Message | None:
     metrics = evidence.run.metrics
     done, asked = metrics.get("updates_done"), metrics.get("updates_asked")
     if done is None or done == asked:
-        return ""
-    wanted = "an unknown number of" if asked is None else f"{asked:,.0f}"
-    return f"The weights were updated {done:,.0f} times in {wanted} steps."
+        return None
+    if asked is None:
+        return message("verdict.updates_unknown", done=done)
+    return message("verdict.updates_missing", done=done, asked=asked)
 
 
-def _weights_unchanged(evidence: Evidence) -> str:
-    unchanged = evidence.run.metrics.get("weights_changed") == 0
-    return "The weights are what they were before the training." if unchanged else ""
+def _weights_unchanged(evidence: Evidence) -> Message | None:
+    return message("verdict.weights_unchanged") if evidence.run.metrics.get("weights_changed") == 0 else None
 
 
-def _loss_out_of_band(evidence: Evidence) -> str:
+def _loss_out_of_band(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
-    warned = [warning.message for warning in evidence.run.warnings if warning.code == "loss_out_of_band"]
+    warned = [warning for warning in evidence.run.warnings if warning.code == "loss_out_of_band"]
     if warned:
-        return warned[0]
+        return warned[0].said or message("verdict.as_stored", text=warned[0].message)
     workload, loss = CATALOGUE.get(run.workload), evidence.run.metrics.get("proof_loss")
     if workload is None or workload.proof is None or loss is None:
-        return ""
+        return None
     usual = (run.batch_size, run.variant, run.workload_version) == (workload.batch_size, "", workload.version)
     band = workload.proof.bands.get(run.data_source or "")
     if not usual or band is None or band[0] <= loss <= band[1]:
-        return ""
-    return (
-        f"The mean loss of the first {workload.proof.steps} steps, {loss:.4g}, is outside of what is expected "
-        f"({band[0]:g} to {band[1]:g}): the network may not have been trained as it should."
-    )
+        return None
+    return message("verdict.loss_out_of_band", steps=workload.proof.steps, loss=loss, low=band[0], high=band[1])
 
 
-def _loss_not_finite(evidence: Evidence) -> str:
+def _loss_not_finite(evidence: Evidence) -> Message | None:
     if evidence.run.summary.error_code == "non_finite_loss":
-        return "The loss became no number: what ran was no training any more."
+        return message("verdict.diverged")
     losses = [(epoch.index, epoch.loss) for epoch in evidence.run.epochs]
     lost = [index for index, loss in losses if loss is None or not math.isfinite(loss)]
     if not lost or (len(lost) == len(losses) and all(loss is None for _, loss in losses)):
-        return ""  # without any loss: a workload that has none
-    return f"The loss of epoch {lost[0] + 1} is no number: what ran was no training any more."
+        return None  # without any loss: a workload that has none
+    return message("verdict.diverged_in_epoch", epoch=lost[0] + 1)
 
 
-def _no_result(evidence: Evidence) -> str:
+def _no_result(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
-    if run.value is not None or short_text(run):
-        return ""
-    return "No whole epoch was measured." if run.metric == "seconds_per_epoch_s" else "Nothing was measured."
+    if run.value is not None or short_run(run) is not None:
+        return None
+    return message("verdict.no_epoch" if run.metric == "seconds_per_epoch_s" else "verdict.nothing_measured")
 
 
-def _first_epoch(evidence: Evidence) -> str:
+def _first_epoch(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
     is_first = run.basis == "first_epoch" and run.value is not None
-    return "The first and only epoch: starting up is in it." if is_first else ""
+    return message("verdict.first_epoch") if is_first else None
 
 
-def _short_run(evidence: Evidence) -> str:
+def _short_run(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
     half_pct = _half_interval_pct(evidence)
-    if told := short_text(run):
+    if (told := short_run(run)) is not None:
         return told
     if run.value is None or evidence.measured_s is None or evidence.measured_s >= SHORT_S:
-        return ""
+        return None
     is_known = run.basis == "estimate" and half_pct is not None and half_pct <= INTERVAL_PCT
-    return "" if is_known else f"Only {format_seconds(evidence.measured_s)} s were measured."
+    return None if is_known else message("verdict.short_run", measured_s=evidence.measured_s)
 
 
-def _uneven_steps(evidence: Evidence) -> str:
+def _uneven_steps(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
     is_part = run.metric == "words_per_s" and (run.steps is not None or run.preset == "quick")
-    return "Sentences differ in length: a part of an epoch may be 15 % off." if is_part else ""
+    return message("verdict.uneven_steps") if is_part else None
 
 
-def _drift(evidence: Evidence) -> str:
+def _sustained_speed(evidence: Evidence) -> Message | None:
+    run = evidence.run.summary
+    if run.preset != "sustained" or run.sustained_pct is None or run.sustained_pct >= 100 - DRIFT_PCT:
+        return None
+    return message("verdict.not_sustained", lost_pct=100 - run.sustained_pct)
+
+
+def _speed_pct(evidence: Evidence) -> float:
+    """Return the speed of the last third of the steps, in percent of the first; 100 where that is not known."""
     run, steps_s = evidence.run.summary, evidence.typical_s
-    if run.preset == "sustained" and run.sustained_pct is not None:
-        if run.sustained_pct >= 100 - DRIFT_PCT:
-            return ""
-        return f"It did not hold its speed: the last third ran at {run.sustained_pct:.1f} % of the first one's."
-    if len(steps_s) < _DRIFT_STEPS_AT_LEAST:
-        return ""
+    is_sustained = run.preset == "sustained" and run.sustained_pct is not None
+    if is_sustained or len(steps_s) < _DRIFT_STEPS_AT_LEAST:
+        return 100.0
     third = len(steps_s) // 3
     # Medians, so that single interruptions do not count.
     first_s, last_s = statistics.median(steps_s[:third]), statistics.median(steps_s[-third:])
-    speed_pct = 100 * first_s / last_s if last_s > 0 else 100.0
-    if abs(speed_pct - 100) <= DRIFT_PCT:
-        return ""
-    return f"The speed drifted: the last third of the steps ran at {speed_pct:.1f} % of the first one's."
+    return 100 * first_s / last_s if last_s > 0 else 100.0
 
 
-def _interval_wide(evidence: Evidence) -> str:
+def _slower(evidence: Evidence) -> Message | None:
+    lost_pct = 100 - _speed_pct(evidence)
+    return message("verdict.slower", lost_pct=lost_pct) if lost_pct > DRIFT_PCT else None
+
+
+def _faster(evidence: Evidence) -> Message | None:
+    gained_pct = _speed_pct(evidence) - 100
+    return message("verdict.faster", gained_pct=gained_pct) if gained_pct > DRIFT_PCT else None
+
+
+def _interval_wide(evidence: Evidence) -> Message | None:
     half_pct = _half_interval_pct(evidence)
     if evidence.run.summary.basis != "estimate" or half_pct is None or half_pct <= INTERVAL_PCT:
-        return ""
-    return f"The estimate is known to ± {half_pct:.1f} % only."
+        return None
+    return message("verdict.interval_wide", half_pct=half_pct)
 
 
 def _half_interval_pct(evidence: Evidence) -> float | None:
@@ -224,87 +231,41 @@ def _half_interval_pct(evidence: Evidence) -> float | None:
     return 100 * (run.value_high - run.value_low) / 2 / run.value
 
 
-def _interruptions(evidence: Evidence) -> str:
+def _interruptions(evidence: Evidence) -> Message | None:
     run, steps = evidence.run.summary, len(evidence.steps_s)
     lost_s, held = run.interruptions_s or 0.0, run.interruptions or 0
     lost_pct = 100 * lost_s / evidence.measured_s if evidence.measured_s else 0.0
     held_pct = 100 * held / steps if steps else 0.0
     if lost_pct <= INTERRUPTED_TIME_PCT and held_pct <= INTERRUPTED_STEPS_PCT:
-        return ""
-    count = "1 step was" if held == 1 else f"{held:,} of {steps:,} steps were"
-    return f"{count} held up, for {format_seconds(lost_s)} s in all ({lost_pct:.1f} % of the time)."
+        return None
+    return message("verdict.interruptions", count=held, steps=steps, lost_s=lost_s, lost_pct=lost_pct)
 
 
-_AGAIN_IN_QUIET = "Close other programs and run it again."
 RULES = (
-    Rule(
-        "damaged_record",
-        "invalid",
-        _damaged,
-        "Run it again; `results export --format json` has what is left of this one.",
-        at_end=True,
-    ),
-    Rule("not_summarised", "invalid", _not_summarised, "Report it with the end of Epochmark's log.", at_end=True),
-    Rule(
-        "not_completed", "invalid", _not_completed, "Do what its message advises, and run it again.", at_end=True
-    ),
-    Rule(
-        "steps_missing",
-        "invalid",
-        _steps_missing,
-        "Run it again; if it stays so, report it with its log.",
-        at_end=True,
-    ),
-    Rule(
-        "updates_missing",
-        "invalid",
-        _updates_missing,
-        "Run it again with float32; if it stays so, report it with its log.",
-        at_end=True,
-    ),
-    Rule(
-        "weights_unchanged",
-        "invalid",
-        _weights_unchanged,
-        "Run it again; if it stays so, test your memory and undo any overclocking.",
-        at_end=True,
-    ),
-    Rule(
-        "loss_out_of_band",
-        "invalid",
-        _loss_out_of_band,
-        "Run it again with another seed; if it stays so, test your memory and undo any overclocking.",
-    ),
-    Rule(
-        "loss_not_finite",
-        "invalid",
-        _loss_not_finite,
-        "Run it again with float32 and another seed; if it stays so, test your memory and undo any overclocking.",
-    ),
+    Rule("damaged_record", "invalid", _damaged, "advice.damaged", at_end=True),
+    Rule("not_summarised", "invalid", _not_summarised, "advice.report_log", at_end=True),
+    Rule("not_completed", "invalid", _not_completed, "advice.run_again", at_end=True),
+    Rule("steps_missing", "invalid", _steps_missing, "advice.report_again", at_end=True),
+    Rule("updates_missing", "invalid", _updates_missing, "advice.float32_or_report", at_end=True),
+    Rule("weights_unchanged", "invalid", _weights_unchanged, "advice.test_memory", at_end=True),
+    Rule("loss_out_of_band", "invalid", _loss_out_of_band, "advice.other_seed"),
+    Rule("loss_not_finite", "invalid", _loss_not_finite, "advice.float32_and_seed"),
     *INVALID_RULES,
-    Rule("demo", "invalid", _demo, "Run a workload that trains."),
+    Rule("demo", "invalid", _demo, "advice.run_workload"),
     Rule("running", "caution", _running, at_end=True),
-    Rule("cancelled", "caution", _cancelled, "Let it run to its end.", at_end=True),
+    Rule("cancelled", "caution", _cancelled, "advice.let_it_finish", at_end=True),
+    Rule("no_result", "caution", _no_result, "advice.finish_an_epoch", at_end=True),
+    Rule("first_epoch", "caution", _first_epoch, "advice.two_epochs", at_end=True),
+    Rule("short_run", "caution", _short_run, "advice.more_epochs", at_end=True),
+    Rule("uneven_steps", "caution", _uneven_steps, "advice.whole_epochs"),
+    Rule("drift", "caution", _sustained_speed, "advice.cool_down_and_close", at_end=True),
+    Rule("drift", "caution", _slower, "advice.cool_down_and_close", at_end=True),
+    Rule("drift", "caution", _faster, "advice.wait_and_close", at_end=True),
     Rule(
-        "no_result",
-        "caution",
-        _no_result,
-        "Let it run until an epoch is over, or use the quick preset.",
-        at_end=True,
+        "spread", "caution", lambda evidence: spread(evidence.run.summary, wide=True), "advice.quiet", at_end=True
     ),
-    Rule("first_epoch", "caution", _first_epoch, "Train two epochs at least.", at_end=True),
-    Rule("short_run", "caution", _short_run, "Train whole epochs, and more of them.", at_end=True),
-    Rule("uneven_steps", "caution", _uneven_steps, "Train whole epochs."),
-    Rule("drift", "caution", _drift, "Let it cool down, close other programs and run it again.", at_end=True),
-    Rule(
-        "spread",
-        "caution",
-        lambda evidence: spread_text(evidence.run.summary, wide=True),
-        _AGAIN_IN_QUIET,
-        at_end=True,
-    ),
-    Rule("interval_wide", "caution", _interval_wide, _AGAIN_IN_QUIET, at_end=True),
-    Rule("interruptions", "caution", _interruptions, _AGAIN_IN_QUIET, at_end=True),
+    Rule("interval_wide", "caution", _interval_wide, "advice.quiet", at_end=True),
+    Rule("interruptions", "caution", _interruptions, "advice.quiet", at_end=True),
     *CAUTION_RULES,
     *FACT_RULES,
 )

@@ -13,6 +13,7 @@ from app.core.analysis.series import RunSeries, series_of
 from app.core.messages import sentence
 from app.core.metrics import format_bytes
 from app.core.records import Group, Run, RunSummary
+from app.core.report.wording import bottleneck_text
 from app.gui.run.charts import RunCharts
 from app.gui.run.headline import HeadlineCard
 from app.gui.services.run_bridge import RunBridge
@@ -68,7 +69,7 @@ class RunView(QWidget):
             told = (run.summary.error_message, group_sentence(group))
             self.headline.message.show_text(" ".join(text for text in told if text))
         self._show_charts(series_of(run), run.summary, live=False)
-        self.charts.show_limit(run.limit)
+        self.charts.show_limit(bottleneck_text(run))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Hide the least important details where there is little room."""

@@ -15,12 +15,14 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.messages import sentence
+from app.core.messages import text as text_of
 from app.core.metrics import METRICS, format_metric
 from app.core.records import Run
 from app.core.report.telemetry_table import reading_rows
+from app.core.report.wording import bottleneck_text, energy_text
 from app.core.storage.queries import COMMENT_LIMIT
-from app.core.verdict.energy import energy_text, epoch_energies
-from app.core.verdict.notes import damage_sentence
+from app.core.verdict.energy import epoch_energies
+from app.core.verdict.notes import damaged
 from app.gui.run.actions import ResultActions
 from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
@@ -189,9 +191,9 @@ class RunDetail(QWidget):
             f"{METRICS[key].label if key in METRICS else key}: {format_metric(key, value)}"
             for key, value in run.metrics.items()
         ]
-        sentences = [text for text in (run.limit, energy_text(run.summary)) if text]
+        sentences = [text for text in (bottleneck_text(run), energy_text(run.summary)) if text]
         if left_out:
             sentences.insert(0, sentence("results_page.epochs_left_out", left_out=left_out))
         if run.damage:
-            sentences.insert(0, damage_sentence(run.damage))
+            sentences.insert(0, text_of(damaged(run.damage)))
         self.numbers.setText("\n".join([" · ".join(told), *sentences]))
