@@ -26,6 +26,7 @@ def steps(*durations_s: float, seq: int = 0, epoch: int = 0) -> events.Steps:
     return events.Steps(seq=seq, phase="measure", epoch=epoch, first_index=0, durations_s=durations_s)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epochs", [1_034, 1_100, 20_000])
 def test_a_run_of_very_many_epochs_has_a_headline_and_hides_nothing(
     paths: Paths, machine: Machine, epochs: int

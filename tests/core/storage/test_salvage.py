@@ -91,6 +91,7 @@ def test_a_byte_of_the_header_costs_no_run(paths: Paths, ids: list[int], at: int
     assert listed(paths) == ids
 
 
+@pytest.mark.slow
 def test_a_lost_page_costs_its_own_rows_only(paths: Paths, ids: list[int]) -> None:
     with Database(paths.database) as database:
         numbers = make_many(database, ids[0], 60)

@@ -46,6 +46,7 @@ def test_the_twin_is_the_same_everywhere(twin: Arrays) -> None:
     assert (twin.source, twin.checksum) == ("synthetic", TWIN_SHA256)
 
 
+@pytest.mark.slow
 def test_the_twin_has_the_shapes_types_and_range_of_the_real_data(twin: Arrays) -> None:
     assert (twin.x_train.shape, twin.y_train.shape) == ((50_000, 32, 32, 3), (50_000, 1))
     assert (twin.x_test.shape, twin.y_test.shape) == ((10_000, 32, 32, 3), (10_000, 1))
@@ -64,6 +65,7 @@ def test_all_ten_classes_are_about_equally_frequent(twin: Arrays) -> None:
         assert shares.max() < 0.11
 
 
+@pytest.mark.slow
 def test_the_twin_can_be_learnt_but_not_without_error(twin: Arrays) -> None:
     """Per class, the spectrum's magnitude (blind to shifts) of 5,000 images is enough to tell others apart."""
 
@@ -94,6 +96,7 @@ def test_real_files_are_read_plane_by_plane_and_row_by_row(installed: Path, reco
             assert labels[start + record, 0] == raw[0]
 
 
+@pytest.mark.slow
 def test_all_values_of_the_real_files_arrive(installed: Path, records: NDArray[np.uint8]) -> None:
     found = cifar10.load(installed)
     planes = np.rint(found.x_test.transpose(0, 3, 1, 2) * 255).astype(np.uint8).reshape(10_000, 3072)
@@ -182,6 +185,7 @@ def test_pixels_are_divided_by_what_is_asked_for(installed: Path) -> None:
     assert raw.checksum == usual.checksum
 
 
+@pytest.mark.slow
 def test_files_that_were_changed_are_not_called_real(installed: Path, tmp_path: Path) -> None:
     for name in (*cifar10.FILES, "contents.sha256"):
         (tmp_path / name).symlink_to(installed / name)

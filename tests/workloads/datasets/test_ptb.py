@@ -79,6 +79,7 @@ def test_the_twin_has_the_words_and_sentences_of_the_real_text(twin: Words) -> N
     assert share[5_000:].sum() < 0.15
 
 
+@pytest.mark.slow
 def test_the_twins_next_word_can_be_foreseen_better_than_from_its_frequency(twin: Words) -> None:
     counts: dict[int, Counter[int]] = {}
     for word, then in pairwise(twin.train.tolist()):
@@ -90,6 +91,7 @@ def test_the_twins_next_word_can_be_foreseen_better_than_from_its_frequency(twin
     assert 0.1 < right < 0.6
 
 
+@pytest.mark.slow
 def test_real_texts_become_word_numbers_by_frequency(official: dict[str, bytes], folder: Path) -> None:
     install(official, folder)
     assert ptb.is_installed(folder)

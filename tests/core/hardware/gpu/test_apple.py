@@ -108,6 +108,7 @@ keys = st.sampled_from([
 ])  # fmt: skip
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(keys, values | st.dictionaries(keys, values))))
 def test_any_entries(found: list[dict[str, object]]) -> None:
     for gpu in describe(found, found):

@@ -248,6 +248,7 @@ garbage = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.sampled_from(FILES), garbage, min_size=1))
 def test_garbage_in_any_file(tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes]) -> None:
     root = plant(tmp_path_factory.mktemp("tree"), "rx6800xt")
