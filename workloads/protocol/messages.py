@@ -20,6 +20,6 @@ class Message(msgspec.Struct, frozen=True):
     arguments: dict[str, Any] = {}
 
 
-def message(code: str, **arguments: Any) -> Message:
+def message(code: str, /, **arguments: Any) -> Message:
     """Return the message of this code; what is None counts as not said."""
     return Message(code, {name: value for name, value in arguments.items() if value is not None})

@@ -26,7 +26,7 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def sentence(code: str, **arguments: Any) -> str:
+def sentence(code: str, /, **arguments: Any) -> str:
     """Return the sentence of a code with its arguments."""
     return text(message(code, **arguments))
 

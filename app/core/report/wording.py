@@ -207,11 +207,12 @@ def verdict_line(judged: events.Judged) -> str:
 
 def _few_words(reason: events.Reason) -> str:
     """Return a reason in a few words, with its figure; those of its code where the catalogue has no others."""
-    said = reason.said or Message("")
-    arguments = said.arguments if reason.said is not None else {}
-    for code in (f"short.{said.code}", f"short.{reason.code}"):
-        if code in ENGLISH and needs(code) <= arguments.keys():
-            return text(Message(code, arguments))
+    said = reason.said
+    arguments = said.arguments if said is not None else {}
+    for code in (said.code if said is not None else "", reason.code):
+        short = f"short.{code}"
+        if short in ENGLISH and needs(short) <= arguments.keys():
+            return text(Message(short, arguments))
     return reason.code.replace("_", " ")
 
 

@@ -1,7 +1,7 @@
 """A stored run as the rules of its verdict look at it: the looks and the steps that its number rests on."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from app.core.analysis.timed_steps import Timed, timed
@@ -73,6 +73,7 @@ class Rule:
     Attributes:
         find: Says what was found, with the measured figure; None for nothing.
         advice: The code of what to do about it; "" for nothing.
+        instead: Another advice, by the code of what was found.
         at_end: Whether only a run that is over can break it.
     """
 
@@ -81,11 +82,14 @@ class Rule:
     find: Callable[[Evidence], Message | None]
     advice: str = ""
     at_end: bool = False
+    instead: Mapping[str, str] = field(default_factory=dict)
 
     def reason(self, evidence: Evidence) -> events.Reason | None:
         """Return the reason that a record gives; None if it keeps to the rule."""
         said = self.find(evidence)
-        return None if said is None else reason(self.code, self.level, said, self.advice)
+        return (
+            None if said is None else reason(self.code, self.level, said, self.instead.get(said.code, self.advice))
+        )
 
 
 def reason(code: str, level: Level, said: Message, advice: str = "") -> events.Reason:

@@ -195,6 +195,15 @@ def _sustained_speed(evidence: Evidence) -> Message | None:
     return message("verdict.not_sustained", lost_pct=100 - run.sustained_pct)
 
 
+def _drift(evidence: Evidence) -> Message | None:
+    if (told := _sustained_speed(evidence)) is not None:
+        return told
+    change_pct = _speed_pct(evidence) - 100
+    if change_pct < -DRIFT_PCT:
+        return message("verdict.slower", lost_pct=-change_pct)
+    return message("verdict.faster", gained_pct=change_pct) if change_pct > DRIFT_PCT else None
+
+
 def _speed_pct(evidence: Evidence) -> float:
     """Return the speed of the last third of the steps, in percent of the first; 100 where that is not known."""
     run, steps_s = evidence.run.summary, evidence.typical_s
@@ -205,16 +214,6 @@ def _speed_pct(evidence: Evidence) -> float:
     # Medians, so that single interruptions do not count.
     first_s, last_s = statistics.median(steps_s[:third]), statistics.median(steps_s[-third:])
     return 100 * first_s / last_s if last_s > 0 else 100.0
-
-
-def _slower(evidence: Evidence) -> Message | None:
-    lost_pct = 100 - _speed_pct(evidence)
-    return message("verdict.slower", lost_pct=lost_pct) if lost_pct > DRIFT_PCT else None
-
-
-def _faster(evidence: Evidence) -> Message | None:
-    gained_pct = _speed_pct(evidence) - 100
-    return message("verdict.faster", gained_pct=gained_pct) if gained_pct > DRIFT_PCT else None
 
 
 def _interval_wide(evidence: Evidence) -> Message | None:
@@ -258,9 +257,14 @@ RULES = (
     Rule("first_epoch", "caution", _first_epoch, "advice.two_epochs", at_end=True),
     Rule("short_run", "caution", _short_run, "advice.more_epochs", at_end=True),
     Rule("uneven_steps", "caution", _uneven_steps, "advice.whole_epochs"),
-    Rule("drift", "caution", _sustained_speed, "advice.cool_down_and_close", at_end=True),
-    Rule("drift", "caution", _slower, "advice.cool_down_and_close", at_end=True),
-    Rule("drift", "caution", _faster, "advice.wait_and_close", at_end=True),
+    Rule(
+        "drift",
+        "caution",
+        _drift,
+        "advice.cool_down_and_close",
+        at_end=True,
+        instead={"verdict.faster": "advice.wait_and_close"},  # heat makes nothing faster
+    ),
     Rule(
         "spread", "caution", lambda evidence: spread(evidence.run.summary, wide=True), "advice.quiet", at_end=True
     ),

@@ -22,7 +22,7 @@ from app.core.analysis.timed_steps import Timed, timed
 from app.core.metrics import HEADLINES, format_value
 from app.core.paths import Paths
 from app.core.records import Machine, RunSummary
-from app.core.report.wording import derived_epoch, headline, result_text
+from app.core.report.wording import derived_epoch_text, headline, result_text
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import list_runs
@@ -102,7 +102,7 @@ def test_seconds_per_mini_batch_keep_the_epoch_beside_them(paths: Paths, machine
         "0.500 s per mini-batch\n"
         "steps after the first epoch · 0.500 to 0.500 (95 %, ± 0.0 %) · 500.0 to 500.0 ms per step"
     )
-    assert derived_epoch(run) == "An epoch of 60,000 examples takes 29.5 s."
+    assert derived_epoch_text(run) == "An epoch of 60,000 examples takes 29.5 s."
 
 
 def test_images_per_second_are_the_batch_over_its_step(paths: Paths, machine: Machine) -> None:
@@ -111,7 +111,7 @@ def test_images_per_second_are_the_batch_over_its_step(paths: Paths, machine: Ma
     assert run.value == pytest.approx(200)
     assert run.seconds_per_epoch_s is None
     # 1,281,167 images of ImageNet
-    assert derived_epoch(run) == "An epoch of 1,281,167 examples takes about 1 h 46 min."
+    assert derived_epoch_text(run) == "An epoch of 1,281,167 examples takes about 1 h 46 min."
     assert headline(run).startswith("200 images per second")
     chart = bars("resnet_50", run)
     assert [bar.value for bar in chart] == sorted((bar.value for bar in chart), reverse=True)

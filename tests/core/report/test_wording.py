@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.core.messages import Message, message
 from app.core.records import Machine, Run, RunSummary
 from app.core.report.wording import (
     error_advice,
@@ -56,7 +57,7 @@ def changed(run: Run, changes: dict[str, Any], **parts: Any) -> Run:
         (
             SHORT,
             "131.0 ms per step, 763 examples per second",
-            "A short run: 10 of 500 steps an epoch, so it has no epoch time.",
+            "A short run: 10 of 500 steps per epoch, so it has no epoch time.",
         ),
         (NOTHING, "No whole epoch was measured.", ""),
         (SHORT | {"step_median_s": None}, "No whole epoch was measured.", ""),
@@ -86,7 +87,7 @@ def test_there_is_advice_for_every_error_that_a_run_can_end_with() -> None:
         ({"spread_pct": 5.0}, [], ["spread by 5.0 %", "real data"]),
         ({"spread_pct": 5.1}, ["spread by 5.1 % (standard deviation). Above 5 %, even nine"], ["real data"]),
         (ESTIMATE, [], ["no whole epoch was run", "parts of the measurement spread", "real data"]),
-        (FIRST, ["The first and only epoch: starting up is in it."], ["real data"]),
+        (FIRST, ["Only one epoch was measured, and it includes starting up."], ["real data"]),
         (SHORT, ["A short run: 10 of 500 steps"], ["real data"]),
         (
             NOTHING | {"status": "failed"},
@@ -95,10 +96,10 @@ def test_there_is_advice_for_every_error_that_a_run_can_end_with() -> None:
         ),
         ({"status": "cancelled", "epochs_done": 3}, ["was cancelled after 3 of 10"], ["spread", "real data"]),
         ({"status": "interrupted"}, ["was interrupted after 10 of 10"], ["spread", "real data"]),
-        (NOTHING | {"status": "running"}, ["is not over", "No whole epoch"], ["real data"]),
+        (NOTHING | {"status": "running"}, ["hasn't finished", "No whole epoch"], ["real data"]),
         ({"data_source": "synthetic"}, [], ["spread", "synthetic data of the same shapes"]),
         ({"data_source": None}, [], ["spread"]),
-        ({"workload": "demo"}, ["The demo does not train"], ["spread", "real data"]),
+        ({"workload": "demo"}, ["The demo doesn't train"], ["spread", "real data"]),
         ({"workload": "of another version"}, [], ["spread", "real data"]),
     ],
 )
@@ -120,7 +121,7 @@ def test_warnings_stolen_time_and_a_virtual_machine_are_said(stored_run: Run) ->
     virtual = machine_of(stored_run, virtual_machine=True, virtualization="docker in kvm")
     notes = result_notes(replace(stored_run, samples=samples, warnings=(warning,), machine=virtual))
     assert [note.text for note in notes if note.kind == "caution"] == [
-        "The host took 7 % of the processor time for other work.",
+        "The host took 7 % of the CPU time for other work.",
         "TensorFlow cannot use the GPU.",
     ]
     assert notes[-1].text == "Measured in a virtual machine (kvm)."
@@ -141,46 +142,47 @@ def test_notes_are_the_reasons_of_the_verdict(stored_run: Run) -> None:
     assert [note.kind for note in result_notes(run)] == ["caution", "caution", "fact", "fact"]
 
 
-def reasons(level: str, *codes_and_texts: tuple[str, str]) -> tuple[events.Reason, ...]:
+def reasons(level: Any, *codes: str, **figures: float) -> tuple[events.Reason, ...]:
     return tuple(
-        msgspec.convert({"code": code, "level": level, "text": text}, events.Reason)
-        for code, text in codes_and_texts
+        events.Reason(code=code, level=level, text="", said=message(f"verdict.{code}", **figures))
+        for code in codes
     )
 
 
 def test_a_verdict_in_one_line() -> None:
-    facts = reasons("fact", ("real_data", "Trained on real data."))
-    load = ("other_load", "Other programs used 12 % of the processor.")
-    cautions = reasons("caution", ("on_battery", "The computer ran on battery."), load)
+    facts = reasons("fact", "real_data")
+    cautions = reasons("caution", "on_battery", "other_load", share_pct=12.0)
     assert verdict_line(events.Judged(level="valid", reasons=facts)) == "Valid"
     caution = events.Judged(level="caution", reasons=(*cautions, *facts))
-    assert verdict_line(caution) == "Caution: on battery; 12 % other load"
-    invalid = reasons("invalid", ("suspended", "The computer slept for 60 s while it was measured."))
+    assert verdict_line(caution) == "Caution: on battery; other programs used 12 % of the CPU"
+    invalid = reasons("invalid", "suspended", slept_s=60.0)
     assert verdict_line(events.Judged(level="invalid", reasons=(*invalid, *cautions))) == (
         "Invalid: slept during the run"
     )
 
 
 @pytest.mark.parametrize(
-    ("code", "text", "words"),
+    ("code", "said", "words"),
     [
-        ("interval_wide", "The estimate is known to ± 3.1 % only.", "known to ± 3.1 % only"),
-        ("spread", "The epochs after the first spread by 5.1 % (standard deviation).", "5.1 % spread"),
-        ("host_steal", "The host took 7 % of the processor time for other work.", "7 % taken by the host"),
-        ("other_load", "Others were busy.", "other load"),
-        ("gpu_not_used", "TensorFlow cannot use the GPU.", "GPU not used"),
-        ("data_incomplete", "The data is incomplete.", "data incomplete"),
-        ("{of_another} version", "", "{of another} version"),
+        ("interval_wide", message("verdict.interval_wide", half_pct=3.1), "uncertain by ± 3.1 %"),
+        ("spread", message("verdict.spread_of_epochs", spread_pct=5.1), "5.1 % spread"),
+        ("host_steal", message("verdict.host_steal", share_pct=7.0), "7 % CPU steal"),
+        ("drift", message("verdict.faster", gained_pct=4.0), "speed rose 4.0 %"),
+        ("other_load", None, "other load"),
+        ("other_load", message("verdict.other_load"), "other load"),
+        ("gpu_not_used", None, "GPU not used"),
+        ("data_incomplete", None, "data incomplete"),
+        ("{of_another} version", None, "{of another} version"),
     ],
 )
-def test_a_reason_in_a_few_words(code: str, text: str, words: str) -> None:
-    judged = events.Judged(level="caution", reasons=reasons("caution", (code, text), (code, text)))
-    assert verdict_line(judged) == f"Caution: {words}"
+def test_a_reason_in_a_few_words(code: str, said: Message | None, words: str) -> None:
+    one = events.Reason(code=code, level="caution", text="", said=said)
+    assert verdict_line(events.Judged(level="caution", reasons=(one, one))) == f"Caution: {words}"
 
 
 def test_every_rule_has_few_words(stored_run: Run) -> None:
     for rule in RULES:
-        line = verdict_line(events.Judged(level="caution", reasons=reasons("caution", (rule.code, "About 5 %."))))
+        line = verdict_line(events.Judged(level="caution", reasons=reasons("caution", rule.code)))
         assert len(line) < 60
         assert not {"_", "{"} & set(line)
 
@@ -194,6 +196,7 @@ def test_a_result_as_text_is_a_dozen_lines_for_strangers(stored_run: Run) -> Non
         "Engine: TensorFlow 2.21.0 on cpu · float32 · without XLA",
         "Data: real, seed 0",
         "4.8× the i5-8250U, between MX150 and i5-8250U",
+        "The run was too short to tell what limited it.",
         "  i7-9700K (2019)  36.0 s / epoch",
         "  MX150 (2019)  36.0 s / epoch",
         "  i7-1165G7 (this run)  66.3 s / epoch",

@@ -136,7 +136,7 @@ def test_what_cannot_be_read_is_said_and_exported_as_it_is_stored(paths: Paths, 
         exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
         table = "".join(csv_lines(rows_for_export(database), table_private_texts(database)))
     assert (summary.status, summary.error_code, summary.verdict) == ("damaged", "damaged_record", "invalid")
-    assert summary.error_message == "Part of the record cannot be read: its row (spread_pct, comment)."
+    assert summary.error_message == "Part of the record can't be read: its row (spread_pct, comment)."
     assert summary.value == 2.0
     assert run.damage == ("its row (spread_pct, comment)", "the engine", "1 of 3 epochs")
     assert [epoch.index for epoch in run.epochs] == [0, 2]
@@ -172,7 +172,7 @@ def test_events_of_a_run_that_is_gone_are_not_lost(paths: Paths, machine: Machin
         writer = RunWriter(database, run_id)
         database.connection.execute("DELETE FROM runs")
         writer.add(events.Epoch(index=0, duration_s=2.0, train_s=1.0))
-        with pytest.raises(RunGoneError, match=f"Run {run_id} is not in .* any more"):
+        with pytest.raises(RunGoneError, match=f"Run {run_id} is no longer in .*"):
             writer.finish("completed", None)
         assert [event.type for event in writer.unsaved()] == ["epoch"]
 
@@ -196,5 +196,5 @@ def test_a_run_whose_file_was_replaced_says_where_it_is(paths: Paths, machine: M
             path.rename(path.with_name(f"aside-{path.name}"))
         with Database(paths.database):
             pass
-        with pytest.raises(RunGoneError, match=f"was replaced while run {run_id} went on"):
+        with pytest.raises(RunGoneError, match=f"was replaced during run {run_id}"):
             writer.finish("completed", None)

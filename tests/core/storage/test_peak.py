@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from app.core.messages import text
 from app.core.paths import Paths
 from app.core.records import Machine, PeakShare, RunSummary
-from app.core.report.wording import peak_text
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import list_runs, load_run
+from app.core.verdict.notes import peak_share as said
 from tests.core.storage.storing import begin
 from workloads.protocol import events
 
@@ -51,7 +52,9 @@ def test_a_run_is_a_share_of_the_newest_peak(paths: Paths, machine: Machine) -> 
     assert share is not None
     assert share.reached_flop_per_s == pytest.approx(1e9)
     assert share.share_pct == pytest.approx(25)
-    assert peak_text(share) == ("It computed 0.0010 TFLOP/s, 25 % of the 0.0040 that matrix products reach here.")
+    told = said(share)
+    assert told is not None
+    assert text(told) == "It computed 0.0010 TFLOP/s, 25 % of the 0.0040 that Matrix products reach here."
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,9 @@ def test_a_peak_of_something_else_is_no_peak(paths: Paths, machine: Machine, col
         share = load_run(database, run.id).peak
     assert share is not None
     assert share.peak_flop_per_s is None
-    assert "run `matmul` to learn" in peak_text(share)
+    told = said(share)
+    assert told is not None
+    assert told.code == "note.no_peak"
 
 
 def test_another_machine_has_another_peak(paths: Paths, machine: Machine) -> None:
@@ -90,7 +95,7 @@ def test_what_was_not_counted_has_no_share(paths: Paths, machine: Machine, colum
     with Database(paths.database) as database:
         run = store_run(database, machine, **columns)
         assert load_run(database, run.id).peak is None
-    assert peak_text(None) == ""
+    assert said(None) is None
 
 
 def test_a_busy_or_a_cut_measurement_does_not_lower_or_raise_the_peak(paths: Paths, machine: Machine) -> None:
@@ -105,4 +110,6 @@ def test_a_busy_or_a_cut_measurement_does_not_lower_or_raise_the_peak(paths: Pat
 
 
 def test_more_than_the_peak_is_said_to_be_doubtful() -> None:
-    assert "run `matmul` again" in peak_text(PeakShare(2e9, 1e9))
+    told = said(PeakShare(2e9, 1e9))
+    assert told is not None
+    assert told.code == "note.above_peak"

@@ -206,11 +206,11 @@ def test_an_export_gives_each_run_its_own_epochs_whatever_is_in_the_trash(paths:
 def test_thousands_of_missing_runs_are_one_short_sentence(paths: Paths) -> None:
     with Database(paths.database) as database, pytest.raises(UsageError) as refused:
         delete_runs(database, range(1, 5_001))
-    assert refused.value.message == "There is no run 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 4990 more."
+    assert refused.value.message == "There are no runs 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 4,990 more."
 
 
 def test_an_unknown_run_is_a_usage_error(paths: Paths) -> None:
-    with Database(paths.database) as database, pytest.raises(UsageError, match="no run 5"):
+    with Database(paths.database) as database, pytest.raises(UsageError, match=r"no run 5\."):
         load_run(database, 5)
 
 

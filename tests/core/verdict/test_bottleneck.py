@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.core.paths import Paths
 from app.core.records import Machine, PeakShare, Run
-from app.core.report.wording import result_text
+from app.core.report.wording import bottleneck_text, result_text
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
@@ -51,17 +51,17 @@ def test_a_small_network_is_launch_bound(stored_run: Run) -> None:
     run = replace(on_gpu(stored_run, 35.0), model=small)
     assert code(run) == "launch_bound"
     assert text(run).startswith("GPU 35 % busy: this small network is launch-bound")
-    assert text(run).endswith("; try batch 512.")  # 100 × 100/35, and the next power of two
+    assert text(run).endswith(" Try batch 512.")  # 100 × 100/35, and the next power of two
     assert "this network" in text(replace(run, model=events.Model(parameters_count=60_000_000)))
 
 
 @pytest.mark.parametrize(
     ("batch_size", "samples", "end"),
     [
-        (32, 50_000, "; try batch 128."),
+        (32, 50_000, " Try batch 128."),
         (1024, 50_000, "doing it."),
         (100, 300, "doing it."),
-        (16, 0, "; try batch 64."),
+        (16, 0, " Try batch 64."),
     ],
 )
 def test_a_batch_is_advised_where_there_may_be_room(
@@ -73,7 +73,7 @@ def test_a_batch_is_advised_where_there_may_be_room(
 
 @pytest.mark.parametrize("busy_pct", [0.0, 1.0, 5.0])
 def test_no_more_than_sixteen_times_the_batch(stored_run: Run, busy_pct: float) -> None:
-    assert text(on_gpu(stored_run, busy_pct, {"batch_size": 33})).endswith("; try batch 512.")
+    assert text(on_gpu(stored_run, busy_pct, {"batch_size": 33})).endswith(" Try batch 512.")
 
 
 def test_input_that_is_made_meanwhile_is_named_instead(stored_run: Run) -> None:
@@ -139,7 +139,7 @@ def test_what_others_took_is_not_waiting(stored_run: Run) -> None:
         run = on_cpu(stored_run, 100.0, cores)
         run = with_looks(run, list(range(len(run.samples))), **taken)
         assert code(run) == "taken"
-        assert "Other programs and the host took" in text(run)
+        assert "Other programs and the host used" in text(run)
 
 
 def test_a_little_of_others_is_not_the_limit(stored_run: Run) -> None:
@@ -151,9 +151,9 @@ def test_a_little_of_others_is_not_the_limit(stored_run: Run) -> None:
 @pytest.mark.parametrize(
     ("environment", "changes", "busy_pct", "begin"),
     [
-        ({"cpu_quota": 0.5}, {}, 3.2, "0.5 of 0.5 processors that it may use were busy"),
-        ({"cpu_quota": 2.0}, {"threads": 4}, 12.5, "2.0 of 2 processors that it may use were busy"),
-        ({"visible_cpus": 4}, {}, 25.0, "4.0 of 4 processors that it may use were busy"),
+        ({"cpu_quota": 0.5}, {}, 3.2, "0.5 of the 0.5 CPUs it may use were busy"),
+        ({"cpu_quota": 2.0}, {"threads": 4}, 12.5, "2.0 of the 2 CPUs it may use were busy"),
+        ({"visible_cpus": 4}, {}, 25.0, "4.0 of the 4 CPUs it may use were busy"),
     ],
 )
 def test_limits_of_a_container_are_told(
@@ -181,7 +181,7 @@ def test_throttling_comes_first_and_tells_when(stored_run: Run) -> None:
     inside = measured(run)
     run = with_looks(run, inside[30:], throttle_count=1)
     assert code(run) == "throttled"
-    assert text(run).startswith("Throttled after 31 seconds: the processor's clock was held down for")
+    assert text(run).startswith("Throttled after 31 seconds: the CPU clock was held down for")
     assert text(run).endswith("Better cooling would keep the speed.")
 
 
@@ -203,7 +203,7 @@ def test_a_clock_that_fell_tells_when(stored_run: Run) -> None:
     run = on_cpu(stored_run, 98.0, (8, 8))
     inside = measured(run)
     run = with_looks(run, inside[25:], cpu_clock_mhz=2600.0)
-    assert text(run).startswith("Throttled after 26 seconds: the processor's clock fell from 3,8")
+    assert text(run).startswith("Throttled after 26 seconds: the CPU clock fell from 3,8")
     assert "cooling" not in text(run), "a limit of power does that, too"
 
 
@@ -241,7 +241,7 @@ def test_without_steps_nothing_is_explained(stored_run: Run) -> None:
 
 
 def test_forums_get_it_too(stored_run: Run) -> None:
-    assert "\nphysical cores are enough.\n" in result_text(replace(stored_run, limit="physical cores are enough."))
+    assert "\n8 of 16 threads do the work: physical cores are enough.\n" in result_text(on_cpu(stored_run, 50.0))
 
 
 def test_a_run_is_read_with_its_explanation(paths: Paths, machine: Machine) -> None:
@@ -253,7 +253,7 @@ def test_a_run_is_read_with_its_explanation(paths: Paths, machine: Machine) -> N
             telemetry = {"cpu_pct": 99.0, "other_cpu_pct": 0.0, "steal_pct": 0.0}
             writer.add(events.Sample(seq=second, t_s=float(second), telemetry=telemetry_of(telemetry)))
         writer.finish("completed", None)
-        assert load_run(database, run_id).limit == "7.9 of 8 processors were busy: the processor is the limit."
+        assert bottleneck_text(load_run(database, run_id)) == "7.9 of 8 CPUs were busy: CPU-bound."
 
 
 anything = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4) | st.lists(st.integers())

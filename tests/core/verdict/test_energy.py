@@ -16,10 +16,11 @@ from app.core.metrics import format_energy
 from app.core.paths import Paths
 from app.core.records import Machine, Run, RunSummary
 from app.core.report.export import CSV_COLUMNS
+from app.core.report.wording import energy_text
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import list_runs, rows_for_export
-from app.core.verdict.energy import Energy, energy_columns, energy_of, energy_text
+from app.core.verdict.energy import Energy, energy_columns, energy_of
 from tests.core.hardware.telemetry.test_slowdowns import write
 from tests.core.storage.storing import begin
 from tests.telemetry import environment_of, telemetry_of
@@ -191,14 +192,14 @@ def test_a_run_on_the_processor_counts_no_gpu(stored_run: Run) -> None:
     assert columns["cpu_energy_j"] == pytest.approx(900.0)
     assert columns["cpu_energy_per_epoch_j"] == pytest.approx(200.0)
     told = energy_text(with_columns(run))
-    assert told == "Energy: processor 900 J (0.25 Wh) (200 J (0.06 Wh) an epoch)."
+    assert told == "Energy: CPU 900 J (0.25 Wh) (200 J (0.06 Wh) per epoch)."
 
 
 def test_the_sentence_says_where_it_comes_from(stored_run: Run) -> None:
     run = with_samples(stored_run, gpu_looks(power_w=lambda _: 100.0))
     told = energy_text(with_columns(run))
     assert "from its power each second" in told
-    assert told.startswith("Energy: graphics card 4.5 kJ (1.2 Wh)")
+    assert told.startswith("Energy: GPU 4.5 kJ (1.2 Wh)")
 
 
 def test_energies_for_people() -> None:

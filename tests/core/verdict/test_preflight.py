@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from app.core.hardware.telemetry.monitor import look
+from app.core.messages import ENGLISH, needs
 from app.core.records import Gpu, Machine
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.preflight import USUAL_NEED_BYTES, preflight
@@ -66,19 +67,19 @@ def test_nothing_is_said_on_a_quiet_computer_or_of_one_that_tells_nothing() -> N
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"on_battery": True}, {"on_battery": "The computer runs on battery."}),
+        ({"on_battery": True}, {"on_battery": "The computer is running on battery."}),
         ({"power_plan": "power saver"}, {"power_saving": "The power plan saves energy: power saver."}),
         ({"other_cpu_pct": 10.0}, {}),
-        ({"other_cpu_pct": 10.6}, {"other_load": "Other programs use 11 % of the processor."}),
-        ({"steal_pct": 30.0}, {"host_steal": "The host takes 30 % of the processor time for other work."}),
+        ({"other_cpu_pct": 10.6}, {"other_load": "Other programs are using 11 % of the CPU."}),
+        ({"steal_pct": 30.0}, {"host_steal": "The host takes 30 % of the CPU time for other work."}),
         (
             {"swap_bytes_per_s": 2.5e6},
-            {"swapping": "The computer swaps 2.5 MB a second between memory and disk."},
+            {"swapping": "The computer is swapping 2.5 MB/s between memory and disk."},
         ),
         ({"memory_used_bytes": 16_000_000_000 - NEED_BYTES}, {}),
         (
             {"memory_used_bytes": 15_100_000_000},
-            {"low_memory": "Only 900 MB of memory are free, and the run needs about 1.5 GB."},
+            {"low_memory": "Only 900 MB of memory is free, and the run needs about 1.5 GB."},
         ),
         (
             {"gpus": busy_gpu(0)},
@@ -118,11 +119,13 @@ def test_memory_of_a_run_that_was_never_measured() -> None:
 
 def test_the_codes_are_those_of_the_verdict() -> None:
     rules = {rule.code: rule.advice for rule in RULES}
-    only_before = {condition.code for condition in CONDITIONS if not condition.past}
+    only_before = {condition.code for condition in CONDITIONS if not condition.in_records}
     assert only_before == {"gpu_busy"} == {each.code for each in CONDITIONS} - rules.keys()
-    assert all(rules[each.code] == each.advice for each in CONDITIONS if each.past)
+    assert all(rules[each.code] == each.advice for each in CONDITIONS if each.in_records)
     for condition in CONDITIONS:
-        assert condition.past.count("{}") == condition.present.count("{}") or not condition.past
+        past = f"verdict.{condition.code}"
+        assert past not in ENGLISH or needs(past) == needs(f"preflight.{condition.code}")
+        assert (past in ENGLISH) == condition.in_records
 
 
 def test_this_computer() -> None:

@@ -79,8 +79,8 @@ def test_what_disturbs_is_told_first_and_then_what_to_do(line: PreflightLine, qt
         line.show_looks(BUSY)
     assert [reason.code for reason in line.cautions] == ["on_battery", "other_load"]
     told = line.text.whole_text
-    assert told.startswith("The computer runs on battery. Other programs use 34 % of the processor. Plug in")
-    assert told.endswith("come to their end.")
+    assert told.startswith("The computer is running on battery. Other programs are using 34 % of the CPU. Plug in")
+    assert told.endswith("updates and backups finish.")
     assert line.text.property("tone") == "caution"
     line.show()
     assert "Plug in the charger" in line.text.toolTip()

@@ -66,7 +66,7 @@ def test_each_reason_is_told_with_its_advice_the_worst_first(run: Run, qtbot: Qt
     dialog.show()
     assert dialog.head.text() == sentence("verdict_dialog.caution")
     told = texts(dialog)
-    at = told.index("Other programs used 40 % of the processor.")
+    at = told.index("Other programs used 40 % of the CPU.")
     assert told[at + 1].startswith("Close other programs")
     assert told.index("The computer ran on battery.") < told.index(
         "Trained on synthetic data of the same shapes and counts."
@@ -128,9 +128,9 @@ def test_the_card_says_the_verdict_in_a_few_words_and_opens_the_rest(
     assert card.verdict_head.property("tone") == "valid"
     height = card.height()
     card.show_stored(disturbed(run))
-    assert card.verdict_head.whole_text == "Caution: on battery; 40 % other load"
+    assert card.verdict_head.whole_text == "Caution: on battery; other programs used 40 % of the CPU"
     assert card.verdict_head.property("tone") == "caution"
-    assert "Other programs used 40 % of the processor." in card.verdict.whole_text
+    assert "Other programs used 40 % of the CPU." in card.verdict.whole_text
     assert card.sizeHint().height() == height
     card.why_button.click()
     dialog = card.findChild(VerdictDialog)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel
 
 from app.core.messages import sentence
 from app.core.report.share import share_card
+from app.core.report.wording import bottleneck_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.gui.charts.training_charts import EpochChart
@@ -43,9 +44,9 @@ def test_what_limited_a_run_is_said_under_its_curves(driver: Driver) -> None:
     assert shown(driver).charts.limit.whole_text == sentence("run.limit_later")
     finish(driver)
     text = shown(driver).charts.limit.whole_text
-    assert text == "1.8 of 2 processors were busy: the processor is the limit."
+    assert text == "1.8 of 2 CPUs were busy: CPU-bound."
     assert driver.page.run is not None
-    assert text == driver.page.run.limit
+    assert text == bottleneck_text(driver.page.run)
 
 
 def test_energy_stands_in_the_table_of_epochs_where_it_is_known(driver: Driver) -> None:
@@ -121,7 +122,7 @@ def test_in_the_sixth_epoch(driver: Driver) -> None:
 
 
 def test_a_warning_is_told_while_the_run_goes_on(driver: Driver) -> None:
-    text = "The worker has said nothing for 120 s; it may be compiling, or hang."
+    text = "The worker process has been silent for 120 s. It may be compiling, or it may hang."
     warned = [*until_epoch(RECORDED, 1), events.Warn(code="silent_worker", message=text)]
     replay(driver.window, driver.services, warned)
     assert shown(driver).headline.verdict.whole_text == text
@@ -138,7 +139,8 @@ def test_after_the_end(
     assert headline.value.text() == share_card(run).value
     assert headline.message.whole_text.endswith("between MX150 and i5-8250U")
     assert "spread" in headline.verdict.whole_text
-    assert headline.verdict_head.whole_text.startswith("Caution: speed drifted; 8.6 % spread")
+    assert headline.verdict_head.whole_text.startswith("Caution: speed rose ")
+    assert "; 8.6 % spread" in headline.verdict_head.whole_text
     assert shown(driver).charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.press(driver.page.copy_button)
     assert share_card(run).value in QGuiApplication.clipboard().text()
