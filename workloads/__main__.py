@@ -69,7 +69,7 @@ def _checked_job(line: bytes) -> Job:
     except ValueError as error:
         raise WorkloadError("bad_parameters", message("worker.unreadable_job", reason=str(error)[:200])) from error
     if job.spec.workload not in CATALOGUE:
-        raise WorkloadError("bad_parameters", message("workload.unknown", workload=repr(job.spec.workload[:60])))
+        raise WorkloadError("bad_parameters", message("workload.unknown", workload=job.spec.workload[:60]))
     CATALOGUE[job.spec.workload].check(job.spec)
     return job
 

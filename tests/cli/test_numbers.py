@@ -17,7 +17,7 @@ LONG = "9" * 5_000
     [
         (["results", "show", "99999999999999999999"], "epochmark: ID is out of range: '99999999999999999999'"),
         (["results", "show", "-9223372036854775808"], "is out of range"),
-        (["results", "show", "9223372036854775807"], "There is no run"),
+        (["results", "show", "9223372036854775807"], "There's no run"),
         (["results", "group", LONG], "is out of range: '9999"),
         (["results", "delete", "1", "1e3"], "must be a whole number, not '1e3'"),
         (["results", "export", "٣"], "must be a whole number, not '٣'"),

@@ -59,7 +59,7 @@ def test_what_cannot_be_drawn_is_said_in_a_sentence(
     assert short.returncode == 0
     for arguments, said in (
         (("1", "--output", "a.jpg"), "a.jpg isn't a name for a PNG picture. Choose a name that ends in .png."),
-        (("9", "--output", "a.png"), "There is no run 9."),
+        (("9", "--output", "a.png"), "There's no run 9."),
         (("2", "--output", "a.png"), "Run 2 has no result"),
         (("1", "--output", str(tmp_path / "missing" / "a.png")), "can't be saved (No such file or directory)"),
     ):

@@ -1,8 +1,8 @@
 """Whether a run fits into the memory, told before it starts."""
 
 from app.core.hardware.gpu.usable import usable_gpus
-from app.core.metrics import format_bytes
-from app.core.records import Machine
+from app.core.messages import Message, message
+from app.core.records import Gpu, Machine
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 
@@ -12,33 +12,35 @@ CERTAIN = 1.2
 _BYTES_PER_PARAMETER = 16
 
 
-def memory_problem(spec: RunSpec, machine: Machine) -> str | None:
+def memory_problem(spec: RunSpec, machine: Machine) -> Message | None:
     """Say why a run is certain to run out of memory, and which batch would fit; None where it is not certain."""
     workload = CATALOGUE[spec.workload]
     need_bytes = workload.memory_need_bytes(spec)
-    there_bytes, where = _memory(spec, machine)
+    there_bytes, gpu = _memory(spec, machine)
     if need_bytes is None or there_bytes is None:
         return None
     base_bytes = workload.memory_base_bytes or 0
-    if where != "this computer":  # the engine and the data stay in the computer's memory
+    if gpu is not None:  # the engine and the data stay in the computer's memory
         base_bytes = min(base_bytes, _BYTES_PER_PARAMETER * (workload.parameters_count or 0))
         need_bytes = base_bytes + spec.batch_size * workload.memory_per_example_bytes
     if need_bytes <= CERTAIN * there_bytes:
         return None
     fitting = (there_bytes - base_bytes) // max(1, workload.memory_per_example_bytes)
-    advice = f"Choose a batch of at most {fitting}." if fitting >= 1 else "Choose another workload."
-    need, there = format_bytes(need_bytes), format_bytes(there_bytes)
-    return f"A batch of {spec.batch_size} needs about {need}, and {where} has {there}. {advice}"
+    advice = message("memory.smaller_batch", fitting=fitting) if fitting >= 1 else message("memory.other_workload")
+    told = {"batch_size": spec.batch_size, "need_bytes": need_bytes, "there_bytes": there_bytes, "advice": advice}
+    if gpu is None:
+        return message("memory.computer_too_small", **told)
+    return message("memory.gpu_too_small", **told, gpu=gpu.name)
 
 
-def _memory(spec: RunSpec, machine: Machine) -> tuple[int | None, str]:
-    """Return how much memory the run's device has, and what to call it."""
+def _memory(spec: RunSpec, machine: Machine) -> tuple[int | None, Gpu | None]:
+    """Return how much memory the run's device has, and the card that has it; None for the computer's own."""
     gpus = usable_gpus(machine, spec.engine)
     if spec.device == "cpu" or not gpus:
-        return machine.memory_bytes, "this computer"
+        return machine.memory_bytes, None
     index = 0 if spec.device == "auto" else int(spec.device.removeprefix("gpu:"))
     if index >= len(gpus):
-        return None, ""
+        return None, None
     gpu = gpus[index]
-    # On a computer where TensorFlow cannot use it, "auto" means the processor.
-    return gpu.memory_bytes if spec.device != "auto" else None, f"the {gpu.name}"
+    # On a computer where the engine cannot use it, "auto" means the processor.
+    return gpu.memory_bytes if spec.device != "auto" else None, gpu

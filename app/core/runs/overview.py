@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from app.core.analysis.published import comparable_rows
 from app.core.datasets.install import list_datasets
+from app.core.messages import Message
 from app.core.paths import Paths
 from app.core.records import Machine
 from app.core.runs.memory_check import memory_problem
@@ -28,7 +29,7 @@ class Entry:
     workload: Workload
     duration_s: float | None
     memory_bytes: int | None
-    problem: str | None
+    problem: Message | None
     data: str
     published: tuple[int, int]
 

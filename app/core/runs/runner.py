@@ -103,9 +103,7 @@ def checked_workload(spec: RunSpec) -> Workload:
     except WorkloadError as error:
         raise UsageError(error.said) from error
     except UnicodeEncodeError as error:  # a folder's name, for example
-        raise UsageError(
-            "A setting of the run is no text in UTF-8.", "Rename what it names, or choose another."
-        ) from error
+        raise UsageError(message("run.not_utf8"), message("run.rename_it")) from error
     return workload
 
 
@@ -114,5 +112,5 @@ def known_workload(workload_id: str) -> Workload:
     if workload_id in CATALOGUE:
         return CATALOGUE[workload_id]
     near = get_close_matches(workload_id, CATALOGUE, n=4, cutoff=0.5)
-    advice = f"Like it are: {', '.join(near)}. " if near else ""
-    raise UsageError(f"There is no workload {workload_id[:60]!r}.", f"{advice}`workloads` lists them all.")
+    advice = message("workload.did_you_mean", near=near) if near else message("workload.see_list")
+    raise UsageError(message("workload.unknown", workload=workload_id[:60]), advice)

@@ -15,11 +15,14 @@ import msgspec
 from app.core.analysis.compare import position
 from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
+from app.core.hardware.gpu.usable import usable_gpus
 from app.core.hardware.telemetry.monitor import Monitor, Sampler
+from app.core.messages import message
 from app.core.paths import Paths
 from app.core.records import Machine
 from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
 from app.core.runs.state import RunState
+from app.core.runs.told import failure, problem, warn
 from app.core.runs.worker import Damaged, Gone, Heard, Worker, explain_exit
 from app.core.runs.worker_command import WorkerCommand
 from app.core.storage.database import Database, DatabaseError
@@ -27,6 +30,7 @@ from app.core.storage.outcomes import NOT_SUMMARISED
 from app.core.storage.owners import Ownership
 from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import list_runs, missing_runs
+from workloads.engines.registry import engine_title
 from workloads.protocol import events
 from workloads.protocol.spec import Job, RunSpec, spec_as_dict
 from workloads.protocol.telemetry import Telemetry
@@ -158,16 +162,16 @@ class Session:
     def _note_fault(self) -> AppError:
         """Log the error that is being handled, and have the run end by it."""
         _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
-        message = "An error of Epochmark itself ended the run; the log says more."
-        self.trouble = AppError(message)
-        self._error = events.Error(code="internal", message=message)
+        said = message("run.fault")
+        self.trouble = AppError(said)
+        self._error = failure("internal", said)
         return self.trouble
 
     def _give_up(self, error: AppError) -> None:
         """End a run that cannot be stored; the next start finds what is."""
         self.trouble = error
         self.status = "failed"
-        self._tell(events.Error(code="internal", message=str(error)))
+        self._tell(failure("internal", problem(error)))
         self._tell(events.End(status="failed"))
 
     def _run(self, database: Database) -> None:
@@ -188,7 +192,7 @@ class Session:
             code = worker.wait(self._limits.exit_s)
             self._explain(worker, code)
         except AppError as error:
-            self._error = events.Error(code="internal", message=str(error))
+            self._error = failure("internal", problem(error))
         finally:
             if worker is not None:
                 worker.close()
@@ -198,19 +202,19 @@ class Session:
         """Handle messages until the worker's stream ends."""
         while True:
             try:
-                message = self._messages.get(timeout=TICK_S)
+                heard = self._messages.get(timeout=TICK_S)
             except queue.Empty:
-                message = None
+                heard = None
                 self._silent_s += TICK_S
                 if self._is_over(worker):
                     return
-            match message:
+            match heard:
                 case Gone():
                     return
                 case Damaged():
-                    self._count_damaged(message)
+                    self._count_damaged(heard)
                 case events.Event():
-                    self._hear(message)
+                    self._hear(heard)
             for event in self._live.news():
                 self._tell(event)
             if self._live.is_enough and not self._told_enough:
@@ -223,12 +227,11 @@ class Session:
         done = self._end is not None or self._kill.is_set() or worker.wait(0) is not None
         return done and self._silent_s > self._limits.exit_s
 
-    def _count_damaged(self, message: Damaged) -> None:
+    def _count_damaged(self, line: Damaged) -> None:
         """Tell of the first damaged lines; a worker gone wild must not fill the database with them."""
         self._damaged += 1
         if self._damaged <= DAMAGED_TOLD:
-            text = f"The worker sent something that is no event ({message.reason}); it was left out."
-            self._handle(events.Warn(code="damaged_event", message=text))
+            self._handle(warn("damaged_event", message("run.damaged_event", reason=line.reason)))
 
     def _hear(self, event: events.Event) -> None:
         if not isinstance(event, events.Sample):
@@ -238,8 +241,8 @@ class Session:
             case events.Hello():
                 self._start_s = time.monotonic() - event.t_s
                 if event.protocol != events.PROTOCOL:
-                    message = f"The worker speaks protocol {event.protocol}, not {events.PROTOCOL}."
-                    self._error = events.Error(code="internal", message=message)
+                    said = message("run.other_protocol", theirs=event.protocol, ours=events.PROTOCOL)
+                    self._error = failure("internal", said)
                     self._kill.set()
             case events.Steps():
                 self._step_s = sum(event.durations_s) / max(1, len(event.durations_s))
@@ -270,13 +273,11 @@ class Session:
                 self._terminated = True
                 worker.end(force=False)
         elif self._silent_s > self._patience_s():
-            message = f"The worker said nothing for {self._silent_s:.0f} s and was ended."
-            self._error = events.Error(code="hung", message=message)
+            self._error = failure("hung", message("run.hung", silent_s=self._silent_s))
             self._kill.set()
         elif self._silent_s > self._limits.silence_s and not self._silence_told:
             self._silence_told = True
-            text = f"The worker has said nothing for {self._silent_s:.0f} s; it may be compiling, or hang."
-            self._handle(events.Warn(code="silent_worker", message=text))
+            self._handle(warn("silent_worker", message("run.silent", silent_s=self._silent_s)))
 
     def _patience_s(self) -> float:
         if self._step_s is None:
@@ -286,19 +287,19 @@ class Session:
     def _explain(self, worker: Worker, code: int | None) -> None:
         """Say for a worker what it could not say itself."""
         if self._end is None and self._error is None and not self._cancel.is_set():
-            lines = worker.last_lines()
-            said = f" Its last words: {' / '.join(lines)}" if lines else ""
-            message = f"The worker {explain_exit(code)} before the run was done.{said}"
-            self._error = events.Error(code="crashed", message=message)
+            ended, lines = explain_exit(code), worker.last_lines()
+            said = (
+                message("run.crashed_after_saying", exit=ended, lines=lines)
+                if lines
+                else message("run.crashed", exit=ended)
+            )
+            self._error = failure("crashed", said)
 
     def _note_unused_gpu(self, event: events.Environment) -> None:
-        gpus = [gpu for gpu in self._machine.gpus if gpu.vendor == "nvidia"]  # no other is TensorFlow's
+        gpus = usable_gpus(self._machine, self._spec.engine)
         if gpus and event.device == "cpu" and self._spec.device == "auto" and event.engine != "none":
-            text = (
-                f"TensorFlow cannot use the {gpus[0].name} of this computer; the run uses the processor. "
-                "The doctor on the Hardware page, or `doctor` in a terminal, says why and what to do."
-            )
-            self._handle(events.Warn(code="gpu_not_used", message=text))
+            said = message("run.gpu_not_used", engine=engine_title(self._spec.engine), gpu=gpus[0].name)
+            self._handle(warn("gpu_not_used", said))
 
     def _sample(self, now_s: float, telemetry: Telemetry) -> None:
         """Queue a sample; runs in the monitor's thread."""
@@ -316,17 +317,16 @@ class Session:
         else:
             self.status = "cancelled"
         if self._damaged > DAMAGED_TOLD:
-            text = f"{self._damaged} lines from the worker were no events; the first ones are told above."
-            self._handle(events.Warn(code="damaged_event", message=text))
+            self._handle(warn("damaged_event", message("run.damaged_events", lines=self._damaged)))
         if self._error is not None:
             self._handle(self._error)
         try:
             self._store_end()
         except DatabaseError as error:
             folders = (self._paths.data, Path(tempfile.gettempdir()))
-            self.trouble = AppError(error.message, self._writer.rescue(folders) or error.advice)
+            self.trouble = AppError(error.said, self._writer.rescue(folders) or error.advised)
             self.status = "failed"
-            self._tell(events.Error(code="internal", message=str(self.trouble)))
+            self._tell(failure("internal", problem(self.trouble)))
         else:
             summary = next(list_runs(database, ids=[self.run_id]), None)
             if summary is not None and summary.error_code == NOT_SUMMARISED:
@@ -357,8 +357,8 @@ class Session:
                     raise
                 if not self._store_told:
                     self._store_told = True
-                    text = f"{error} Trying for {self._limits.store_s:.0f} s; what was measured is still here."
-                    self._tell(events.Warn(code="not_stored", message=text))
+                    said = message("run.not_stored_yet", problem=problem(error), patience_s=self._limits.store_s)
+                    self._tell(warn("not_stored", said))
                 self._kill.wait(1)
 
     def _handle(self, event: events.Event) -> None:

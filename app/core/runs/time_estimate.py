@@ -8,6 +8,7 @@ import msgspec
 
 from app.core.analysis.stats import trimmed_mean
 from app.core.errors import AppError
+from app.core.messages import Message, message
 from app.core.paths import Paths
 from app.core.records import Machine
 from app.core.runs.runner import Runner
@@ -44,13 +45,13 @@ def probe_duration_s(
     if workload.fixed_duration_s is not None:
         return workload.fixed_duration_s
     steps_s: list[float] = []
-    errors: list[str] = []
+    errors: list[Message | str] = []
 
     def listen(event: events.Event) -> None:
         if isinstance(event, events.Steps) and event.phase == "measure":
             steps_s.extend(event.durations_s)
         if isinstance(event, events.Error):
-            errors.append(event.message)
+            errors.append(event.said or event.message)
 
     quick = msgspec.structs.replace(spec, preset="quick", epochs=1, steps=None, measure_s=PROBE_S)
     with tempfile.TemporaryDirectory(prefix="epochmark-probe-", ignore_cleanup_errors=True) as folder:
@@ -61,7 +62,7 @@ def probe_duration_s(
         on_start(session)
         session.wait()
     if not steps_s or session.status != "completed":
-        raise ProbeError(errors[0] if errors else "The measurement was stopped.")
+        raise ProbeError(errors[0] if errors else message("run.probe_stopped"))
     typical_s = trimmed_mean(steps_s[1:] or steps_s)
     steps = spec.steps or workload.steps_per_epoch(spec)
     validation_s = VALIDATION_SHARE * typical_s * workload.validation_samples / spec.batch_size

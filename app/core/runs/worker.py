@@ -8,26 +8,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-import msgspec
-
 from app.core.errors import AppError
 from app.core.logs import LogCopier
-from app.core.messages import text
+from app.core.messages import Message, message, sentence
 from app.core.runs.children import end_child, start_child
+from app.core.runs.told import readable
 from app.core.runs.worker_command import WorkerCommand
 from workloads.protocol import events
 from workloads.protocol.spec import Job, write_job
 
 GIVEN_UP_S = 5.0
 LAST_WORDS_S = 2.0
-SENTENCE_LIMIT = 20_000  # what an event may hold
+_EXITS = {
+    -9: "exit.killed",
+    -11: "exit.segmentation_fault",
+    -6: "exit.aborted",
+    -4: "exit.illegal_instruction",
+    -15: "exit.terminated",
+    0xC0000005: "exit.access_violation",
+    0xC0000409: "exit.fast_fail",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
     """A line from the worker that is no event."""
 
-    reason: str
+    reason: Message | str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ class Worker:
         try:
             self._process = start_child(command)
         except OSError as error:
-            raise AppError(f"The worker process cannot be started ({error.strerror}).") from error
+            raise AppError(message("run.worker_not_started", reason=error.strerror or str(error))) from error
         assert self._process.stdout is not None
         assert self._process.stderr is not None
         self._log = LogCopier(self._process.stderr, log)  # type: ignore[arg-type] # a binary pipe
@@ -118,34 +125,18 @@ class Worker:
 
 def _parse(line: bytes) -> Heard:
     if not line.endswith(b"\n"):
-        return Damaged("a line without an end")
+        return Damaged(message("run.line_without_end"))
     try:
         event = events.decode(line)
     except events.DamagedEventError as error:
         return Damaged(str(error))
-    return (
-        readable(event) if event is not None else events.Log(message="an event of a type unknown to this version")
-    )
+    return readable(event) if event is not None else events.Log(message=sentence("run.unknown_event"))
 
 
-def readable(event: events.AnyEvent) -> events.AnyEvent:
-    """Return an event with its sentence in English, where it came as a message alone."""
-    if isinstance(event, events.Warn | events.Error) and event.said is not None and not event.message:
-        return msgspec.structs.replace(event, message=text(event.said)[:SENTENCE_LIMIT])
-    return event
-
-
-def explain_exit(code: int | None) -> str:
-    """Say in words how a worker ended that did not say it itself."""
+def explain_exit(code: int | None) -> Message:
+    """Return how a worker ended that did not say it itself: what it did, without a subject."""
     if code is None:
-        return "had to be killed"
-    words = {
-        -9: "was killed (SIGKILL), which is what happens when the computer runs out of memory",
-        -11: "crashed (SIGSEGV)",
-        -6: "aborted (SIGABRT)",
-        -4: "used an instruction that this processor does not have (SIGILL)",
-        -15: "was terminated (SIGTERM)",
-        0xC0000005: "crashed (access violation)",
-        0xC0000409: "crashed (fast fail)",
-    }
-    return words.get(code, f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}")
+        return message("exit.had_to_be_killed")
+    if code in _EXITS:
+        return message(_EXITS[code])
+    return message("exit.code", code=code) if code >= 0 else message("exit.signal", signal=-code)

@@ -11,6 +11,7 @@ from functools import cache, partial
 
 from app.core.clock import now_text
 from app.core.errors import UsageError
+from app.core.messages import message
 from app.core.records import Machine, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import check_removable, ids_text, list_runs, machine_text, missing_runs
@@ -89,10 +90,10 @@ def set_comment(database: Database, run_id: int, comment: str | None) -> None:
     """
     text = (comment or "").strip()
     if len(text) > COMMENT_LIMIT:
-        raise UsageError(f"A comment has at most {COMMENT_LIMIT} characters, not {len(text)}.")
+        raise UsageError(message("runs.comment_too_long", limit=COMMENT_LIMIT, given=len(text)))
     # Controls, line and paragraph separators, and halves of characters, which no file can hold.
     if any(unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs") for char in text):
-        raise UsageError("A comment is one line of plain text, without tabs and other control characters.")
+        raise UsageError(message("runs.bad_comment"))
     sql = f"UPDATE runs SET comment = ? WHERE deleted_at IS NULL AND {_CHOSEN}"
     with database.transaction() as connection:
         if not connection.execute(sql, (text or None, ids_text([run_id]))).rowcount:
@@ -205,7 +206,8 @@ _COMPARABLE = """
 
 def _order(query: Query) -> str:
     if query.sort not in SORT_KEYS:
-        raise UsageError(f"Runs cannot be sorted by {query.sort[:60]!r}.", f"They can by {', '.join(SORT_KEYS)}.")
+        unknown = message("runs.unknown_sort_key", key=query.sort[:60])
+        raise UsageError(unknown, message("runs.sort_keys", keys=SORT_KEYS))
     key = query.sort
     if key == "device":
         key = "coalesce(device_name, (SELECT cpu_name FROM parts WHERE parts.id = machine_id))"

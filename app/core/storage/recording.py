@@ -15,6 +15,7 @@ import psutil
 import app
 from app.core.clock import now_text
 from app.core.files import write_new
+from app.core.messages import Message, message
 from app.core.records import Machine
 from app.core.storage.database import Database, DatabaseError, storable
 from app.core.storage.outcomes import end_run
@@ -134,22 +135,22 @@ class RunWriter:
         """Return the events that are not in the database."""
         return list({event.seq: event for event, _, _ in self._pending}.values())
 
-    def rescue(self, folders: Iterable[Path]) -> str:
+    def rescue(self, folders: Iterable[Path]) -> Message | None:
         """Write what the database refuses to a new file, in the first folder that takes it.
 
         Returns:
-            Where it is, in a sentence; "" where nothing is left to write.
+            Where it is; None where nothing is left to write.
         """
         unsaved = self.unsaved()
         if not unsaved:
-            return ""
+            return None
         for folder in folders:
             try:
                 path = write_new(folder, f"run-{self._run_id}.unsaved.jsonl", map(events.encode, unsaved))
             except OSError:
                 continue
-            return f"What could not be stored is in {path}."
-        return "There was no room for it elsewhere either."
+            return message("runs.rescued", path=str(path))
+        return message("runs.rescue_failed")
 
     def finish(self, status: str, error: events.Error | None) -> None:
         """Store how the run ended and its headline; raises DatabaseError if the disk still refuses."""
@@ -227,11 +228,10 @@ class RunWriter:
 
 def _gone(run_id: int, database: Database) -> RunGoneError:
     if database.is_replaced:
-        sentence = f"{database.path} was replaced while run {run_id} went on."
-        return RunGoneError(sentence, "What was measured since is in the file that was set aside beside it.")
-    return RunGoneError(
-        f"Run {run_id} is not in {database.path} any more.", "Somebody has deleted or replaced it."
-    )
+        replaced = message("runs.replaced", path=str(database.path), run_id=run_id)
+        return RunGoneError(replaced, message("runs.written_aside"))
+    gone = message("runs.gone", run_id=run_id, path=str(database.path))
+    return RunGoneError(gone, message("runs.deleted_or_replaced"))
 
 
 def _insert(table: str, values: dict[str, Any], how: str = "") -> tuple[str, Sequence[Any]]:

@@ -10,12 +10,14 @@ from typing import Any
 import msgspec
 
 from app.core.errors import UsageError
+from app.core.messages import message
 from app.core.records import EpochColumns, Machine, Run, RunSummary
 from app.core.storage import reading
 from app.core.storage.database import Database
 from app.core.storage.peak import peak_share
 
 _log = logging.getLogger(__name__)
+NAMED_RUNS = 10
 _MACHINE_FIELDS = ("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine")
 # What is here may not change: the records of one machine are found by it.
 _MACHINE_STAYS = (
@@ -150,13 +152,16 @@ def check_removable(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
     if missing := [run_id for run_id in ids if run_id not in status]:
         raise missing_runs(missing)
     if running := [run_id for run_id in ids if status[run_id] == "running"]:
-        raise UsageError(f"Run {running[0]} is still running.", "Cancel it first.")
+        raise UsageError(message("runs.still_running", run_id=running[0]), message("runs.cancel_first"))
 
 
 def missing_runs(ids: Sequence[int]) -> UsageError:
     """Return the error that says which runs do not exist."""
-    numbers = ", ".join(map(str, ids[:10])) + (f" and {len(ids) - 10} more" if len(ids) > 10 else "")
-    return UsageError(f"There is no run {numbers}.", "`results list` shows the runs there are.")
+    run_ids, more = list(ids[:NAMED_RUNS]), len(ids) - NAMED_RUNS
+    unknown = message("runs.unknown", run_ids=run_ids, count=len(ids))
+    if more > 0:
+        unknown = message("runs.unknown_and_more", run_ids=run_ids, more=more)
+    return UsageError(unknown, message("runs.see_list"))
 
 
 def ids_text(ids: Sequence[int]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.core.errors import UsageError
+from app.core.messages import message, text
 from app.core.paths import Paths
 from app.core.records import Gpu, Machine
 from app.core.runs.memory_check import memory_problem
@@ -29,9 +30,8 @@ def test_only_what_is_far_beyond_the_memory_is_refused(machine: Machine, batch_s
     problem = memory_problem(spec, machine)
     assert (problem is None) == fits
     if problem:
-        assert problem == "A batch of 183 needs about 19.3 GB, and this computer has 16.0 GB. " + (
-            "Choose a batch of at most 150."
-        )
+        advice = "Choose a batch of at most 150."
+        assert text(problem) == f"A batch of 183 needs about 19.3 GB, but this computer has 16.0 GB. {advice}"
 
 
 def test_a_card_has_a_memory_of_its_own(machine: Machine) -> None:
@@ -40,9 +40,9 @@ def test_a_card_has_a_memory_of_its_own(machine: Machine) -> None:
     ask = WORKLOAD.default_spec
     assert memory_problem(ask(batch_size=60, device="cpu"), machine) is None
     problem = memory_problem(ask(batch_size=60, device="gpu:0"), machine)
-    assert (
-        problem == "A batch of 60 needs about 6.0 GB, and the Test GPU has 4.0 GB. Choose a batch of at most 40."
-    )
+    assert problem is not None
+    advice = "Choose a batch of at most 40."
+    assert text(problem) == f"A batch of 60 needs about 6.0 GB, but the Test GPU has 4.0 GB. {advice}"
     # "auto" may mean the processor, where TensorFlow cannot use the card.
     assert memory_problem(ask(batch_size=60), machine) is None
     assert memory_problem(ask(batch_size=60, device="gpu:1"), machine) is None
@@ -65,4 +65,6 @@ def test_where_no_batch_fits_another_workload_is_advised(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Workload, "memory_base_bytes", 30 * GB)
-    assert str(memory_problem(WORKLOAD.default_spec(batch_size=1), machine)).endswith("Choose another workload.")
+    problem = memory_problem(WORKLOAD.default_spec(batch_size=1), machine)
+    assert problem is not None
+    assert problem.arguments["advice"] == message("memory.other_workload")

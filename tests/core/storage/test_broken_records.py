@@ -8,7 +8,9 @@ import pytest
 from app.core.analysis.headline import Measured, Outcome, outcome_of
 from app.core.paths import Paths
 from app.core.records import Machine
-from app.core.report.export import csv_lines, json_lines, table_private_texts
+from app.core.report.formats.csv_table import csv_lines
+from app.core.report.formats.json_document import json_lines
+from app.core.report.private_texts import table_private_texts
 from app.core.report.wording import result_text
 from app.core.storage import outcomes
 from app.core.storage.database import Database

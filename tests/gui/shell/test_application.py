@@ -206,7 +206,7 @@ def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
     view = driver.page.view
     assert view is not None
     assert view.isVisible()
-    assert "What could not be stored is in" in view.headline.verdict.whole_text
+    assert "What couldn't be stored is in" in view.headline.verdict.whole_text
     assert "locked" in driver.message
     assert view.charts.epochs.accessibleDescription().startswith("3 of 3")
     assert driver.page.again_button.isVisible()

@@ -98,5 +98,5 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "workload.too_many_steps": (
         "An epoch of {workload} has {steps:,} steps at batch {batch_size}, so it can't be cut to {asked:,}."
     ),
-    "workload.unknown": "There's no workload {workload}.",
+    "workload.unknown": "There's no workload “{workload}”.",
 }

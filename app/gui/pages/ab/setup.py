@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from app.core.errors import UsageError
 from app.core.hardware.gpu.usable import usable_gpus
+from app.core.messages import text
 from app.core.metrics import format_time_left
 from app.core.records import Gpu
 from app.core.runs.memory_check import memory_problem
@@ -261,7 +262,8 @@ class AbSetup(Card):
             plan = self.plan()
             self.preflight.show_choice(plan.specs[0], machine)
             a, b = differing(*plan.specs)
-            problem = self._busy or next(filter(None, (memory_problem(spec, machine) for spec in plan.specs)), "")
+            unfit = next(filter(None, (memory_problem(spec, machine) for spec in plan.specs)), None)
+            problem = self._busy or (text(unfit) if unfit is not None else "")
         except UsageError as error:
             problem = self._busy or str(error)
         for side, told in zip(self.sides, (a, b), strict=True):

@@ -9,6 +9,7 @@ from app.core.analysis.compare import bars, shortlist, software_years
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.hardware.gpu.usable import usable_gpus
+from app.core.messages import text
 from app.core.metrics import format_bytes, format_time_left, headline_kind
 from app.core.records import Machine
 from app.core.runs.memory_check import memory_problem
@@ -263,7 +264,8 @@ class SetupView(QWidget):
         machine = self._services.finder.machine
         try:
             spec = self.spec()
-            problem = self._busy or (memory_problem(spec, machine) if machine is not None else None)
+            unfit = memory_problem(spec, machine) if machine is not None else None
+            problem = self._busy or (text(unfit) if unfit is not None else "")
             if machine is not None:
                 self.preflight.show_choice(spec, machine)
         except UsageError as error:

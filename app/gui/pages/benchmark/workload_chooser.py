@@ -6,7 +6,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from app.core.errors import AppError
-from app.core.messages import sentence
+from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
 from app.core.records import Machine
 from app.core.runs.overview import Entry, overview
@@ -140,9 +140,9 @@ class WorkloadChooser(QDialog):
     def _on_not_probed(self, error: AppError) -> None:
         self._end_probe(self._probed_id, str(error))
 
-    def _end_probe(self, workload_id: str, text: str) -> None:
+    def _end_probe(self, workload_id: str, answer: str) -> None:
         self._probing, self._session = False, None
-        self._answer = (workload_id, text)
+        self._answer = (workload_id, answer)
         self._show()
 
     def _fill(self) -> None:
@@ -161,15 +161,15 @@ class WorkloadChooser(QDialog):
         self.probe_button.setEnabled(entry is not None and not self._probing and not entry.problem)
         if entry is None:
             self.title.show_text(sentence("workloads.nothing_found" if self._entries else "workloads.looking"))
-            for text in (self.summary, self.facts):
-                text.show_text("")
+            for line in (self.summary, self.facts):
+                line.show_text("")
             self.answer.show_text("")
             return
         workload = entry.workload
         self.title.show_text(f"{workload.title} ({workload.id})")
         self.summary.show_text(workload.summary.replace("\n", " "))
         self.facts.show_text(" · ".join(_facts(entry)))
-        told = self._answer[1] if self._answer[0] == workload.id else entry.problem or ""
+        told = self._answer[1] if self._answer[0] == workload.id else text(entry.problem) if entry.problem else ""
         self.answer.show_text(sentence("workloads.probing") if self._probing else told)
 
     def _lay_out(self) -> None:

@@ -7,7 +7,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from app.core.messages import sentence
+from app.core.messages import sentence, text
 from app.core.metrics import format_bytes, format_time_left
 from app.core.runs.overview import Entry
 from app.gui.style.theme import Theme
@@ -36,9 +36,9 @@ class WorkloadModel(QAbstractTableModel):
         self._entries, self._probed_s = entries, probed_s
         self._filter()
 
-    def look_for(self, kind: str, text: str) -> None:
+    def look_for(self, kind: str, words: str) -> None:
         """Show a kind, "" for all, and of it what holds all words."""
-        self._kind, self._words = kind, tuple(text.casefold().split())
+        self._kind, self._words = kind, tuple(words.casefold().split())
         self._filter()
 
     def duration_s(self, entry: Entry) -> float | None:
@@ -68,7 +68,7 @@ class WorkloadModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._texts(entry)[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
-            return plain_tip(entry.problem or entry.workload.summary)
+            return plain_tip(text(entry.problem) if entry.problem else entry.workload.summary)
         if (
             role == Qt.ItemDataRole.ForegroundRole
             and entry.problem
@@ -95,8 +95,8 @@ class WorkloadModel(QAbstractTableModel):
     def _fits(self, entry: Entry) -> bool:
         workload = entry.workload
         study = f"study {workload.study}" if workload.study else ""
-        text = " ".join((workload.id, workload.title, workload.summary, workload.source, study, workload.kind))
-        return self._kind in ("", workload.kind) and all(word in text.casefold() for word in self._words)
+        all_text = " ".join((workload.id, workload.title, workload.summary, workload.source, study, workload.kind))
+        return self._kind in ("", workload.kind) and all(word in all_text.casefold() for word in self._words)
 
 
 class WorkloadTable(QTableView):

@@ -112,7 +112,7 @@ def test_what_does_not_fit_says_so_and_is_not_probed(
     dialog.show()
     qtbot.waitUntil(lambda: bool(dialog.table.entries.rows), timeout=PATIENCE_MS)
     assert cells(dialog, "demo")[3] == "100.0 GB"
-    assert dialog.answer.text().startswith("A batch of 100 needs about 100.0 GB, and this computer has 16.0 GB.")
+    assert dialog.answer.text().startswith("A batch of 100 needs about 100.0 GB, but this computer has 16.0 GB.")
     assert not dialog.probe_button.isEnabled()
     dialog.reject()
 

@@ -1,0 +1,37 @@
+"""What the app itself says in a run's stream of events."""
+
+import msgspec
+
+from app.core.errors import AppError
+from app.core.messages import Message, message, text
+from workloads.protocol import events
+
+SENTENCE_LIMIT = 20_000  # what an event may hold
+
+
+def warn(code: str, said: Message) -> events.Warn:
+    """Return a warning with its sentence."""
+    return events.Warn(code=code, said=said, message=_sentence(said))
+
+
+def failure(code: events.ErrorCode, said: Message) -> events.Error:
+    """Return why a run failed, with its sentence."""
+    return events.Error(code=code, said=said, message=_sentence(said))
+
+
+def problem(error: AppError) -> Message:
+    """Return an error's sentence and its advice as one message."""
+    if error.advised is None:
+        return error.said if isinstance(error.said, Message) else message("run.problem", problem=error.said)
+    return message("run.problem_with_advice", problem=error.said, advice=error.advised)
+
+
+def readable(event: events.AnyEvent) -> events.AnyEvent:
+    """Return an event with its sentence in English, where it came as a message alone."""
+    if isinstance(event, events.Warn | events.Error) and event.said is not None and not event.message:
+        return msgspec.structs.replace(event, message=_sentence(event.said))
+    return event
+
+
+def _sentence(said: Message) -> str:
+    return text(said)[:SENTENCE_LIMIT]
