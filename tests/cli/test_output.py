@@ -124,7 +124,7 @@ def test_output_that_cannot_be_written_loses_nothing(epochmark: CommandLine, tmp
     target = tmp_path / "folder"
     target.mkdir()
     done = epochmark("results", "export", "--output", str(target))
-    assert "cannot be written" in sentence_of(done)
+    assert "can't be saved" in sentence_of(done)
     assert done.returncode == 2
     assert list(target.iterdir()) == []
 

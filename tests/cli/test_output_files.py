@@ -99,6 +99,6 @@ def test_what_can_be_no_file_is_said_in_a_sentence_and_nothing_is_lost(
 def test_a_device_that_is_full_is_said(stored: CommandLine, tmp_path: Path) -> None:
     full = device(tmp_path, "full")
     done = stored("results", "export", "--output", str(full))
-    assert sentence_of(done).startswith(f"epochmark: {full} cannot be written (No space left on device).")
+    assert sentence_of(done).startswith(f"epochmark: {full} can't be saved (No space left on device).")
     assert done.returncode == 2
     assert full.is_char_device()

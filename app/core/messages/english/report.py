@@ -17,6 +17,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         " overclocking."
     ),
     "advice.out_of_memory": "Choose a smaller batch, or close other programs that use memory, and run it again.",
+    "export.choose_another": "Choose another file.",
+    "export.not_written": "{path} can't be saved ({reason}).",
     "result.about": "about {value}",
     "result.cores": "{physical} cores / {logical} threads",
     "result.engine_with_xla": "{engine} on {device} · {precision} · with XLA",
