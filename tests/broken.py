@@ -12,7 +12,9 @@ from app.core.analysis.compare import bars
 from app.core.analysis.series import series_of
 from app.core.errors import AppError
 from app.core.records import Machine
-from app.core.report.export import csv_lines, json_lines, table_private_texts
+from app.core.report.formats.csv_table import csv_lines
+from app.core.report.formats.json_document import json_lines
+from app.core.report.private_texts import table_private_texts
 from app.core.report.share import share_card
 from app.core.report.wording import result_text
 from app.core.storage.database import Database

@@ -10,6 +10,7 @@ import app
 from app.cli import ab, data, doctor, logs, machine, results, run
 from app.cli.text import complain, in_line, say
 from app.cli.values import fraction, output, whole
+from app.core.report.export import FORMATS, USUAL
 from workloads.settings import Setting, all_settings
 
 
@@ -208,6 +209,6 @@ def _add_results(verbs: Verbs) -> None:
     parser.set_defaults(verb=results.delete)
     parser = actions.add_parser("export", help="write runs as CSV or JSON")
     parser.add_argument("ids", type=whole, nargs="*", metavar="ID", help="all runs if none is named")
-    parser.add_argument("--format", choices=("csv", "json"), default="csv")
+    parser.add_argument("--format", choices=tuple(FORMATS), default=USUAL.name)
     parser.add_argument("--output", type=output, metavar="FILE", help="standard output if not given, or -")
     parser.set_defaults(verb=results.export)

@@ -16,7 +16,8 @@ from app.core.messages import message, sentence
 from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.records import Run, RunSummary
-from app.core.report.export import csv_lines, json_lines, run_as_dict, table_private_texts, write_lines
+from app.core.report.export import FORMATS, write_lines
+from app.core.report.formats.json_document import run_as_dict
 from app.core.report.share import share_card
 from app.core.report.wording import (
     bottleneck_text,
@@ -36,9 +37,7 @@ from app.core.storage.runs import (
     delete_runs,
     list_runs,
     load_run,
-    load_runs,
     missing_runs,
-    rows_for_export,
 )
 
 # Nobody reads more than these.
@@ -143,13 +142,8 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
         if missing := sorted(set(options.ids) - set(known)):
             raise missing_runs(missing)
         ids = sorted(set(options.ids)) or known
-        # Closed before the database is, also where the output is lost or Ctrl-C ends it.
-        if options.format == "csv":
-            with closing(rows_for_export(database, options.ids)) as rows:
-                _put(csv_lines(rows, table_private_texts(database)), len(ids), options)
-        else:
-            with closing(load_runs(database, ids)) as runs:
-                _put(json_lines(runs), len(ids), options)
+        with closing(FORMATS[options.format].lines(database, options.ids)) as lines:
+            _put(lines, len(ids), options)
     return 0
 
 

@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.core.records import Machine
-from app.core.report.export import csv_lines, json_lines
+from app.core.report.formats.csv_table import csv_lines
+from app.core.report.formats.json_document import json_lines
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import list_runs, load_run, load_runs, rows_for_export

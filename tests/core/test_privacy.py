@@ -7,7 +7,7 @@ import pytest
 
 from app.core.doctor.scrubbing import scrub
 from app.core.privacy import private_names
-from app.core.report.export import hide, private_texts
+from app.core.report.private_texts import hide, private_texts
 
 SENTENCE = (
     "The worker on the cpu said: test failed on localhost; it will run on vm 2 at /job:localhost/device:CPU:0."

@@ -12,11 +12,11 @@ from app.core.files import closing
 from app.core.messages import message, sentence
 from app.core.plain_text import safe_text
 from app.core.records import Run
-from app.core.report.export import csv_lines, json_lines, table_private_texts, write_lines
+from app.core.report.export import FORMATS, format_of, write_lines
 from app.core.report.share import share_card
 from app.core.report.wording import result_text
 from app.core.storage.database import Database
-from app.core.storage.runs import all_ids, load_runs, rows_for_export
+from app.core.storage.runs import all_ids
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.bundle import Services
 
@@ -70,7 +70,8 @@ class ResultActions:
         """Write runs as CSV or JSON, by the file's name; all runs if none are given."""
         if path is None:
             what = sentence("export.chosen" if ids else "export.all")
-            path = self._ask(what, "epochmark-runs", sentence("export.formats"))
+            kinds = ";;".join(f"{sentence(each.title)} (*{each.ending})" for each in FORMATS.values())
+            path = self._ask(what, "epochmark-runs", kinds)
         if path is None:
             return
         target, database_path = path, self._services.paths.database
@@ -123,9 +124,5 @@ def _endings(kinds: str) -> list[str]:
 
 def _write(target: Path, database: Database, ids: Sequence[int]) -> None:
     # What reads is closed before the database is, also where the file cannot be written.
-    if target.suffix.lower() == ".json":
-        with closing(load_runs(database, sorted(ids) or all_ids(database))) as runs:
-            write_lines(target, json_lines(runs))
-    else:
-        with closing(rows_for_export(database, ids)) as rows:
-            write_lines(target, csv_lines(rows, table_private_texts(database)))
+    with closing(format_of(target).lines(database, ids)) as lines:
+        write_lines(target, lines)

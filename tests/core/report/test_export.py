@@ -17,15 +17,10 @@ from hypothesis import strategies as st
 import app
 from app.core.paths import Paths
 from app.core.records import UNKNOWN_MACHINE, EpochColumns, Run, RunSummary
-from app.core.report.export import (
-    CSV_COLUMNS,
-    FORMAT_VERSION,
-    csv_lines,
-    hide,
-    json_lines,
-    private_texts,
-    run_as_dict,
-)
+from app.core.report.formats.csv_table import CSV_COLUMNS, csv_lines
+from app.core.report.formats.export_format import FORMAT_VERSION
+from app.core.report.formats.json_document import json_lines, run_as_dict
+from app.core.report.private_texts import hide, private_texts
 from app.core.settings import Settings, save_settings
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
@@ -168,7 +163,7 @@ def test_json_holds_each_epochs_energy_but_not_the_number_of_the_machine(summary
     assert told["epoch_records"][0]["cpu_energy_j"] == pytest.approx(689.0)
     assert told["machine"]["cpu_name"] == "A CPU"
     assert "machine_id" not in told["machine"]
-    assert told["limit"] == ""
+    assert told["limit"] == "The run was too short to tell what limited it."
 
 
 def test_json_of_no_runs_is_a_document() -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from app.core.paths import Paths
 from app.core.records import Machine, Run
-from app.core.report.export import chosen_folders, csv_lines, json_lines, run_as_dict, table_private_texts
+from app.core.report.formats.csv_table import csv_lines
+from app.core.report.formats.json_document import json_lines, run_as_dict
+from app.core.report.private_texts import chosen_folders, table_private_texts
 from app.core.report.wording import result_text
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run

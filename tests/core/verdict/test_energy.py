@@ -15,7 +15,7 @@ from app.core.hardware.telemetry.sensors import Sensors, find_sensors
 from app.core.metrics import format_energy
 from app.core.paths import Paths
 from app.core.records import Machine, Run, RunSummary
-from app.core.report.export import CSV_COLUMNS
+from app.core.report.formats.csv_table import CSV_COLUMNS
 from app.core.report.wording import energy_text
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter

@@ -1,0 +1,104 @@
+"""Runs as JSON with everything that is kept. Nothing in it names the user, the computer or a folder."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+
+import app
+from app.core.files import closing
+from app.core.records import Run
+from app.core.report.formats.export_format import FORMAT_VERSION, ExportFormat
+from app.core.report.private_texts import chosen_texts, hide, private_texts, without_folders
+from app.core.storage.database import Database
+from app.core.storage.runs import all_ids, load_runs
+from app.core.verdict.bottleneck import explain
+from app.core.verdict.energy import epoch_energies
+
+
+def json_lines(runs: Iterable[Run], private: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield one JSON document piece by piece: format_version, app_version and the runs with all raw durations."""
+    private = private_texts() if private is None else private
+    head = json.dumps({"format_version": FORMAT_VERSION, "app_version": app.__version__})
+    yield head.removesuffix("}") + ', "runs": ['
+    separator = "\n"
+    for run in runs:
+        yield separator
+        yield from _run_lines(run, private)
+        separator = ",\n"
+    yield "\n]}\n"
+
+
+def _run_lines(run: Run, private: Mapping[str, str]) -> Iterator[str]:
+    """Yield a run's JSON; its steps piece by piece, for there may be millions."""
+    plain = run_as_dict(dataclasses.replace(run, steps=()), private)
+    del plain["step_records"]
+    yield json.dumps(plain, allow_nan=False).removesuffix("}") + ', "step_records": ['
+    separator = ""
+    for block in run.steps:
+        yield separator + json.dumps(_event(block, "seq"), allow_nan=False)
+        separator = ", "
+    yield "]}"
+
+
+def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return a run as plain JSON types, without the user's and the program's folders."""
+    private = chosen_texts([run.spec]) | dict(private_texts() if private is None else private)
+    plain: dict[str, Any] = asdict(run.summary)
+    plain["error_message"] = hide(run.summary.error_message, private)
+    plain["spec"] = without_folders(run.spec)
+    # Without its number: all files of one computer could be put together by it for good.
+    plain["machine"] = {name: value for name, value in asdict(run.machine).items() if name != "machine_id"}
+    told = {"environment": run.environment, "dataset": run.dataset, "model": run.model}
+    plain |= {name: None if event is None else _event(event, "seq", "t_s") for name, event in told.items()}
+    plain["metrics"], plain["limit"] = run.metrics, _limit(run)
+    plain["epoch_records"] = [
+        _event(event, "seq") | {f"{part}_energy_j": used for part, used in energies.items()}
+        for event, energies in zip(run.epochs, epoch_energies(run), strict=True)
+    ]
+    plain["step_records"] = [_event(event, "seq") for event in run.steps]
+    plain["warnings"] = [{"code": event.code, "message": hide(event.message, private)} for event in run.warnings]
+    plain["telemetry"] = [{"t_s": event.t_s, **msgspec.to_builtins(event.telemetry)} for event in run.samples]
+    if run.damage:
+        plain["damage"] = list(run.damage)
+        plain["raw"] = {
+            table: [{name: _cell(value, private) for name, value in row.items()} for row in rows]
+            for table, rows in run.raw.items()
+        }
+    return plain
+
+
+def _limit(run: Run) -> str:
+    """Return what limited a run, "" where that is no question or cannot be told."""
+    try:
+        found = explain(run)
+    except Exception:  # noqa: BLE001 - one record that no rule foresaw must not stop the export of the others
+        return ""
+    return "" if found is None else found.text
+
+
+def _cell(value: object, private: Mapping[str, str]) -> object:
+    """Return a stored cell as JSON has it, whatever it is."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "backslashreplace")
+    if isinstance(value, float) and not math.isfinite(value):
+        value = str(value)
+    return hide(value, private) if isinstance(value, str) else value
+
+
+def _event(event: msgspec.Struct, *without: str) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(event)
+    return {name: value for name, value in plain.items() if name not in ("type", *without)}
+
+
+def _lines(database: Database, ids: Sequence[int]) -> Iterator[str]:
+    # Closed before the database is, also where the output is lost or Ctrl-C ends it.
+    with closing(load_runs(database, sorted(set(ids)) or all_ids(database))) as runs:
+        yield from json_lines(runs)
+
+
+FORMAT = ExportFormat("json", "export.json", ".json", _lines)

@@ -1,0 +1,99 @@
+"""Texts that must not leave the computer, and what stands in their place."""
+
+import contextlib
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import app
+from app.core.errors import UsageError
+from app.core.paths import default_paths
+from app.core.privacy import Pattern, private_names
+from app.core.settings import load_settings
+from app.core.storage.database import Database
+from app.core.storage.reading import read_spec
+from workloads import CATALOGUE
+from workloads.protocol.parameters import folders_of
+from workloads.protocol.spec import RunSpec, spec_as_dict
+
+
+def private_texts() -> dict[str, str]:
+    """Return what must not leave the computer, and what stands in its place."""
+    folders = {Path(sys.base_prefix): "<python>", Path(sys.prefix): "<python>"}
+    folders[Path(app.__file__).parents[1]] = "<program>"
+    names: dict[str, str] = {}
+    with contextlib.suppress(UsageError):
+        own = default_paths()
+        folders |= dict.fromkeys((own.data, own.config, own.cache), "<epochmark>")
+        chosen = load_settings(own.settings).datasets_folder
+        folders |= {Path(chosen): "<datasets>"} if chosen and Path(chosen).is_absolute() else {}
+    with contextlib.suppress(RuntimeError):  # a user without an entry and without HOME
+        home = Path.home()
+        folders[home] = "~"
+        names = {f"/{home.name}": "/user", f"\\{home.name}": "\\user"} if home.name else {}
+    texts: dict[str, str] = {}
+    for folder, stand_in in folders.items():
+        if folder.name:  # HOME=/ in some containers
+            texts |= dict.fromkeys((str(folder), str(folder.resolve()), repr(str(folder))[1:-1]), stand_in)
+    # The longest first: a folder may lie in another.
+    return {text: texts[text] for text in sorted(texts, key=len, reverse=True)} | names | private_names()
+
+
+def chosen_folders(spec: RunSpec) -> list[str]:
+    """Return the folders that a stored spec names, in their order."""
+    return [str(folder) for text in _folder_parameters(spec).values() for folder in folders_of(text)]
+
+
+def chosen_texts(specs: Iterable[RunSpec]) -> dict[str, str]:
+    """Return the folders that were chosen for runs, as texts that must not leave the computer; longest first."""
+    texts: dict[str, str] = {}
+    for spec in specs:
+        for number, folder in enumerate(chosen_folders(spec), 1):
+            if Path(folder).name:
+                texts |= dict.fromkeys((folder, repr(folder)[1:-1]), f"<folder {number}>")
+    return {text: texts[text] for text in sorted(texts, key=len, reverse=True)}
+
+
+def table_private_texts(database: Database) -> dict[str, str]:
+    """Return what must not leave the computer in a table, whose rows do not hold the folders that were chosen."""
+    choosing = [
+        workload.id
+        for workload in CATALOGUE.values()
+        if any(parameter.kind == "folders" for parameter in workload.parameters)
+    ]
+    sql = "SELECT spec FROM runs WHERE error_message IS NOT NULL AND workload IN (SELECT value FROM json_each(?))"
+    with database.complaints():
+        rows = database.connection.execute(sql, (json.dumps(choosing),)).fetchall()
+    return chosen_texts(read_spec(row[0], []) for row in rows) | private_texts()
+
+
+def _folder_parameters(spec: RunSpec) -> dict[str, str]:
+    """Return the texts of a spec's parameters of kind "folders", by their names."""
+    workload = CATALOGUE.get(spec.workload)
+    names = (
+        [parameter.name for parameter in workload.parameters if parameter.kind == "folders"] if workload else []
+    )
+    values = spec.parameters
+    return {name: str(values[name]) for name in names if name in values}
+
+
+def without_folders(spec: RunSpec) -> dict[str, Any]:
+    """Return a spec as plain JSON types, with stand-ins for the folders that it names."""
+    hidden = {
+        name: os.pathsep.join(f"<folder {number}>" for number, _ in enumerate(folders_of(text), 1))
+        for name, text in _folder_parameters(spec).items()
+    }
+    return spec_as_dict(spec) | {"parameters": spec.parameters | hidden}
+
+
+def hide(text: str | None, private: Mapping[str, str]) -> str | None:
+    """Return the text with private parts replaced where they are whole names."""
+    if text is not None:
+        for secret, stand_in in private.items():
+            expression = secret if isinstance(secret, Pattern) else re.escape(secret) + r"(?!\w)"
+            text = re.sub(expression, stand_in.replace("\\", r"\\"), text)
+    return text
