@@ -220,7 +220,7 @@ def results(bench: Bench, runs: int = 100_000) -> None:
     bench.window.show_page(RESULTS)
     bench.wait(lambda: page.model.ids)
     timed("open again", page.refresh)
-    for number, (key, _) in enumerate(COLUMNS):
+    for number, key in enumerate(COLUMNS):
         orders = [Qt.SortOrder.DescendingOrder, Qt.SortOrder.AscendingOrder] * 2
         timed(f"sort by {key}", lambda number=number, orders=orders: page.model.sort(number, orders.pop()))  # type: ignore[misc]
     words = ["8250u", "cifar 777", "quick", "intel i5"]

@@ -34,9 +34,7 @@ def stopwatch(
 
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
             loss = logs["loss"]
-            if not math.isfinite(loss):
-                said = message("training.diverged", loss=str(loss), step=batch + 1)
-                raise WorkloadError("non_finite_loss", said)
+            _check_finite(loss, batch)
             reporter.step_end(loss)
             if (batch + 1, self.epoch) == (proof_steps, 0):
                 reporter.send(events.Metric(key="proof_loss", value=loss))
@@ -62,6 +60,11 @@ def stopwatch(
             _check_loss(logs["loss"], loss_band if epoch == 0 else None, reporter)
 
     return Stopwatch()
+
+
+def _check_finite(loss: float, batch: int) -> None:
+    if not math.isfinite(loss):
+        raise WorkloadError("non_finite_loss", message("training.diverged", loss=str(loss), step=batch + 1))
 
 
 def _check_loss(loss: float, band: tuple[float, float] | None, reporter: Reporter) -> None:

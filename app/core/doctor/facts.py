@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 
 from app.core.doctor.nvml import NO_NVML, NvidiaGpu, Nvml, ask_nvml
 from app.core.hardware.gpu.gpus import list_gpus
+from app.core.hardware.gpu.linux import pci_vendors
+from app.core.hardware.machine import read_container, wsl_version
 from app.core.records import Gpu
 
 if TYPE_CHECKING:
@@ -27,7 +29,6 @@ OLDEST_CAPABILITY = (6, 0)  # compute capability of TensorFlow 2.21's oldest cod
 NAMELESS = "NVIDIA GPU"
 _MAX_READ_BYTES = 65_536
 _MAX_CACHE_BYTES = 4 << 20
-_VENDORS = {"0x10de": "nvidia", "0x1002": "amd", "0x1022": "amd", "0x8086": "intel"}
 _PACKAGES = re.compile(
     r"tensorflow|tensorflow[-_](?:cpu|gpu|intel|metal|macos|directml(?:[-_]plugin)?|rocm|metal[-_]plugin)"
     r"|tf[-_]nightly|intel[-_]extension[-_]for[-_]tensorflow|keras|numpy|protobuf|torch|jax|jaxlib"
@@ -138,21 +139,8 @@ def system_name(root: Path = Path("/")) -> SystemName:
     """Name the system as the table does; Linux inside Windows is a system of its own."""
     if not sys.platform.startswith("linux"):
         return "windows" if sys.platform == "win32" else "macos"
-    release = _read(root / "proc/sys/kernel/osrelease").lower()
-    if "microsoft" not in release:
-        return "linux"
-    return "wsl2" if "wsl2" in release or "standard" in release else "wsl1"
-
-
-def read_pci(root: Path) -> tuple[str, ...]:
-    """Return the vendor of each GPU on the PCI bus: nvidia, amd, intel or other, in the order of addresses."""
-    vendors = []
-    for device in sorted(root.glob("sys/bus/pci/devices/*")):
-        kind = _read(device / "class")
-        # Displays and 3D controllers; what only computes has a class of its own, which AMD's accelerators use.
-        if kind.startswith(("0x0300", "0x0302", "0x0380", "0x1200")):
-            vendors.append(_VENDORS.get(_read(device / "vendor"), "other"))
-    return tuple(vendors)
+    wsl = wsl_version(_read(root / "proc/sys/kernel/osrelease"))
+    return "linux" if wsl is None else "wsl2" if wsl == 2 else "wsl1"
 
 
 def find_libcuda(root: Path, environment: Mapping[str, str]) -> LibraryKind | None:
@@ -180,8 +168,8 @@ def _linux_facts(root: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     secure = _read_bytes(root / _SECURE_BOOT)
     library_path = environment.get("LD_LIBRARY_PATH")
     return {
-        "container": _in_container(root),
-        "pci": read_pci(root) or (() if _exists(root / "sys/bus/pci/devices") else None),
+        "container": read_container(root) is not None,
+        "pci": pci_vendors(root) or (() if _exists(root / "sys/bus/pci/devices") else None),
         "kernel_driver": version[1] if version else None,
         "device_nodes": len([node for node in root.glob("dev/nvidia*") if node.name[6:].isdigit()]),
         "dxg": _exists(root / "dev/dxg") if wsl else None,
@@ -194,12 +182,6 @@ def _linux_facts(root: Path, environment: Mapping[str, str]) -> dict[str, Any]:
         else bool(re.search(r"cuda|cudnn|nvidia", library_path, re.IGNORECASE)),
         "avx": "avx" in flags[1].split() if flags else None,
     }
-
-
-def _in_container(root: Path) -> bool:
-    if _exists(root / ".dockerenv") or _exists(root / "run/.containerenv"):
-        return True
-    return bool(re.search(r"kubepods|/docker[-/]|libpod|/lxc[./]", _read(root / "proc/1/cgroup")))
 
 
 def _library_kind(folder: str) -> LibraryKind:

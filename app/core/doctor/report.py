@@ -13,7 +13,7 @@ from app.core.doctor.rules import DeviceDiagnosis, Diagnosis
 from app.core.doctor.scrubbing import scrub
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
-from app.core.report.export import private_texts
+from app.core.report.private_texts import private_texts
 
 _LINES_AT_MOST = 20
 _STEP_CHARS = 300

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from app.core.report.export import hide, private_texts
+from app.core.report.private_texts import hide, private_texts
 
 # What ends a path in a log. A space does so only after its last slash: folders have spaces in their names.
 _INNER = r"[^\n\"'`<>|*?,;:()\[\]{}]{0,400}"

@@ -12,7 +12,7 @@ import sys
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import psutil
 
@@ -190,6 +190,14 @@ def container_kind(cgroup: str) -> str | None:
     return next((kind for pattern, kind in _CONTAINER_KINDS if re.search(pattern, cgroup)), None)
 
 
+def wsl_version(kernel_release: str) -> Literal[1, 2] | None:
+    """Return which Windows Subsystem for Linux a kernel belongs to; None for a Linux of its own."""
+    release = kernel_release.lower()
+    if "microsoft" not in release:
+        return None
+    return 2 if "wsl2" in release or "standard" in release else 1
+
+
 def judge_linux(
     cpuinfo: str, firmware: str, kernel_release: str, board: str = ""
 ) -> tuple[bool | None, str | None]:
@@ -203,9 +211,8 @@ def judge_linux(
     """
     flags = cpuinfo_fields(cpuinfo).get("flags")
     flagged = None if flags is None else "hypervisor" in flags.split()
-    release = kernel_release.lower()
-    if "microsoft" in release:  # WSL 1 is no virtual machine, WSL 2 is one
-        return "standard" in release or "wsl2" in release or flagged, "wsl"
+    if (wsl := wsl_version(kernel_release)) is not None:  # WSL 1 is no virtual machine, WSL 2 is one
+        return wsl == 2 or flagged, "wsl"
     kind = firmware_kind(firmware)
     if flagged is not None:  # x86: the CPU itself says it
         return flagged, kind if flagged else None
@@ -222,7 +229,7 @@ def read_linux(root: Path) -> SystemFacts:
     dmi = root / "sys/class/dmi/id"
     sources = (dmi / "sys_vendor", dmi / "product_name", root / "sys/hypervisor/type")
     virtual, kind = judge_linux(cpuinfo, " ".join(read_text(path).strip() for path in sources), release, board)
-    container = _read_container(root)
+    container = read_container(root)
     return SystemFacts(
         os_name=linux_name(read_text(root / "etc/os-release"), release),
         cpu_name=cpu_name_from(cpuinfo, board),
@@ -288,7 +295,8 @@ def _version(release: str) -> str | None:
     return version[0] if version else None
 
 
-def _read_container(root: Path) -> str | None:
+def read_container(root: Path) -> str | None:
+    """Return the kind of container that a Linux system runs in; None if none shows."""
     for mark, kind in ((".dockerenv", "docker"), ("run/.containerenv", "podman")):
         try:
             if (root / mark).exists():

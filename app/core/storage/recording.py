@@ -53,8 +53,29 @@ def begin_run(
         owner: The token of the lock that is held until it is over; None where there is none.
     """
     machine_json, parts_json = machine_text(machine), json.dumps(msgspec.to_builtins(machine), sort_keys=True)
+    values = _first_values(spec, workload) | {"owner": owner}
+    if group is not None:
+        values["group_id"], values["side"] = group
+    with database.transaction() as connection:
+        connection.execute("INSERT OR IGNORE INTO machines (machine) VALUES (?)", (machine_json,))
+        values["machine_id"] = connection.execute(
+            "SELECT id FROM machines WHERE machine = ?", (machine_json,)
+        ).fetchone()[0]
+        connection.execute("INSERT OR IGNORE INTO machine_parts (parts) VALUES (?)", (parts_json,))
+        found = connection.execute("SELECT id FROM machine_parts WHERE parts = ?", (parts_json,))
+        values["machine_parts_id"] = found.fetchone()[0]
+        cursor = connection.execute(*_insert("runs", values))
+        if group is not None:  # in its order, which the rows no longer tell once some of them are deleted
+            appended = "UPDATE groups SET plan = json_insert(plan, '$.run_ids[#]', ?) WHERE id = ?"
+            connection.execute(appended, (cursor.lastrowid, group[0]))
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def _first_values(spec: RunSpec, workload: Workload) -> dict[str, Any]:
+    """Return the columns of a run that begins now."""
     process = psutil.Process()
-    values = {
+    return {
         "started_at": now_text(),
         "status": "running",
         "workload": workload.id,
@@ -76,25 +97,8 @@ def begin_run(
         "app_version": app.__version__,
         "owner_pid": process.pid,
         "owner_started_s": process.create_time(),
-        "owner": owner,
         "spec": json.dumps(spec_as_dict(spec)),
     }
-    if group is not None:
-        values["group_id"], values["side"] = group
-    with database.transaction() as connection:
-        connection.execute("INSERT OR IGNORE INTO machines (machine) VALUES (?)", (machine_json,))
-        values["machine_id"] = connection.execute(
-            "SELECT id FROM machines WHERE machine = ?", (machine_json,)
-        ).fetchone()[0]
-        connection.execute("INSERT OR IGNORE INTO machine_parts (parts) VALUES (?)", (parts_json,))
-        found = connection.execute("SELECT id FROM machine_parts WHERE parts = ?", (parts_json,))
-        values["machine_parts_id"] = found.fetchone()[0]
-        cursor = connection.execute(*_insert("runs", values))
-        if group is not None:  # in its order, which the rows no longer tell once some of them are deleted
-            appended = "UPDATE groups SET plan = json_insert(plan, '$.run_ids[#]', ?) WHERE id = ?"
-            connection.execute(appended, (cursor.lastrowid, group[0]))
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
 
 
 class RunWriter:

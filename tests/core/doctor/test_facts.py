@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from app.core.doctor import facts as facts_module
-from app.core.doctor.facts import Facts, cuda_majors, gather_facts, read_pci
+from app.core.doctor.facts import Facts, cuda_majors, gather_facts
 from app.core.doctor.nvml import NvidiaGpu, Nvml, NvmlState, ask_nvml
+from app.core.hardware.gpu.linux import pci_vendors
 from app.core.records import Gpu
 from tests.core.doctor.machines import NATIVE, WSL1, WSL2, Root
 from tests.core.hardware.gpu.nvml import PYNVML, FakeDriver
@@ -50,12 +51,12 @@ def test_a_card_with_its_driver(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["0x030000", "0x030200", "0x038000", "0x120000"])
 def test_cards_are_found_by_their_class(tmp_path: Path, kind: str) -> None:
-    assert read_pci(Root(tmp_path).pci("nvidia", kind=kind).path) == ("nvidia",)
+    assert pci_vendors(Root(tmp_path).pci("nvidia", kind=kind).path) == ("nvidia",)
 
 
 @pytest.mark.parametrize("kind", ["0x040300", "0x0c0330", "0x020000", ""])
 def test_a_cards_sound_and_other_devices_are_no_cards(tmp_path: Path, kind: str) -> None:
-    assert read_pci(Root(tmp_path).pci("nvidia", kind=kind).path) == ()
+    assert pci_vendors(Root(tmp_path).pci("nvidia", kind=kind).path) == ()
 
 
 @pytest.mark.parametrize(("release", "system"), [(NATIVE, "linux"), (WSL1, "wsl1"), (WSL2, "wsl2")])

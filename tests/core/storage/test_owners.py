@@ -63,7 +63,7 @@ def test_a_run_whose_row_is_gone_ends_with_a_sentence_and_a_file(environment: di
     out, err = process.communicate(timeout=100)
     assert process.returncode == 1
     assert "Traceback" not in err
-    assert "is not in" in err
+    assert "no longer in" in err
     assert json.loads(out.splitlines()[-1])["type"] == "end"
     (rescued,) = default_paths(environment).data.glob("run-*.unsaved.jsonl")
     assert str(rescued) in err

@@ -34,6 +34,7 @@ _INTEL_ARCHITECTURES = {
     ("pantherlake",): "Xe3",
 }
 _INTEL_INTEGRATED = "0000:00:02.0"  # there it is in every computer
+_CARD_CLASSES = ("0x03", "0x12")  # displays, and accelerators without one
 
 # What was read from cards that were awake, for the time when they sleep.
 _told: dict[Path, Gpu] = {}
@@ -66,6 +67,14 @@ def find_cards(root: Path) -> tuple[Card, ...]:
     cards = [path for path in sorted(root.glob("sys/class/drm/card*")) if re.fullmatch(r"card\d+", path.name)]
     found += [_other_card(card / "device") for card in cards if not (card / "device/vendor").is_file()]
     return tuple(card for card in found if card is not None)
+
+
+def pci_vendors(root: Path) -> tuple[str, ...]:
+    """Return the vendor of each graphics card on the PCI bus, driver or not, in the order of addresses."""
+    folders = sorted(root.glob("sys/bus/pci/devices/*"))
+    cards = [folder for folder in folders if read_word(folder / "class").startswith(_CARD_CLASSES)]
+    words = [read_word(folder / "vendor") for folder in cards]
+    return tuple(vendor_of(int(word, 16)) for word in words if re.fullmatch(r"0x[0-9a-f]{4}", word))
 
 
 def describe_cards(root: Path, cards: tuple[Card, ...]) -> tuple[Gpu, ...]:
@@ -127,7 +136,7 @@ def shares_memory(card: Card) -> bool | None:
 
 def _pci_card(folder: Path) -> Card | None:
     kind = read_word(folder / "class")
-    if not kind.startswith(("0x03", "0x12")):  # displays, and accelerators without one
+    if not kind.startswith(_CARD_CLASSES):
         return None
     numbers = [read_word(folder / name) for name in ("vendor", "device")]
     if not all(re.fullmatch(r"0x[0-9a-f]{4}", number) for number in numbers):

@@ -3,24 +3,32 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import QAbstractItemView, QTableView
 
 from app.core.messages import sentence, text
 from app.core.metrics import format_bytes, format_time_left
 from app.core.runs.overview import Entry
 from app.gui.style.theme import Theme
 from app.gui.widgets.basics import plain_tip
+from app.gui.widgets.tables import Column, Index, TableModel, set_up_table
 
-HEADINGS = ("label.workload", "heading.study", "heading.whole_run", "heading.memory", "label.data")
-_WIDTHS_PX = (290, 64, 170, 96, 100)
+COLUMNS = (
+    Column("label.workload", 290),
+    Column("heading.study", 64),
+    Column("heading.whole_run", 170),
+    Column("heading.memory", 96),
+    Column("label.data", 100),
+)
+_MEMORY = 3
 ROW_PX = 32
-Index = QModelIndex | QPersistentModelIndex
 
 
-class WorkloadModel(QAbstractTableModel):
+class WorkloadModel(TableModel):
     """The workloads of a kind whose texts hold all words that are looked for."""
+
+    columns = COLUMNS
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -45,22 +53,9 @@ class WorkloadModel(QAbstractTableModel):
         """Return how long a whole run takes here; None if unknown."""
         return self._probed_s.get(entry.workload.id, entry.duration_s)
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+    def count(self) -> int:
         """Return how many workloads fit."""
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """Return how many columns there are."""
-        return 0 if parent.isValid() else len(HEADINGS)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        """Return a column's heading."""
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return sentence(HEADINGS[section])
-        left = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        return left if role == Qt.ItemDataRole.TextAlignmentRole else None
+        return len(self.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what a cell shows."""
@@ -69,11 +64,7 @@ class WorkloadModel(QAbstractTableModel):
             return self._texts(entry)[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
             return plain_tip(text(entry.problem) if entry.problem else entry.workload.summary)
-        if (
-            role == Qt.ItemDataRole.ForegroundRole
-            and entry.problem
-            and index.column() == HEADINGS.index("heading.memory")
-        ):
+        if role == Qt.ItemDataRole.ForegroundRole and entry.problem and index.column() == _MEMORY:
             return QColor(self._theme.tokens.invalid)
         return None
 
@@ -105,21 +96,9 @@ class WorkloadTable(QTableView):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.entries = WorkloadModel(theme)
-        self.setModel(self.entries)
-        self.setAccessibleName(sentence("workloads.table"))
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        set_up_table(self, self.entries, sentence("workloads.table"), ROW_PX)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
         self.setTabKeyNavigation(False)
-        self.verticalHeader().hide()
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(ROW_PX)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setStretchLastSection(True)
-        for number, width_px in enumerate(_WIDTHS_PX):
-            header.resizeSection(number, width_px)
 
     @property
     def chosen(self) -> Entry | None:

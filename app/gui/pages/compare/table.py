@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import QTableView
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.compare import Bar, ratio_text
@@ -16,23 +16,21 @@ from app.gui.charts.bars import bar_key
 from app.gui.style.theme import font
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.basics import plain_tip
+from app.gui.widgets.tables import Column, Index, TableModel, set_up_table
 
-Index = QModelIndex | QPersistentModelIndex
-HEADINGS = (
-    "heading.name",
-    "heading.result",
-    "heading.times_baseline",
-    "heading.device",
-    "heading.year",
-    "heading.software",
-    "heading.batch",
-    "heading.precision",
-    "heading.match",
-    "heading.source",
-    "heading.notes",
+COLUMNS = (
+    Column("heading.name", 200),
+    Column("heading.result", 112, is_number=True),
+    Column("heading.times_baseline", 104, is_number=True),
+    Column("heading.device", 80),
+    Column("heading.year", 72, is_number=True),
+    Column("heading.software", 192),
+    Column("heading.batch", 72, is_number=True),
+    Column("heading.precision", 96),
+    Column("heading.match", 88),
+    Column("heading.source", 200),
+    Column("heading.notes"),
 )
-_RIGHT = {1, 2, 4, 6}
-_WIDTHS_PX = (200, 112, 104, 80, 72, 192, 72, 96, 88, 200)
 ROW_PX = 34
 
 
@@ -45,8 +43,10 @@ class Row:
     mine: bool
 
 
-class CompareModel(QAbstractTableModel):
+class CompareModel(TableModel):
     """Rows of bars, fastest first unless sorted otherwise."""
+
+    columns = COLUMNS
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,23 +60,9 @@ class CompareModel(QAbstractTableModel):
         self._order()
         self.endResetModel()
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+    def count(self) -> int:
         """Return how many machines there are."""
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """Return how many columns there are."""
-        return 0 if parent.isValid() else len(HEADINGS)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        """Return a column's heading."""
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return sentence(HEADINGS[section])
-        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+        return len(self.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what a cell shows."""
@@ -87,7 +73,7 @@ class CompareModel(QAbstractTableModel):
             return plain_tip(row.texts[index.column()])
         if role == Qt.ItemDataRole.FontRole and row.mine:
             return font(TEXT_PX, QFont.Weight.DemiBold)
-        return _alignment(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
+        return COLUMNS[index.column()].alignment if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Order by a column."""
@@ -107,21 +93,9 @@ class CompareTable(QTableView):
     def __init__(self) -> None:
         super().__init__()
         self.rows = CompareModel()
-        self.setModel(self.rows)
-        self.setAccessibleName(sentence("compare_page.table"))
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
+        set_up_table(self, self.rows, sentence("compare_page.table"), ROW_PX)
         self.setSortingEnabled(True)
         self.sortByColumn(1, Qt.SortOrder.AscendingOrder)
-        self.verticalHeader().hide()
-        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        self.verticalHeader().setDefaultSectionSize(ROW_PX)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setStretchLastSection(True)
-        for number, width_px in enumerate(_WIDTHS_PX):
-            header.resizeSection(number, width_px)
         keys = QKeySequence(QKeySequence.StandardKey.Copy)
         QShortcut(keys, self, self.copy, context=Qt.ShortcutContext.WidgetShortcut)
 
@@ -129,7 +103,7 @@ class CompareTable(QTableView):
         """Put the chosen rows on the clipboard, all if none is chosen; returns how many that were."""
         chosen = sorted(index.row() for index in self.selectionModel().selectedRows())
         rows = [self.rows.rows[number] for number in chosen] or self.rows.rows
-        lines = [[sentence(code) for code in HEADINGS], *(row.texts for row in rows)]
+        lines = [[sentence(column.heading) for column in COLUMNS], *(row.texts for row in rows)]
         text = "\n".join("\t".join(" ".join(cell.split()) for cell in line) for line in lines)
         QGuiApplication.clipboard().setText(text + "\n")
         return len(rows)
@@ -192,8 +166,3 @@ def _origin(bar: Bar) -> tuple[str, str, str]:
     if bar.run:
         source = sentence("compare_page.from_run", run_id=bar.run.id, date=bar.run.started_at[:10])
     return sentence("compare_page.match_own"), source, " · ".join(bar.remarks)
-
-
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if column in _RIGHT else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter

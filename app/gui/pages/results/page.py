@@ -97,7 +97,7 @@ class ResultsPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave out columns that have no room."""
         super().resizeEvent(event)
-        for number, (key, _) in enumerate(COLUMNS):
+        for number, key in enumerate(COLUMNS):
             self.table.setColumnHidden(number, key in _WIDE_ONLY and self.width() < WIDE_PX)
 
     def refresh(self) -> None:
@@ -349,8 +349,8 @@ class ResultsPage(QWidget):
         def read() -> str:
             with Database(path) as database:
                 runs = list(list_runs(database, ids=ids))
-            lines = ["\t".join(sentence(code) for _, code in COLUMNS)]
-            lines += ["\t".join(cell_text(run, key) for key, _ in COLUMNS) for run in runs]
+            lines = ["\t".join(sentence(column.heading) for column in COLUMNS.values())]
+            lines += ["\t".join(cell_text(run, key) for key in COLUMNS) for run in runs]
             return "\n".join(lines)
 
         def done(text: str) -> None:

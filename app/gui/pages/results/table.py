@@ -7,18 +7,15 @@ from itertools import groupby
 from typing import Any
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QItemSelection,
     QItemSelectionModel,
     QItemSelectionRange,
-    QModelIndex,
-    QPersistentModelIndex,
     Qt,
     QTimer,
     Signal,
 )
 from PySide6.QtGui import QColor, QKeyEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import QAbstractItemView, QTableView
 
 from app.core.errors import AppError
 from app.core.messages import sentence
@@ -31,30 +28,30 @@ from app.gui.services.bundle import Services
 from app.gui.style.theme import figures
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.basics import plain_tip
+from app.gui.widgets.tables import Column, Index, TableModel, set_up_table
 
 PAGE_ROWS = 100
 PAGES_KEPT = 20
 READ_PATIENCE_S = 0.2
 READ_AGAIN_MS = 2_000
-Index = QModelIndex | QPersistentModelIndex
-# The key to sort by, and the code of the heading.
-COLUMNS = (
-    ("id", "heading.run"),
-    ("started_at", "heading.started"),
-    ("workload", "label.workload"),
-    ("value", "heading.result"),
-    ("verdict", "heading.verdict"),
-    ("spread_pct", "heading.spread"),
-    ("epochs_done", "heading.epochs"),
-    ("batch_size", "heading.batch"),
-    ("device", "heading.device"),
-    ("data_source", "label.data"),
-    ("status", "results_page.status"),
-    ("comment", "heading.name"),
-)
-COMMENT = len(COLUMNS) - 1
-_WIDTHS_PX = (56, 136, 136, 130, 84, 80, 92, 68, 78, 96, 94, 60)
-_RIGHT = {"id", "value", "spread_pct", "epochs_done", "batch_size"}
+# By the keys that runs are sorted by.
+COLUMNS = {
+    "id": Column("heading.run", 56, is_number=True),
+    "started_at": Column("heading.started", 136),
+    "workload": Column("label.workload", 136),
+    "value": Column("heading.result", 130, is_number=True),
+    "verdict": Column("heading.verdict", 84),
+    "spread_pct": Column("heading.spread", 80, is_number=True),
+    "epochs_done": Column("heading.epochs", 92, is_number=True),
+    "batch_size": Column("heading.batch", 68, is_number=True),
+    "device": Column("heading.device", 78),
+    "data_source": Column("label.data", 96),
+    "status": Column("results_page.status", 94),
+    "comment": Column("heading.name", 60),
+}
+KEYS = tuple(COLUMNS)
+COMMENT = KEYS.index("comment")
+ROW_PX = 34
 _TONES = {
     **{verdict: verdict for verdict in ("valid", "caution", "invalid")},
     **dict.fromkeys(("failed", "damaged"), "invalid"),
@@ -63,7 +60,7 @@ _TONES = {
 }
 
 
-class RunsModel(QAbstractTableModel):
+class RunsModel(TableModel):
     """Rows of the runs that fit a query, newest first unless sorted otherwise.
 
     Signals:
@@ -74,6 +71,7 @@ class RunsModel(QAbstractTableModel):
         is_typed_in: Says whether a comment is being typed, which another row under it would undo.
     """
 
+    columns = tuple(COLUMNS.values())
     found = Signal(int)
     failed = Signal(object)
 
@@ -122,30 +120,16 @@ class RunsModel(QAbstractTableModel):
             self._pages[page] = self._read(self.ids[page * PAGE_ROWS : (page + 1) * PAGE_ROWS])
         return self._pages[page][place]
 
-    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+    def count(self) -> int:
         """Return how many runs fit."""
-        return 0 if parent.isValid() else len(self.ids)
-
-    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """Return how many columns there are."""
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> Any:
-        """Return a column's heading."""
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return sentence(COLUMNS[section][1])
-        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+        return len(self.ids)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return what a cell shows."""
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(index.column())
+            return self.columns[index.column()].alignment
         if role == Qt.ItemDataRole.FontRole:
-            return figures(TEXT_PX) if COLUMNS[index.column()][0] in _RIGHT else None
+            return figures(TEXT_PX) if self.columns[index.column()].is_number else None
         if role not in _ROLES:
             return None
         run = self.summary(index.row())
@@ -202,7 +186,7 @@ class RunsModel(QAbstractTableModel):
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Order by a column."""
         descending = order == Qt.SortOrder.DescendingOrder
-        key = COLUMNS[column][0]
+        key = KEYS[column]
         if (key, descending) != (self.query.sort, self.query.descending):
             self.ask(replace(self.query, sort=key, descending=descending))
 
@@ -251,7 +235,7 @@ class RunsModel(QAbstractTableModel):
         return [found.get(run_id) for run_id in ids]
 
     def _cell(self, run: RunSummary, column: int, role: int) -> Any:
-        key = COLUMNS[column][0]
+        key = KEYS[column]
         if role == Qt.ItemDataRole.ForegroundRole:
             tone = _TONES.get(getattr(run, key)) if key in ("status", "verdict") else None
             return QColor(getattr(self._services.theme.tokens, tone)) if tone else None
@@ -272,24 +256,10 @@ class RunsTable(QTableView):
         self._model = model
         self._chosen: set[int] = set()
         self._current = (0, 0)
-        self.setModel(model)
-        self.setAccessibleName(sentence("results_page.table"))
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        set_up_table(self, model, sentence("results_page.table"), ROW_PX)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
         self.setSortingEnabled(True)
         self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
-        rows = self.verticalHeader()
-        rows.hide()
-        # Rows of one height: Qt need not ask for each of a hundred thousand.
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(34)
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setStretchLastSection(True)
-        for number, width_px in enumerate(_WIDTHS_PX):
-            header.resizeSection(number, width_px)
         model.is_typed_in = lambda: self.state() == QAbstractItemView.State.EditingState
         self.itemDelegate().closeEditor.connect(model.catch_up)
         # After the view's own slots, which take everything away.
@@ -342,8 +312,3 @@ _ROLES = {
     Qt.ItemDataRole.ToolTipRole,
     Qt.ItemDataRole.ForegroundRole,
 }
-
-
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    side = Qt.AlignmentFlag.AlignRight if COLUMNS[column][0] in _RIGHT else Qt.AlignmentFlag.AlignLeft
-    return side | Qt.AlignmentFlag.AlignVCenter

@@ -15,7 +15,7 @@ from app.core.records import Machine
 from app.core.storage.database import Database
 from app.gui.charts.bars import Scale, scale_for, text_room, value_text
 from app.gui.pages.compare.page import ComparePage
-from app.gui.pages.compare.table import HEADINGS
+from app.gui.pages.compare.table import COLUMNS
 from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
 from tests.gui.conftest import Told
@@ -209,9 +209,9 @@ def test_the_table_says_the_same_and_can_be_sorted_and_copied(
     page.table.setFocus()
     QTest.keyClick(page.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     lines = QGuiApplication.clipboard().text().splitlines()
-    assert lines[0].split("\t") == [sentence(code) for code in HEADINGS]
+    assert lines[0].split("\t") == [sentence(column.heading) for column in COLUMNS]
     assert [line.split("\t")[0] for line in lines[1:]] == ["i5-8250U"]
-    assert len(lines[1].split("\t")) == len(HEADINGS)
+    assert len(lines[1].split("\t")) == len(COLUMNS)
     page.table.clearSelection()
     QTest.mouseClick(page.copy_button, Qt.MouseButton.LeftButton)
     assert len(QGuiApplication.clipboard().text().splitlines()) == 1 + len(names(page))

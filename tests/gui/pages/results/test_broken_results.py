@@ -104,7 +104,7 @@ def test_a_broken_run_is_shown_as_such_and_can_be_deleted(driver: Driver, page: 
     with driver.qtbot.waitSignal(page.model.found):
         page.refresh()
     row = page.model.ids.index(broken.BROKEN)
-    cells = {key: page.model.index(row, at).data() for at, (key, _) in enumerate(COLUMNS)}
+    cells = {key: page.model.index(row, at).data() for at, key in enumerate(COLUMNS)}
     assert (cells["status"], cells["verdict"]) == ("damaged", "invalid")
     page.open_run(broken.BROKEN)
     driver.until(lambda: page.run is not None)

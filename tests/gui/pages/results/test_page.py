@@ -32,7 +32,7 @@ from workloads.protocol import events
 
 
 def column(page: ResultsPage, key: str) -> list[str]:
-    place = [name for name, _ in COLUMNS].index(key)
+    place = list(COLUMNS).index(key)
     return [str(page.model.index(row, place).data()) for row in range(page.model.rowCount())]
 
 

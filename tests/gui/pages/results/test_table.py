@@ -32,7 +32,7 @@ def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -
             codes = "on_battery other_load" if verdict == "caution" else None
             store(database, machine, 61.0, 60.0, columns={"verdict": verdict, "reasons": codes})
     page = driver.open_results()
-    place = [name for name, _ in COLUMNS].index("verdict")
+    place = list(COLUMNS).index("verdict")
 
     def cells(role: Qt.ItemDataRole = Qt.ItemDataRole.DisplayRole) -> list[Any]:
         return [page.model.index(row, place).data(role) for row in range(page.model.rowCount())]

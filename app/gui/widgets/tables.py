@@ -1,0 +1,86 @@
+"""What all tables share: headings with their widths, alignment, and rows of one height."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+
+from app.core.messages import sentence
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes:
+        heading: Its code in the catalogue.
+        width_px: At first; None where it takes what is left.
+        is_number: Whether it is aligned to the right.
+    """
+
+    heading: str
+    width_px: int | None = None
+    is_number: bool = False
+
+    @property
+    def alignment(self) -> Qt.AlignmentFlag:
+        """Where its texts stand."""
+        side = Qt.AlignmentFlag.AlignRight if self.is_number else Qt.AlignmentFlag.AlignLeft
+        return side | Qt.AlignmentFlag.AlignVCenter
+
+
+class TableModel(QAbstractTableModel):
+    """A table with fixed columns; subclasses say how many rows there are and what a cell shows."""
+
+    columns: Sequence[Column] = ()
+
+    def count(self) -> int:
+        """Return how many rows there are."""
+        raise NotImplementedError
+
+    def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        """Return how many rows there are."""
+        return 0 if parent.isValid() else self.count()
+
+    def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
+        """Return how many columns there are."""
+        return 0 if parent.isValid() else len(self.columns)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return a column's heading."""
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return sentence(self.columns[section].heading)
+        return self.columns[section].alignment if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+
+def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -> None:
+    """Give a view its model and the look of all tables.
+
+    Args:
+        table: The view.
+        model: What it shows.
+        name: What screen readers call it.
+        row_px: The height of its rows: one for all, so that Qt need not ask for each of a hundred thousand.
+    """
+    table.setModel(model)
+    table.setAccessibleName(name)
+    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    table.setShowGrid(False)
+    table.setWordWrap(False)
+    rows, header = table.verticalHeader(), table.horizontalHeader()
+    rows.hide()
+    rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+    rows.setDefaultSectionSize(row_px)
+    header.setHighlightSections(False)
+    header.setStretchLastSection(True)
+    for number, column in enumerate(model.columns):
+        if column.width_px is not None:
+            header.resizeSection(number, column.width_px)
