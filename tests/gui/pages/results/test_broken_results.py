@@ -109,7 +109,7 @@ def test_a_broken_run_is_shown_as_such_and_can_be_deleted(driver: Driver, page: 
     page.open_run(broken.BROKEN)
     driver.until(lambda: page.run is not None)
     assert page.detail is not None
-    assert "cannot be read" in page.detail.numbers.text()
+    assert "can't be read" in page.detail.numbers.text()
     assert (
         "cannot be read" in page.detail.view.headline.message.toolTip() + page.detail.view.headline.message.text()
     )
