@@ -7,6 +7,7 @@ from app.cli.groups import carry_out
 from app.cli.specs import make_spec
 from app.cli.values import quoted, read_whole
 from app.core.errors import UsageError
+from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plain_text import safe_text
 from app.core.runs.runner import known_workload
@@ -15,22 +16,19 @@ from app.core.settings import load_settings
 from workloads.protocol.errors import WorkloadError
 from workloads.settings import AUTO, Setting, all_settings
 
-USUAL = "as usual"
-
 
 def ab(options: argparse.Namespace, paths: Paths) -> int:
-    """Run an A/B; returns 0 done, 1 failed, 130 cancelled."""
+    """Run an A/B; return 0 done, 1 failed, 130 cancelled."""
     if not 1 <= options.pairs <= PAIRS_LIMIT:
-        raise UsageError(f"--pairs must be at least 1 and at most {PAIRS_LIMIT}, not {options.pairs}.")
+        raise UsageError(
+            message("cli.number_out_of_range", option="--pairs", least=1, most=PAIRS_LIMIT, given=options.pairs)
+        )
     asked = options.preset or options.epochs or options.steps
     if not asked and load_settings(paths.settings).preset == "sustained":
         options.preset = "quick"  # a wish for single runs: an A/B of it would take hours
     specs = tuple(make_spec(_side(options, name), paths) for name in ("a", "b"))
     if specs[0] == specs[1] and not options.by_hand:
-        raise UsageError(
-            "Both sides are the same.",
-            "Say with --a and --b what differs, or use --by-hand for what you change yourself.",
-        )
+        raise UsageError(message("cli.sides_are_equal"), message("cli.set_sides_apart"))
     labels = [_label(options, name) for name in ("a", "b")]
     if labels[0] == labels[1]:
         labels = ["A", "B"]
@@ -49,8 +47,9 @@ def _label(options: argparse.Namespace, side: str) -> str:
     """Return what a side is called: as the user says, or else what is special about it."""
     asked = " ".join((getattr(options, f"label_{side}") or "").split())
     if len(asked) > LABEL_LIMIT:
-        raise UsageError(f"--label-{side} may have {LABEL_LIMIT} characters, not {len(asked)}.")
-    label = asked or " ".join(getattr(options, side).split()) or USUAL
+        option, given = f"--label-{side}", len(asked)
+        raise UsageError(message("cli.label_too_long", option=option, limit=LABEL_LIMIT, given=given))
+    label = asked or " ".join(getattr(options, side).split()) or sentence("compare.as_usual")
     return safe_text(label)[:LABEL_LIMIT]  # also because the database takes no halves of characters
 
 
@@ -63,11 +62,11 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
     for part in getattr(options, side).split(",") if getattr(options, side).strip() else ():
         name, equals, text = (piece.strip() for piece in part.partition("="))
         if not equals:
-            raise UsageError(f"--{side} takes KEY=VALUE, several separated by commas, not {quoted(part.strip())}.")
+            raise UsageError(message("cli.bad_side", option=f"--{side}", value=quoted(part.strip())))
         setting = side_keys().get(name)
         sets = setting.name if setting else name
         if sets in seen:
-            raise UsageError(f"--{side} says {name} twice.")
+            raise UsageError(message("cli.set_twice", option=f"--{side}", name=name))
         seen.add(sets)
         if setting is not None:
             try:
@@ -77,8 +76,8 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
         elif name in parameters:
             changed.settings.append(f"{name}={text}")
         else:
-            known = ", ".join((*side_keys(), *parameters))
-            raise UsageError(f"--{side} has {quoted(name)}, which is none of: {known}.")
+            known = [*side_keys(), *parameters]
+            raise UsageError(message("cli.unknown_key", option=f"--{side}", name=quoted(name), known=known))
     return changed
 
 
@@ -90,7 +89,7 @@ def _typed(setting: Setting, name: str, text: str) -> Any:
     try:
         return read_whole(text)
     except UsageError as error:
-        raise UsageError(f"{name} {error}.") from None
+        raise UsageError(message("cli.bad_value", name=name, problem=error.said)) from None
 
 
 def side_keys() -> dict[str, Setting]:

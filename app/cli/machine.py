@@ -100,8 +100,8 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     else:
         say(sentence("cli.chart_title", workload=title, label=label))
     say(bar_chart(chart, baseline))
-    for reason in left_out(run) if run else []:
-        say("  " + in_line(sentence("cli.not_drawn", reason=reason)))
+    for name, reason in left_out(run) if run else []:
+        say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))
     if run is None:
         say("\n" + sentence("cli.no_completed_run", workload=workload))
     elif place:
@@ -131,7 +131,7 @@ def _comparison(
     return {
         "workload": workload,
         "run_id": run.id if run else None,
-        "left_out": left_out(run) if run else [],
+        "left_out": [f"{name}: {reason}" for name, reason in left_out(run)] if run else [],
         "baseline": baseline.name if baseline else None,
         "bars": [
             {

@@ -11,10 +11,11 @@ from app.cli.views import JsonView, TextView
 from app.core.analysis.compare import bars, find_baseline, left_out, position
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
+from app.core.messages import message, sentence
 from app.core.metrics import headline_kind, metric_lines
 from app.core.paths import Paths
 from app.core.records import Run
-from app.core.report.export import chosen_folders
+from app.core.report.private_texts import chosen_folders
 from app.core.report.wording import (
     bottleneck_text,
     derived_epoch_text,
@@ -30,14 +31,17 @@ from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
 
+# What a machine's limits are shown without.
+_PEAKS = ("peak_memory_bytes", "peak_gpu_memory_bytes")
+
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
-    """Run a workload, once or several times; returns 0 done, 1 failed, 130 cancelled."""
+    """Run a workload, once or several times; return 0 done, 1 failed, 130 cancelled."""
     spec = make_spec(options, paths)
     if options.repeat is not None:
         if not 2 <= options.repeat <= REPEATS_LIMIT:
-            problem = f"--repeat must be at least 2 and at most {REPEATS_LIMIT}, not {options.repeat}."
-            raise UsageError(problem)
+            option, most, given = "--repeat", REPEATS_LIMIT, options.repeat
+            raise UsageError(message("cli.number_out_of_range", option=option, least=2, most=most, given=given))
         return carry_out(Plan(kind="repeat", specs=(spec,), times=options.repeat), options, paths)
     workload = checked_workload(spec)
     machine = detect_machine(data_folder=paths.datasets)
@@ -62,32 +66,33 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
 
 def _print_result(stored: Run) -> None:
     summary = stored.summary
+    workload = CATALOGUE[summary.workload]
     if summary.status != "completed":
-        ended = "failed" if summary.status == "failed" else f"was {summary.status}"
-        say(f"\nThe run {ended} after {summary.epochs_done} of {summary.epochs} epochs.")
-    if CATALOGUE[summary.workload].is_demo:
-        say(f"Run {summary.id} is kept. The demo does not train: its times say nothing about this computer.")
+        ended = summary.status if summary.status in ("failed", "cancelled", "interrupted") else "ended"
+        done, planned = summary.epochs_done, summary.epochs
+        say("\n" + sentence(f"verdict.{ended}_after", epochs_done=done, epochs=planned))
+    if workload.is_demo:
+        say(sentence("cli.demo_stored", run_id=summary.id, remark=message("verdict.demo")))
         return
     say(f"\n{headline(summary)}")
-    if CATALOGUE[summary.workload].metric != "seconds_per_epoch_s" and summary.value is not None:
-        lines = [line for line in metric_lines(stored.metrics) if not line[0].startswith("Peak")]
-        lines += [
-            (f"Folder {number} is", in_line(path)) for number, path in enumerate(chosen_folders(stored.spec), 1)
-        ]
+    if workload.metric != "seconds_per_epoch_s" and summary.value is not None:
+        lines = metric_lines({key: value for key, value in stored.metrics.items() if key not in _PEAKS})
+        for number, path in enumerate(chosen_folders(stored.spec), 1):
+            lines.append((sentence("cli.folder", number=number), in_line(path)))
         say("\n".join(f"  {label}: {text}" for label, text in lines))
     for told in _told(stored):
         if told:
             say(in_line(told))
     say(in_line(verdict_line(judge(stored))))
-    if sentence := position(summary):
+    if place := position(summary):
         chart = bars(summary.workload, summary)
         baseline = find_baseline(chart, None, summary.workload)
         label = headline_kind(summary.metric).label
-        say(f"{in_line(sentence)}\n\n{label}, logarithmic bars; published values keep their year")
+        say(in_line(place) + "\n\n" + sentence("cli.bars_heading", label=label))
         say(bar_chart(chart, baseline))
-    for reason in left_out(summary) if summary.value else []:
-        say(in_line(f"  not drawn: {reason}"))
-    say(f"\nRun {summary.id} is kept; see `results show {summary.id}`.")
+    for name, reason in left_out(summary) if summary.value else []:
+        say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))
+    say("\n" + sentence("cli.run_stored", run_id=summary.id))
 
 
 def _told(stored: Run) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import msgspec
 
 from app.cli.values import quoted
 from app.core.errors import UsageError
+from app.core.messages import Message, message
 from app.core.paths import Paths
 from app.core.runs.runner import checked_workload, known_workload
 from app.core.settings import load_settings
@@ -32,7 +33,7 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
     try:
         return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
     except msgspec.ValidationError as error:
-        raise UsageError(_schema_sentence(spec, str(error))) from error
+        raise UsageError(_schema_problem(spec, str(error))) from error
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
@@ -45,12 +46,13 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _schema_sentence(spec: RunSpec, message: str) -> str:
-    if "device" in message:
-        return f"The device must be auto, cpu or gpu:N (gpu:0 is the first), not {quoted(spec.device)}."
-    if "duration_s" in message:
-        return f"--duration must be at least 1 and at most 86400 seconds, not {spec.duration_s:g}."
-    return f"A value is out of range: {message}."
+def _schema_problem(spec: RunSpec, problem: str) -> Message:
+    """Return what msgspec found, in the words of the option where that is known."""
+    if "device" in problem:
+        return message("cli.unknown_device", device=quoted(spec.device))
+    if "duration_s" in problem:
+        return message("cli.duration_out_of_range", duration_s=spec.duration_s)
+    return message("cli.out_of_range", problem=problem)
 
 
 def _parameters(workload: Workload, settings: list[str]) -> dict[str, Any]:
@@ -59,12 +61,18 @@ def _parameters(workload: Workload, settings: list[str]) -> dict[str, Any]:
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals:
-            raise UsageError(f"--set takes NAME=VALUE, not {quoted(setting)}.")
+            raise UsageError(message("cli.bad_setting", value=quoted(setting)))
         if name not in declared:
-            known = ", ".join(declared) or "none"
-            raise UsageError(f"{workload.id} has no parameter {quoted(name)}; it has: {known}.")
+            raise UsageError(_unknown_parameter(workload, name))
         try:
             values[name] = declared[name].parse(text)
         except WorkloadError as error:
             raise UsageError(error.said) from error
     return values
+
+
+def _unknown_parameter(workload: Workload, name: str) -> Message:
+    known = [parameter.name for parameter in workload.parameters]
+    if not known:
+        return message("workload.no_parameters", workload=workload.id, name=quoted(name))
+    return message("workload.other_parameters", workload=workload.id, name=quoted(name), known=known)

@@ -2,16 +2,23 @@
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
-from app.cli.text import LiveLine, in_line, is_broken_pipe, say, say_json
-from app.core.metrics import format_time_left, format_value, headline_kind
+from app.cli.text import LiveLine, heads, in_line, is_broken_pipe, say, say_json
+from app.core.messages import message, sentence
+from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
 from app.core.records import Machine
 from app.core.report.wording import engine_line, machine_line
 from app.core.runs.state import RunState
+from app.core.verdict.rules import INTERVAL_PCT
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
+
+# Of the columns of epochs.
+_WIDTHS = (8, 8, 8, 8, 8, 12)
+_SAID_PHASES = ("import", "data", "build", "warmup", "evaluate", "finish")
 
 
 class View:
@@ -78,9 +85,9 @@ class TextView(View):
         self._state.follow(event)
         if isinstance(event, events.Warn):
             self._told.add(event.code)
-            self._line(f"Note: {in_line(event.message)}", always=True)
+            self._line(sentence("cli.note", note=in_line(event.message)), always=True)
         if isinstance(event, events.Error):
-            self._line(f"The run failed: {in_line(event.message)}", always=True)
+            self._line(sentence("cli.run_failed_because", reason=in_line(event.message)), always=True)
         if isinstance(event, events.End):
             self._live.erase()
         line = self._lasting(event)
@@ -94,27 +101,19 @@ class TextView(View):
         line = None
         match event:
             case events.Run():
-                count = self._workload.parameters_count
-                network = f" · {count:,} parameters" if count else ""
-                title = f"{self._workload.title}{network} · batch {self._spec.batch_size}"
-                line = f"{title} · {self._spec.preset}\nMachine  {in_line(machine_line(self._machine))}"
-                line = "\n".join([line, *self.preflight])
+                line = "\n".join([*self._head(), *self.preflight])
             case events.Environment():
                 device = event.device_name or event.device
                 engine = engine_line(
                     event.engine, event.engine_version, device, precision=event.precision, jit=event.jit
                 )
-                line = f"Engine   {in_line(engine)}"
+                line = sentence("cli.run_engine", engine=in_line(engine))
             case events.Dataset():
-                source = "real data" if event.source == "real" else "synthetic twin (same shapes and counts)"
-                source = "input of the workload's own" if event.name == "generated" else source
-                counts = f"{event.samples:,} examples, {event.validation_samples:,} to validate"
-                line = f"Data     {one_line(event.name, 100)} · {source} · {counts}"
+                line = _data_line(event)
             case events.Phase(name="measure") if self._spec.preset != "quick" and self._has_epochs:
-                learning = "" if not self._trains else "      loss  accuracy  val loss  val accuracy"
-                line = f"\n   {'round' if self._workload.steps else 'epoch'}   seconds{learning}"
+                line = "\n" + self._columns()
             case events.Phase(name="measure") if self._spec.preset == "quick":
-                line = "\nTiming steps until the answer is within ± 2 %, or the time is up …"
+                line = "\n" + sentence("cli.timing_steps", half_pct=INTERVAL_PCT)
             case events.Judged():
                 line = self._verdict(event)
             case events.Epoch():
@@ -125,18 +124,34 @@ class TextView(View):
         """Return what is new in the verdict so far."""
         news = [reason for reason in event.reasons if reason.level != "fact" and reason.code not in self._told]
         self._told.update(reason.code for reason in news)
-        return "\n".join(f"{reason.level.capitalize()}: {reason.text}" for reason in news) or None
+        return "\n".join(sentence(f"cli.found_{reason.level}", reason=reason.text) for reason in news) or None
+
+    def _head(self) -> list[str]:
+        workload, batch_size, preset = self._workload, self._spec.batch_size, self._spec.preset
+        told: dict[str, Any] = {"workload": workload.title, "batch_size": batch_size, "preset": preset}
+        if workload.parameters_count:
+            title = sentence("cli.network_title", **told, parameters=workload.parameters_count)
+        else:
+            title = sentence("cli.plan_title", **told)
+        return [title, sentence("cli.run_machine", machine=in_line(machine_line(self._machine)))]
+
+    def _columns(self) -> str:
+        """Return the headings over the lines of epochs."""
+        cells = [sentence("result.round" if self._workload.steps else "result.epoch"), sentence("column.seconds")]
+        if self._trains:
+            cells += heads("loss", "accuracy", "val_loss", "val_accuracy")
+        return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=False))
 
     def _epoch(self, event: events.Epoch) -> str:
         number = f"{event.index + 1}/{self._spec.epochs}"
-        cells = [f"{number:>8}", f"{event.duration_s:>8.2f}"]
+        cells = [f"{number:>{_WIDTHS[0]}}", f"{event.duration_s:>{_WIDTHS[1]}.2f}"]
         if not self._trains:
             return "  ".join(cells)
-        for value, width, percent in (
-            (event.loss, 8, False),
-            (event.accuracy, 8, True),
-            (event.val_loss, 8, False),
-            (event.val_accuracy, 12, True),
+        for value, width, percent in zip(
+            (event.loss, event.accuracy, event.val_loss, event.val_accuracy),
+            _WIDTHS[2:],
+            (False, True, False, True),
+            strict=True,
         ):
             text = "n/a" if value is None else f"{value:.1%}" if percent else f"{value:.4f}"
             cells.append(f"{text:>{width}}")
@@ -146,43 +161,51 @@ class TextView(View):
         """Return the estimate so far, with its interval."""
         found, metric = self._state.series.latest_estimate, self._workload.metric
         assert found is not None
-        text = f"about {format_value(metric, found.value)} {headline_kind(metric).unit}"
-        if found.low is not None and found.high is not None:
-            text += f" ± {50 * (found.high - found.low) / found.value:.1f} %"
-        return text
+        value = f"{format_value(metric, found.value)} {headline_kind(metric).unit}"
+        if found.low is None or found.high is None:
+            return sentence("result.about", value=value)
+        return sentence("cli.about_within", value=value, half_pct=50 * (found.high - found.low) / found.value)
 
     def _draw(self) -> None:
+        self._live.draw(" · ".join(self._progress()))
+
+    def _progress(self) -> list[str]:
+        """Return the parts of the line that is drawn over and over."""
         progress, estimate = self._state.progress, self._state.series.latest_estimate
+        left = "cli.time_left"
         if self._spec.preset == "quick" and estimate is not None and progress.phase == "measure":
-            text = f"{self._estimated()} · {estimate.steps} steps"
-            if progress.remaining_s is not None:
-                text += f" · at most {format_time_left(progress.remaining_s)} left"
+            parts = [self._estimated(), sentence("cli.steps_timed", steps=estimate.steps)]
+            left = "cli.at_most_left"
         elif progress.phase == "measure" and self._spec.preset != "standard":
-            text = f"epoch {progress.epoch + 1} · step {progress.step}"
-            if progress.remaining_s is not None:
-                text += f" · {format_time_left(progress.remaining_s)} left"
+            epoch, step = progress.epoch + 1, progress.step
+            parts = [sentence("cli.at_epoch", epoch=epoch), sentence("cli.at_step", step=step)]
         elif progress.steps_per_epoch and progress.phase in ("warmup", "measure"):
-            parts = [f"epoch {min(progress.epoch + 1, progress.epochs)}/{progress.epochs}"]
-            parts.append(f"step {progress.step}/{progress.steps_per_epoch}")
+            number = min(progress.epoch + 1, progress.epochs)
+            parts = [sentence("cli.epoch_of", number=number, planned=progress.epochs)]
+            parts.append(sentence("cli.step_of", number=progress.step, planned=progress.steps_per_epoch))
             if progress.loss is not None:
-                parts.append(f"loss {progress.loss:.3f}")
+                parts.append(sentence("cli.loss", loss=progress.loss))
             if progress.step_s:
-                parts.append(f"{1 / progress.step_s:.1f} steps/s")
-            if progress.remaining_s is not None:
-                parts.append(f"{format_time_left(progress.remaining_s)} left")
-            text = " · ".join(parts)
+                parts.append(sentence("chart.step_rate", steps_per_s=1 / progress.step_s))
         else:
-            words = {
-                "import": "Starting the engine …",
-                "data": "Preparing the data …",
-                "build": "Building the network …",
-                "evaluate": "Evaluating on the test set …",
-            }
-            text = words.get(progress.phase or "", "")
-        self._live.draw(text)
+            return [sentence(f"phase.{progress.phase}")] if progress.phase in _SAID_PHASES else []
+        if progress.remaining_s is not None:
+            parts.append(sentence(left, remaining_s=progress.remaining_s))
+        return parts
 
     def _line(self, text: str, *, always: bool = False) -> None:
         if self._quiet and not always:
             return
         self._live.erase()
         say(text, flush=True)
+
+
+def _data_line(event: events.Dataset) -> str:
+    source = "cli.real_data" if event.source == "real" else "cli.synthetic_data"
+    return sentence(
+        "cli.data_line",
+        name=one_line(event.name, 100),
+        source=message("cli.generated_data" if event.name == "generated" else source),
+        samples=event.samples,
+        validation_samples=event.validation_samples,
+    )

@@ -40,6 +40,11 @@ class Headline:
         return value / other if self.is_rate else other / value
 
     @property
+    def quantity(self) -> str:
+        """What an axis is called: the label where it tells the unit, else the unit."""
+        return self.label if " per " in self.unit else self.unit
+
+    @property
     def tick_unit(self) -> str:
         """What stands behind a number on an axis, whose heading says the rest."""
         return " s" if self.unit.startswith("s ") else ""

@@ -50,7 +50,7 @@ def test_settings_reach_their_side_and_labels_the_sentence(epochmark: CommandLin
     assert "A        as usual\nB        all at once\n" in done.stdout
     assert '"all at once"' in done.stdout
     assert "in the only pair. More pairs are needed" in done.stdout
-    assert "The sides do not do the same work per epoch (batch 200, not batch 100)." in done.stdout
+    assert "The sides don't do the same work per epoch (batch 200, not batch 100)." in done.stdout
     specs = {run["side"]: json.loads(epochmark("results", "show", str(run["id"]), "--json").stdout)["spec"]
              for run in runs(epochmark)}  # fmt: skip
     changed = {name: value for name, value in specs["B"].items() if value != specs["A"][name]}
@@ -87,7 +87,7 @@ def test_a_failed_run_ends_the_plan_with_exit_code_1(epochmark: CommandLine) -> 
     assert done.returncode == 1
     assert "    2/4  B  failed: " in done.stdout
     assert "No pair has two results." in done.stdout
-    assert "The plan had 4 runs; 2 of them were not begun." in done.stdout
+    assert "2 of 4 planned runs weren't started." in done.stdout
     assert [(run["side"], run["status"]) for run in runs(epochmark)] == [("B", "failed"), ("A", "completed")]
 
 
@@ -137,23 +137,26 @@ def test_by_hand_can_be_stopped_and_keeps_what_was_measured(environment: dict[st
         check=False,
     )
     assert done.returncode == 130
-    assert "The plan had 4 runs; 3 of them were not begun." in done.stdout
+    assert "3 of 4 planned runs weren't started." in done.stdout
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["ab", "demo"], "Both sides are the same. Say with --a and --b what differs"),
+        (["ab", "demo"], "Both sides are the same. Use --a and --b to say what differs"),
         (["ab", "demo", "--b", "threads"], "--b takes KEY=VALUE, several separated by commas, not 'threads'"),
         (["ab", "demo", "--b", "threads=two"], "threads in --b must be a whole number, not 'two'"),
         (["ab", "demo", "--b", "xla=yes"], "xla in --b must be one of on, off, not 'yes'"),
-        (["ab", "demo", "--b", "jit=on,xla=off"], "--b says xla twice"),
-        (["ab", "demo", "--a", "speed=9"], "--a has 'speed', which is none of: batch, engine, device"),
+        (["ab", "demo", "--b", "jit=on,xla=off"], "--b sets xla twice"),
+        (["ab", "demo", "--a", "speed=9"], "--a can't set 'speed'. Choose one of: batch, engine, device"),
         (["ab", "demo", "--a", "outcome=great"], "outcome must be one of ok"),
-        (["ab", "demo", "--a", "seed=1", "--pairs", "0"], "--pairs must be at least 1 and at most 100, not 0"),
-        (["ab", "demo", "--a", "seed=1", "--label-a", "x" * 61], "--label-a may have 60 characters, not 61"),
+        (["ab", "demo", "--a", "seed=1", "--pairs", "0"], "--pairs must be from 1 to 100, not 0"),
+        (
+            ["ab", "demo", "--a", "seed=1", "--label-a", "x" * 61],
+            "--label-a can have at most 60 characters, not 61",
+        ),
         (["ab", "demo", "--a", "seed=1", "--steps", "5"], "Epochs of 5 steps are cut short"),
-        (["run", "demo", "--repeat", "1"], "--repeat must be at least 2 and at most 100, not 1"),
+        (["run", "demo", "--repeat", "1"], "--repeat must be from 2 to 100, not 1"),
         (["run", "demo", "--onednn", "yes"], "invalid choice: 'yes'"),
         (["results", "group", "7"], "There's no group 7."),
     ],

@@ -42,7 +42,7 @@ def test_closed_errors_and_a_closed_input_disturb_nothing(
 ) -> None:
     done = in_shell(environment, redirections, "run", "demo", "--epochs", "1")
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Run 1 is kept" in done.stdout
+    assert "Stored as run 1" in done.stdout
     assert in_shell(environment, redirections, "results", "show", "7").returncode == 2
     assert [run["status"] for run in runs(epochmark)] == ["completed"]
 

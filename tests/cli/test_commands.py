@@ -29,7 +29,7 @@ def test_json_is_the_event_stream_and_nothing_else(epochmark: CommandLine) -> No
 def test_a_person_sees_machine_data_epochs_and_where_the_run_is_kept(epochmark: CommandLine) -> None:
     done = epochmark("run", "demo", "--epochs", "2")
     assert done.returncode == 0
-    for words in ("Machine ", "Data     demo · synthetic twin", " 1/2 ", " 2/2 ", "Run 1 is kept"):
+    for words in ("Machine ", "Data     demo · synthetic data", " 1/2 ", " 2/2 ", "Stored as run 1"):
         assert words in done.stdout
     assert "\r" not in done.stdout, "no live line where no terminal is"
 
@@ -65,7 +65,7 @@ def test_results_can_be_listed_shown_exported_and_deleted(epochmark: CommandLine
         (["run", "demo", "--set", "outcome=great"], "outcome must be one of ok, fail"),
         (["run", "demo", "--set", "step_s=nan"], "step_s must be a number from 0 to 60 (s)"),
         (["run", "demo", "--set", "step_s"], "--set takes NAME=VALUE"),
-        (["run", "cifar10_keras_cnn", "--set", "lr=1"], "no parameter 'lr'; it has: none"),
+        (["run", "cifar10_keras_cnn", "--set", "lr=1"], "no parameter 'lr'; it has none"),
         (["run", "demo", "--device", "tpu"], "auto, cpu or gpu:N"),
         (["run", "demo", "--batch", "1001"], "A batch of 1,001 is larger than the 1,000"),
         (["run", "demo", "--batch", "0"], "Batch size must be at least 1, not 0"),
@@ -76,14 +76,14 @@ def test_results_can_be_listed_shown_exported_and_deleted(epochmark: CommandLine
         (["run", "demo", "--threads", "0"], "Threads must be at least 1"),
         (["run", "demo", "--seed", "-1"], "out of range"),
         (["run", "demo", "--preset", "quick", "--epochs", "3"], "takes neither epochs nor steps"),
-        (["run"], "WORKLOAD"),
+        (["ab"], "WORKLOAD"),
         (["dance"], "invalid choice"),
         (["results", "show", "7"], "There's no run 7"),
         (["results", "delete", "7"], "There's no run 7"),
         (["results", "export", "7"], "There's no run 7"),
         (["results", "list", "--limit", "0"], "--limit must be at least 1"),
         (["compare", "nonsense"], "no workload “nonsense”"),
-        (["compare", "--baseline", "abacus"], "The baseline 'abacus' is none of"),
+        (["compare", "--baseline", "abacus"], "no baseline “abacus”. Choose one of"),
         (["data", "fetch", "nonsense"], "no data set “nonsense”. Choose one of: cifar10"),
         (["data", "fetch", "cifar10", "--url", "file:///etc/passwd"], "isn't an http or https address"),
         (["data", "import", "cifar10", "/no/such/file"], "can't be read"),
@@ -100,7 +100,7 @@ def test_wrong_use_ends_in_one_sentence_and_exit_code_2(
 def test_a_failed_run_has_exit_code_1_and_its_reason(epochmark: CommandLine) -> None:
     done = epochmark("run", "demo", "--set", "outcome=crash")
     assert done.returncode == 1
-    assert "The run failed: The worker crashed" in done.stdout
+    assert "The run failed: The worker process crashed" in done.stdout
     assert "The run failed after 1 of 3 epochs." in done.stdout
     assert "crashed" in epochmark("results", "show", "1").stdout
 

@@ -10,6 +10,7 @@ from typing import TypeGuard
 from app.core.analysis.comparability import run_refusal
 from app.core.analysis.stats import median_interval
 from app.core.analysis.student_t import t_limit
+from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Group, RunSummary
 from workloads import CATALOGUE
@@ -46,29 +47,41 @@ class PairResult:
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
     def sentence(self, label_a: str = "A", label_b: str = "B") -> str:
-        """Say it in words; where there is a difference, the faster side comes first."""
+        """Return it in words; where there is a difference, the faster side comes first."""
         a, b = _quoted(label_a), _quoted(label_b)
         if self.ratio is None:
-            return "No pair has two results."
+            return sentence("ab.no_pair")
         if self.low is None or self.high is None:
             first, second = (b, a) if self.ratio >= 1 else (a, b)
             times = _times(max(self.ratio, 1 / self.ratio), 2)
-            return f"{first} was {times}× as fast as {second} in the only pair. {_MORE_PAIRS}"
+            return text(
+                message("ab.more_pairs", said=message("ab.only_pair", first=first, second=second, times=times))
+            )
         if not self.is_shown:
             digits = _digits(self.low, self.high, apart=False)
-            limits = f"{_times(self.low, digits)} to {_times(self.high, digits)}"
-            told = f"No difference shown: {b} is {limits} times as fast as {a} (95 %); {self.pairs} pairs."
+            low, high = _times(self.low, digits), _times(self.high, digits)
+            said = message("ab.no_difference", a=a, b=b, low=low, high=high, pairs=self.pairs)
         else:
-            first, second, ratio, low, high = b, a, self.ratio, self.low, self.high
-            if ratio < 1:
-                first, second, ratio, low, high = a, b, 1 / ratio, 1 / high, 1 / low
-            digits = _digits(low, high, apart=True)
-            limits = f"{_times(low, digits)} to {_times(high, digits)}"
-            told = f"{first} is {_times(ratio, digits)}× as fast as {second}, {limits} (95 %); {self.pairs} pairs."
-        return told if self.pairs >= ENOUGH_PAIRS else f"{told} {_MORE_PAIRS}"
+            said = self._difference(a, b)
+        return text(said if self.pairs >= ENOUGH_PAIRS else message("ab.more_pairs", said=said))
 
-
-_MORE_PAIRS = "More pairs are needed to be sure."
+    def _difference(self, a: str, b: str) -> Message:
+        assert self.ratio is not None
+        assert self.low is not None
+        assert self.high is not None
+        first, second, ratio, low, high = b, a, self.ratio, self.low, self.high
+        if ratio < 1:
+            first, second, ratio, low, high = a, b, 1 / ratio, 1 / high, 1 / low
+        digits = _digits(low, high, apart=True)
+        return message(
+            "ab.difference",
+            first=first,
+            second=second,
+            times=_times(ratio, digits),
+            low=_times(low, digits),
+            high=_times(high, digits),
+            pairs=self.pairs,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,21 +104,23 @@ class RepeatResult:
     confidence_pct: float | None
 
     def sentence(self, metric: str) -> str:
-        """Say it in words; `metric` is what the values are, a workloads.workload.HeadlineKey."""
+        """Return it in words; `metric` is what the values are, a workloads.workload.HeadlineKey."""
         if self.median is None:
-            return "No run has a result."
+            return sentence("repeat.no_result")
         value = f"{format_value(metric, self.median)} {headline_kind(metric).unit}"
         if self.between_pct is None:
-            return f"1 run: {value}. More runs are needed to know how much they differ."
-        within = "" if self.within_pct is None else f", within a run {self.within_pct:.1f} %"
-        return f"{self.count} runs: median {value}, spread between runs {self.between_pct:.1f} %{within}."
+            return sentence("repeat.only_run", value=value)
+        told = {"runs": self.count, "value": value, "between_pct": self.between_pct}
+        if self.within_pct is None:
+            return sentence("repeat.spread", **told)
+        return sentence("repeat.spreads", **told, within_pct=self.within_pct)
 
     def limits(self, metric: str) -> str:
-        """Say where the median lies, in words; "" where that says nothing."""
+        """Return where the median lies, in words; "" where that says nothing."""
         low, high = format_value(metric, self.low), format_value(metric, self.high)
         if self.confidence_pct is None or low == high:
             return ""
-        return f"The median of many runs lies between {low} and {high} ({self.confidence_pct:.0f} %)."
+        return sentence("repeat.limits", low=low, high=high, confidence_pct=self.confidence_pct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,20 +213,20 @@ def group_sentence(group: Group) -> str:
 
 
 def group_remarks(group: Group) -> list[str]:
-    """Say what else is to know about a stored group: limits, unlike sides, runs to leave out or to doubt."""
+    """Return what else is to know about a stored group: limits, unlike sides, runs to leave out or to doubt."""
     told = _unlike(group) if group.kind == "ab" else judge_repeats(group).limits(_metric(group))
     remarks = [told] if told else []
     left_out = _left_out(group)
     if left_out:
-        remarks.append(f"Not counted: {', '.join(left_out)}.")
+        remarks.append(sentence("group.not_counted", runs=left_out))
     missing = group.planned - len(group.run_ids)
     if missing > 0:
-        remarks.append(f"The plan had {group.planned} runs; {missing} of them {_were(missing)} not begun.")
-    invalid = [f"run {run.id}" for run in group.runs if _counts(run) and run.verdict == "invalid"]
+        remarks.append(sentence("group.not_begun", planned=group.planned, count=missing))
+    invalid = [run.id for run in group.runs if _counts(run) and run.verdict == "invalid"]
     if group.workload in CATALOGUE and CATALOGUE[group.workload].is_demo:
-        remarks.append("The demo does not train: its times say nothing about this computer.")
+        remarks.append(sentence("verdict.demo"))
     elif invalid:
-        remarks.append(f"Judged invalid: {', '.join(invalid)}; each run says why.")
+        remarks.append(sentence("group.invalid", run_ids=invalid, count=len(invalid)))
     return remarks
 
 
@@ -226,12 +241,12 @@ def _unlike(group: Group) -> str:
     if a is None or b is None or (reason := run_refusal(a, dataclasses.replace(b, engine=a.engine))) is None:
         return ""
     if run_refusal(a, dataclasses.replace(b, engine=a.engine, precision=a.precision)) is None:
-        return f"The sides do not compute with the same precision ({reason})."
-    return f"The sides do not do the same work per epoch ({reason})."
+        return sentence("group.other_precision", reason=reason)
+    return sentence("group.other_work", reason=reason)
 
 
-def _left_out(group: Group) -> list[str]:
-    """Name the runs that do not count, each with the reason."""
+def _left_out(group: Group) -> list[Message]:
+    """Return the runs that do not count, each with the reason."""
     runs = {run.id: run for run in group.runs}
     reasons = []
     broken = [pair for pair in pairs_of(group) if not pair.counts] if group.kind == "ab" else []
@@ -239,13 +254,13 @@ def _left_out(group: Group) -> list[str]:
     for run_id in group.run_ids:
         run = runs.get(run_id)
         if run is None:
-            reasons.append(f"run {run_id} (deleted)")
+            reasons.append(message("group.run_deleted", run_id=run_id))
         elif run.status != "completed":
-            reasons.append(f"run {run_id} ({run.status})")
+            reasons.append(message("group.run_not_completed", run_id=run_id, status=run.status))
         elif not _counts(run):
-            reasons.append(f"run {run_id} (no result)")
+            reasons.append(message("group.run_without_result", run_id=run_id))
         elif run_id in alone:
-            reasons.append(f"run {run_id} (the other one of its pair is missing)")
+            reasons.append(message("group.run_alone", run_id=run_id))
     return reasons
 
 
@@ -263,11 +278,7 @@ def _exp(log: float) -> float:
 
 def _quoted(label: str) -> str:
     """Return a label that cannot be taken for words of the sentence."""
-    return f'"{label}"' if " " in label else label
-
-
-def _were(count: int) -> str:
-    return "was" if count == 1 else "were"
+    return f"“{label}”" if " " in label else label
 
 
 def _times(ratio: float, digits: int) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 from app.core.analysis.comparability import differences, engine_name, run_refusal, usual_settings_apart
 from app.core.analysis.published import FIRST_SOURCE_IDS, ReferenceRow, comparable_rows, short_name
 from app.core.errors import UsageError
-from app.core.messages import sentence
+from app.core.messages import message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.records import ImportedLog, RunSummary
 from workloads import CATALOGUE
@@ -76,7 +76,7 @@ def converted(row: ReferenceRow, metric: str) -> tuple[float, str] | None:
     samples = workload.samples_per_epoch if workload and not workload.validation_samples else None
     counts = {"seconds_per_batch_s": row.batch_size, "seconds_per_epoch_s": samples}
     wanted, given = counts.get(metric), counts.get(own or "")
-    remark = f"converted from {headline_kind(own or row.metric).unit}"
+    remark = sentence("compare.converted", unit=headline_kind(own or row.metric).unit)
     if own == "images_per_s" and wanted:
         return wanted / row.value, remark
     if metric == "images_per_s" and given:
@@ -168,10 +168,10 @@ def _standing(bar: Bar) -> tuple[bool, bool, bool, int]:
     return row.match == "exact", row.precision == "fp32", "TensorFlow" in row.software, row.year or 0
 
 
-def left_out(run: RunSummary) -> list[str]:
-    """Say of each published machine that cannot be drawn beside the run why not."""
+def left_out(run: RunSummary) -> list[tuple[str, str]]:
+    """Return the published machines that cannot be drawn beside the run, each with the reason."""
     reasons = [(row, refusal(run, row)) for row in comparable_rows(run.workload)]
-    return [f"{row.short_name}: {reason}" for row, reason in reasons if reason]
+    return [(row.short_name, reason) for row, reason in reasons if reason]
 
 
 def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
@@ -192,14 +192,21 @@ def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar 
     if len({bar.name for bar in matches}) == 1 and all(bar.row for bar in matches):
         return max(matches, key=_standing)  # one device, published several times
     if len(matches) != 1:
-        problem = "fits several of" if matches else "is none of"
-        names = ", ".join(bar.name for bar in matches or bars_) or "nothing to compare with"
-        raise UsageError(f"The baseline {name[:60]!r} {problem}: {names}.")
+        raise _baseline_error(name, matches, bars_)
     return matches[0]
 
 
+def _baseline_error(name: str, matches: Sequence[Bar], bars_: Sequence[Bar]) -> UsageError:
+    names = [bar.name for bar in matches or bars_]
+    if matches:
+        return UsageError(message("baseline.ambiguous", name=name[:60], names=names))
+    if not names:
+        return UsageError(message("baseline.nothing", name=name[:60]))
+    return UsageError(message("baseline.unknown", name=name[:60]), message("baseline.choose", names=names))
+
+
 def position(run: RunSummary, baseline: str | None = None) -> str | None:
-    """Say in one sentence where a run stands; None without a headline or anything to compare with."""
+    """Return in one sentence where a run stands; None without a headline or anything to compare with."""
     if run.value is None:
         return None
     published = bars(run.workload, run)
@@ -213,59 +220,83 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
     faster = [bar.name for bar in published[:at] if bar.value != you.value]
     slower = [bar.name for bar in published[at:] if bar.value != you.value]
     level = [bar.name for bar in others if bar.value == you.value]
+    count = len({bar.name for bar in others})  # one may stand there with several software
+    told = {"ratio": ratio_text(you.times_as_fast(base)), "baseline": base.name}
     if faster and slower:
-        place = f"between {faster[-1]} and {slower[0]}"
+        said = message("position.between", **told, faster=faster[-1], slower=slower[0])
     elif level:
-        place = f"level with {level[0]}"
+        said = message("position.level", **told, other=level[0])
     elif slower:
-        place = f"faster than {_all_of(others)}"
+        said = message("position.fastest", **told, count=count)
     else:
-        place = f"slower than {_all_of(others)}"
-    doubt = {"estimate": " (estimate)", "first_epoch": " (first epoch only)"}.get(run.basis or "", "")
-    return f"{ratio_text(you.times_as_fast(base))} the {base.name}, {place}{doubt}"
-
-
-def _all_of(published: Sequence[Bar]) -> str:
-    """Return how many machines bars are of: one may stand there with several software."""
-    count = len({bar.name for bar in published})
-    return f"all {count} published machines" if count > 1 else "the only published machine"
+        said = message("position.slowest", **told, count=count)
+    doubt = {"estimate": "position.estimate", "first_epoch": "position.first_epoch"}.get(run.basis or "")
+    return text(message(doubt, said=said) if doubt else said)
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:
-    """Say where a bar's number is from, as labels and texts; what the source does not say is left out."""
+    """Return where a bar's number is from, as labels and texts; what the source does not say is left out."""
     value = f"{bar.text} {headline_kind(bar.metric).unit}"
     if bar.log is not None:
-        log = bar.log
-        told = f"log {log.id}, imported {log.imported_at[:10]}, {len(log.durations_s)} epochs"
-        return [("From", told), ("Measured", value), ("To remove it", f"`logs remove {log.id}` in a terminal")]
-    if bar.row is None:
+        parts = _log_provenance(bar.log, value)
+    elif bar.row is not None:
+        parts = _row_provenance(bar.row, bar.metric, value)
+    else:
         run = bar.run
-        started = run.started_at.replace("T", " ").removesuffix("Z") + " UTC" if run else ""
-        parts = [("Run", f"{run.id}, {started}" if run else ""), ("Measured", value)]
-        return [part for part in (*parts, ("Differs in", " · ".join(bar.remarks))) if part[1]]
-    row = bar.row
-    parts = [
-        ("Hardware", row.hardware),
-        ("Published", value if not (exact := converted(row, bar.metric)) or not exact[1] else _as_published(row)),
-        ("Shown", f"{value}, {exact[1]}" if exact and exact[1] else ""),
-        ("Year", str(row.year) if row.year else "not stated"),
-        ("Software", row.software),
-        ("Batch size", str(row.batch_size) if row.batch_size else "not stated"),
-        ("Precision", row.precision),
-        ("Same workload", {"exact": "yes", "close": "nearly; see the notes"}.get(row.match, row.match)),
-        ("Source", " · ".join(text for text in (row.source, row.source_ref) if text)),
-        ("Derived", row.derivation),
-        ("Notes", row.notes),
+        at = run.started_at.replace("T", " ").removesuffix("Z") if run else ""
+        parts = [
+            ("provenance.run", sentence("provenance.run_at", run_id=run.id, at=at) if run else ""),
+            ("provenance.measured", value),
+            ("provenance.differs", " · ".join(bar.remarks)),
+        ]
+    return [(sentence(code), told) for code, told in parts if told]
+
+
+def _log_provenance(log: ImportedLog, value: str) -> list[tuple[str, str]]:
+    date, count = log.imported_at[:10], len(log.durations_s)
+    return [
+        ("provenance.from", sentence("provenance.log", log_id=log.id, date=date, count=count)),
+        ("provenance.measured", value),
+        ("provenance.to_remove", sentence("provenance.remove_log", log_id=log.id)),
     ]
-    return [part for part in parts if part[1]]
 
 
-def software_years(bars_: Iterable[Bar]) -> str:
-    """Return " · 2019 software" for a note on bars, "" where no year is known."""
+def _row_provenance(row: ReferenceRow, metric: str, value: str) -> list[tuple[str, str]]:
+    exact = converted(row, metric)
+    conversion = exact[1] if exact else ""
+    matches = {"exact": "provenance.match_exact", "close": "provenance.match_close"}
+    not_stated = sentence("provenance.not_stated")
+    return [
+        ("provenance.hardware", row.hardware),
+        ("provenance.published", _as_published(row) if conversion else value),
+        ("provenance.shown", f"{value}, {conversion}" if conversion else ""),
+        ("provenance.year", str(row.year) if row.year else not_stated),
+        ("provenance.software", row.software),
+        ("provenance.batch", str(row.batch_size) if row.batch_size else not_stated),
+        ("provenance.precision", row.precision),
+        ("provenance.match", sentence(matches[row.match]) if row.match in matches else row.match),
+        ("provenance.source", " · ".join(part for part in (row.source, row.source_ref) if part)),
+        ("provenance.derived", row.derivation),
+        ("provenance.notes", row.notes),
+    ]
+
+
+def chart_note(metric: str, bars_: Iterable[Bar]) -> str:
+    """Return what bars measure, which way is better, and from which years the published ones are."""
     years = sorted({bar.row.year for bar in bars_ if bar.row and bar.row.year})
+    kind = headline_kind(metric)
+    better = message("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
     if not years:
-        return ""
-    return f" · {years[0]} software" if years[0] == years[-1] else f" · software of {years[0]} to {years[-1]}"
+        return sentence("compare.scale", quantity=kind.quantity, better=better)
+    count = 1 + years[-1] - years[0]
+    return sentence(
+        "compare.scale_of_years",
+        quantity=kind.quantity,
+        better=better,
+        first=years[0],
+        last=years[-1],
+        count=count,
+    )
 
 
 def doubts(bar: Bar) -> tuple[str, ...]:
@@ -289,23 +320,28 @@ def ratio_text(ratio: float) -> str:
 def run_name(run: RunSummary) -> str:
     """Return what a run ran on, in short."""
     device = run.device_name if run.device and run.device.startswith("gpu") else run.cpu_name
-    return short_name(device or run.device or "this computer")
+    return short_name(device or run.device or sentence("compare.this_computer"))
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | None = None) -> list[Bar]:
     """Return a run's bar, none without a headline; beside another run it says only in what the two differ."""
     if run.value is None:
         return []
-    name = f"You · {run_name(run)}" if kind == "you" else f"{run_name(run)} (run {run.id})"
+    device = run_name(run)
+    name = (
+        sentence("compare.you", device=device)
+        if kind == "you"
+        else sentence("compare_page.run_named", name=device, run_id=run.id)
+    )
     remarks = [] if beside is not None else [engine_name(run.engine, run.engine_version)]
     remarks += [run.verdict] if run.verdict in ("caution", "invalid") else []
-    remarks += ["estimate"] if run.basis == "estimate" else []
-    remarks += ["first epoch only"] if run.basis == "first_epoch" else []
+    remarks += [sentence("compare.estimate")] if run.basis == "estimate" else []
+    remarks += [sentence("compare.first_epoch_only")] if run.basis == "first_epoch" else []
     if beside is not None:
         remarks += differences(beside, run)
     else:
         remarks += [run.variant] if run.variant else []
-        remarks += ["synthetic data"] if run.data_source == "synthetic" else []
+        remarks += [sentence("compare.data", source=run.data_source)] if run.data_source == "synthetic" else []
         remarks += usual_settings_apart(run)
     remarks += [run.status] if run.status != "completed" else []
     return [Bar(name, kind, run.value, tuple(remarks), run=run, metric=run.metric)]
@@ -318,8 +354,8 @@ def _is_usual(run: RunSummary) -> bool:
 
 
 def _log_bar(log: ImportedLog) -> Bar:
-    remarks = ("imported log",) + (("first epoch only",) if len(log.durations_s) == 1 else ())
-    return Bar(log.name, "log", log.seconds_per_epoch_s, remarks, log=log)
+    remarks = ["compare.imported_log"] + (["compare.first_epoch_only"] if len(log.durations_s) == 1 else [])
+    return Bar(log.name, "log", log.seconds_per_epoch_s, tuple(map(sentence, remarks)), log=log)
 
 
 def _row_bar(row: ReferenceRow, metric: str, *, alone: bool) -> list[Bar]:
@@ -330,7 +366,7 @@ def _row_bar(row: ReferenceRow, metric: str, *, alone: bool) -> list[Bar]:
     remarks = _row_remarks(row, value[1])
     usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else None
     if alone and row.batch_size not in (None, usual):
-        remarks = (remarks[0], f"batch {row.batch_size}", *remarks[1:])
+        remarks = (remarks[0], sentence("compare.batch", batch_size=row.batch_size), *remarks[1:])
     return [Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric)]
 
 
@@ -340,11 +376,11 @@ def _as_published(row: ReferenceRow) -> str:
 
 
 def _row_remarks(row: ReferenceRow, conversion: str = "") -> tuple[str, ...]:
-    remarks = [str(row.year) if row.year else "year not stated"]
-    remarks += ["close, not exact"] if row.match == "close" else []
+    remarks = [str(row.year) if row.year else sentence("compare.year_not_stated")]
+    remarks += [sentence("compare.close")] if row.match == "close" else []
     remarks += [row_variant(row)] if row_variant(row) else []
-    remarks += [] if row.batch_size else ["batch not stated"]
-    remarks += ["an anomaly, see notes"] if "anomaly" in row.notes else []
+    remarks += [] if row.batch_size else [sentence("compare.batch_not_stated")]
+    remarks += [sentence("compare.anomaly")] if "anomaly" in row.notes else []
     remarks += [row.precision] if row.precision not in ("", "fp32") else []
     remarks += [conversion] if conversion else []
     remarks.append(_short_software(row.software))  # last, so that a narrow view cuts it and no doubt

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QGridLayout, QStackedWidget, QWidget
 
-from app.core.analysis.compare import Bar, software_years
+from app.core.analysis.compare import Bar, chart_note
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
@@ -107,8 +107,7 @@ class RunCharts(QWidget):
         self.bars.show_bars(bars, baseline)
         known = any(bar.kind != "you" for bar in bars)
         self.bars_card.heading.setText(sentence("chart.against_known" if known else "chart.nothing_published"))
-        unit = headline_kind(bars[0].metric).unit if bars else ""
-        self.bars_card.note.show_text(f"{unit}, log{software_years(bars)}" if bars else "")
+        self.bars_card.note.show_text(chart_note(bars[0].metric, bars) if bars else "")
 
     def _show_kind(self, summary: RunSummary) -> None:
         """Show figures instead of the loss, and hide the chart of epochs, where a workload has none."""

@@ -118,7 +118,7 @@ def test_another_batch_or_precision_is_refused_with_its_reason(
 ) -> None:
     run = replace(summary, **changes)  # type: ignore[arg-type]
     assert {refusal(run, row) for row in comparable_rows(STANDARD)} == {reason}
-    reasons = [f"{row.short_name}: {reason}" for row in comparable_rows(STANDARD)]
+    reasons = [(row.short_name, reason) for row in comparable_rows(STANDARD)]
     assert left_out(run) == (reasons if reason else [])
     drawn = [bar for bar in bars(STANDARD, run) if bar.kind == "reference"]
     assert len(drawn) == (0 if reason else 7)
@@ -194,11 +194,11 @@ def test_a_whole_name_comes_before_names_that_hold_it() -> None:
     assert found.name == "GTX 1080"
 
 
-@pytest.mark.parametrize(("asked", "words"), [("GeForce", "fits several of"), ("Cray-1", "is none of")])
+@pytest.mark.parametrize(("asked", "words"), [("GeForce", "could be any of"), ("Cray-1", "no baseline “Cray-1”")])
 def test_a_baseline_that_fits_none_or_several_is_refused_with_the_names(asked: str, words: str) -> None:
     with pytest.raises(UsageError, match=words) as refused:
         find_baseline(bars(STANDARD, None), asked, STANDARD)
-    assert "GTX 1060" in refused.value.message
+    assert "GTX 1060" in str(refused.value)
 
 
 def test_a_baseline_among_nothing_is_refused() -> None:

@@ -31,8 +31,6 @@ LEFT = {
     "app/cli/run.py",
     "app/cli/specs.py",
     "app/cli/views.py",
-    "app/core/analysis/ab.py",
-    "app/core/analysis/compare.py",
     "app/gui/pages/ab/setup.py",
     "app/gui/pages/benchmark/setup.py",
     "app/gui/services/run_bridge.py",

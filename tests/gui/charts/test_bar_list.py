@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolTip
 from pytestqt.qtbot import QtBot
 
-from app.core.analysis.compare import Bar, bars, doubts, find_baseline, provenance, software_years
+from app.core.analysis.compare import Bar, bars, chart_note, doubts, find_baseline, provenance
 from app.gui.charts.bar_list import AXIS_PX, MOVE_MS, BarList
 from app.gui.style.theme import Theme
 
@@ -79,8 +79,9 @@ def test_names_are_never_read_as_html(qtbot: QtBot, application_theme: Theme) ->
 
 def test_remarks_that_all_bars_share_are_said_once() -> None:
     published = bars("cifar10_keras_cnn", None)
-    assert software_years(published) == " · 2019 software"
-    assert software_years([]) == ""
+    axis = "Seconds per epoch (lower is better), log scale"
+    assert chart_note("seconds_per_epoch_s", published) == f"{axis}; references from 2019"
+    assert chart_note("seconds_per_epoch_s", []) == axis
     told = {bar.name: doubts(bar) for bar in published}
     assert told["GTX 1060"] == ()
     assert told["Colab TPU"] == ("an anomaly, see notes",)

@@ -5,12 +5,12 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from app.core.analysis.compare import bars, shortlist, software_years
+from app.core.analysis.compare import bars, chart_note, shortlist
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import text
-from app.core.metrics import format_bytes, format_time_left, headline_kind
+from app.core.metrics import format_bytes, format_time_left
 from app.core.records import Machine
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import checked_workload
@@ -228,8 +228,7 @@ class SetupView(QWidget):
             QTimer.singleShot(0, self, lambda: self._scroll.ensureWidgetVisible(self.form))
         published = shortlist(bars(workload.id, None), BARS_LIMIT)
         self.bars.show_bars(published, slot=SLOT)
-        unit = headline_kind(workload.metric).unit
-        self._bars_card.note.show_text(f"{unit}, log{software_years(published)}" if published else "")
+        self._bars_card.note.show_text(chart_note(workload.metric, published) if published else "")
         self._on_choice()
 
     def _offer_sustained(self) -> None:

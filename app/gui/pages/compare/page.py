@@ -290,7 +290,7 @@ def _reasons(runs: Sequence[RunSummary]) -> list[str]:
     """Return what isn't drawn beside the newest run, and why they can't be compared."""
     if not runs:
         return []
-    refused = [text.rpartition(": ")[::2] for text in left_out(runs[0])]
+    refused = left_out(runs[0])
     for other in runs[1:]:
         reason = run_refusal(runs[0], other)
         if reason is not None:

@@ -132,11 +132,11 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     assert group is not None
     assert [run.side for run in group.runs] == ["A", "B", "B", "A"]
     assert not page.cancel_button.isVisible()
-    assert '"batch 200" is ' in page.sentence.whole_text
+    assert "“batch 200” is " in page.sentence.whole_text
     assert 1.2 < float(page.value.text().rstrip("×")) < 4
     # Two pairs on a busy computer may leave it open.
     assert page.who.text() in ("faster: batch 200", "no difference shown")
-    assert "do not do the same work" in page.remarks.whole_text
+    assert "don't do the same work" in page.remarks.whole_text
     assert page.plot.accessibleDescription().startswith("pair 1: batch 100 0.1")
     assert page.history.count() == 1
     assert not workers()
@@ -192,7 +192,7 @@ def test_cancel_keeps_the_finished_pairs(driver: Driver) -> None:
     assert page.progress_text.whole_text == "Cancelling …"
     driver.until(ended(driver, page))
     assert "in the only pair" in page.sentence.whole_text
-    assert "were not begun" in page.remarks.whole_text
+    assert "weren't started" in page.remarks.whole_text
     assert stored(driver)[0].runs[-1].status == "cancelled"
 
 
@@ -213,7 +213,7 @@ def test_by_hand_asks_before_each_change_and_can_be_stopped(driver: Driver) -> N
     assert len(driver.stored()) == 1
     driver.press(page.stop_button)
     driver.until(ended(driver, page))
-    assert "3 of them were not begun" in page.remarks.whole_text
+    assert "3 of 4 planned runs weren't started" in page.remarks.whole_text
 
 
 def test_cancel_while_it_asks_ends_it(driver: Driver) -> None:
@@ -252,7 +252,7 @@ def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
     driver.qtbot.keyClick(page.history, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
     assert page.group is not None
     assert page.group.labels == ("one", "slow A")
-    assert page.sentence.whole_text.startswith('"slow A" was ')
+    assert page.sentence.whole_text.startswith("“slow A” was ")
 
 
 def test_an_ab_that_cannot_begin_is_said_and_nothing_is_stored(driver: Driver) -> None:
