@@ -1,7 +1,6 @@
-"""Verdicts: each rule on both sides of its threshold, quiet runs without a caution, disturbed ones with theirs."""
+"""Verdicts: each rule on both sides of its threshold, their order, and records of other versions."""
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,127 +10,35 @@ from hypothesis import strategies as st
 
 from app.core.records import PeakShare, Run
 from app.core.verdict.rules import RULES, judge
-from tests.core.verdict.records import measured, quiet_run, slower, with_looks
+from tests.core.verdict.changes import (
+    DISTURBED,
+    QUICK,
+    Change,
+    blocks,
+    both,
+    clock_from,
+    codes,
+    environment,
+    epochs_of,
+    gpu_clock_from,
+    gpu_throttled,
+    looks,
+    loss,
+    metrics,
+    on_gpu,
+    one_look,
+    quick,
+    same,
+    summarised,
+    warned,
+)
+from tests.core.verdict.records import quiet_run, slower
 from tests.telemetry import environment_of, machine_of, telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Proof
 
-SEEDS = range(10)
-GPU_RUN: dict[str, Any] = {"engine": "tensorflow", "device": "gpu:1"}
-Change = Callable[[Run], Run]
-
-
-def codes(run: Run, *, is_over: bool = True) -> list[str]:
-    return [reason.code for reason in judge(run, is_over=is_over).reasons if reason.level != "fact"]
-
-
-def summarised(**changes: Any) -> Change:
-    return lambda run: replace(run, summary=replace(run.summary, **changes))
-
-
-ON_GPU = RunSpec(workload="demo", device="gpu:0")
-
-
-def metrics(**values: float | None) -> Change:
-    return lambda run: replace(run, metrics=run.metrics | values)
-
-
-def environment(**values: Any) -> Change:
-    return lambda run: replace(run, environment=environment_of(run, **values))
-
-
-def looks(**readings: Any) -> Change:
-    """Set readings in all samples."""
-    return lambda run: with_looks(run, list(range(len(run.samples))), **readings)
-
-
-def one_look(*values: float, **readings: Any) -> Change:
-    """Set readings in one sample in the middle of the measurement, or values in as many samples."""
-    name = next(iter(readings))
-
-    def change(run: Run) -> Run:
-        at = measured(run)[5]
-        for number, value in enumerate(values or (readings[name],)):
-            run = with_looks(run, [at + number], **{name: value})
-        return run
-
-    return change
-
-
-def share_of_looks(count: int, of: int, **readings: Any) -> Change:
-    """Set readings in so many of so many consecutive samples, the only ones that the record has."""
-
-    def change(run: Run) -> Run:
-        run = replace(run, samples=tuple(run.samples[at] for at in measured(run)[:of]))
-        return with_looks(run, list(range(count)), **readings)
-
-    return change
-
-
-def on_gpu(**readings: Any) -> Change:
-    """Set readings of the GPU that the run used, beside one that is hot, slow and full."""
-    other = {"index": 0, "clock_mhz": 300.0, "throttle_reasons": ["thermal"], "other_memory_bytes": 9 * 10**9}
-
-    def change(run: Run) -> Run:
-        run = replace(run, environment=environment_of(run, **GPU_RUN))
-        return looks(gpus=[other, {"index": 1} | readings])(run)
-
-    return change
-
-
-def both(*changes: Change) -> Change:
-    def change(run: Run) -> Run:
-        for each in changes:
-            run = each(run)
-        return run
-
-    return change
-
-
-def gpu_throttled(count: int, word: str = "thermal") -> Change:
-    """Hold the GPU down in so many of 20 looks."""
-    hot = {"gpus": [{"index": 1, "throttle_reasons": [word, "power cap"]}]}
-    return both(on_gpu(throttle_reasons=["power cap"]), share_of_looks(count, 20, **hot))
-
-
-def clock_from(second: int, clock_mhz: float) -> Change:
-    return lambda run: with_looks(run, measured(run)[second:], cpu_clock_mhz=clock_mhz)
-
-
-def gpu_clock_from(second: int, clock_mhz: float) -> Change:
-    return lambda run: with_looks(run, measured(run)[second:], gpus=[{"index": 1, "clock_mhz": clock_mhz}])
-
-
-def blocks(count: int) -> Change:
-    return lambda run: replace(run, steps=run.steps[:count])
-
-
-def loss(*losses: float | None) -> Change:
-    def change(run: Run) -> Run:
-        epochs = tuple(
-            events.Epoch(index=index, duration_s=20.9, train_s=20.0, loss=value)
-            for index, value in enumerate(losses)
-        )
-        return replace(run, epochs=epochs)
-
-    return change
-
-
-def epochs_of(duration_s: float) -> Change:
-    return lambda run: replace(run, epochs=(events.Epoch(index=0, duration_s=duration_s, train_s=duration_s),))
-
-
-def warned(code: str) -> Change:
-    return lambda run: replace(run, warnings=(events.Warn(code=code, message="It is not as it should be."),))
-
-
-def same(run: Run) -> Run:
-    return run
-
-
-QUICK: dict[str, Any] = {"preset": "quick", "basis": "estimate", "value": 100.0}
 CUT: dict[str, Any] = {"steps": 400, "value": None, "basis": None, "spread_pct": None}
 
 
@@ -266,67 +173,6 @@ def test_a_loss_is_judged_only_where_its_band_was_found(
     run = metrics(proof_loss=0.1)(quiet_run(stored_run, 0))
     assert judge(run).level == "invalid"
     assert "loss_out_of_band" not in codes(summarised(**changes)(run))
-
-
-def quick(run: Run) -> Run:
-    value = 66.3
-    changes = summarised(**QUICK | {"value": value}, value_low=65.4, value_high=67.2, warmup_steps=7, epochs=1)
-    return replace(changes(run), epochs=())
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_quiet_run_is_valid_without_a_caution(stored_run: Run, seed: int) -> None:
-    for run in (quiet_run(stored_run, seed), quick(quiet_run(stored_run, seed))):
-        judged = judge(run)
-        assert (judged.level, codes(run)) == ("valid", [])
-        assert {reason.level for reason in judged.reasons} == {"fact"}
-
-
-DISTURBED: dict[str, Change] = {
-    "on_battery": lambda run: with_looks(run, measured(run)[30:], on_battery=True),
-    "power_saving": looks(power_plan="powersave (intel_pstate), preference power, profile low-power"),
-    "clock_falling": lambda run: slower(clock_from(35, 3000)(run), 180, 3900 / 3000),
-    "swapping": lambda run: with_looks(run, measured(run)[20:40], swap_bytes_per_s=30e6),
-    "clock_step": one_look(clock_step_s=-3600.0),
-    "suspended": one_look(suspended_s=47.0),
-    "throttled": lambda run: with_looks(run, measured(run)[40:43], throttle_count=12),
-    "other_load": lambda run: with_looks(run, measured(run)[10:40], other_cpu_pct=40.0),
-    "host_steal": lambda run: with_looks(run, measured(run)[10:40], steal_pct=20.0),
-}
-
-
-@pytest.mark.parametrize("code", DISTURBED)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_each_disturbance_is_told_in_every_run(stored_run: Run, seed: int, code: str) -> None:
-    for run in (quiet_run(stored_run, seed), quick(quiet_run(stored_run, seed))):
-        expected = [code, "drift"] if code == "clock_falling" else [code]
-        assert sorted(codes(DISTURBED[code](run))) == expected
-
-
-def test_what_happened_before_or_after_the_measurement_does_not_count(stored_run: Run) -> None:
-    run = quiet_run(stored_run, 0)
-    inside = measured(run)
-    outside = [at for at in range(len(run.samples)) if at < inside[0] or at > inside[-1] + 1]
-    assert outside
-    loud: dict[str, Any] = {"suspended_s": 99.0, "on_battery": True, "throttle_count": 9, "steal_pct": 100.0}
-    assert codes(with_looks(run, outside, **loud)) == []
-
-
-def test_warming_up_is_no_drift(stored_run: Run) -> None:
-    # One epoch of three, or what the estimate left out, is slower.
-    run = slower(slower(quiet_run(stored_run, 0), 0, 1.1), 100, 1 / 1.1)
-    assert codes(run) == []
-    assert codes(summarised(warmup_steps=500)(quick(run))) == []
-    assert codes(summarised(warmup_steps=5)(quick(run))) == ["drift"]
-
-
-def test_a_clock_that_settles_does_not_fall(stored_run: Run) -> None:
-    run = quiet_run(stored_run, 0)
-    at = measured(run)[:16]
-    cold = with_looks(run, at[:5], cpu_clock_mhz=4900.0)
-    assert codes(replace(cold, samples=tuple(cold.samples[each] for each in at))) == []
-    cold = with_looks(cold, at[5:10], cpu_clock_mhz=4900.0)
-    assert codes(replace(cold, samples=tuple(cold.samples[each] for each in at))) == ["clock_falling"]
 
 
 def test_a_live_run_is_judged_by_what_is_certain(stored_run: Run) -> None:

@@ -1,0 +1,145 @@
+"""Changes of a stored run, each of one thing that a verdict looks at."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from app.core.records import Run
+from app.core.verdict.rules import judge
+from tests.core.verdict.records import measured, slower, with_looks
+from tests.telemetry import environment_of
+from workloads.protocol import events
+from workloads.protocol.spec import RunSpec
+
+GPU_RUN: dict[str, Any] = {"engine": "tensorflow", "device": "gpu:1"}
+Change = Callable[[Run], Run]
+
+
+def codes(run: Run, *, is_over: bool = True) -> list[str]:
+    return [reason.code for reason in judge(run, is_over=is_over).reasons if reason.level != "fact"]
+
+
+def summarised(**changes: Any) -> Change:
+    return lambda run: replace(run, summary=replace(run.summary, **changes))
+
+
+ON_GPU = RunSpec(workload="demo", device="gpu:0")
+
+
+def metrics(**values: float | None) -> Change:
+    return lambda run: replace(run, metrics=run.metrics | values)
+
+
+def environment(**values: Any) -> Change:
+    return lambda run: replace(run, environment=environment_of(run, **values))
+
+
+def looks(**readings: Any) -> Change:
+    """Set readings in all samples."""
+    return lambda run: with_looks(run, list(range(len(run.samples))), **readings)
+
+
+def one_look(*values: float, **readings: Any) -> Change:
+    """Set readings in one sample in the middle of the measurement, or values in as many samples."""
+    name = next(iter(readings))
+
+    def change(run: Run) -> Run:
+        at = measured(run)[5]
+        for number, value in enumerate(values or (readings[name],)):
+            run = with_looks(run, [at + number], **{name: value})
+        return run
+
+    return change
+
+
+def share_of_looks(count: int, of: int, **readings: Any) -> Change:
+    """Set readings in so many of so many consecutive samples, the only ones that the record has."""
+
+    def change(run: Run) -> Run:
+        run = replace(run, samples=tuple(run.samples[at] for at in measured(run)[:of]))
+        return with_looks(run, list(range(count)), **readings)
+
+    return change
+
+
+def on_gpu(**readings: Any) -> Change:
+    """Set readings of the GPU that the run used, beside one that is hot, slow and full."""
+    other = {"index": 0, "clock_mhz": 300.0, "throttle_reasons": ["thermal"], "other_memory_bytes": 9 * 10**9}
+
+    def change(run: Run) -> Run:
+        run = replace(run, environment=environment_of(run, **GPU_RUN))
+        return looks(gpus=[other, {"index": 1} | readings])(run)
+
+    return change
+
+
+def both(*changes: Change) -> Change:
+    def change(run: Run) -> Run:
+        for each in changes:
+            run = each(run)
+        return run
+
+    return change
+
+
+def gpu_throttled(count: int, word: str = "thermal") -> Change:
+    """Hold the GPU down in so many of 20 looks."""
+    hot = {"gpus": [{"index": 1, "throttle_reasons": [word, "power cap"]}]}
+    return both(on_gpu(throttle_reasons=["power cap"]), share_of_looks(count, 20, **hot))
+
+
+def clock_from(second: int, clock_mhz: float) -> Change:
+    return lambda run: with_looks(run, measured(run)[second:], cpu_clock_mhz=clock_mhz)
+
+
+def gpu_clock_from(second: int, clock_mhz: float) -> Change:
+    return lambda run: with_looks(run, measured(run)[second:], gpus=[{"index": 1, "clock_mhz": clock_mhz}])
+
+
+def blocks(count: int) -> Change:
+    return lambda run: replace(run, steps=run.steps[:count])
+
+
+def loss(*losses: float | None) -> Change:
+    def change(run: Run) -> Run:
+        epochs = tuple(
+            events.Epoch(index=index, duration_s=20.9, train_s=20.0, loss=value)
+            for index, value in enumerate(losses)
+        )
+        return replace(run, epochs=epochs)
+
+    return change
+
+
+def epochs_of(duration_s: float) -> Change:
+    return lambda run: replace(run, epochs=(events.Epoch(index=0, duration_s=duration_s, train_s=duration_s),))
+
+
+def warned(code: str) -> Change:
+    return lambda run: replace(run, warnings=(events.Warn(code=code, message="It is not as it should be."),))
+
+
+def same(run: Run) -> Run:
+    return run
+
+
+QUICK: dict[str, Any] = {"preset": "quick", "basis": "estimate", "value": 100.0}
+
+
+def quick(run: Run) -> Run:
+    value = 66.3
+    changes = summarised(**QUICK | {"value": value}, value_low=65.4, value_high=67.2, warmup_steps=7, epochs=1)
+    return replace(changes(run), epochs=())
+
+
+DISTURBED: dict[str, Change] = {
+    "on_battery": lambda run: with_looks(run, measured(run)[30:], on_battery=True),
+    "power_saving": looks(power_plan="powersave (intel_pstate), preference power, profile low-power"),
+    "clock_falling": lambda run: slower(clock_from(35, 3000)(run), 180, 3900 / 3000),
+    "swapping": lambda run: with_looks(run, measured(run)[20:40], swap_bytes_per_s=30e6),
+    "clock_step": one_look(clock_step_s=-3600.0),
+    "suspended": one_look(suspended_s=47.0),
+    "throttled": lambda run: with_looks(run, measured(run)[40:43], throttle_count=12),
+    "other_load": lambda run: with_looks(run, measured(run)[10:40], other_cpu_pct=40.0),
+    "host_steal": lambda run: with_looks(run, measured(run)[10:40], steal_pct=20.0),
+}

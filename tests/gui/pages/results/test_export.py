@@ -1,0 +1,80 @@
+"""Results leave the window: as files, and as copied rows."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QMessageBox
+
+from app.gui.pages.results.page import ResultsPage
+from app.gui.shell.main_window import BENCHMARK
+from tests.gui.driving import Driver
+from tests.gui.pages.results.using import (
+    save_to,
+    select,
+    show_in_full,
+)
+
+
+def test_export_of_the_chosen_and_of_all(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    save_to(monkeypatch, tmp_path / "chosen.csv")
+    select(page, 2, 3)
+    assert page.export_button.text().strip() == "Export 2 …"
+    driver.press(page.export_button)
+    driver.until(lambda: "Exported 2 runs" in driver.message)
+    with (tmp_path / "chosen.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["id"], row["comment"], row["seconds_per_epoch_s"]) for row in rows] == [
+        ("2", "water cooled", "50.0"),
+        ("3", "", "40.0"),
+    ]
+    save_to(monkeypatch, tmp_path / "all.json")
+    driver.window.show_page(BENCHMARK)  # where nobody sees what is chosen
+    driver.window.action("menu.export").trigger()
+    driver.until(lambda: "Exported 4 runs" in driver.message)
+    runs = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))["runs"]
+    assert [len(run["epoch_records"]) for run in runs] == [3, 3, 3, 3]
+    save_to(monkeypatch, tmp_path / "missing" / "all.csv")
+    page.export()
+    driver.until(lambda: "missing" in driver.message)
+
+
+def test_a_file_is_of_the_chosen_kind(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    named = {("v1.2", ".json"): "v1.2.json", ("runs", ".csv"): "runs.csv", ("a.csv", ".json"): "a.csv"}
+    for (name, kind), written in (named | {("b.JSON", ".csv"): "b.JSON"}).items():
+        save_to(monkeypatch, tmp_path / name, kind)
+        page.export()
+        driver.until(lambda file=written: f" to {file}" in driver.message)  # type: ignore[misc]
+        assert (tmp_path / written).read_text()[0] == ("{" if written.lower().endswith(".json") else "f")
+
+
+def test_a_file_that_exists_is_not_written_over_unasked(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answers = [QMessageBox.StandardButton.No, QMessageBox.StandardButton.Yes]
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: answers.pop(0))
+    save_to(monkeypatch, tmp_path / "result v1.2", ".png")
+    file = tmp_path / "result v1.2.png"
+    file.write_text("mine")
+    show_in_full(driver, page, 2)
+    driver.window.action("menu.save_picture").trigger()
+    driver.qtbot.wait(100)
+    assert file.read_text() == "mine"
+    driver.window.action("menu.save_picture").trigger()
+    driver.until(lambda: "Saved picture as result v1.2.png" in driver.message)
+    assert QImage(str(file)).width() == 1200
+
+
+def test_copying_rows(driver: Driver, page: ResultsPage) -> None:
+    select(page, 1, 2)
+    driver.press(page.copy_button)
+    driver.until(lambda: "Copied" in driver.message)
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert len(lines) == 3
+    assert "water cooled" in lines[1]

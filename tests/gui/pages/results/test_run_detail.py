@@ -1,0 +1,129 @@
+"""One run of the history in full."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtGui import QGuiApplication, QImage
+
+from app.core.records import Run
+from app.core.storage.database import Database
+from app.core.storage.queries import set_comment
+from app.core.storage.recording import RunWriter
+from app.core.storage.runs import load_run
+from app.gui.pages.results import page as results_page
+from app.gui.pages.results import table as runs_model
+from app.gui.pages.results.page import ResultsPage
+from tests.gui.driving import Driver
+from tests.gui.pages.results.using import column, save_to, select, show_in_full
+from workloads.protocol import events
+
+
+@pytest.mark.slow
+def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    select(page, 2)
+    driver.press(page.open_button)
+    driver.until(lambda: page.run is not None)
+    detail = page.detail
+    assert detail is not None
+    assert detail.view.headline.value.text() == "50.0"
+    assert detail.view.charts.epochs.accessibleDescription() == "3 of 10 epochs: 51.0, 50.0, 50.0"
+    assert [bar.kind for bar in detail.view.charts.bars.bars].count("you") == 1
+    driver.press(detail.table_button)
+    shown = detail.table.model()
+    assert [shown.index(row, 1).data() for row in range(3)] == ["51.00", "50.00", "50.00"]
+    driver.press(detail.charts_button)
+    save_to(monkeypatch, tmp_path / "picture.png")
+    driver.press(detail.save_button)
+    driver.until(lambda: "Saved picture as picture.png" in driver.message)
+    assert QImage(str(tmp_path / "picture.png")).size().toTuple() == (1200, 630)
+    clipboard, action = QGuiApplication.clipboard(), driver.window.action
+    pictures: list[Callable[[], object]] = [detail.picture_button.click, action("menu.copy_picture").trigger]
+    texts: list[Callable[[], object]] = [detail.copy_button.click, action("menu.copy_result").trigger]
+    for do in pictures + texts:
+        clipboard.clear()
+        do()
+        assert clipboard.image().width() == 1200 if do in pictures else "50.0" in clipboard.text()
+    detail.comment.setText("air cooled")
+    detail.comment.editingFinished.emit()
+    driver.until(lambda: page.run is not None and page.run.summary.comment == "air cooled")
+    driver.press(detail.delete_button)
+    driver.until(lambda: page.model.ids == [4, 3, 1])
+    assert page.run is None
+
+
+@pytest.mark.slow
+def test_a_live_run_is_found_after_it_ended(driver: Driver) -> None:
+    page = driver.open_results()
+    assert page.model.ids == []
+    driver.window.show_page(0)
+    driver.run_demo()
+    driver.open_results()
+    assert len(page.model.ids) == 1
+
+
+def test_naming_then_leaving_or_deleting(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go_on = {"one": threading.Event(), "one two": threading.Event()}
+
+    def set_slowly(database: Database, run_id: int, comment: str | None) -> None:
+        assert go_on[str(comment)].wait(60)
+        set_comment(database, run_id, comment)
+
+    monkeypatch.setattr(runs_model, "set_comment", set_slowly)
+    detail = show_in_full(driver, page, 4)
+    for text, comment, button in (
+        (" one", "one", detail.back_button),
+        (" two", "one two", detail.delete_button),
+    ):
+        show_in_full(driver, page, 4)
+        detail.comment.setFocus()
+        driver.qtbot.keyClicks(detail.comment, text)  # type: ignore[no-untyped-call]
+        driver.press(button)
+        assert page.run is None
+        go_on[comment].set()
+        if button is detail.back_button:
+            driver.until(lambda: column(page, "comment")[0] == "one")
+    driver.until(lambda: driver.message.startswith("Deleted 1 run"))
+    page.undo()
+    driver.until(lambda: page.model.ids == [4, 3, 2, 1])
+    driver.until(lambda: column(page, "comment")[0] == "one two")
+
+
+def test_the_run_wanted_last_is_shown(driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+
+    def load_slowly(database: Database, run_id: int) -> Run:
+        assert run_id != 2 or go_on.wait(10)
+        return load_run(database, run_id)
+
+    monkeypatch.setattr(results_page, "load_run", load_slowly)
+    page.open_run(2)
+    detail = show_in_full(driver, page, 4)
+    page.open_run(2)
+    driver.press(detail.back_button)
+    go_on.set()
+    driver.qtbot.wait(200)
+    assert page.run is None
+    assert detail.comment.text() == ""
+
+
+def test_the_curves_are_those_of_the_run_that_is_shown(driver: Driver, page: ResultsPage) -> None:
+    with Database(driver.services.paths.database) as database:
+        database.connection.execute("UPDATE epochs SET loss = run_id")
+        for run_id in (1, 2):
+            writer = RunWriter(database, run_id)
+            for number in range(4):
+                block = {"phase": "measure", "epoch": 0, "first_index": run_id * number, "seq": number}
+                block |= {"durations_s": (1 / run_id,) * run_id, "t_s": number + 1, "loss": run_id}
+                writer.add(msgspec.convert(block, events.Steps))
+            writer.flush()
+    for run_id, seconds in ((2, "51.0, 50.0, 50.0"), (1, "61.0, 60.0, 60.0")):
+        charts = show_in_full(driver, page, run_id).view.charts
+        assert set(charts.loss.lines["loss"].item.getData()[1]) == {float(run_id)}
+        assert f"loss {run_id}.000" in charts.loss.accessibleDescription()
+        assert max(charts.throughput.line.item.getData()[1]) == run_id
+        assert charts.epochs.accessibleDescription() == f"3 of 10 epochs: {seconds}"

@@ -1,0 +1,65 @@
+"""What a user does on the Results page."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
+
+from app.core.records import Machine
+from app.core.storage.database import Database
+from app.gui.pages.results.page import ResultsPage
+from app.gui.pages.results.run_detail import RunDetail
+from app.gui.pages.results.table import COLUMNS, COMMENT
+from tests.core.storage.storing import store
+from tests.gui.driving import Driver
+
+
+def column(page: ResultsPage, key: str) -> list[str]:
+    place = list(COLUMNS).index(key)
+    return [str(page.model.index(row, place).data()) for row in range(page.model.rowCount())]
+
+
+def select(page: ResultsPage, *ids: int) -> None:
+    flags = QItemSelectionModel.SelectionFlag
+    selection = page.table.selectionModel()
+    selection.clear()
+    for run_id in ids:
+        row = page.model.ids.index(run_id)
+        selection.select(page.model.index(row, 0), flags.Select | flags.Rows)
+        selection.setCurrentIndex(page.model.index(row, 0), flags.NoUpdate)
+
+
+def save_to(monkeypatch: pytest.MonkeyPatch, path: Path, ending: str = "") -> None:
+    """Answer the question for a file, with the kind that has the ending: that of the name if none is given."""
+
+    def answer(parent: object, heading: str, name: str, kinds: str) -> tuple[str, str]:
+        return str(path), next(kind for kind in kinds.split(";;") if f"*{ending or path.suffix})" in kind)
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
+
+
+def show_in_full(driver: Driver, page: ResultsPage, run_id: int) -> RunDetail:
+    """Open a run and wait until it is shown."""
+    page.open_run(run_id)
+    driver.until(lambda: page.run is not None and page.run.summary.id == run_id)
+    assert page.detail is not None
+    return page.detail
+
+
+def type_comment(driver: Driver, page: ResultsPage, run_id: int, text: str) -> QLineEdit:
+    """Begin to type a run's comment in the table."""
+    page.table.edit(page.model.index(page.model.ids.index(run_id), COMMENT))
+    editor = page.table.viewport().findChild(QLineEdit)
+    assert isinstance(editor, QLineEdit)
+    driver.qtbot.keyClicks(editor, text)  # type: ignore[no-untyped-call]
+    return editor
+
+
+def press_key(driver: Driver, widget: QWidget, key: Qt.Key) -> None:
+    driver.qtbot.keyClick(widget, key)  # type: ignore[no-untyped-call]
+
+
+def store_another(driver: Driver, machine: Machine) -> int:
+    with Database(driver.services.paths.database) as database:
+        return store(database, machine, 21.0, 20.0, 20.0)
