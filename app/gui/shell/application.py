@@ -1,7 +1,9 @@
 """Starts the window: theme, services, deferred work, and handlers for faults and signals."""
 
+import app.gui.shell.lean_imports  # before all that is imported with Qt
+
+# isort: split
 import contextlib
-import linecache
 import logging
 import signal
 import socket
@@ -143,8 +145,6 @@ def _start_up(window: MainWindow, services: Services) -> None:
 
 def _import_charts() -> None:
     import app.gui.run.view  # noqa: F401
-
-    linecache.clearcache()  # pyqtgraph's import leaves 8 MB of source lines there
 
 
 class FaultCatcher:

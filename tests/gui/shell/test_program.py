@@ -117,3 +117,15 @@ def test_a_display_that_does_not_answer_is_told_and_nothing_crashes(environment:
     assert done.stderr.startswith("epochmark: ")
     assert "run cifar10_keras_cnn" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+def test_importing_the_window_and_its_charts_keeps_no_sources(environment: dict[str, str]) -> None:
+    script = (
+        "import app.gui.shell.application, app.gui.run.view, linecache\n"
+        "print(*(name for name in linecache.cache if 'pyqtgraph' in name or 'workloads' in name), end='')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == ""
