@@ -33,6 +33,7 @@ class Setting:
         flag: Its option on the command line.
         choices: Returns those of a "choice".
         minimum, maximum: Of an "int".
+        zero: What 0 stands for in the form of an "int".
         may_be_auto: Whether it can be left to the engine, as None.
         compared: Whether results with other values never stand beside each other ("alike"), do with a remark
             ("told"), or are not told apart ("same").
@@ -50,6 +51,7 @@ class Setting:
     choices: Callable[[], Iterable[str]] | None = None
     minimum: int | None = None
     maximum: int | None = None
+    zero: str = ""
     may_be_auto: bool = False
     compared: Literal["alike", "told", "same"] = "told"
     in_form: bool = True
@@ -116,7 +118,8 @@ class Setting:
         if self.kind == "int":
             most = most or self.maximum
             least = 0 if self.may_be_auto else self.minimum
-            return Parameter(self.name, "int", default or 0, self.description, minimum=least, maximum=most)
+            limits: dict[str, Any] = {"minimum": least, "maximum": most, "zero": self.zero}
+            return Parameter(self.name, "int", default or 0, self.description, **limits)
         if self.kind == "switch" and not self.may_be_auto:
             return Parameter(self.name, "bool", bool(default), self.description)
         shown = AUTO if default is None else str(default)
@@ -153,10 +156,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         name="steps",
         kind="int",
-        label="Steps (0: whole epochs)",
+        label="Steps",
         description="Cut each epoch to this many steps: a short run.",
         flag="--steps",
         minimum=0,
+        zero="whole epochs",
         compared="same",
         in_ab=False,
     ),
@@ -186,7 +190,7 @@ SETTINGS: tuple[Setting, ...] = (
         name="device",
         kind="device",
         label="Device",
-        description="What it runs on; gpu:0 is the first graphics card.",
+        description="What the network runs on; gpu:0 is the first GPU.",
         default="auto",
         flag="--device",
         in_form=False,  # it has a place of its own there
@@ -196,7 +200,7 @@ SETTINGS: tuple[Setting, ...] = (
         name="precision",
         kind="choice",
         label="Precision",
-        description="Of the numbers that the network computes with.",
+        description="Precision of the network's arithmetic.",
         default="float32",
         flag="--precision",
         choices=lambda: get_args(Precision),
@@ -225,19 +229,20 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         name="threads",
         kind="int",
-        label="Threads (0: automatic)",
+        label="Threads",
         description="Threads inside one operation.",
         flag="--threads",
         minimum=1,
         maximum=4_096,
         may_be_auto=True,
+        zero="automatic",
         in_words=_word({None: "threads automatic", 1: "1 thread"}, "{} threads"),
     ),
     Setting(
         name="data",
         kind="choice",
         label="Data",
-        description="Real data, or its synthetic twin; auto takes real data where it is installed.",
+        description="Real data, or synthetic data of the same shapes; auto uses real data if it's installed.",
         flag="--data",
         choices=lambda: get_args(DataChoice),
         in_form=False,  # it has a place of its own there
@@ -247,7 +252,7 @@ SETTINGS: tuple[Setting, ...] = (
         name="seed",
         kind="int",
         label="Seed",
-        description="Of the weights, the order of examples and synthetic data.",
+        description="Seed for weights, the order of examples and synthetic data.",
         default=0,
         flag="--seed",
         minimum=0,

@@ -10,8 +10,12 @@ import app
 from app.cli import ab, data, doctor, logs, machine, results, run
 from app.cli.text import complain, in_line, say
 from app.cli.values import fraction, output, whole
+from app.core.messages import sentence
 from app.core.report.export import FORMATS, USUAL
-from workloads.settings import Setting, all_settings
+from workloads import STANDARD
+from workloads.settings import AUTO, Setting, all_settings
+
+PAIRS, LISTED_RUNS, THEME = 6, 50, "dark"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -20,7 +24,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         # "argument ID: must be …" is how argparse joins a sentence of ours to its subject.
         message = re.sub(r"^argument (\S+): (?=must |is )", r"\1 ", message)
-        complain(f"epochmark: {in_line(message)}. See `{self.prog} --help`.")
+        complain(sentence("cli.usage", problem=in_line(message), command=self.prog))
         raise SystemExit(2)
 
     def _print_message(self, message: str, file: Any = None) -> None:
@@ -35,7 +39,7 @@ def make_parser() -> argparse.ArgumentParser:
     """Return the parser; `verb` of its result is the function to call."""
     parser = _Parser(
         prog="epochmark",
-        description="How fast does this computer train neural networks, and how does that compare?",
+        description=sentence("help.app"),
     )
     parser.add_argument("--version", action="version", version=f"Epochmark {app.__version__}")
     parser.set_defaults(folders=True)
@@ -55,13 +59,20 @@ Verbs: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 
 def _add_run(verbs: Verbs) -> None:
-    parser = verbs.add_parser("run", help="run a benchmark")
+    parser = verbs.add_parser(
+        "run",
+        help=sentence("help.run"),
+        epilog=sentence("help.run_examples"),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    told = sentence("help.run_workload", workload=STANDARD)
+    parser.add_argument("workload", nargs="?", default=STANDARD, metavar="WORKLOAD", help=told)
     _add_run_options(parser)
     parser.add_argument(
         "--repeat",
         type=whole,
         metavar="N",
-        help="run it N times, each in a fresh process, and say how much they differ",
+        help=sentence("help.run_repeat"),
     )
     parser.set_defaults(verb=run.run)
 
@@ -69,41 +80,31 @@ def _add_run(verbs: Verbs) -> None:
 def _add_ab(verbs: Verbs) -> None:
     parser = verbs.add_parser(
         "ab",
-        help="run two ways in turn and say which is faster",
-        description=f"KEY: {', '.join(ab.side_keys())}, or a parameter of the workload. All other options hold for"
-        " both sides.",
+        help=sentence("help.ab"),
+        description=sentence("help.ab_keys", keys=list(ab.side_keys())),
     )
+    parser.add_argument("workload", metavar="WORKLOAD", help=sentence("help.workload"))
     _add_run_options(parser)
     for side in ("a", "b"):
-        parser.add_argument(
-            f"--{side}",
-            default="",
-            metavar="KEY=VALUE,…",
-            help=f'what is special about side {side.upper()}; "" for nothing',
-        )
-        parser.add_argument(f"--label-{side}", metavar="TEXT", help=f"what side {side.upper()} is called")
-    parser.add_argument("--pairs", type=whole, default=6, metavar="N", help="runs of each side (default: 6)")
-    parser.add_argument(
-        "--by-hand", action="store_true", help="ask before each change of side: for what only you can change"
-    )
+        told = sentence(f"help.ab_{side}")
+        parser.add_argument(f"--{side}", default="", metavar="KEY=VALUE,…", help=told)
+        parser.add_argument(f"--label-{side}", metavar="TEXT", help=sentence(f"help.ab_label_{side}"))
+    told = sentence("help.ab_pairs", pairs=PAIRS)
+    parser.add_argument("--pairs", type=whole, default=PAIRS, metavar="N", help=told)
+    parser.add_argument("--by-hand", action="store_true", help=sentence("help.ab_by_hand"))
     parser.set_defaults(verb=ab.ab)
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("workload", metavar="WORKLOAD", help="see `epochmark workloads`")
-    parser.add_argument(
-        "--preset",
-        choices=("quick", "standard", "sustained"),
-        help="quick estimates an epoch within a minute, sustained trains for ten",
-    )
-    parser.add_argument(
-        "--duration", type=fraction, metavar="S", help="seconds that sustained trains at least, or quick at most"
-    )
+    presets = ("quick", "standard", "sustained")
+    parser.add_argument("--preset", choices=presets, help=sentence("help.run_preset"))
+    parser.add_argument("--duration", type=fraction, metavar="S", help=sentence("help.run_duration"))
     for setting in all_settings():
         _add_setting(parser, setting)
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings")
-    parser.add_argument("--json", action="store_true", help="print the events, one JSON object a line")
-    parser.add_argument("--quiet", action="store_true", help="print only the result")
+    told = sentence("help.run_set")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=told)
+    parser.add_argument("--json", action="store_true", help=sentence("help.json_events"))
+    parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))
 
 
 def _add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
@@ -118,97 +119,115 @@ def _add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
 
 
 def _option_help(setting: Setting) -> str:
-    return setting.description
+    told = setting.description.rstrip(".")
+    return sentence("help.setting", description=told[:1].lower() + told[1:], default=_default(setting))
+
+
+def _default(setting: Setting) -> str:
+    """Return what holds where the option is left out."""
+    if isinstance(setting.default, bool):
+        return "on" if setting.default else "off"
+    if setting.default is not None:
+        return str(setting.default)
+    if setting.may_be_auto:
+        return AUTO
+    if setting.kind == "int":
+        return setting.zero or sentence("help.default_of_workload")
+    return sentence("help.default_in_settings")
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help=sentence("help.json"))
 
 
 def _add_machine(verbs: Verbs) -> None:
-    for name, help_, verb in (
-        ("workloads", "list the benchmarks", machine.workloads),
-        ("hardware", "show this computer's parts", machine.hardware),
-    ):
-        parser = verbs.add_parser(name, help=help_)
-        parser.add_argument("--json", action="store_true")
+    for name, verb in (("workloads", machine.workloads), ("hardware", machine.hardware)):
+        parser = verbs.add_parser(name, help=sentence(f"help.{name}"))
+        _add_json(parser)
         parser.set_defaults(verb=verb, folders=False)  # they only look, so that an unwritable home is no obstacle
-    parser = verbs.add_parser("compare", help="show your latest completed run among known machines")
-    parser.add_argument("workload", nargs="?", metavar="WORKLOAD")
-    parser.add_argument("--baseline", metavar="NAME", help="the machine that the others are compared with")
-    parser.add_argument("--json", action="store_true")
+    parser = verbs.add_parser("compare", help=sentence("help.compare"))
+    told = sentence("help.compare_workload", workload=STANDARD)
+    parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help=told)
+    parser.add_argument("--baseline", metavar="NAME", help=sentence("help.compare_baseline"))
+    _add_json(parser)
     parser.set_defaults(verb=machine.compare)
 
 
 def _add_doctor(verbs: Verbs) -> None:
-    parser = verbs.add_parser("doctor", help="find out why TensorFlow does not use a GPU, or what a log means")
-    parser.add_argument("--log", metavar="FILE", help="explain this log instead; - for standard input")
-    parser.add_argument("--report", action="store_true", help="print the text to copy into a question")
-    parser.add_argument("--verbose", action="store_true", help="list harmless lines too")
-    parser.add_argument("--json", action="store_true")
+    parser = verbs.add_parser("doctor", help=sentence("help.doctor"))
+    parser.add_argument("--log", metavar="FILE", help=sentence("help.doctor_log"))
+    parser.add_argument("--report", action="store_true", help=sentence("help.doctor_report"))
+    parser.add_argument("--verbose", action="store_true", help=sentence("help.doctor_verbose"))
+    _add_json(parser)
     parser.set_defaults(verb=doctor.doctor, folders=False)
 
 
 def _add_data(verbs: Verbs) -> None:
-    parent = verbs.add_parser("data", help="list, fetch, import or remove data sets")
+    parent = verbs.add_parser("data", help=sentence("help.data"))
     actions = parent.add_subparsers(metavar="ACTION", required=True)
-    parser = actions.add_parser("list", help="show the data sets and whether they are installed")
-    parser.add_argument("--json", action="store_true")
+    name = sentence("help.data_name")
+    parser = actions.add_parser("list", help=sentence("help.data_list"))
+    _add_json(parser)
     parser.set_defaults(verb=data.show)
-    parser = actions.add_parser("fetch", help="download and install a data set")
-    parser.add_argument("dataset", metavar="NAME")
-    parser.add_argument("--url", help="a mirror of the official file, or of the folder of several files")
+    parser = actions.add_parser("fetch", help=sentence("help.data_fetch"))
+    parser.add_argument("dataset", metavar="NAME", help=name)
+    parser.add_argument("--url", help=sentence("help.data_url"))
     parser.set_defaults(verb=data.fetch)
-    parser = actions.add_parser("import", help="install a data set from files that are here")
-    parser.add_argument("dataset", metavar="NAME")
-    parser.add_argument(
-        "files", metavar="FILE", type=Path, nargs="+", help="its official files, or the folder that holds them"
-    )
+    parser = actions.add_parser("import", help=sentence("help.data_import"))
+    parser.add_argument("dataset", metavar="NAME", help=name)
+    parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help=sentence("help.data_files"))
     parser.set_defaults(verb=data.import_)
-    parser = actions.add_parser("remove", help="delete an installed data set")
-    parser.add_argument("dataset", metavar="NAME")
+    parser = actions.add_parser("remove", help=sentence("help.data_remove"))
+    parser.add_argument("dataset", metavar="NAME", help=name)
     parser.set_defaults(verb=data.remove)
 
 
 def _add_logs(verbs: Verbs) -> None:
-    parent = verbs.add_parser("logs", help="import, list or remove logs of epochs that others measured")
+    parent = verbs.add_parser("logs", help=sentence("help.logs"))
     actions = parent.add_subparsers(metavar="ACTION", required=True)
-    parser = actions.add_parser("import", help="take in a CSV log of study 000 (epoch, elapsed, loss, acc, …)")
-    parser.add_argument("file", metavar="FILE", type=Path)
-    parser.add_argument("--workload", required=True, metavar="ID", help="what was trained")
-    parser.add_argument("--name", required=True, help="what the machine is to be called")
+    parser = actions.add_parser("import", help=sentence("help.logs_import"))
+    parser.add_argument("file", metavar="FILE", type=Path, help=sentence("help.logs_file"))
+    parser.add_argument("--workload", required=True, metavar="ID", help=sentence("help.logs_workload"))
+    parser.add_argument("--name", required=True, help=sentence("help.logs_name"))
     parser.set_defaults(verb=logs.import_)
-    parser = actions.add_parser("list", help="show the imported logs")
-    parser.add_argument("--json", action="store_true")
+    parser = actions.add_parser("list", help=sentence("help.logs_list"))
+    _add_json(parser)
     parser.set_defaults(verb=logs.show)
-    parser = actions.add_parser("remove", help="delete an imported log")
-    parser.add_argument("id", type=whole, metavar="ID")
+    parser = actions.add_parser("remove", help=sentence("help.logs_remove"))
+    parser.add_argument("id", type=whole, metavar="ID", help=sentence("help.logs_id"))
     parser.set_defaults(verb=logs.remove)
 
 
 def _add_results(verbs: Verbs) -> None:
-    parent = verbs.add_parser("results", help="list, show, share, delete or export stored runs")
+    parent = verbs.add_parser("results", help=sentence("help.results"))
     actions = parent.add_subparsers(metavar="ACTION", required=True)
-    parser = actions.add_parser("list", help="show the newest runs")
-    parser.add_argument("--limit", type=whole, default=50, metavar="N", help="how many (default: 50)")
-    parser.add_argument("--json", action="store_true")
+    number = sentence("help.run_id")
+    parser = actions.add_parser("list", help=sentence("help.results_list"))
+    told = sentence("help.results_limit", limit=LISTED_RUNS)
+    parser.add_argument("--limit", type=whole, default=LISTED_RUNS, metavar="N", help=told)
+    _add_json(parser)
     parser.set_defaults(verb=results.list_)
-    parser = actions.add_parser("show", help="show one run")
-    parser.add_argument("id", type=whole, metavar="ID")
-    parser.add_argument("--json", action="store_true")
+    parser = actions.add_parser("show", help=sentence("help.results_show"))
+    parser.add_argument("id", type=whole, metavar="ID", help=number)
+    _add_json(parser)
     parser.set_defaults(verb=results.show)
-    parser = actions.add_parser("group", help="show a group: repetitions, or the two sides of an A/B")
-    parser.add_argument("id", type=whole, metavar="ID")
-    parser.add_argument("--json", action="store_true")
+    parser = actions.add_parser("group", help=sentence("help.group"))
+    parser.add_argument("id", type=whole, metavar="ID", help=sentence("help.group_id"))
+    _add_json(parser)
     parser.set_defaults(verb=results.group)
-    parser = actions.add_parser("share", help="draw a run's result as a picture")
-    parser.add_argument("id", type=whole, metavar="ID")
-    parser.add_argument(
-        "--output", type=output, required=True, metavar="FILE.png", help="what is there is replaced"
-    )
-    parser.add_argument("--theme", choices=("light", "dark"), default="dark", help="its colours (default: dark)")
+    parser = actions.add_parser("share", help=sentence("help.share"))
+    parser.add_argument("id", type=whole, metavar="ID", help=number)
+    told = sentence("help.share_output")
+    parser.add_argument("--output", type=output, required=True, metavar="FILE.png", help=told)
+    told = sentence("help.share_theme", theme=THEME)
+    parser.add_argument("--theme", choices=("light", "dark"), default=THEME, help=told)
     parser.set_defaults(verb=results.share)
-    parser = actions.add_parser("delete", help="delete runs")
-    parser.add_argument("ids", type=whole, nargs="+", metavar="ID")
+    parser = actions.add_parser("delete", help=sentence("help.results_delete"))
+    parser.add_argument("ids", type=whole, nargs="+", metavar="ID", help=sentence("help.run_ids"))
     parser.set_defaults(verb=results.delete)
-    parser = actions.add_parser("export", help="write runs as CSV or JSON")
-    parser.add_argument("ids", type=whole, nargs="*", metavar="ID", help="all runs if none is named")
-    parser.add_argument("--format", choices=tuple(FORMATS), default=USUAL.name)
-    parser.add_argument("--output", type=output, metavar="FILE", help="standard output if not given, or -")
+    parser = actions.add_parser("export", help=sentence("help.results_export"))
+    parser.add_argument("ids", type=whole, nargs="*", metavar="ID", help=sentence("help.results_export_ids"))
+    told = sentence("help.results_format", format=USUAL.name)
+    parser.add_argument("--format", choices=tuple(FORMATS), default=USUAL.name, help=told)
+    parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
     parser.set_defaults(verb=results.export)

@@ -48,7 +48,7 @@ def test_settings_reach_their_side_and_labels_the_sentence(epochmark: CommandLin
     done = epochmark("ab", "demo", *FAST, "--b", b, "--pairs", "1", "--label-b", "all at once", "--threads", "2")
     assert done.returncode == 0, done.stderr
     assert "A        as usual\nB        all at once\n" in done.stdout
-    assert '"all at once"' in done.stdout
+    assert "“all at once”" in done.stdout
     assert "in the only pair. More pairs are needed" in done.stdout
     assert "The sides don't do the same work per epoch (batch 200, not batch 100)." in done.stdout
     specs = {run["side"]: json.loads(epochmark("results", "show", str(run["id"]), "--json").stdout)["spec"]

@@ -21,6 +21,7 @@ class Parameter:
         minimum: Smallest allowed number, or None for no limit; `maximum` likewise.
         choices: The allowed texts of a "choice". The text of "folders" has one or more, separated as in PATH.
         in_variant: Whether another value makes another network, which is compared with its like only.
+        zero: What 0 stands for, where that is no number: "automatic".
         required: Of "folders": whether a run needs one.
     """
 
@@ -32,6 +33,7 @@ class Parameter:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+    zero: str = ""
     in_variant: bool = True
     required: bool = False
 

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.messages import sentence
 from app.gui.widgets.basics import plain_tip, row
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import ParameterValue
@@ -33,9 +34,10 @@ class FolderEdit(QWidget):
 
     def __init__(self, text: str) -> None:
         super().__init__()
-        self.line = QLineEdit(text, placeholderText=f"Folders, separated by {os.pathsep}", clearButtonEnabled=True)
-        self.add_button = QPushButton("Add …")
-        self.add_button.setToolTip(plain_tip("Choose a folder, which is added to those in the line"))
+        hint = sentence("folder_edit.hint", separator=os.pathsep)
+        self.line = QLineEdit(text, placeholderText=hint, clearButtonEnabled=True)
+        self.add_button = QPushButton(sentence("folder_edit.add"))
+        self.add_button.setToolTip(plain_tip(sentence("folder_edit.add_tip")))
         self.line.textChanged.connect(self.changed)
         self.add_button.clicked.connect(self._choose)
         self.setFocusProxy(self.line)
@@ -47,11 +49,11 @@ class FolderEdit(QWidget):
         """Name both parts."""
         super().setAccessibleName(name)
         self.line.setAccessibleName(name)
-        self.add_button.setAccessibleName(f"Add to: {name}")
+        self.add_button.setAccessibleName(sentence("folder_edit.add_to", name=name))
 
     def _choose(self) -> None:
         last = self.line.text().rpartition(os.pathsep)[2]
-        folder = QFileDialog.getExistingDirectory(self, "Choose a folder to measure", last)
+        folder = QFileDialog.getExistingDirectory(self, sentence("folder_edit.choose"), last)
         if folder:
             folders = [part for part in self.line.text().split(os.pathsep) if part]
             self.line.setText(os.pathsep.join([*folders, QDir.toNativeSeparators(folder)]))
@@ -82,6 +84,8 @@ def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
     if parameter.kind == "int":
         spin = QSpinBox()
         spin.setRange(-INT_LIMIT if low is None else int(low), INT_LIMIT if high is None else int(high))
+        if parameter.zero and parameter.minimum == 0:  # Qt shows the text at the least value
+            spin.setSpecialValueText(parameter.zero)
         spin.setValue(int(parameter.default))
         spin.valueChanged.connect(changed)
     else:

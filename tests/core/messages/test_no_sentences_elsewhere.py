@@ -26,15 +26,9 @@ NAMES = {
 }
 # Still to be converted.
 LEFT = {
-    "app/cli/ab.py",
-    "app/cli/arguments.py",
-    "app/cli/run.py",
-    "app/cli/specs.py",
-    "app/cli/views.py",
     "app/gui/pages/ab/setup.py",
     "app/gui/pages/benchmark/setup.py",
     "app/gui/services/run_bridge.py",
-    "app/gui/widgets/editors.py",
 }
 
 
