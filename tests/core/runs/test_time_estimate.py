@@ -42,7 +42,7 @@ def test_cut_epochs_are_counted_as_they_are_cut(paths: Paths, machine: Machine) 
 @pytest.mark.slow
 @pytest.mark.parametrize("outcome", ["crash", "fail"])
 def test_a_probe_that_fails_says_why(paths: Paths, machine: Machine, outcome: str) -> None:
-    with pytest.raises(ProbeError, match=r"worker crashed|told to fail|worker ended"):
+    with pytest.raises(ProbeError, match=r"worker process crashed|told to fail|worker ended"):
         probe_duration_s(DEMO.default_spec(parameters={"outcome": outcome}), paths, machine)
 
 

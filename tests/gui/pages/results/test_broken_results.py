@@ -110,8 +110,7 @@ def test_a_broken_run_is_shown_as_such_and_can_be_deleted(driver: Driver, page: 
     driver.until(lambda: page.run is not None)
     assert page.detail is not None
     assert "can't be read" in page.detail.numbers.text()
-    assert (
-        "cannot be read" in page.detail.view.headline.message.toolTip() + page.detail.view.headline.message.text()
-    )
+    message = page.detail.view.headline.message
+    assert "can't be read" in message.toolTip() + message.text()
     driver.press(page.detail.delete_button)
     driver.until(lambda: broken.BROKEN not in page.model.ids)
