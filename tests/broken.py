@@ -11,7 +11,7 @@ from typing import Any
 from app.core.analysis.compare import bars
 from app.core.analysis.series import series_of
 from app.core.errors import AppError
-from app.core.records import Machine
+from app.core.records import Machine, Plan
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines
 from app.core.report.private_texts import table_private_texts
@@ -70,7 +70,7 @@ NASTY: tuple[object, ...] = (
 
 def make_results(database: Database, machine: Machine) -> list[int]:
     """Store five runs: three alike, of which the second and the third are a group, and two of other kinds."""
-    group_id = begin_group(database, "repeat", {"kind": "repeat", "specs": [asdict_spec()], "times": 2})
+    group_id = begin_group(database, Plan(kind="repeat", specs=(SPEC,), times=2))
     other = replace(machine, cpu_name="Other CPU")
     ids = [
         _store(database, machine, None),
@@ -85,10 +85,6 @@ def make_results(database: Database, machine: Machine) -> list[int]:
         for name in ("One", "Two"):
             connection.execute(sql, ("2026-01-01T00:00:00Z", WORKLOAD.id, name, "[4.0, 3.0, 3.0]", 3.0))
     return ids
-
-
-def asdict_spec() -> dict[str, Any]:
-    return {"workload": WORKLOAD.id, "parameters": {}}
 
 
 def _store(database: Database, machine: Machine, group: tuple[int, str | None] | None, workload: str = "") -> int:

@@ -10,8 +10,9 @@ from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.plain_text import safe_text
+from app.core.records import Plan
 from app.core.runs.runner import known_workload
-from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT, Plan
+from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.settings import load_settings
 from workloads.protocol.errors import WorkloadError
 from workloads.settings import AUTO, Setting, all_settings

@@ -26,10 +26,10 @@ from app.core.messages import message, sentence
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
-from app.core.records import Group, Machine, RunSummary
+from app.core.records import Group, Machine, Plan, PlannedRun, RunSummary
 from app.core.report.wording import machine_line
 from app.core.runs.runner import Runner
-from app.core.runs.sequence import Plan, Step, Watch, run_plan
+from app.core.runs.sequence import Watch, run_plan
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
@@ -83,7 +83,7 @@ class PlanView(View):
         """Whether the output can no longer be written."""
         return self._closed
 
-    def begin(self, step: Step, run_id: int) -> None:
+    def begin(self, planned: PlannedRun, run_id: int) -> None:
         """Begin the next run of the plan."""
 
 
@@ -104,25 +104,25 @@ class TextPlanView(PlanView):
         self._machine = machine
         self._quiet = quiet
         self._live = LiveLine(sys.stdout, wanted=not quiet)
-        self._step = plan.steps()[0]
+        self._planned = plan.runs()[0]
         self._run_id = 0
-        self._state = RunState(self._step.spec)
+        self._state = RunState(self._planned.spec)
         self._result: events.Result | None = None
         self._error: events.Error | None = None
         self._told: set[str] = set()
         self.preflight: list[str] = []  # lines that are told with the beginning of the first run
 
-    def begin(self, step: Step, run_id: int) -> None:
+    def begin(self, planned: PlannedRun, run_id: int) -> None:
         """Begin the next run of the plan."""
-        self._step, self._run_id = step, run_id
-        self._state = RunState(step.spec)
+        self._planned, self._run_id = planned, run_id
+        self._state = RunState(planned.spec)
         self._result = self._error = None
 
     def show(self, event: events.Event) -> None:
         """Print the event, or draw it on the progress line."""
         self._state.follow(event)
         match event:
-            case events.Run() if self._step.number == 1:
+            case events.Run() if self._planned.number == 1:
                 self._line(self._head())
             case events.Warn() if event.message not in self._told:
                 self._told.add(event.message)  # once, not with every run
@@ -137,7 +137,7 @@ class TextPlanView(PlanView):
                 self._draw()
 
     def _head(self) -> str:
-        workload, spec = CATALOGUE[self._step.spec.workload], self._step.spec
+        workload, spec = CATALOGUE[self._planned.spec.workload], self._planned.spec
         title = sentence("cli.plan_title", workload=workload.title, batch_size=spec.batch_size, preset=spec.preset)
         lines = [title, sentence("cli.run_machine", machine=in_line(machine_line(self._machine)))]
         if self._plan.kind == "ab":
@@ -153,13 +153,13 @@ class TextPlanView(PlanView):
         else:
             outcome = _value(self._result.metric, self._result.value, self._result.spread_pct)
             outcome += "" if end.status == "completed" else f" ({end.status})"
-        number = f"{self._step.number}/{self._step.count}"
-        side = f"  {self._step.side}" if self._step.side else ""
+        number = f"{self._planned.number}/{self._planned.count}"
+        side = f"  {self._planned.side}" if self._planned.side else ""
         return f"{number:>7}{side}  {outcome}   " + sentence("cli.run_number", run_id=self._run_id)
 
     def _draw(self) -> None:
-        parts = [sentence("cli.run_of", number=self._step.number, planned=self._step.count)]
-        parts += [sentence("cli.side", side=self._step.side)] if self._step.side else []
+        parts = [sentence("cli.run_of", number=self._planned.number, planned=self._planned.count)]
+        parts += [sentence("cli.side", side=self._planned.side)] if self._planned.side else []
         progress = self._state.progress
         if progress.steps_per_epoch and progress.phase in ("warmup", "measure"):
             epoch = min(progress.epoch + 1, progress.epochs)
@@ -183,14 +183,14 @@ class Hands:
         self._answers: queue.Queue[str | None] = queue.Queue()
         self._reader: threading.Thread | None = None
 
-    def __call__(self, step: Step) -> bool:
+    def __call__(self, planned: PlannedRun) -> bool:
         """Announce the next run and wait for Enter; returns whether to go on."""
         if self._reader is None:
             # Python's own input can't be left: it would hold up the end of the program.
             self._reader = threading.Thread(target=self._read, daemon=True, name="hands")
             self._reader.start()
-        label, side = in_line(step.label), step.side or ""
-        complain(sentence("cli.set_up_side", number=step.number, planned=step.count, side=side, label=label))
+        label, side = in_line(planned.label), planned.side or ""
+        complain(sentence("cli.set_up_side", number=planned.number, planned=planned.count, side=side, label=label))
         while not self._interrupts.is_pressed:
             try:
                 answer = self._answers.get(timeout=0.1)
@@ -235,7 +235,7 @@ def group_as_dict(group: Group) -> dict[str, Any]:
         "created_at": group.created_at,
         "workload": group.workload,
         "labels": dict(zip("AB", group.labels, strict=True)) if group.kind == "ab" else None,
-        "by_hand": bool(group.plan.get("by_hand")),
+        "by_hand": group.plan.by_hand,
         "planned_runs": group.planned,
         "metric": group.runs[0].metric if group.runs else None,
         "runs": [

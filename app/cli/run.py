@@ -14,7 +14,7 @@ from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence
 from app.core.metrics import headline_kind, metric_lines
 from app.core.paths import Paths
-from app.core.records import Run
+from app.core.records import Plan, Run
 from app.core.report.private_texts import chosen_folders
 from app.core.report.wording import (
     bottleneck_text,
@@ -25,7 +25,7 @@ from app.core.report.wording import (
     verdict_line,
 )
 from app.core.runs.runner import Runner, checked_workload
-from app.core.runs.sequence import REPEATS_LIMIT, Plan
+from app.core.runs.sequence import REPEATS_LIMIT
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge

@@ -1,7 +1,8 @@
 """The plain records that cross boundaries between hardware, monitor, runner, database and views."""
 
+import itertools
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -218,13 +219,76 @@ class Run:
     stored_environment: str = "null"
 
 
+Side = Literal["A", "B"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One run of a plan.
+
+    Attributes:
+        number: From 1.
+        count: How many runs the plan has.
+        side: None where there are no sides.
+        label: What the side is called.
+    """
+
+    number: int
+    count: int
+    side: Side | None
+    label: str
+    spec: RunSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Several runs as one, as they were asked.
+
+    Attributes:
+        kind: "repeat" or "ab"; another version of Epochmark may know more.
+        specs: What is run: one to repeat, or A and B.
+        times: How often each of them runs; of an A/B, the number of pairs.
+        label_a, label_b: What the sides are called.
+        by_hand: Whether something that Epochmark cannot set is changed between the sides.
+    """
+
+    kind: str
+    specs: tuple[RunSpec, ...] = ()
+    times: Positive = 1
+    label_a: str = "A"
+    label_b: str = "B"
+    by_hand: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many runs it has."""
+        return self.times * (2 if self.kind == "ab" else 1)
+
+    def runs(self) -> list[PlannedRun]:
+        """Return the runs in their order.
+
+        An A/B goes A B B A A B B A …: each pair is two neighbours, and what gets slower or faster over time hits
+        both sides alike.
+        """
+        sides: list[tuple[Side | None, RunSpec]] = [(None, self.specs[0])] * self.times
+        if self.kind == "ab":
+            a: tuple[Side | None, RunSpec] = ("A", self.specs[0])
+            b: tuple[Side | None, RunSpec] = ("B", self.specs[1])
+            sides = list(itertools.islice(itertools.cycle((a, b, b, a)), self.count))
+        labels = {"A": self.label_a, "B": self.label_b}
+        return [
+            PlannedRun(number, self.count, side, labels[side] if side else "", spec)
+            for number, (side, spec) in enumerate(sides, 1)
+        ]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """A stored group.
 
     Attributes:
         kind: "repeat" or "ab"; another version of Epochmark may know more.
-        plan: JSON of app.core.runs.sequence.Plan, as it was asked; empty if it cannot be read.
+        plan: As it was asked, as far as it can be read.
         run_ids: Every run that was begun, in this order, also those that were deleted since.
         runs: Those that are left, in the same order.
     """
@@ -232,30 +296,24 @@ class Group:
     id: int
     created_at: str
     kind: str
-    plan: dict[str, Any]
+    plan: Plan
     run_ids: tuple[int, ...]
     runs: tuple[RunSummary, ...]
 
     @property
     def planned(self) -> int:
         """How many runs it was to have."""
-        return planned_runs(self.kind, self.plan)
+        return self.plan.count
 
     @property
     def labels(self) -> tuple[str, str]:
         """What the sides are called."""
-        return str(self.plan.get("label_a") or "A"), str(self.plan.get("label_b") or "B")
+        return self.plan.label_a or "A", self.plan.label_b or "B"
 
     @property
     def workload(self) -> str:
         """The id of what was run; "" if the plan does not say."""
-        specs = self.plan.get("specs") or [{}]
-        return str(specs[0].get("workload", ""))
-
-
-def planned_runs(kind: str, plan: dict[str, Any]) -> int:
-    """Return how many runs a group of this kind and plan was to have."""
-    return int(plan.get("times", 1)) * (2 if kind == "ab" else 1)
+        return self.plan.specs[0].workload if self.plan.specs else ""
 
 
 @dataclass(frozen=True, slots=True)

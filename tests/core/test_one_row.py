@@ -11,8 +11,7 @@ from app.cli.specs import make_spec
 from app.core.analysis.comparability import comparison_key, differences, run_refusal
 from app.core.analysis.compare import bars
 from app.core.paths import Paths
-from app.core.records import Machine, RunSummary
-from app.core.runs.sequence import Plan
+from app.core.records import Machine, Plan, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs, load_run
 from tests.core.storage.storing import store

@@ -41,7 +41,7 @@ def _fitting(value: object, hint: Any) -> object:
         return msgspec.convert(value, hint)
     except msgspec.ValidationError:
         pass
-    inner: Any = next((part for part in get_args(hint) if dataclasses.is_dataclass(part)), None)
+    inner: Any = next((part for part in get_args(hint) if _is_record(part)), None)
     if inner is None or not isinstance(value, list | tuple):
         return _NOTHING
     found = []
@@ -51,6 +51,10 @@ def _fitting(value: object, hint: Any) -> object:
         except TypeError:
             continue
     return tuple(found)
+
+
+def _is_record(kind: Any) -> bool:
+    return dataclasses.is_dataclass(kind) or (isinstance(kind, type) and issubclass(kind, msgspec.Struct))
 
 
 @cache

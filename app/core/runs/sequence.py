@@ -1,80 +1,20 @@
 """Several runs that belong together, one after the other, each in a fresh process: repetitions, or an A/B."""
 
-import itertools
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Literal
-
-import msgspec
 
 from app.core.errors import AppError
-from app.core.records import RunSummary
+from app.core.records import Plan, PlannedRun, RunSummary, Side
 from app.core.runs.runner import Runner
 from app.core.runs.session import Listener, Session
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.core.storage.runs import list_runs
 from workloads.protocol import events
-from workloads.protocol.spec import RunSpec
 
 REPEATS_LIMIT, PAIRS_LIMIT = 100, 100
 LABEL_LIMIT = 60
-Side = Literal["A", "B"]
-Label = Annotated[str, msgspec.Meta(min_length=1, max_length=LABEL_LIMIT)]
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked.
-
-    Attributes:
-        specs: What is run: one to repeat, or A and B.
-        times: How often each of them runs; of an A/B, the number of pairs.
-        label_a, label_b: What the sides are called.
-        by_hand: Whether something that Epochmark cannot set is changed between the sides.
-    """
-
-    kind: Literal["repeat", "ab"]
-    specs: tuple[RunSpec, ...]
-    times: Annotated[int, msgspec.Meta(ge=1, le=100)]
-    label_a: Label = "A"
-    label_b: Label = "B"
-    by_hand: bool = False
-
-    def steps(self) -> list["Step"]:
-        """Return the runs in their order.
-
-        An A/B goes A B B A A B B A …: each pair is two neighbours, and what gets slower or faster over time hits
-        both sides alike.
-        """
-        sides: list[tuple[Side | None, RunSpec]] = [(None, self.specs[0])] * self.times
-        if self.kind == "ab":
-            a: tuple[Side | None, RunSpec] = ("A", self.specs[0])
-            b: tuple[Side | None, RunSpec] = ("B", self.specs[1])
-            sides = list(itertools.islice(itertools.cycle((a, b, b, a)), 2 * self.times))
-        labels = {"A": self.label_a, "B": self.label_b}
-        return [
-            Step(number, len(sides), side, labels[side] if side else "", spec)
-            for number, (side, spec) in enumerate(sides, 1)
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One run of a plan.
-
-    Attributes:
-        number: From 1.
-        count: How many runs the plan has.
-        side: None where there are no sides.
-        label: What the side is called.
-    """
-
-    number: int
-    count: int
-    side: Side | None
-    label: str
-    spec: RunSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +30,9 @@ class Watch:
     """
 
     listener: Listener = lambda _: None
-    begun: Callable[[Step, int], None] = lambda _, __: None
-    ended: Callable[[Step, RunSummary], None] = lambda _, __: None
-    ask: Callable[[Step], bool] = lambda _: True
+    begun: Callable[[PlannedRun, int], None] = lambda _, __: None
+    ended: Callable[[PlannedRun, RunSummary], None] = lambda _, __: None
+    ask: Callable[[PlannedRun], bool] = lambda _: True
 
 
 class Sequence:
@@ -155,25 +95,26 @@ class Sequence:
 
     def _carry_out(self) -> str:
         side: Side | None = None
-        for step in self.plan.steps():
-            if self.plan.by_hand and step.side != side and not self._cancel.is_set() and not self._watch.ask(step):
+        for planned in self.plan.runs():
+            is_asked = self.plan.by_hand and planned.side != side and not self._cancel.is_set()
+            if is_asked and not self._watch.ask(planned):
                 return "cancelled"
-            side = step.side
+            side = planned.side
             if self._cancel.is_set():
                 return "cancelled"
-            status = self._run(step)
+            status = self._run(planned)
             if status != "completed":
                 return "cancelled" if status == "cancelled" else "failed"
         return "completed"
 
-    def _run(self, step: Step) -> str:
+    def _run(self, planned: PlannedRun) -> str:
         begun = threading.Event()
 
         def listener(event: events.Event) -> None:
             begun.wait()  # a moment, and only at the first event
             self._watch.listener(event)
 
-        session = self._runner.start(step.spec, listener, (self.group_id, step.side))
+        session = self._runner.start(planned.spec, listener, (self.group_id, planned.side))
         self._session = session
         try:
             # Whoever asked to stop before there was a session could not tell it.
@@ -181,7 +122,7 @@ class Sequence:
                 session.kill()
             elif self._cancel.is_set():
                 session.cancel()
-            self._watch.begun(step, session.run_id)
+            self._watch.begun(planned, session.run_id)
         finally:
             begun.set()
             session.wait()
@@ -191,7 +132,7 @@ class Sequence:
         with Database(self._runner.paths.database) as database:
             summary = next(list_runs(database, ids=[session.run_id]), None)
         if summary is not None:  # nobody has deleted it in this moment
-            self._watch.ended(step, summary)
+            self._watch.ended(planned, summary)
         return session.status
 
 
@@ -210,7 +151,7 @@ def run_plan(plan: Plan, runner: Runner, watch: Watch | None = None) -> Sequence
     for spec in plan.specs:
         runner.check(spec)
     with Database(runner.paths.database) as database:
-        group_id = begin_group(database, plan.kind, msgspec.to_builtins(plan))
+        group_id = begin_group(database, plan)
     sequence = Sequence(plan, runner, watch or Watch(), group_id)
     sequence.start()
     return sequence

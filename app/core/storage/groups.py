@@ -1,7 +1,7 @@
 """Groups of runs that were made as one: repetitions of the same run, or the two sides of an A/B."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -9,18 +9,19 @@ import msgspec
 from app.core.clock import now_text
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
-from app.core.records import Group, RunSummary, planned_runs
+from app.core.records import Group, Plan, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.reading import read_object
 from app.core.storage.runs import list_runs
+from workloads.protocol.stored import take_fitting
 
 
-def begin_group(database: Database, kind: str, plan: dict[str, Any]) -> int:
+def begin_group(database: Database, plan: Plan) -> int:
     """Store a group that has no runs yet, and return its number."""
-    text = json.dumps(plan | {"run_ids": []})
+    text = json.dumps(msgspec.to_builtins(plan) | {"run_ids": []})
     with database.transaction() as connection:
         sql = "INSERT INTO groups (created_at, kind, plan) VALUES (?, ?, ?)"
-        cursor = connection.execute(sql, (now_text(), kind, text))
+        cursor = connection.execute(sql, (now_text(), plan.kind, text))
     assert cursor.lastrowid is not None
     return cursor.lastrowid
 
@@ -53,23 +54,23 @@ def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, st
     "run 2 of 5 in group 3" for repetitions, "side B of group 4" for an A/B test.
     """
     grouped = [run for run in runs if run.group_id is not None]
-    plans: dict[int, tuple[str, dict[str, Any]]] = {}
+    plans: dict[int, tuple[Plan, tuple[int, ...]]] = {}
     with database.complaints():
         sql = "SELECT id, kind, plan FROM groups WHERE id IN (SELECT value FROM json_each(?))"
         ids = json.dumps(sorted({run.group_id for run in grouped if run.group_id is not None}))
         for row in database.connection.execute(sql, (ids,)):
-            plans[row["id"]] = (str(row["kind"]), _read_plan(row["plan"]))
+            plan, begun = _read_plan(row)
+            plans[row["id"]] = (plan, begun or ())
     places = {}
     for run in grouped:
-        kind, plan = plans.get(run.group_id or 0, ("", {}))
-        begun = list(plan.get("run_ids", ()))
+        plan, begun = plans.get(run.group_id or 0, (Plan(kind=""), ()))
         if run.side is not None:
             places[run.id] = sentence("groups.side", side=run.side, group_id=run.group_id)
         elif run.id in begun:
             places[run.id] = sentence(
                 "groups.run_of",
                 number=begun.index(run.id) + 1,
-                planned=planned_runs(kind, plan),
+                planned=plan.count,
                 group_id=run.group_id,
             )
         else:
@@ -88,8 +89,12 @@ class _PlanShape(msgspec.Struct):
     run_ids: list[int] = []
 
 
-def _read_plan(text: object) -> dict[str, Any]:
-    return read_object(text, _PlanShape, "the plan", []) or {}
+def _read_plan(row: Mapping[str, Any]) -> tuple[Plan, tuple[int, ...] | None]:
+    """Return a stored plan and the runs that were begun of it, as far as they can be read."""
+    plain = read_object(row["plan"], _PlanShape, "the plan", []) or {}
+    run_ids = plain.pop("run_ids", None)
+    plan = take_fitting(plain | {"kind": str(row["kind"])}, Plan)
+    return plan, None if run_ids is None else tuple(run_ids)
 
 
 def _members(database: Database, group_ids: Sequence[int]) -> dict[int, list[int]]:
@@ -103,21 +108,22 @@ def _members(database: Database, group_ids: Sequence[int]) -> dict[int, list[int
 
 
 def _with_runs(database: Database, rows: Sequence[Any]) -> list[Group]:
-    plans = [_read_plan(row["plan"]) for row in rows]
-    members = _members(database, [row["id"] for row, plan in zip(rows, plans, strict=True) if not plan])
-    for row, plan in zip(rows, plans, strict=True):
-        plan.setdefault("run_ids", members.get(row["id"], []))
-    ids = [run_id for plan in plans for run_id in plan["run_ids"]]
+    plans = [_read_plan(row) for row in rows]
+    members = _members(database, [row["id"] for row, (_, begun) in zip(rows, plans, strict=True) if begun is None])
+    runs_begun = [
+        tuple(members.get(row["id"], ())) if begun is None else begun
+        for row, (_, begun) in zip(rows, plans, strict=True)
+    ]
+    ids = [run_id for run_ids in runs_begun for run_id in run_ids]
     runs = {run.id: run for run in list_runs(database, ids=ids)}
     groups = []
-    for row, plan in zip(rows, plans, strict=True):
-        run_ids = tuple(plan.pop("run_ids"))
+    for row, (plan, _), run_ids in zip(rows, plans, runs_begun, strict=True):
         left = tuple(runs[run_id] for run_id in run_ids if run_id in runs)
         groups.append(
             Group(
                 id=row["id"],
                 created_at=str(row["created_at"]),
-                kind=str(row["kind"]),
+                kind=plan.kind,
                 plan=plan,
                 run_ids=run_ids,
                 runs=left,

@@ -55,7 +55,7 @@ class RunView(QWidget):
         """Follow the runs of a bridge from now on."""
         self._bridge = bridge
         bridge.started.connect(self._on_started)
-        bridge.stepped.connect(self._on_started)
+        bridge.moved_on.connect(self._on_started)
         bridge.advanced.connect(self._on_advanced)
 
     def show_run(self, run: Run, group: Group | None = None) -> None:
@@ -93,7 +93,7 @@ class RunView(QWidget):
         self._texts_s = self._charts_s = time.monotonic()
         self.headline.show_live(live, state.progress, cancelled=bridge.is_cancelled, verdict=state.verdict)
         if live is not None:
-            place = (bridge.step.number, bridge.step.count) if bridge.step else None
+            place = (bridge.planned.number, bridge.planned.count) if bridge.planned else None
             self._show_head(live, CATALOGUE[live.workload].parameters_count, live.memory_bytes, place)
             self._show_charts(state.series, live, live=True)
             self.charts.show_limit(sentence("run.limit_later"))

@@ -5,14 +5,14 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-import msgspec
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.core.errors import AppError
+from app.core.messages import message, sentence
 from app.core.paths import Paths
-from app.core.records import Group, Machine, RunSummary
+from app.core.records import Group, Machine, Plan, PlannedRun, RunSummary
 from app.core.runs.runner import Runner
-from app.core.runs.sequence import Plan, Sequence, Step, Watch, run_plan
+from app.core.runs.sequence import Sequence, Watch, run_plan
 from app.core.runs.session import Limits, Session
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
@@ -37,14 +37,14 @@ class RunBridge(QObject):
     Attributes:
         state: What is known of the run that is or was going on last; None before the first.
         plan: What is or was carried out last; None if that was a single run.
-        step: Of the plan, the run that is going on; None before the first.
+        planned: Of the plan, the run that is going on; None before the first.
         done: The plan's runs that are over.
-        asks: The step that waits for `answer`; None if none does.
+        asks: The run of the plan that waits for `answer`; None if none does.
         group_id: What the plan is stored as; None before it is.
 
     Signals:
         started: A run or a plan was asked for; `state` is new.
-        stepped: Of a plan, a run began or is over, or the user is asked something; each run has a `state` of its
+        moved_on: Of a plan, a run began or is over, or the user is asked something; each run has a `state` of its
             own.
         advanced: Events came since the last time; with the kinds that came (a set of types of event).
         ended: The run or the plan is over; with the number of its last run, 0 if it had none. If `trouble` is set,
@@ -53,7 +53,7 @@ class RunBridge(QObject):
     """
 
     started = Signal()
-    stepped = Signal()
+    moved_on = Signal()
     advanced = Signal(object)
     ended = Signal(int)
     refused = Signal(object)
@@ -77,8 +77,8 @@ class RunBridge(QObject):
         self.state: RunState | None = None
         self.trouble: AppError | None = None
         self.plan: Plan | None = None
-        self.step: Step | None = None
-        self.asks: Step | None = None
+        self.planned: PlannedRun | None = None
+        self.asks: PlannedRun | None = None
         self.done: list[RunSummary] = []
         self.group_id: int | None = None
         self.lines: deque[str] = deque(maxlen=LINES_KEPT)
@@ -101,7 +101,7 @@ class RunBridge(QObject):
             id=self.group_id or 0,
             created_at="",
             kind=self.plan.kind,
-            plan=msgspec.to_builtins(self.plan),
+            plan=self.plan,
             run_ids=tuple(run.id for run in self.done),
             runs=tuple(self.done),
         )
@@ -142,17 +142,17 @@ class RunBridge(QObject):
         """
         if self.is_running:
             return
-        self._reset(plan.steps()[0].spec, plan)
+        self._reset(plan.runs()[0].spec, plan)
         paths, waiting, answers = self._paths(), self._events, self._answers
         runner = Runner(paths, machine, self.limits)
 
-        def on_begun(step: Step, run_id: int) -> None:
+        def on_begun(planned: PlannedRun, run_id: int) -> None:
             with Database(paths.database) as database:
                 summary = _stored(database, run_id)
-            waiting.append(partial(self._on_step, step, summary))
+            waiting.append(partial(self._on_planned, planned, summary))
 
-        def ask(step: Step) -> bool:
-            waiting.append(partial(self._on_asked, step))
+        def ask(planned: PlannedRun) -> bool:
+            waiting.append(partial(self._on_asked, planned))
             return answers.get()
 
         watch = Watch(
@@ -178,7 +178,7 @@ class RunBridge(QObject):
         if self.asks is not None:
             self.asks = None
             self._answers.put(go_on)
-            self.stepped.emit()
+            self.moved_on.emit()
 
     def cancel(self) -> None:
         """Ask the run to stop; what was measured is kept."""
@@ -217,7 +217,7 @@ class RunBridge(QObject):
     def _reset(self, spec: RunSpec, plan: Plan | None) -> None:
         self._starting, self.is_cancelled = True, False
         self.state, self.trouble = RunState(spec), None
-        self.plan, self.step, self.asks, self.done, self.group_id = plan, None, None, [], None
+        self.plan, self.planned, self.asks, self.done, self.group_id = plan, None, None, [], None
         self.lines.clear()
         self._events = deque()
         self._answers = queue.SimpleQueue()
@@ -229,20 +229,23 @@ class RunBridge(QObject):
         if self.is_cancelled:
             sequence.cancel()
 
-    def _on_step(self, step: Step, summary: RunSummary) -> None:
-        self.step, self.asks = step, None
-        self.state = RunState(step.spec, summary)
-        self.lines.append(f"Run {step.number} of {step.count}" + (f", side {step.side}" if step.side else ""))
-        self.stepped.emit()
+    def _on_planned(self, planned: PlannedRun, summary: RunSummary) -> None:
+        self.planned, self.asks = planned, None
+        self.state = RunState(planned.spec, summary)
+        told = {"number": planned.number, "planned": planned.count}
+        self.lines.append(
+            sentence("log.side", **told, side=planned.side) if planned.side else sentence("log.run", **told)
+        )
+        self.moved_on.emit()
 
     def _on_done(self, summary: RunSummary) -> None:
         self.done.append(summary)
-        self.stepped.emit()
+        self.moved_on.emit()
 
-    def _on_asked(self, step: Step) -> None:
+    def _on_asked(self, planned: PlannedRun) -> None:
         if not self.is_cancelled:
-            self.asks = step
-            self.stepped.emit()
+            self.asks = planned
+            self.moved_on.emit()
 
     def _on_begun(self, begun: tuple[Session, RunSummary]) -> None:
         self._starting = False
@@ -293,7 +296,7 @@ def _stored(database: Database, run_id: int) -> RunSummary:
 def _check_alone(database: Database, *, beside: bool) -> None:
     recover_runs(database)
     if not beside and find_ids(database, Query(status="running")):
-        raise BusyError("Another Epochmark is running a benchmark on this computer.")
+        raise BusyError(message("busy.other_epochmark"))
 
 
 def _line(event: events.Event) -> str:
@@ -301,15 +304,15 @@ def _line(event: events.Event) -> str:
     text = ""
     match event:
         case events.Phase():
-            text = f"Phase: {event.name}"
+            text = sentence("log.phase", name=event.name)
         case events.Epoch():
-            text = f"Epoch {event.index + 1}: {event.duration_s:.2f} s"
+            text = sentence("log.epoch", number=event.index + 1, duration_s=event.duration_s)
         case events.Warn():
-            text = f"Note: {event.message}"
+            text = sentence("log.note", note=event.message)
         case events.Error():
-            text = f"Error: {event.message}"
+            text = sentence("log.error", error=event.message)
         case events.Log():
             text = event.message
         case events.End():
-            text = f"End: {event.status}"
+            text = sentence("log.end", status=event.status)
     return text

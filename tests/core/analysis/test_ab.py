@@ -18,7 +18,7 @@ from app.core.analysis.ab import (
     pairs_of,
 )
 from app.core.analysis.student_t import t_limit
-from app.core.records import Group, RunSummary
+from app.core.records import Group, Plan, RunSummary
 
 VALUES = st.floats(min_value=1e-6, max_value=1e9)
 
@@ -139,7 +139,7 @@ def test_sentences(a: list[float | None], b: list[float | None], sentence: str) 
 
 def test_labels_stand_in_the_sentence_and_those_with_spaces_are_quoted() -> None:
     told = compare_pairs([2.0, 2.02, 2.0], [1.6, 1.6, 1.6], is_rate=False).sentence("as usual", "threads=2")
-    assert told.startswith('threads=2 is 1.25× as fast as “as usual”')
+    assert told.startswith("threads=2 is 1.25× as fast as “as usual”")
 
 
 @given(st.lists(VALUES, min_size=1, max_size=40), st.lists(st.one_of(st.none(), VALUES), max_size=5))
@@ -178,7 +178,7 @@ def test_a_sentence_tells_the_spreads_apart() -> None:
 
 def ab(*runs: RunSummary, ids: tuple[int, ...] = (), times: int = 2) -> Group:
     ids = ids or tuple(run.id for run in runs)
-    return Group(id=1, created_at="", kind="ab", plan={"times": times}, run_ids=ids, runs=runs)
+    return Group(id=1, created_at="", kind="ab", plan=Plan(kind="ab", times=times), run_ids=ids, runs=runs)
 
 
 def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:
@@ -201,7 +201,9 @@ def test_only_completed_runs_with_a_value_count_and_the_others_are_named(summary
         replace(summary, id=9, value=1.0, status="cancelled"),
         replace(summary, id=10, value=None),
     )
-    group = Group(id=1, created_at="", kind="repeat", plan={"times": 5}, run_ids=(7, 8, 9, 10), runs=runs)
+    group = Group(
+        id=1, created_at="", kind="repeat", plan=Plan(kind="repeat", times=5), run_ids=(7, 8, 9, 10), runs=runs
+    )
     assert judge_repeats(group).count == 2
     assert judge_repeats(group).median == pytest.approx(68.15)
     assert group_remarks(group) == [

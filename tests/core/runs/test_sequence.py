@@ -8,9 +8,9 @@ import pytest
 from app.core.analysis.ab import group_sentence, judge_pairs
 from app.core.errors import AppError, UsageError
 from app.core.paths import Paths
-from app.core.records import Group, Machine, RunSummary
+from app.core.records import Group, Machine, Plan, PlannedRun, RunSummary
 from app.core.runs.runner import Runner
-from app.core.runs.sequence import Plan, Sequence, Step, Watch, run_plan
+from app.core.runs.sequence import Sequence, Watch, run_plan
 from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
@@ -32,7 +32,7 @@ class Diary:
 
     def __init__(self) -> None:
         self.told: list[tuple[str, int]] = []
-        self.steps: list[Step] = []
+        self.runs: list[PlannedRun] = []
         self.ended: list[RunSummary] = []
         self.events: list[events.Event] = []
         self.heard = threading.Event()
@@ -47,15 +47,15 @@ class Diary:
             self.told.append(("event", event.run_id))
             self.heard.set()
         if isinstance(event, events.Epoch):
-            self.epoch_of[len(self.steps)].set()
+            self.epoch_of[len(self.runs)].set()
 
-    def begin(self, step: Step, run_id: int) -> None:
+    def begin(self, planned: PlannedRun, run_id: int) -> None:
         self.heard.wait(0.02)  # the first event, if it came too early
         self.heard.clear()
-        self.steps.append(step)
+        self.runs.append(planned)
         self.told.append(("begun", run_id))
 
-    def end(self, step: Step, summary: RunSummary) -> None:
+    def end(self, planned: PlannedRun, summary: RunSummary) -> None:
         self.ended.append(summary)
         self.told.append(("ended", summary.id))
 
@@ -75,10 +75,12 @@ def stored(paths: Paths, sequence: Sequence) -> Group:
 
 
 def test_sides_alternate_so_that_drift_hits_both() -> None:
-    assert [step.side for step in ab(demo(), demo(), 4).steps()] == list("ABBAABBA")
-    assert [(step.number, step.count) for step in ab(demo(), demo(), 1).steps()] == [(1, 2), (2, 2)]
-    repeated = Plan(kind="repeat", specs=(demo(),), times=3).steps()
-    assert [(step.side, step.label, step.number) for step in repeated] == [(None, "", n) for n in (1, 2, 3)]
+    assert [planned.side for planned in ab(demo(), demo(), 4).runs()] == list("ABBAABBA")
+    assert [(planned.number, planned.count) for planned in ab(demo(), demo(), 1).runs()] == [(1, 2), (2, 2)]
+    repeated = Plan(kind="repeat", specs=(demo(),), times=3).runs()
+    assert [(planned.side, planned.label, planned.number) for planned in repeated] == [
+        (None, "", n) for n in (1, 2, 3)
+    ]
 
 
 @pytest.mark.slow
@@ -92,8 +94,8 @@ def test_an_ab_runs_each_side_in_fresh_processes_and_finds_the_faster_one(
     group = stored(paths, sequence)
     ids = [run.id for run in group.runs]
     assert diary.told == [(what, run_id) for run_id in ids for what in ("begun", "event", "ended")]
-    assert [run.side for run in group.runs] == ["A", "B", "B", "A"] == [step.side for step in diary.steps]
-    assert [step.label for step in diary.steps] == ["one", "two", "two", "one"]
+    assert [run.side for run in group.runs] == ["A", "B", "B", "A"] == [planned.side for planned in diary.runs]
+    assert [planned.label for planned in diary.runs] == ["one", "two", "two", "one"]
     assert list(group.runs) == diary.ended
     workers = [event.pid for event in diary.events if isinstance(event, events.Hello)]
     assert len(set(workers)) == 4
@@ -129,7 +131,7 @@ def test_cancel_between_two_runs_begins_no_other_one(paths: Paths, machine: Mach
     holder: list[Sequence] = []
     ready = threading.Event()
 
-    def end(step: Step, summary: RunSummary) -> None:
+    def end(planned: PlannedRun, summary: RunSummary) -> None:
         ready.wait(30)
         holder[0].cancel()
 
@@ -137,7 +139,7 @@ def test_cancel_between_two_runs_begins_no_other_one(paths: Paths, machine: Mach
     holder.append(run_plan(plan, Runner(paths, machine), diary.watch(ended=end)))
     ready.set()
     finish(holder[0])
-    assert (holder[0].status, len(diary.steps)) == ("cancelled", 1)
+    assert (holder[0].status, len(diary.runs)) == ("cancelled", 1)
 
 
 @pytest.mark.slow
@@ -170,9 +172,9 @@ def test_the_user_is_asked_before_each_change_of_side_and_can_stop(
 ) -> None:
     asked: list[tuple[int, str | None]] = []
 
-    def ask(step: Step) -> bool:
-        asked.append((step.number, step.side))
-        return step.number < 4
+    def ask(planned: PlannedRun) -> bool:
+        asked.append((planned.number, planned.side))
+        return planned.number < 4
 
     plan = ab(demo(), demo(), 3, by_hand=True)
     sequence = run_plan(plan, Runner(paths, machine), diary.watch(ask=ask))
@@ -184,10 +186,10 @@ def test_the_user_is_asked_before_each_change_of_side_and_can_stop(
 
 @pytest.mark.slow
 def test_nobody_is_asked_for_what_epochmark_sets_itself(paths: Paths, machine: Machine, diary: Diary) -> None:
-    asked: list[Step] = []
+    asked: list[PlannedRun] = []
 
-    def ask(step: Step) -> bool:
-        asked.append(step)
+    def ask(planned: PlannedRun) -> bool:
+        asked.append(planned)
         return True
 
     finish(run_plan(ab(demo(), demo(), 1), Runner(paths, machine), diary.watch(ask=ask)))
@@ -205,7 +207,7 @@ def test_a_plan_with_a_run_that_cannot_be_is_refused_before_anything_is_stored(
 
 @pytest.mark.slow
 def test_trouble_with_the_database_ends_the_plan_and_is_told(paths: Paths, machine: Machine, diary: Diary) -> None:
-    def end(step: Step, summary: RunSummary) -> None:
+    def end(planned: PlannedRun, summary: RunSummary) -> None:
         with Database(paths.database) as database:
             database.connection.execute("PRAGMA user_version = 99")
             database.connection.execute("UPDATE format SET version = 99")
@@ -216,4 +218,4 @@ def test_trouble_with_the_database_ends_the_plan_and_is_told(paths: Paths, machi
     assert sequence.status == "failed"
     assert isinstance(sequence.trouble, AppError)
     assert "newer Epochmark" in str(sequence.trouble)
-    assert len(diary.steps) == 1
+    assert len(diary.runs) == 1

@@ -6,7 +6,7 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.paths import Paths
-from app.core.records import Machine
+from app.core.records import Machine, Plan
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.groups import begin_group, group_places, list_groups, load_group
 from app.core.storage.queries import purge_trash, restore_runs, trash_runs
@@ -34,8 +34,9 @@ def places(database: Database) -> dict[int, str]:
 
 
 def test_a_group_is_loaded_as_it_was_stored(database: Database, machine: Machine) -> None:
-    plan = {"times": 2, "label_a": "one", "label_b": "two", "specs": [{"workload": "demo"}]}
-    group_id = begin_group(database, "ab", plan)
+    specs = (DEMO.default_spec(), DEMO.default_spec(seed=1))
+    plan = Plan(kind="ab", specs=specs, times=2, label_a="one", label_b="two", by_hand=True)
+    group_id = begin_group(database, plan)
     assert (load_group(database, group_id).runs, load_group(database, group_id).run_ids) == ((), ())
     ids = add(database, machine, group_id, "A", "B", "B", "A")
     group = load_group(database, group_id)
@@ -46,8 +47,17 @@ def test_a_group_is_loaded_as_it_was_stored(database: Database, machine: Machine
     assert group.workload == "demo"
 
 
+def test_of_another_versions_plan_what_fits_is_read(database: Database, machine: Machine) -> None:
+    group_id = begin_group(database, Plan(kind="sweep", specs=(DEMO.default_spec(),), times=2))
+    (run_id,) = add(database, machine, group_id, None)
+    sql = "UPDATE groups SET plan = json_set(plan, '$.axis', 'batch', '$.specs[0].axis', 1, '$.times', -1)"
+    database.connection.execute(sql)
+    group = load_group(database, group_id)
+    assert (group.kind, group.workload, group.planned, group.run_ids) == ("sweep", "demo", 1, (run_id,))
+
+
 def test_deleting_runs_leaves_the_group_readable_with_what_is_left(database: Database, machine: Machine) -> None:
-    group_id = begin_group(database, "repeat", {"times": 3})
+    group_id = begin_group(database, Plan(kind="repeat", times=3))
     ids = add(database, machine, group_id, None, None, None)
     trash_runs(database, ids[:1])
     assert [run.id for run in load_group(database, group_id).runs] == ids[1:]
@@ -65,7 +75,7 @@ def test_deleting_runs_leaves_the_group_readable_with_what_is_left(database: Dat
 
 
 def test_groups_are_listed_newest_first_and_by_kind(database: Database, machine: Machine) -> None:
-    made = [begin_group(database, kind, {"times": 1}) for kind in ("ab", "repeat", "ab", "ab")]
+    made = [begin_group(database, Plan(kind=kind)) for kind in ("ab", "repeat", "ab", "ab")]
     for group_id in made[:3]:
         add(database, machine, group_id, None)
     assert [group.id for group in list_groups(database)] == [made[2], made[1], made[0]]
@@ -75,8 +85,8 @@ def test_groups_are_listed_newest_first_and_by_kind(database: Database, machine:
 
 
 def test_each_run_says_its_place(database: Database, machine: Machine) -> None:
-    repeat = begin_group(database, "repeat", {"times": 5})
-    ab = begin_group(database, "ab", {"times": 1})
+    repeat = begin_group(database, Plan(kind="repeat", times=5))
+    ab = begin_group(database, Plan(kind="ab"))
     first, second = add(database, machine, repeat, None, None)
     a, b = add(database, machine, ab, "A", "B")
     begin_run(database, DEMO.default_spec(), DEMO, machine)

@@ -20,8 +20,7 @@ from app.core.analysis.ab import group_remarks, group_sentence, judge_pairs
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import format_time_left, headline_kind
-from app.core.records import Group, Machine
-from app.core.runs.sequence import Plan
+from app.core.records import Group, Machine, Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.gui.pages.ab.pair_plot import PairPlot
@@ -68,7 +67,7 @@ class AbPage(QWidget):
         self._asked: tuple[Plan, Machine] | None = None
         self._number = 0
         self._groups: dict[int, Group] = {}
-        self._texts_s = self._step_s = 0.0
+        self._texts_s = self._run_began_s = 0.0
         self._runs_s: list[float] = []
         self.setup = AbSetup(services)
         self.history = QComboBox()
@@ -136,14 +135,14 @@ class AbPage(QWidget):
         self.setup.run_requested.connect(self._begin)
         self.history.activated.connect(self._show_state)
         bridge.started.connect(self._on_started)
-        bridge.stepped.connect(self._on_stepped)
+        bridge.moved_on.connect(self._on_moved_on)
         bridge.advanced.connect(self._on_advanced)
         bridge.ended.connect(self._on_ended)
         bridge.refused.connect(self._on_refused)
 
     def _begin(self, plan: Plan, machine: Machine, *, beside: bool = False) -> None:
         self._asked = (plan, machine)
-        self._runs_s, self._step_s = [], time.monotonic()
+        self._runs_s, self._run_began_s = [], time.monotonic()
         self._services.bridge.start_plan(plan, machine, beside=beside)
         self.cancel_button.setFocus()
 
@@ -151,14 +150,14 @@ class AbPage(QWidget):
         self.cancel_button.setEnabled(True)
         self._show_state()
 
-    def _on_stepped(self) -> None:
+    def _on_moved_on(self) -> None:
         bridge = self._services.bridge
         if not bridge.is_ab:
             return
         now_s = time.monotonic()
         if len(bridge.done) > len(self._runs_s):
-            self._runs_s.append(now_s - self._step_s)
-        self._step_s = now_s
+            self._runs_s.append(now_s - self._run_began_s)
+        self._run_began_s = now_s
         self._show_live()
         if bridge.asks is not None and self.isVisible():
             self.go_button.setFocus()
@@ -245,7 +244,7 @@ class AbPage(QWidget):
         a, b = group.labels
         names = [f"{side}: {name}" for side, name in (("A", a), ("B", b)) if side != name]
         self.legend.show_text(" · ".join([*names, unit] if unit else names))
-        self.plot.show_group(group, self._services.bridge.step if self._is_live else None)
+        self.plot.show_group(group, self._services.bridge.planned if self._is_live else None)
 
     def _show_remarks(self, text: str, tone: Tone) -> None:
         self.remarks.show_text(text)
@@ -255,7 +254,7 @@ class AbPage(QWidget):
     def _show_progress(self) -> None:
         """Show the running run and the time left, or ask the user to set up the next side."""
         bridge = self._services.bridge
-        step, asks, plan = bridge.step, bridge.asks, bridge.plan
+        planned, asks, plan = bridge.planned, bridge.asks, bridge.plan
         self._foot.setCurrentIndex(1 if asks is not None else 0)
         if asks is not None:
             self.question.show_text(
@@ -268,12 +267,12 @@ class AbPage(QWidget):
                 )
             )
             return
-        count = step.count if step else 2 * plan.times if plan else 0
+        count = planned.count if planned else 2 * plan.times if plan else 0
         told = sentence("ab_page.first_run", planned=count)
         if bridge.is_cancelled:
             told = sentence("run.cancelling")
-        elif step:
-            told = sentence("ab_page.run_of", number=step.number, planned=count, label=step.label)
+        elif planned:
+            told = sentence("ab_page.run_of", number=planned.number, planned=count, label=planned.label)
         self.progress_text.show_text(told)
         within = (bridge.state.progress.fraction if bridge.state else None) or 0.0
         done = len(bridge.done)
@@ -290,7 +289,7 @@ class AbPage(QWidget):
         if not self._runs_s:
             return None
         mean_s = sum(self._runs_s) / len(self._runs_s)
-        return max(1.0, runs * mean_s - (time.monotonic() - self._step_s))
+        return max(1.0, runs * mean_s - (time.monotonic() - self._run_began_s))
 
     def _lay_out(self) -> None:
         self.history.setAccessibleName(sentence("ab_page.earlier"))

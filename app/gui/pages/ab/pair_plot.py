@@ -10,8 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from app.core.analysis.ab import Pair, PairResult, judge_pairs, pairs_of
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.records import Group, RunSummary
-from app.core.runs.sequence import Step
+from app.core.records import Group, PlannedRun, RunSummary
 from app.gui.style.theme import Theme, figures, font
 from app.gui.style.tokens import LABEL_PX, TEXT_PX
 
@@ -85,12 +84,12 @@ class PairPlot(QWidget):
         self._pairs: list[Pair] = []
         self._result = PairResult((), None, None, None)
         self._metric = "seconds_per_epoch_s"
-        self._at: Step | None = None
+        self._at: PlannedRun | None = None
         self.setAccessibleName(sentence("ab_page.pairs"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         theme.changed.connect(self.update)
 
-    def show_group(self, group: Group, at: Step | None = None) -> None:
+    def show_group(self, group: Group, at: PlannedRun | None = None) -> None:
         """Show another state; `at` is the run that is going on."""
         pairs = pairs_of(group)
         missing = group.planned // 2 - len(pairs) if at is not None else 0

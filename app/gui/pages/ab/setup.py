@@ -19,12 +19,11 @@ from PySide6.QtWidgets import (
 
 from app.core.errors import UsageError
 from app.core.hardware.gpu.usable import usable_gpus
-from app.core.messages import text
-from app.core.metrics import format_time_left
-from app.core.records import Gpu
+from app.core.messages import Message, message, sentence, text
+from app.core.records import Gpu, Plan
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import checked_workload
-from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT, Plan
+from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.gui.run.preflight import PreflightLine
@@ -51,9 +50,7 @@ from workloads.workload import Workload
 ESTIMATE_MS = 150
 PAIRS = 6
 EDITOR_PX = 96
-RUN, RUN_ANYWAY = "Run A/B", "Run A/B anyway"
-EQUAL = "Change a setting of one side, or choose By hand."
-NAME = "Name"
+EQUAL = "ab_setup.equal"
 
 
 class SideForm(QObject):
@@ -73,7 +70,7 @@ class SideForm(QObject):
         super().__init__()
         self.side = side
         self.name = QLineEdit(maxLength=LABEL_LIMIT, placeholderText=side)
-        self._dress(self.name, NAME)
+        self._dress(self.name, sentence("heading.name"))
         usual = CATALOGUE[STANDARD]
         self.editors = {setting.name: self._editor(setting, usual) for setting in side_settings()}
 
@@ -100,10 +97,10 @@ class SideForm(QObject):
         assert isinstance(combo, QComboBox)
         chosen = combo.currentData()
         combo.clear()
-        combo.addItem("Automatic", "auto")
-        combo.addItem("CPU", "cpu")
+        combo.addItem(sentence("label.automatic"), "auto")
+        combo.addItem(sentence("part.cpu"), "cpu")
         for number, gpu in enumerate(gpus):
-            combo.addItem(f"GPU {number}", f"gpu:{number}")
+            combo.addItem(sentence("part.gpu_of_several", number=number), f"gpu:{number}")
             combo.setItemData(combo.count() - 1, plain_tip(gpu.name), Qt.ItemDataRole.ToolTipRole)
         combo.setCurrentIndex(max(0, combo.findData(chosen)))
 
@@ -118,7 +115,7 @@ class SideForm(QObject):
         return editor
 
     def _dress(self, editor: QWidget, label_text: str) -> None:
-        editor.setAccessibleName(f"{label_text} of side {self.side}")
+        editor.setAccessibleName(sentence("ab_setup.of_side", label=label_text, side=self.side))
         editor.setMinimumWidth(EDITOR_PX)
         guard_wheel(editor)
         if isinstance(editor, QComboBox):
@@ -149,14 +146,14 @@ class AbSetup(Card):
     run_requested = Signal(object, object)
 
     def __init__(self, services: Services) -> None:
-        super().__init__("What to compare")
+        super().__init__(sentence("ab_setup.title"))
         self._services = services
         self._busy = ""
         self._asked = 0
         self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
         self._soon.timeout.connect(self._estimate)
         self.workload = QComboBox()
-        self.workload.setAccessibleName("Workload")
+        self.workload.setAccessibleName(sentence("label.workload"))
         give_way(self.workload)
         guard_wheel(self.workload)
         for workload in CATALOGUE.values():
@@ -164,18 +161,19 @@ class AbSetup(Card):
             if not any(parameter.required for parameter in workload.parameters):
                 self.workload.addItem(workload.title, workload.id)
         self.workload.setCurrentIndex(self.workload.findData(STANDARD))
-        self.preset = Segments(services.theme, "Preset", (("quick", "Quick"), ("standard", "Standard")))
+        presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
+        self.preset = Segments(services.theme, sentence("label.preset"), presets)
         self.preset.take("standard" if services.preferences.settings.preset == "standard" else "quick")
         self.pairs = QSpinBox(minimum=1, maximum=PAIRS_LIMIT, value=PAIRS)
-        self.pairs.setAccessibleName("Pairs")
+        self.pairs.setAccessibleName(sentence("ab_setup.pairs"))
         guard_wheel(self.pairs)
-        self.by_hand = QCheckBox("By hand: ask before each change of side")
-        self.by_hand.setToolTip(plain_tip("For what only you can change: the power supply, a driver, a fan …"))
+        self.by_hand = QCheckBox(sentence("ab_setup.by_hand"))
+        self.by_hand.setToolTip(plain_tip(sentence("ab_setup.by_hand_tip")))
         self.sides = (SideForm("A"), SideForm("B"))
         self.length = label(muted=True, wrap=True)
         self.problem = label(wrap=True)
         self.preflight = PreflightLine(services)
-        self.run_button = Button(services.theme, RUN, "play", kind="primary")
+        self.run_button = Button(services.theme, sentence("ab_setup.run"), "play", kind="primary")
         self.run_button.setMinimumHeight(40)
         self._lay_out()
         self._connect()
@@ -190,7 +188,7 @@ class AbSetup(Card):
         """Return what is asked for; raises UsageError with the sentence to show if it cannot be run."""
         a, b = (self._spec(side) for side in self.sides)
         if a == b and not self.by_hand.isChecked():
-            raise UsageError(EQUAL)
+            raise UsageError(message(EQUAL))
         labels = [
             " ".join(side.name.text().split()) or told
             for side, told in zip(self.sides, differing(a, b), strict=True)
@@ -257,7 +255,7 @@ class AbSetup(Card):
         if machine is None:
             self.run_button.setEnabled(False)
             return
-        a, b = ("A", "B")
+        a, b, is_wrong = "A", "B", True
         try:
             plan = self.plan()
             self.preflight.show_choice(plan.specs[0], machine)
@@ -266,16 +264,17 @@ class AbSetup(Card):
             problem = self._busy or (text(unfit) if unfit is not None else "")
         except UsageError as error:
             problem = self._busy or str(error)
+            # Nothing is wrong yet where nothing was chosen yet.
+            is_wrong = not (isinstance(error.said, Message) and error.said.code == EQUAL)
         for side, told in zip(self.sides, (a, b), strict=True):
             side.name.setPlaceholderText(told)
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
-        # Nothing is wrong yet where nothing was chosen yet.
-        set_tone(self.problem, "" if problem in ("", EQUAL, self._busy) else "invalid")
+        set_tone(self.problem, "invalid" if problem and is_wrong and not self._busy else "")
         self.run_button.setEnabled(not problem)
 
     def _on_preflight(self) -> None:
-        self.run_button.setText(RUN_ANYWAY if self.preflight.cautions else RUN)
+        self.run_button.setText(sentence("ab_setup.run_anyway" if self.preflight.cautions else "ab_setup.run"))
 
     def _estimate(self) -> None:
         """Look up how long the runs take, as far as earlier ones tell."""
@@ -300,26 +299,29 @@ class AbSetup(Card):
             self._tell_length(self.pairs.value() * sum(known) if len(known) == len(durations_s) else None)
 
     def _tell_length(self, duration_s: float | None) -> None:
-        count = 2 * self.pairs.value()
-        told = f"{count} runs in turn (A B B A …), each in a fresh process"
+        runs = 2 * self.pairs.value()
         if duration_s is not None:
-            told += f": {format_time_left(duration_s)} and their starts"
-        elif self.preset.value == "quick":
-            told += ", about a minute each"
-        self.length.setText(f"{told}.")
+            told = sentence("ab_setup.runs_with_time", runs=runs, duration_s=duration_s)
+        else:
+            told = sentence("ab_setup.quick_runs" if self.preset.value == "quick" else "ab_setup.runs", runs=runs)
+        self.length.setText(told)
 
     def _lay_out(self) -> None:
         grid = QGridLayout()
         grid.setHorizontalSpacing(GAP_PX)
         grid.setVerticalSpacing(GAP_PX - 2)
         for place, side in enumerate(self.sides, 1):
-            grid.addWidget(label(f"Side {side.side}", weight=QFont.Weight.DemiBold), 0, place)
+            grid.addWidget(
+                label(sentence("ab_setup.side", side=side.side), weight=QFont.Weight.DemiBold), 0, place
+            )
             grid.setColumnStretch(place, 1)
             for number, editor in enumerate(side.widgets, 1):
                 grid.addWidget(editor, number, place)
-        for number, name in enumerate((NAME, *(setting.label for setting in side_settings())), 1):
+        for number, name in enumerate(
+            (sentence("heading.name"), *(setting.label for setting in side_settings())), 1
+        ):
             grid.addWidget(label(name, muted=True), number, 0)
-        choosing = row(self.preset, label("Pairs", muted=True), self.pairs, None)
+        choosing = row(self.preset, label(sentence("ab_setup.pairs"), muted=True), self.pairs, None)
         content = QWidget()
         content.setObjectName("scrolled")
         content.setLayout(

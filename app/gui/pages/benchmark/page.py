@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.records import Group, Machine, Run
-from app.core.runs.sequence import Plan
+from app.core.records import Group, Machine, Plan, Run
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run

@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QMessageBox, QSpinBox
 
 from app.core.analysis.ab import PairResult
 from app.core.messages import sentence
-from app.core.records import Group
-from app.core.runs.sequence import Plan
+from app.core.records import Group, Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.gui.pages.ab.page import AbPage
@@ -121,7 +120,7 @@ def test_sides_are_named_by_what_differs() -> None:
 def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     page = open_page(driver, pairs=2)
     driver.press(page.setup.run_button)
-    driver.until(lambda: driver.services.bridge.step is not None)
+    driver.until(lambda: driver.services.bridge.planned is not None)
     assert page.cancel_button.isVisible()
     assert len(page.plot.pairs) == 2
     driver.until(lambda: len(driver.services.bridge.done) >= 2)
@@ -146,7 +145,7 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
 def test_neither_page_begins_a_run_while_the_other_one_has_one(driver: Driver) -> None:
     page = open_page(driver, pairs=20)
     driver.press(page.setup.run_button)
-    driver.until(lambda: driver.services.bridge.step is not None)
+    driver.until(lambda: driver.services.bridge.planned is not None)
     assert not page.setup.run_button.isEnabled()
     driver.window.show_page(BENCHMARK)
     setup = driver.page.setup
@@ -283,7 +282,7 @@ def test_another_epochmark_is_asked_about(driver: Driver, monkeypatch: pytest.Mo
 def test_closing_ends_the_whole_ab(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     page = open_page(driver, pairs=50)
     driver.press(page.setup.run_button)
-    driver.until(lambda: driver.services.bridge.step is not None)
+    driver.until(lambda: driver.services.bridge.planned is not None)
     answer(monkeypatch, QMessageBox.StandardButton.Yes)
     driver.window.close()
     driver.until(lambda: not driver.window.isVisible())
@@ -295,9 +294,9 @@ def test_closing_ends_the_whole_ab(driver: Driver, monkeypatch: pytest.MonkeyPat
 def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
     driver.choose_demo(repeat=3)
     setup = driver.page.setup
-    assert "3 times 3 epochs" in setup.presets["standard"].accessibleName()
+    assert "3 runs of 3 epochs" in setup.presets["standard"].accessibleName()
     driver.press(setup.run_button)
-    driver.until(lambda: driver.services.bridge.step is not None and driver.services.bridge.step.number == 2)
+    driver.until(lambda: driver.services.bridge.planned is not None and driver.services.bridge.planned.number == 2)
     view = driver.page.view
     assert view is not None
     driver.until(lambda: view.about.whole_text.startswith("run 2 of 3 · "))
