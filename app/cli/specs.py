@@ -52,7 +52,7 @@ def _schema_problem(spec: RunSpec, problem: str) -> Message:
         return message("cli.unknown_device", device=quoted(spec.device))
     if "duration_s" in problem:
         return message("cli.duration_out_of_range", duration_s=spec.duration_s)
-    return message("cli.out_of_range", problem=problem)
+    return message("setting.out_of_range", problem=problem)
 
 
 def _parameters(workload: Workload, settings: list[str]) -> dict[str, Any]:

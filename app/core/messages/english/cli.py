@@ -67,7 +67,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "No published results for {workload}, and you have none yet. Measure it with `run {workload}`."
     ),
     "cli.number_out_of_range": "{option} must be from {least} to {most}, not {given}.",
-    "cli.out_of_range": "A value is out of range: {problem}.",
     "cli.output_lost": "The output can't be written ({reason}).",
     "cli.picture_saved": "Saved a picture of run {run_id} to {path}.",
     "cli.plan_title": "{workload} · batch {batch_size} · {preset}",

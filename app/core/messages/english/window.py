@@ -6,6 +6,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "busy.ask_anyway": (
         "{reason}\n\nBoth would be slower, and neither result would be right for this computer. Run anyway?"
     ),
+    "busy.other_epochmark": "Another Epochmark is running a benchmark on this computer.",
     "busy.title": "Already running",
     "fault.also_in_log": "The log has it too: {path}",
     "fault.copy": "Copy text",

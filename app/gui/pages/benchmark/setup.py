@@ -9,8 +9,8 @@ from app.core.analysis.compare import bars, chart_note, shortlist
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.hardware.gpu.usable import usable_gpus
-from app.core.messages import text
-from app.core.metrics import format_bytes, format_time_left
+from app.core.messages import message, sentence, text
+from app.core.metrics import format_bytes
 from app.core.records import Machine
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import checked_workload
@@ -44,15 +44,9 @@ from workloads.settings import all_settings
 from workloads.workload import Workload
 
 BARS_LIMIT = 12
-SLOT = ("You", "press Run benchmark to take your place")
-UNKNOWN = "time not known yet"
 # Spin boxes tick faster than a thread is worth.
 ESTIMATE_MS = 150
 PRESETS: tuple[Preset, ...] = ("quick", "standard", "sustained")
-SUSTAINED = "ten minutes: does it keep its speed?"
-NOT_SUSTAINED = "This workload takes its own time, so there is no speed to sustain."
-REPEAT = Parameter("repeat", "int", 1, "Runs, each in a fresh process.", minimum=1, maximum=REPEATS_LIMIT)
-RUN, RUN_ANYWAY = "Run benchmark", "Run anyway"
 
 
 class SetupView(QWidget):
@@ -67,7 +61,7 @@ class SetupView(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self.machine_name = ElidedLabel("Looking at this computer …", TITLE_PX, QFont.Weight.DemiBold)
+        self.machine_name = ElidedLabel(sentence("setup.looking"), TITLE_PX, QFont.Weight.DemiBold)
         self.facts = PillRow()
         self._asked = 0
         self._busy = ""
@@ -78,31 +72,33 @@ class SetupView(QWidget):
         for combo in (self.workload, self.device):
             give_way(combo)
             guard_wheel(combo)
-        self.workload.setAccessibleName("Workload")
+        self.workload.setAccessibleName(sentence("label.workload"))
         for workload in CATALOGUE.values():
             self.workload.addItem(workload.title, workload.id)
-        self.browse_button = Button(services.theme, "All …", "search")
-        self.browse_button.setAccessibleName("Choose among all workloads")
+        self.browse_button = Button(services.theme, sentence("setup.browse"), "search")
+        self.browse_button.setAccessibleName(sentence("setup.browse_all"))
         # What probes found, by the workload's id.
         self.probed_s: dict[str, float] = {}
         self.workload.setCurrentIndex(self.workload.findData(STANDARD))
         self.summary = ClampedLabel(2, 12)
         self.presets = {preset: Button(services.theme, "", kind="segment") for preset in PRESETS}
-        self._name("quick", "Quick", "an estimate, about a minute")
-        self.device.setAccessibleName("Device")
+        self._name("quick", sentence("preset.quick_note"))
+        self.device.setAccessibleName(sentence("label.device"))
         self.dataset = DatasetRow(services)
-        self.advanced_button = Button(services.theme, "More settings", "chevron-right", kind="flat")
+        self.advanced_button = Button(
+            services.theme, sentence("setup.more_settings"), "chevron-right", kind="flat"
+        )
         self.advanced_button.setCheckable(True)
         self._advanced = QVBoxLayout()
         self.problem = label(wrap=True)
         self.problem.setProperty("tone", "invalid")
         self.preflight = PreflightLine(services)
-        self.run_button = Button(services.theme, RUN, "play", kind="primary")
+        self.run_button = Button(services.theme, sentence("menu.run"), "play", kind="primary")
         self.run_button.setMinimumHeight(48)
         self.run_button.setFont(_large(self.run_button.font()))
         self.run_button.setEnabled(False)
         self.bars = BarList(services.theme, row_max_px=64)
-        self._bars_card = Card("Against known hardware")
+        self._bars_card = Card(sentence("chart.against_known"))
         settings = services.preferences.settings
         self._preferred = (settings.preset, settings.data)
         self.presets[settings.preset or "quick"].setChecked(True)
@@ -171,7 +167,7 @@ class SetupView(QWidget):
         try:
             return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
         except msgspec.ValidationError as error:
-            raise UsageError(f"A value is out of range: {error}.") from error
+            raise UsageError(message("setting.out_of_range", problem=str(error))) from error
 
     def _connect(self) -> None:
         self.workload.currentIndexChanged.connect(self._on_workload)
@@ -200,16 +196,16 @@ class SetupView(QWidget):
     def _on_machine(self) -> None:
         machine = self._services.finder.machine
         assert machine is not None
-        self.machine_name.show_text(machine.cpu_name or "Unknown processor")
+        self.machine_name.show_text(machine.cpu_name or sentence("setup.unknown_cpu"))
         self.facts.show_facts(_facts(machine))
         chosen = self.device.currentData()
         self.device.clear()
         gpus = usable_gpus(machine)
-        best = gpus[0].name if gpus else "CPU"
-        self.device.addItem(f"Automatic: {best}", "auto")
-        self.device.addItem("CPU", "cpu")
+        cpu = sentence("part.cpu")
+        self.device.addItem(sentence("setup.automatic_device", device=gpus[0].name if gpus else cpu), "auto")
+        self.device.addItem(cpu, "cpu")
         for number, gpu in enumerate(gpus):
-            self.device.addItem(f"GPU {number}: {gpu.name}", f"gpu:{number}")
+            self.device.addItem(sentence("setup.gpu", number=number, name=gpu.name), f"gpu:{number}")
         self.device.setCurrentIndex(max(0, self.device.findData(chosen)))
         self._on_choice()
 
@@ -219,7 +215,7 @@ class SetupView(QWidget):
         self.workload.setToolTip(plain_tip(workload.source))
         self.dataset.show_dataset(workload.dataset)
         same = workload.fixed_duration_s is not None
-        self._name("quick", "Quick", "the same as Standard" if same else "an estimate, about a minute")
+        self._name("quick", sentence("preset.same_as_standard" if same else "preset.quick_note"))
         self._offer_sustained()
         self._make_form(workload)
         if any(parameter.required for parameter in workload.parameters):
@@ -227,15 +223,17 @@ class SetupView(QWidget):
             # As soon as the form has its place: what has to be filled in must not lie out of sight.
             QTimer.singleShot(0, self, lambda: self._scroll.ensureWidgetVisible(self.form))
         published = shortlist(bars(workload.id, None), BARS_LIMIT)
-        self.bars.show_bars(published, slot=SLOT)
+        self.bars.show_bars(
+            published, slot=(sentence("compare_page.you"), sentence("compare_page.run_to_see_rank"))
+        )
         self._bars_card.note.show_text(chart_note(workload.metric, published) if published else "")
         self._on_choice()
 
     def _offer_sustained(self) -> None:
         """Let Sustained be chosen where there is something to sustain; else Standard stands for it."""
         offered, button = self.chosen_workload.can_sustain, self.presets["sustained"]
-        self._name("sustained", "Sustained", SUSTAINED if offered else "not for this workload")
-        button.setToolTip("" if offered else plain_tip(NOT_SUSTAINED))
+        self._name("sustained", sentence("preset.sustained_note" if offered else "preset.not_offered"))
+        button.setToolTip("" if offered else plain_tip(sentence("preset.not_sustained")))
         button.setEnabled(offered)
         if button.isChecked() and not offered:
             self.presets["standard"].setChecked(True)
@@ -245,7 +243,9 @@ class SetupView(QWidget):
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
         labels = {setting.name: setting.label for setting in all_settings()}
-        self.form = ParameterForm((*workload.parameters, *workload.setting_parameters(), REPEAT), labels)
+        told = sentence("setup.repeat")
+        repeat = Parameter("repeat", "int", 1, told, minimum=1, maximum=REPEATS_LIMIT)
+        self.form = ParameterForm((*workload.parameters, *workload.setting_parameters(), repeat), labels)
         self.form.changed.connect(self._on_choice)
         self.form.setVisible(self.advanced_button.isChecked())
         self._advanced.addWidget(self.form)
@@ -274,14 +274,14 @@ class SetupView(QWidget):
         self.problem.setVisible(bool(self.problem.text()))
 
     def _on_preflight(self) -> None:
-        self.run_button.setText(RUN_ANYWAY if self.preflight.cautions else RUN)
+        self.run_button.setText(sentence("setup.run_anyway" if self.preflight.cautions else "menu.run"))
 
     def _estimate_soon(self) -> None:
         """Take back the time of another choice, and look this one's up when no further choice follows at once."""
         self._asked += 1
         asked = self._standard()
         if asked is None or asked != self._estimated:
-            self._tell_time(UNKNOWN)
+            self._tell_time("setup.time_unknown")
         self._soon.start()
 
     def _standard(self) -> tuple[RunSpec, Machine] | None:
@@ -314,7 +314,10 @@ class SetupView(QWidget):
             duration_s = self._probed()
         if duration_s is not None:
             duration_s *= self.repeats
-        self._tell_time(f"{format_time_left(duration_s)} here" if duration_s else "time known after a first run")
+        if duration_s:
+            self._tell_time("setup.time", duration_s=duration_s)
+        else:
+            self._tell_time("setup.time_after_first_run")
 
     def _probed(self) -> float | None:
         """Return what a probe found, if the choice is still the one that was probed."""
@@ -322,18 +325,19 @@ class SetupView(QWidget):
         usual = asked is not None and asked[0] == workload.default_spec(data=asked[0].data)
         return self.probed_s.get(workload.id) if usual else None
 
-    def _tell_time(self, told: str) -> None:
+    def _tell_time(self, code: str, **arguments: float) -> None:
         values = self.form.values()
-        length = f"{values['epochs']} {'epoch' if values['epochs'] == 1 else 'epochs'}"
+        length = message("setup.epochs", count=values["epochs"])
         if values["steps"]:
-            length = f"{values['epochs']} × {values['steps']} steps"
+            length = message("setup.short_epochs", epochs=values["epochs"], steps=values["steps"])
         if self.repeats > 1:
-            length = f"{self.repeats} times {length}"
-        self._name("standard", "Standard", f"{length}, {told}")
+            length = message("setup.repeated", repeats=self.repeats, length=length)
+        self._name("standard", sentence(code, length=length, **arguments))
 
-    def _name(self, preset: Preset, name: str, note: str) -> None:
+    def _name(self, preset: Preset, note: str) -> None:
+        name = sentence(f"preset.{preset}")
         self.presets[preset].setText(f"{name}\n{note}")
-        self.presets[preset].setAccessibleName(f"{name}: {note}")
+        self.presets[preset].setAccessibleName(sentence("preset.with_note", preset=name, note=note))
 
     def _lay_out(self) -> None:
         workload = QWidget()
@@ -344,10 +348,10 @@ class SetupView(QWidget):
         form.setObjectName("scrolled")
         form.setLayout(
             column(
-                _field("Workload", workload, self.summary),
-                _field("Preset", *self.presets.values()),
-                _field("Device", self.device),
-                _field("Data", self.dataset),
+                _field("label.workload", workload, self.summary),
+                _field("label.preset", *self.presets.values()),
+                _field("label.device", self.device),
+                _field("label.data", self.dataset),
                 row(self.advanced_button, None),
                 self._advanced,
                 None,
@@ -375,18 +379,19 @@ class SetupView(QWidget):
         self.setLayout(whole)
 
 
-def _field(name: str, *items: QWidget) -> QVBoxLayout:
-    return column(label(name, weight=QFont.Weight.Medium), *items, spacing_px=4)
+def _field(code: str, *items: QWidget) -> QVBoxLayout:
+    return column(label(sentence(code), weight=QFont.Weight.Medium), *items, spacing_px=4)
 
 
 def _facts(machine: Machine) -> list[str]:
     """Return the machine's parts in a few words each."""
-    cores = f"{machine.physical_cores or '?'} cores, {machine.logical_cores or '?'} threads"
+    physical, logical = machine.physical_cores or "?", machine.logical_cores or "?"
+    cores = sentence("setup.cores", physical=physical, logical=logical)
     gpus = [
         f"{short_name(gpu.name)} · {format_bytes(gpu.memory_bytes)}" if gpu.memory_bytes else short_name(gpu.name)
         for gpu in machine.gpus
     ]
-    virtual = ["virtual machine"] if machine.virtual_machine else []
+    virtual = [sentence("compare.virtual")] if machine.virtual_machine else []
     return [cores, format_bytes(machine.memory_bytes), *gpus, machine.os_name, *virtual]
 
 

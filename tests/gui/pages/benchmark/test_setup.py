@@ -96,7 +96,7 @@ def test_all_settings_reach_the_spec(driver: Driver) -> None:
 def test_sustained_is_offered_where_there_is_something_to_sustain(driver: Driver) -> None:
     setup = driver.page.setup
     sustained = setup.presets["sustained"]
-    assert sustained.accessibleName() == "Sustained: ten minutes: does it keep its speed?"
+    assert sustained.accessibleName() == "Sustained: 10 minutes; checks for throttling"
     setup.form.set_value("epochs", 3)
     setup.form.set_value("steps", 7)
     driver.press(sustained)
@@ -104,7 +104,7 @@ def test_sustained_is_offered_where_there_is_something_to_sustain(driver: Driver
     for kind in ("limits", "storage"):
         choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.kind == kind))
         assert not sustained.isEnabled()
-        assert "no speed to sustain" in sustained.toolTip()
+        assert "be sustained" in sustained.toolTip()
         assert setup.presets["standard"].isChecked()
     choose(driver, "cifar10_keras_cnn")
     assert sustained.isEnabled()
@@ -206,7 +206,7 @@ def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -
 def test_the_time_is_measured_by_earlier_runs(driver: Driver) -> None:
     setup, machine = driver.page.setup, driver.services.finder.machine
     assert machine is not None
-    driver.until(told_time(driver, "after a first run"))
+    driver.until(told_time(driver, "until the first run"))
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0)
     setup.refresh()
@@ -224,7 +224,7 @@ def test_the_time_follows_every_choice(driver: Driver) -> None:
     setup.refresh()
     driver.until(told_time(driver, "about 10 min"))
     setup.device.setCurrentIndex(setup.device.findData("cpu"))
-    assert told_time(driver, "not known yet")()
+    assert told_time(driver, "time unknown")()
     driver.until(told_time(driver, "about 20 min"))
     assert setup.spec().preset == "quick"
     setup.form.set_value("steps", 50)  # a tenth of an epoch
@@ -233,7 +233,7 @@ def test_the_time_follows_every_choice(driver: Driver) -> None:
     assert told_time(driver, "about 2 min")()
     setup.form.set_value("steps", 501)  # more than an epoch has
     driver.qtbot.wait(2 * setup_view.ESTIMATE_MS)
-    assert told_time(driver, "not known yet")()
+    assert told_time(driver, "time unknown")()
 
 
 def test_only_the_time_of_the_last_choice_is_told(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +241,7 @@ def test_only_the_time_of_the_last_choice_is_told(driver: Driver, monkeypatch: p
     assert machine is not None
     with Database(driver.services.paths.database) as database:
         store(database, machine, 65.0, 60.0, 60.0)
-    driver.until(lambda: not told_time(driver, "not known yet")())
+    driver.until(lambda: not told_time(driver, "time unknown")())
     go_on = threading.Event()
     looks: dict[int, threading.Thread] = {}
 
