@@ -11,7 +11,7 @@ from typing import Any
 from app.core.analysis.compare import bars
 from app.core.analysis.series import series_of
 from app.core.errors import AppError
-from app.core.records import Machine, Plan
+from app.core.records import Plan
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines
 from app.core.report.private_texts import table_private_texts
@@ -28,6 +28,7 @@ from app.core.verdict.rules import judge
 from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
 SPEC = WORKLOAD.default_spec(epochs=3)

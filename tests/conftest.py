@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from app.core.paths import Paths, default_paths
-from app.core.records import Machine
+from workloads.protocol.machine import Machine
 
 # Examples may take long on a machine that freezes for seconds; that says nothing about them.
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.records import Machine
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Preset, RunSpec
 
 SECONDS: dict[Preset, float] = {"quick": 60.0, "sustained": 600.0}
@@ -40,7 +40,8 @@ def as_preset(recorded: Sequence[events.AnyEvent], preset: Preset) -> list[event
     found: list[events.AnyEvent] = []
     for event in recorded:
         if isinstance(event, events.Run):
-            found.append(msgspec.structs.replace(event, spec=event.spec | {"preset": preset, "epochs": 1}))
+            spec = msgspec.structs.replace(event.spec, preset=preset, epochs=1)
+            found.append(msgspec.structs.replace(event, spec=spec))
         elif isinstance(event, events.Phase) and event.name == "measure":
             found.append(events.Phase(seq=event.seq, t_s=event.t_s, name="measure", budget_s=SECONDS[preset]))
         elif not isinstance(event, events.Epoch) or preset == "sustained":
@@ -54,7 +55,7 @@ def asked(recorded: Sequence[events.AnyEvent]) -> tuple[RunSpec, Machine]:
     """Return what was run, on which machine."""
     first = recorded[0]
     assert isinstance(first, events.Run)
-    return msgspec.convert(first.spec, RunSpec), msgspec.convert(first.machine, Machine)
+    return first.spec, first.machine
 
 
 def store_recording(

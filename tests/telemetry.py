@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
-from app.core.records import UNKNOWN_MACHINE, Machine, Run
+from app.core.records import Run
 from workloads.protocol.events import Environment
+from workloads.protocol.machine import UNKNOWN_MACHINE, Machine
 from workloads.protocol.stored import take_fitting
 from workloads.protocol.telemetry import Telemetry
 

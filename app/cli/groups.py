@@ -26,7 +26,7 @@ from app.core.messages import message, sentence
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
-from app.core.records import Group, Machine, Plan, PlannedRun, RunSummary
+from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.wording import machine_line
 from app.core.runs.runner import Runner
 from app.core.runs.sequence import Watch, run_plan
@@ -35,6 +35,7 @@ from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 

@@ -2,9 +2,9 @@
 
 from app.core.hardware.telemetry.monitor import look
 from app.core.messages import sentence
-from app.core.records import Machine
 from app.core.verdict.preflight import preflight
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 # Long enough to see what other programs do, and short enough to wait for.

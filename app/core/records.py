@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from workloads.protocol.events import Count, Dataset, Environment, Epoch, Model, Sample, Steps, Text, Warn
+from workloads.protocol.machine import Machine
 from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
 
@@ -17,69 +18,6 @@ Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 Amount = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
-
-
-@dataclass(frozen=True, slots=True)
-class Gpu:
-    """One graphics processor as its driver describes it. None means that the driver does not say."""
-
-    name: str
-    vendor: str  # nvidia, amd, intel, apple, other
-    memory_bytes: int | None = None  # its own, or of the computer's what it may use, see `shares_memory`
-    driver: str | None = None
-    compute_capability: str | None = None  # of NVIDIA's: "8.9"
-    source: str = "nvml"  # what said so: nvml, gputil, sysfs, procfs, registry, ioreg
-    architecture: str | None = None  # "Ada", "gfx1030", "Xe-LP", "Apple M2"
-    power_limit_w: float | None = None
-    pcie_generation: int | None = None  # the highest that card and slot agree on
-    pcie_lanes: int | None = None
-    shares_memory: bool | None = None  # whether its memory is the computer's
-    drives_display: bool | None = None  # whether a display is attached to it
-
-
-@dataclass(frozen=True, slots=True)
-class Disk:
-    """One disk, without its serial number. None means unknown."""
-
-    kind: str | None = None  # "NVMe SSD", "SSD", "hard disk", "virtual disk", "network"
-    name: str | None = None  # the maker's name for the model
-    size_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """What this computer is, without anything that names its owner. None means unknown.
-
-    What a computer runs on at a moment is not here, see PowerState. Of the rest some may change from run to run
-    (limits, displays, the folder's disks): app.core.storage.runs tells machines apart by what stays.
-    """
-
-    cpu_name: str | None
-    physical_cores: int | None
-    logical_cores: int | None
-    memory_bytes: int | None
-    os_name: str  # "Linux 6.1 (Debian GNU/Linux 12)", "Windows 11", "macOS 15.1"
-    architecture: str  # "x86_64", "arm64"
-    python_version: str
-    virtual_machine: bool | None  # None: could not be told
-    virtualization: str | None = None  # "kvm", "VMware", "wsl", "docker" …, or None
-    gpus: tuple[Gpu, ...] = ()  # NVIDIA's first, as TensorFlow numbers them
-    performance_cores: int | None = None  # of the physical ones; None where all are alike, or unknown
-    efficiency_cores: int | None = None
-    cpu_base_mhz: float | None = None
-    cpu_boost_mhz: float | None = None
-    l1_data_bytes: int | None = None  # caches: of all cores together
-    l2_bytes: int | None = None
-    l3_bytes: int | None = None
-    instruction_sets: tuple[str, ...] | None = None  # of those that matter here: see app.core.hardware.parts.cpu
-    memory_speed_mts: int | None = None  # million transfers a second: 3200 for DDR4-3200
-    disks: tuple[Disk, ...] = ()  # behind the folder of the data sets
-    file_system: str | None = None  # there: "ext4", "NTFS"
-    kernel: str | None = None  # its version: "6.1.0", "10.0.26100"
-    machine_id: str | None = None  # the same after each start, and tells nothing else: a keyed hash
-
-
-UNKNOWN_MACHINE = Machine(None, None, None, None, "n/a", "n/a", "n/a", None)
 
 
 @dataclass(frozen=True, slots=True)

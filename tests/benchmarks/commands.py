@@ -12,13 +12,13 @@ import time
 from pathlib import Path
 
 from app.core.paths import default_paths
-from app.core.records import Machine
 from app.core.storage.database import Database
 from app.core.storage.queries import Query, find_ids
 from app.core.storage.recording import RunWriter, begin_run
 from tests.conftest import command
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 REPEATS = 9
 

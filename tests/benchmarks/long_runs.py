@@ -17,7 +17,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.core.records import Machine
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines
 from app.core.storage.database import Database
@@ -26,6 +25,7 @@ from app.core.storage.runs import list_runs, load_run, load_runs, rows_for_expor
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 WORKLOAD = CATALOGUE["mnist_mlp"]
 BLOCK = 100

@@ -12,11 +12,12 @@ from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.metrics import format_seconds
 from app.core.paths import Paths, default_paths
-from app.core.records import Machine, Run
+from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 
 ROUNDS, STEPS = 1, 3
 WITHOUT = ("demo", "storage", "host_to_device")

@@ -10,11 +10,11 @@ import pytest
 from app.cli.text import bar_chart
 from app.core.analysis.compare import Bar
 from app.core.paths import default_paths
-from app.core.records import Machine
 from app.core.report.wording import engine_line, machine_line
 from app.core.storage.database import Database
 from tests.conftest import CommandLine
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a file system that nobody can write to")

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from app.core.paths import Paths, with_datasets_folder
-from app.core.records import Machine, Run, RunSummary
+from app.core.records import Run, RunSummary
 from tests.archives import make_nietzsche
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 

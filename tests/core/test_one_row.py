@@ -11,12 +11,13 @@ from app.cli.specs import make_spec
 from app.core.analysis.comparability import comparison_key, differences, run_refusal
 from app.core.analysis.compare import bars
 from app.core.paths import Paths
-from app.core.records import Machine, Plan, RunSummary
+from app.core.records import Plan, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import list_runs, load_run
 from tests.core.storage.storing import store
 from workloads import CATALOGUE, settings
 from workloads.protocol.errors import WorkloadError
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec, read_job, write_job
 from workloads.settings import Setting, differing
 

@@ -6,11 +6,13 @@ worker; another protocol number in `hello` is refused by the reader. The parent 
 `verdict` and `result` to the same stream.
 """
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
+from workloads.protocol.machine import Machine
 from workloads.protocol.messages import Message
+from workloads.protocol.spec import RunSpec
 from workloads.protocol.telemetry import Telemetry
 
 PROTOCOL = 1
@@ -174,8 +176,8 @@ class Run(Event, frozen=True, kw_only=True, tag="run"):
     """From the parent, first of all: what was asked, of which machine."""
 
     run_id: Count
-    spec: dict[str, Any]
-    machine: dict[str, Any]
+    spec: RunSpec
+    machine: Machine
 
 
 class Sample(Event, frozen=True, kw_only=True, tag="sample"):

@@ -17,7 +17,7 @@ from app.core.doctor.nvml import NO_NVML, NvidiaGpu, Nvml, ask_nvml
 from app.core.hardware.gpu.gpus import list_gpus
 from app.core.hardware.gpu.linux import pci_vendors
 from app.core.hardware.machine import read_container, wsl_version
-from app.core.records import Gpu
+from workloads.protocol.machine import Gpu
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from app.core.hardware.gpu.nvidia import NvmlSource
-from app.core.records import Gpu
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuReading
 
 NvmlState: TypeAlias = Literal[

@@ -25,7 +25,7 @@ from app.core.hardware.parts.memory_speed import read_memory_speed
 from app.core.hardware.reading import output_of, read_text, tidy_name
 from app.core.hardware.waiting import in_background
 from app.core.messages import sentence
-from app.core.records import Machine
+from workloads.protocol.machine import Machine
 
 _Value = TypeVar("_Value")
 

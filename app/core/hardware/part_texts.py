@@ -7,7 +7,8 @@ from app.core.hardware.telemetry.sensors import Power
 from app.core.hardware.unknown import gpu_reason, instruction_sets_note, reason
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_bytes
-from app.core.records import Disk, Gpu, Machine, PowerState
+from app.core.records import PowerState
+from workloads.protocol.machine import Disk, Gpu, Machine
 
 NOT_KNOWN = "n/a"
 # What app.core.hardware.machine calls containers; they say nothing about the machine that they run on.

@@ -2,7 +2,7 @@
 
 from app.core.hardware.telemetry.energy_counters import UDEV_RULE
 from app.core.messages import Message, message
-from app.core.records import Gpu, Machine
+from workloads.protocol.machine import Gpu, Machine
 
 # By the part's id, then by how the system's name begins; "" for every other.
 _REASONS: dict[str, dict[str, str]] = {

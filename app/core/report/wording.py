@@ -9,7 +9,7 @@ from app.core.analysis.compare import bars, position, run_name
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_bytes, format_seconds, format_value, headline_kind
-from app.core.records import Machine, Run, RunSummary
+from app.core.records import Run, RunSummary
 from app.core.report.private_texts import chosen_texts, hide, private_texts
 from app.core.verdict.bottleneck import explain
 from app.core.verdict.energy import energy_used
@@ -17,6 +17,7 @@ from app.core.verdict.notes import derived_epoch, peak_share, short_run
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 _log = logging.getLogger(__name__)
 __all__ = [

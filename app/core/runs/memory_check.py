@@ -2,8 +2,8 @@
 
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message, message
-from app.core.records import Gpu, Machine
 from workloads import CATALOGUE
+from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
 
 # Measured needs are scaled to other batches and other machines; only what is far beyond the memory is certain.

@@ -6,11 +6,11 @@ from app.core.analysis.published import comparable_rows
 from app.core.datasets.install import list_datasets
 from app.core.messages import Message
 from app.core.paths import Paths
-from app.core.records import Machine
 from app.core.runs.memory_check import memory_problem
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 from workloads.workload import Workload
 
 

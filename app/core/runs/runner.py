@@ -6,7 +6,6 @@ from difflib import get_close_matches
 from app.core.errors import UsageError
 from app.core.messages import message
 from app.core.paths import Paths, check_datasets_folder
-from app.core.records import Machine
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.session import Limits, Listener, Session
 from app.core.runs.worker_command import WorkerCommand, interpreter, worker_command
@@ -17,6 +16,7 @@ from app.core.storage.recording import begin_run
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 from workloads.protocol.errors import WorkloadError
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec, write_job
 from workloads.workload import Workload
 

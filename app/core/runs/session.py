@@ -19,7 +19,6 @@ from app.core.hardware.gpu.usable import usable_gpus
 from app.core.hardware.telemetry.monitor import Monitor, Sampler
 from app.core.messages import message
 from app.core.paths import Paths
-from app.core.records import Machine
 from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
 from app.core.runs.state import RunState
 from app.core.runs.told import failure, problem, warn
@@ -32,7 +31,8 @@ from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import list_runs, missing_runs
 from workloads.engines.registry import engine_title
 from workloads.protocol import events
-from workloads.protocol.spec import Job, RunSpec, spec_as_dict
+from workloads.protocol.machine import Machine
+from workloads.protocol.spec import Job, RunSpec
 from workloads.protocol.telemetry import Telemetry
 
 _log = logging.getLogger(__name__)
@@ -180,8 +180,7 @@ class Session:
             raise missing_runs([self.run_id])
         self._state = RunState(self._spec, summary, keeps_steps=True)
         self._live = LiveVerdict(self._state, database, self._limits.verdict_s)
-        machine = msgspec.to_builtins(self._machine)
-        self._tell(events.Run(run_id=self.run_id, spec=spec_as_dict(self._spec), machine=machine))
+        self._tell(events.Run(run_id=self.run_id, spec=self._spec, machine=self._machine))
         worker = None
         try:
             job = Job(spec=self._spec, datasets_folder=os.fsencode(self._paths.datasets))

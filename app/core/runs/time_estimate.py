@@ -10,11 +10,11 @@ from app.core.analysis.stats import trimmed_mean
 from app.core.errors import AppError
 from app.core.messages import Message, message
 from app.core.paths import Paths
-from app.core.records import Machine
 from app.core.runs.runner import Runner
 from app.core.runs.session import Session
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 PROBE_S = 2.0

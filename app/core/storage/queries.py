@@ -12,10 +12,11 @@ from functools import cache, partial
 from app.core.clock import now_text
 from app.core.errors import UsageError
 from app.core.messages import message
-from app.core.records import Machine, RunSummary
+from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import check_removable, ids_text, list_runs, machine_text, missing_runs
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec, spec_as_dict
 
 COMMENT_LIMIT = 200

@@ -12,9 +12,10 @@ import msgspec
 
 from app.core.messages import Message, sentence
 from app.core.messages import text as text_of
-from app.core.records import DAMAGED, UNKNOWN_MACHINE, Machine, RunSummary
+from app.core.records import DAMAGED, RunSummary
 from app.core.verdict.notes import damaged
 from workloads.protocol import events
+from workloads.protocol.machine import UNKNOWN_MACHINE, Machine
 from workloads.protocol.spec import RunSpec
 from workloads.protocol.stored import take_fitting
 from workloads.protocol.telemetry import Telemetry

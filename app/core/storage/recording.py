@@ -16,11 +16,11 @@ import app
 from app.core.clock import now_text
 from app.core.files import write_new
 from app.core.messages import Message, message
-from app.core.records import Machine
 from app.core.storage.database import Database, DatabaseError, storable
 from app.core.storage.outcomes import end_run
 from app.core.storage.runs import machine_text
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec, spec_as_dict
 from workloads.settings import recorded_text
 from workloads.workload import Workload

@@ -11,10 +11,11 @@ import msgspec
 
 from app.core.errors import UsageError
 from app.core.messages import message
-from app.core.records import EpochColumns, Machine, Run, RunSummary
+from app.core.records import EpochColumns, Run, RunSummary
 from app.core.storage import reading
 from app.core.storage.database import Database
 from app.core.storage.peak import peak_share
+from workloads.protocol.machine import Machine
 
 _log = logging.getLogger(__name__)
 NAMED_RUNS = 10

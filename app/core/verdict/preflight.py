@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message, message
-from app.core.records import Machine
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.context import Looks, gpu_index, reason
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 from workloads.protocol.telemetry import Telemetry
 

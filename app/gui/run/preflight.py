@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.hardware.telemetry.monitor import look
 from app.core.messages import sentence
-from app.core.records import Machine
 from app.core.verdict.preflight import preflight
 from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
 from app.gui.style.tokens import Tokens
 from app.gui.widgets.basics import ElidedLabel, label, row, set_tone
 from workloads.protocol.events import Reason
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 from workloads.protocol.telemetry import Telemetry
 

@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject, Signal
 
 from app.core.hardware.machine import detect_machine
 from app.core.hardware.telemetry.sensors import Power, read_power
-from app.core.records import Machine
 from app.gui.services.tasks import Tasks
+from workloads.protocol.machine import Machine
 
 
 class MachineFinder(QObject):

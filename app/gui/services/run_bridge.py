@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from app.core.errors import AppError
 from app.core.messages import message, sentence
 from app.core.paths import Paths
-from app.core.records import Group, Machine, Plan, PlannedRun, RunSummary
+from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.runs.runner import Runner
 from app.core.runs.sequence import Sequence, Watch, run_plan
 from app.core.runs.session import Limits, Session
@@ -21,6 +21,7 @@ from app.core.storage.queries import Query, find_ids
 from app.core.storage.runs import list_runs, missing_runs
 from app.gui.services.tasks import Tasks
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 TICK_MS = 100

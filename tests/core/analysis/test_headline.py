@@ -21,7 +21,7 @@ from app.core.analysis.stats import step_statistics
 from app.core.analysis.timed_steps import Timed, timed
 from app.core.metrics import HEADLINES, format_value
 from app.core.paths import Paths
-from app.core.records import Machine, RunSummary
+from app.core.records import RunSummary
 from app.core.report.wording import derived_epoch_text, headline, result_text
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
@@ -30,6 +30,7 @@ from tests.core.storage.storing import begin
 from tests.workload_page import PAGE, page
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 PUBLISHED = {row.workload for row in reference_rows() if row.match in ("exact", "close")}
 

@@ -13,9 +13,9 @@ from app.core.doctor import facts as facts_module
 from app.core.doctor.facts import Facts, cuda_majors, gather_facts
 from app.core.doctor.nvml import NvidiaGpu, Nvml, NvmlState, ask_nvml
 from app.core.hardware.gpu.linux import pci_vendors
-from app.core.records import Gpu
 from tests.core.doctor.machines import NATIVE, WSL1, WSL2, Root
 from tests.core.hardware.gpu.nvml import PYNVML, FakeDriver
+from workloads.protocol.machine import Gpu
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's files")
 GPU = Gpu(name="AMD Radeon RX 6700", vendor="amd")

@@ -8,7 +8,6 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.nvml import NvidiaGpu, Nvml
 from app.core.doctor.rules import diagnose
 from app.core.doctor.trial import Build, Step
-from app.core.records import Gpu
 from tests.core.doctor.cases import (
     BLACKWELL,
     CARD,
@@ -28,6 +27,7 @@ from tests.core.doctor.cases import (
     without_driver,
     work,
 )
+from workloads.protocol.machine import Gpu
 
 
 def test_a_computer_without_a_card_is_healthy_and_is_told_so() -> None:

@@ -9,8 +9,8 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.nvml import Nvml
 from app.core.doctor.rules import diagnose
 from app.core.doctor.trial import Device, Step, Trial
-from app.core.records import Gpu
 from tests.core.doctor.cases import BUILD, CARD, DRIVEN, NOTHING, PASCAL, STEPS, listing, work
+from workloads.protocol.machine import Gpu
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ from app.core.hardware.telemetry.sensors import Power, Sensors, find_sensors
 from app.core.hardware.telemetry.slowdowns import read_power_state
 from app.core.hardware.unknown import gpu_reason, reason
 from app.core.messages import text
-from app.core.records import Disk, Gpu, Machine, PowerState
+from app.core.records import PowerState
 from tests.core.hardware.gpu.gpu_trees import opened_files
 from tests.core.hardware.telemetry.test_slowdowns import write
+from workloads.protocol.machine import Disk, Gpu, Machine
 
 CARD = Gpu(
     name="NVIDIA GeForce RTX 4070",

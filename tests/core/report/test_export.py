@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import app
 from app.core.paths import Paths
-from app.core.records import UNKNOWN_MACHINE, EpochColumns, Run, RunSummary
+from app.core.records import EpochColumns, Run, RunSummary
 from app.core.report.formats.csv_table import CSV_COLUMNS, csv_lines
 from app.core.report.formats.export_format import FORMAT_VERSION
 from app.core.report.formats.json_document import json_lines, run_as_dict
@@ -24,6 +24,7 @@ from app.core.report.private_texts import hide, private_texts
 from app.core.settings import Settings, save_settings
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
+from workloads.protocol.machine import UNKNOWN_MACHINE
 from workloads.protocol.spec import RunSpec
 
 EPOCHS = EpochColumns(

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from app.core.paths import Paths
-from app.core.records import Machine, Run
+from app.core.records import Run
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines, run_as_dict
 from app.core.report.private_texts import chosen_folders, table_private_texts
@@ -15,6 +15,7 @@ from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run, rows_for_export
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec, spec_as_dict
 
 PLACES = ("/mnt/secret project", "/mnt/secret project/inner", "/")

@@ -5,12 +5,12 @@ import pytest
 from app.cli.views import TextView
 from app.core.metrics import metric_lines
 from app.core.paths import Paths
-from app.core.records import Machine
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import load_run
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 WORKLOAD = CATALOGUE["storage"]
 SPEC = WORKLOAD.default_spec(parameters={"folders": "/mnt"})

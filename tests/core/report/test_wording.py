@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.core.messages import Message, message
-from app.core.records import Machine, Run, RunSummary
+from app.core.records import Run, RunSummary
 from app.core.report.wording import (
     error_advice,
     headline,
@@ -22,6 +22,7 @@ from app.core.storage.reading import read_machine
 from app.core.verdict.rules import RULES, judge
 from tests.telemetry import machine_of, telemetry_of
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 ESTIMATE: dict[str, Any] = {"basis": "estimate", "preset": "quick", "epochs": 1, "epochs_done": 0}
 FIRST: dict[str, Any] = {"basis": "first_epoch", "epochs_done": 1, "spread_pct": None}

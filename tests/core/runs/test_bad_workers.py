@@ -9,13 +9,13 @@ import psutil
 import pytest
 
 from app.core.paths import Paths
-from app.core.records import Machine
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
 from app.core.runs.worker_command import WorkerCommand
 from tests.conftest import ROOT
 from tests.core.runs.running import QUICK_TO_ACT, Recorder, demo, fake_worker, finish, stored, worker_pid
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 

@@ -8,7 +8,7 @@ import pytest
 from app.core.analysis.stats import sustained_pct
 from app.core.analysis.timed_steps import timed
 from app.core.paths import Paths
-from app.core.records import Machine, Run
+from app.core.records import Run
 from app.core.runs.live_verdict import LiveVerdict
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
@@ -18,6 +18,7 @@ from app.core.storage.runs import load_run
 from tests.core.storage.storing import begin
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 DEMO = CATALOGUE["demo"]
 LIMITS = Limits()

@@ -7,10 +7,10 @@ import pytest
 from app.core.errors import UsageError
 from app.core.messages import message, text
 from app.core.paths import Paths
-from app.core.records import Gpu, Machine
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import Runner
 from workloads import CATALOGUE
+from workloads.protocol.machine import Gpu, Machine
 from workloads.workload import Workload
 
 GB = 10**9

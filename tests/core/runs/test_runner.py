@@ -12,13 +12,13 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.paths import Paths
-from app.core.records import Gpu, Machine
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from tests.core.runs.running import QUICK_TO_ACT, Recorder, demo, fake_worker, finish, stored, worker_pid
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Gpu, Machine
 
 
 @pytest.mark.slow

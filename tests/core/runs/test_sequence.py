@@ -8,7 +8,7 @@ import pytest
 from app.core.analysis.ab import group_sentence, judge_pairs
 from app.core.errors import AppError, UsageError
 from app.core.paths import Paths
-from app.core.records import Group, Machine, Plan, PlannedRun, RunSummary
+from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.runs.runner import Runner
 from app.core.runs.sequence import Sequence, Watch, run_plan
 from app.core.runs.session import Limits
@@ -16,6 +16,7 @@ from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.paths import Paths
-from app.core.records import Machine
 from app.core.runs.overview import overview
 from app.core.runs.session import Session
 from app.core.runs.time_estimate import ProbeError, probe_duration_s
@@ -15,6 +14,7 @@ from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from tests.core.storage.storing import store
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 
 DEMO = CATALOGUE["demo"]
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from app.core.records import Machine
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 
 def begin(database: Database, machine: Machine, **changes: Any) -> int:

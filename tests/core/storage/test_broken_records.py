@@ -7,7 +7,6 @@ import pytest
 
 from app.core.analysis.headline import Measured, Outcome, outcome_of
 from app.core.paths import Paths
-from app.core.records import Machine
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.json_document import json_lines
 from app.core.report.private_texts import table_private_texts
@@ -22,6 +21,7 @@ from app.core.verdict.rules import judge
 from tests.core.storage.storing import begin, store
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 
 def steps(*durations_s: float, seq: int = 0, epoch: int = 0) -> events.Steps:

@@ -8,13 +8,13 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.paths import Paths
-from app.core.records import Machine
 from app.core.storage import database as module
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.queries import Query, find_ids, set_comment
 from app.core.storage.runs import list_runs, load_run, machine_text
 from app.core.storage.schema import MIGRATIONS
 from tests.conftest import ROOT
+from workloads.protocol.machine import Machine
 
 
 def test_a_new_file_has_the_newest_format_and_survives_a_crash(paths: Paths) -> None:

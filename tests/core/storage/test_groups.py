@@ -6,13 +6,14 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.paths import Paths
-from app.core.records import Machine, Plan
+from app.core.records import Plan
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.groups import begin_group, group_places, list_groups, load_group
 from app.core.storage.queries import purge_trash, restore_runs, trash_runs
 from app.core.storage.recording import begin_run
 from app.core.storage.runs import delete_runs, list_runs
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 
 DEMO = CATALOGUE["demo"]
 

@@ -7,13 +7,14 @@ import pytest
 
 from app.core.messages import text
 from app.core.paths import Paths
-from app.core.records import Machine, PeakShare, RunSummary
+from app.core.records import PeakShare, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import list_runs, load_run
 from app.core.verdict.notes import peak_share as said
 from tests.core.storage.storing import begin
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 FLOPS = 1_000_000
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.core.errors import UsageError
 from app.core.paths import Paths, default_paths
-from app.core.records import Machine, RunSummary
+from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.queries import (
     COMMENT_LIMIT,
@@ -27,6 +27,7 @@ from app.core.storage.queries import (
 from app.core.storage.runs import list_runs, load_run
 from tests.core.storage.storing import store
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 COMMENTS = [

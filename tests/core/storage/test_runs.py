@@ -8,7 +8,7 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.paths import Paths
-from app.core.records import EpochColumns, Gpu, Machine, RunSummary
+from app.core.records import EpochColumns, RunSummary
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import trash_runs
@@ -16,6 +16,7 @@ from app.core.storage.recording import RunWriter
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, machine_text, rows_for_export
 from tests.core.storage.storing import add_epochs, begin, store
 from workloads.protocol import events
+from workloads.protocol.machine import Gpu, Machine
 
 
 def test_the_headline_is_the_median_of_the_later_epochs(paths: Paths, machine: Machine) -> None:

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from app.core.paths import Paths
-from app.core.records import Machine
 from app.core.storage import database as module
 from app.core.storage.database import Database, DatabaseError
 from app.core.storage.runs import list_runs, load_run
 from app.core.storage.schema import MIGRATIONS
 from tests.conftest import ROOT
 from tests.core.storage.storing import make_many, store
+from workloads.protocol.machine import Machine
 
 PAGE_BYTES = 4_096
 

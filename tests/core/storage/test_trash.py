@@ -6,11 +6,11 @@ import pytest
 
 from app.core.errors import UsageError
 from app.core.paths import Paths
-from app.core.records import Machine
 from app.core.storage.database import Database
 from app.core.storage.queries import Query, find_ids, own_runs, purge_trash, restore_runs, set_comment, trash_runs
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, rows_for_export
 from tests.core.storage.storing import begin, make_many, store
+from workloads.protocol.machine import Machine
 
 
 @pytest.fixture

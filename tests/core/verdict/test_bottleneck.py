@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.paths import Paths
-from app.core.records import Machine, PeakShare, Run
+from app.core.records import PeakShare, Run
 from app.core.report.wording import bottleneck_text, result_text
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
@@ -18,6 +18,7 @@ from tests.core.storage.storing import begin
 from tests.core.verdict.records import measured, quiet_run, with_looks
 from tests.telemetry import environment_of, machine_of, telemetry_of
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 
 def on_gpu(run: Run, busy_pct: float | None, summary: dict[str, Any] | None = None, **readings: Any) -> Run:

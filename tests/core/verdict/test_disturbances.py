@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from app.core.paths import Paths
-from app.core.records import Machine, Run
+from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 pytestmark = pytest.mark.slow
 

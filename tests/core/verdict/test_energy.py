@@ -14,7 +14,7 @@ from app.core.hardware.telemetry.monitor import Sampler
 from app.core.hardware.telemetry.sensors import Sensors, find_sensors
 from app.core.metrics import format_energy
 from app.core.paths import Paths
-from app.core.records import Machine, Run, RunSummary
+from app.core.records import Run, RunSummary
 from app.core.report.formats.csv_table import CSV_COLUMNS
 from app.core.report.wording import energy_text
 from app.core.storage.database import Database
@@ -25,6 +25,7 @@ from tests.core.hardware.telemetry.test_slowdowns import write
 from tests.core.storage.storing import begin
 from tests.telemetry import environment_of, telemetry_of
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 ZONE = "sys/class/powercap/intel-rapl:"
 MMIO = "sys/class/powercap/intel-rapl-mmio:"

@@ -8,11 +8,11 @@ import pytest
 
 from app.core.hardware.telemetry.monitor import look
 from app.core.messages import ENGLISH, needs
-from app.core.records import Gpu, Machine
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.preflight import USUAL_NEED_BYTES, preflight
 from app.core.verdict.rules import RULES
 from workloads import CATALOGUE
+from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.telemetry import GpuReading, Telemetry
 
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]

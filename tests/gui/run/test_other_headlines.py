@@ -5,7 +5,6 @@ import pytest
 from app.core.analysis.headline import estimate_so_far
 from app.core.analysis.series import RunSeries, live_summary
 from app.core.analysis.timed_steps import Timed
-from app.core.records import Machine
 from app.core.report.share import share_card
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter
@@ -15,6 +14,7 @@ from app.gui.run.view import RunView
 from tests.core.storage.storing import begin
 from tests.gui.driving import Driver
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 
 def store_steps(

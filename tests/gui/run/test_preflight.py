@@ -8,12 +8,12 @@ from pytestqt.qtbot import QtBot
 
 from app.core.hardware.telemetry.monitor import look
 from app.core.messages import sentence
-from app.core.records import Machine
 from app.gui.run import preflight as preflight_line
 from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
 from tests.gui.driving import Driver
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 from workloads.protocol.telemetry import Telemetry
 
 CALM = (Telemetry(other_cpu_pct=2.0, memory_used_bytes=10**9),) * 2

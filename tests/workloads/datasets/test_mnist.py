@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray  # noqa: TID253 - as above
 
+from tests.workloads.datasets.refusals import refusing
 from workloads.datasets import fashion_mnist, idx, mnist
 from workloads.datasets.source import Arrays, HostileArchiveError, MissingDataError, is_aligned
 
@@ -107,12 +108,12 @@ def test_files_of_the_official_size_are_installed_and_read_value_by_value(tmp_pa
 RAW = made_up(SMALL)
 LABELS = RAW[TRAIN_LABELS]
 HOSTILE: dict[str, tuple[dict[str, bytes], str]] = {
-    "no gzip": ({"train_labels": LABELS}, "it is damaged"),
-    "cut": ({"train_labels": gzip.compress(LABELS)[:-9]}, "it is damaged"),
-    "cut header": ({"train_labels": gzip.compress(LABELS)[:5]}, "it is damaged"),
-    "wrong checksum": ({"train_labels": gzip.compress(LABELS)[:-8] + bytes(8)}, "it is damaged"),
-    "damaged inside": ({"train_labels": gzip.compress(LABELS)[:10] + b"\xff" * 30}, "it is damaged"),
-    "rubbish behind": ({"train_labels": gzip.compress(LABELS) + b"rubbish"}, "it is damaged"),
+    "no gzip": ({"train_labels": LABELS}, "it's damaged"),
+    "cut": ({"train_labels": gzip.compress(LABELS)[:-9]}, "it's damaged"),
+    "cut header": ({"train_labels": gzip.compress(LABELS)[:5]}, "it's damaged"),
+    "wrong checksum": ({"train_labels": gzip.compress(LABELS)[:-8] + bytes(8)}, "it's damaged"),
+    "damaged inside": ({"train_labels": gzip.compress(LABELS)[:10] + b"\xff" * 30}, "it's damaged"),
+    "rubbish behind": ({"train_labels": gzip.compress(LABELS) + b"rubbish"}, "it's damaged"),
     "a second part": (
         {"train_labels": gzip.compress(LABELS) + gzip.compress(b"x")},
         "unpacks to more instead of 14",
@@ -145,7 +146,7 @@ def test_a_hostile_file_is_refused_by_name(
     changed = {key.replace("test", "t10k"): content for key, content in changed.items()}
     files = pack(tmp_path, RAW, **changed)
     (key,) = changed
-    with pytest.raises(HostileArchiveError, match=rf"^{key.replace('_', '-')}-idx\d-ubyte\.gz.*{reason}"):
+    with refusing(HostileArchiveError, rf"^{key.replace('_', '-')}-idx\d-ubyte\.gz.*{reason}"):
         mnist.install(files, folder)
     assert not mnist.is_installed(folder)
 
@@ -155,7 +156,7 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path, folder: Path) -> None:
     whole = gzip.compress(LABELS)
     for end in range(len(whole)):
         files = pack(tmp_path, RAW, train_labels=whole[:end] or b"\0")
-        with pytest.raises(HostileArchiveError, match="train-labels"):
+        with refusing(HostileArchiveError, "train-labels"):
             mnist.install(files, folder)
 
 
@@ -180,15 +181,21 @@ def spoil(path: Path, at: int, value: int) -> None:
 
 
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
-    "pixel": (lambda folder: spoil(folder / "train-images.idx", 2000, 255), "not those that were installed"),
+    "pixel": (
+        lambda folder: spoil(folder / "train-images.idx", 2000, 255),
+        "have changed since they were installed",
+    ),
     "label": (lambda folder: spoil(folder / "train-labels.idx", 9, 77), "train-labels.idx of MNIST holds a label"),
     "mark": (lambda folder: spoil(folder / "t10k-labels.idx", 2, 9), "t10k-labels.idx of MNIST begins with"),
     "cut": (
         lambda folder: (folder / "t10k-images.idx").write_bytes(RAW[TEST_IMAGES][:-1]),
         "holds 3135 bytes after",
     ),
-    "gone": (lambda folder: (folder / "t10k-images.idx").unlink(), "t10k-images.idx of MNIST cannot be read"),
-    "checksum gone": (lambda folder: (folder / "contents.sha256").unlink(), "not those that were installed"),
+    "gone": (lambda folder: (folder / "t10k-images.idx").unlink(), "t10k-images.idx of MNIST can't be read"),
+    "checksum gone": (
+        lambda folder: (folder / "contents.sha256").unlink(),
+        "have changed since they were installed",
+    ),
 }
 
 
@@ -200,7 +207,7 @@ def test_files_that_were_changed_are_not_called_real(
     mnist.install(pack(tmp_path, RAW), folder)
     assert mnist.load(folder).source == "real"
     change(folder)
-    with pytest.raises(MissingDataError, match=reason):
+    with refusing(MissingDataError, reason):
         mnist.load(folder)
 
 
@@ -211,7 +218,7 @@ def test_fashion_mnist_is_known_by_its_contents_however_it_is_packed(
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in RAW.items()}
     monkeypatch.setattr(fashion_mnist, "CONTENTS", digests)
     other = RAW[TEST_IMAGES][:-1] + b"\0"
-    with pytest.raises(HostileArchiveError, match=r"^t10k-images-idx3-ubyte\.gz holds other data"):
+    with refusing(HostileArchiveError, r"^t10k-images-idx3-ubyte\.gz holds other data"):
         fashion_mnist.install(pack(tmp_path, RAW, t10k_images=gzip.compress(other)), folder)
     fashion_mnist.install(pack(tmp_path, RAW, t10k_images=gzip.compress(RAW[TEST_IMAGES], 9)), folder)
     assert fashion_mnist.load(folder).x_test.shape == (4, 28, 28, 1)
@@ -222,7 +229,7 @@ def test_any_dimensions_are_read_back(shape: list[int], rest: bytes) -> None:
     header = b"\0\0\x08" + bytes([len(shape)]) + b"".join(size.to_bytes(4, "big") for size in shape)
     assert idx.parse_shape(header + rest) == tuple(shape)
     assert idx.header_bytes(tuple(shape)) == len(header)
-    with pytest.raises(ValueError, match=r"header|mark"):
+    with refusing(UnfitError, r"header|mark"):
         idx.parse_shape(header[:-1])
 
 
@@ -232,5 +239,5 @@ def test_no_contents_make_parsing_fail_otherwise(noise: bytes, mark: bytes) -> N
     if raw[:3] == b"\0\0\x08" and len(raw) > 3 and len(raw) >= 4 + 4 * raw[3]:
         assert len(idx.parse_shape(raw)) == raw[3]
     else:
-        with pytest.raises(ValueError, match=r"^(begins|ends) "):
+        with refusing(UnfitError, r"^(begins|ends) "):
             idx.parse_shape(raw)

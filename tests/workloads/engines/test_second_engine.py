@@ -13,7 +13,6 @@ import workloads.engines
 from app.core.analysis.comparability import run_refusal
 from app.core.errors import UsageError
 from app.core.paths import Paths
-from app.core.records import Machine
 from app.core.runs.runner import Runner
 from app.core.runs.worker_command import WorkerCommand, interpreter, worker_command
 from app.core.storage.database import Database
@@ -21,6 +20,7 @@ from app.core.storage.runs import load_run
 from tests.conftest import ROOT
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, Entry
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 HERE = Path(__file__).parent / "plain_numpy"

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
 from workloads.protocol.events import DamagedEventError, decode, encode
+from workloads.protocol.machine import UNKNOWN_MACHINE
+from workloads.protocol.spec import RunSpec
 
 EXAMPLES: list[events.Event] = [
     events.Hello(protocol=1, pid=5, python="3.11.7", wall_time_ns=1_700_000_000_000_000_000),
@@ -25,7 +27,7 @@ EXAMPLES: list[events.Event] = [
     events.Log(message="µ × 数"),
     events.Error(code="out_of_memory", message="Too much.", traceback="Traceback …"),
     events.End(status="cancelled"),
-    events.Run(run_id=3, spec={"workload": "demo"}, machine={"cpu_name": None}),
+    events.Run(run_id=3, spec=RunSpec(workload="demo"), machine=UNKNOWN_MACHINE),
     events.Sample(telemetry=telemetry_of({"cpu_pct": 12.5, "gpus": []})),
     events.Estimate(value=66.3, low=65.4, high=67.1, warmup_steps=12, steps=180, interruptions=1, is_enough=True),
     events.Judged(

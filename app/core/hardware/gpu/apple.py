@@ -15,7 +15,7 @@ from typing import Any
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, vendor_of, whole, within
 from app.core.hardware.reading import answer_of
 from app.core.messages import sentence
-from app.core.records import Gpu
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuReading
 
 _logger = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from app.core.hardware.gpu.apple import AppleGpus
 from app.core.hardware.gpu.linux_reader import LinuxGpus
 from app.core.hardware.gpu.nvidia import NvidiaGpus
 from app.core.hardware.gpu.windows import WindowsGpus
-from app.core.records import Gpu
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuReading
 
 

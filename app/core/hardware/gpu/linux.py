@@ -20,7 +20,7 @@ from app.core.hardware.gpu.values import (
     within,
 )
 from app.core.hardware.reading import read_text, read_word
-from app.core.records import Gpu
+from workloads.protocol.machine import Gpu
 
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6}
 # Drivers of screens without a GPU behind them.

@@ -21,7 +21,7 @@ from app.core.hardware.gpu.values import (
     within,
 )
 from app.core.hardware.reading import read_text, read_word
-from app.core.records import Gpu
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuReading
 
 # Looking for the files that a process opened costs far more than reading those that are a GPU's.

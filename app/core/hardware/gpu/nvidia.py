@@ -32,7 +32,7 @@ from app.core.hardware.gpu.values import (
 from app.core.hardware.reading import read_text
 from app.core.hardware.waiting import in_background
 from app.core.messages import sentence
-from app.core.records import Gpu
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuReading
 
 _Value = TypeVar("_Value")

@@ -14,7 +14,7 @@ import psutil
 
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, whole, within
 from app.core.messages import sentence
-from app.core.records import Gpu
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuReading
 
 _logger = logging.getLogger(__name__)

@@ -1,7 +1,7 @@
 """Which of a computer's graphics cards an engine can use."""
 
-from app.core.records import Gpu, Machine
 from workloads.engines.registry import ENGINES, USUAL, engine_named
+from workloads.protocol.machine import Gpu, Machine
 
 
 def usable_gpus(machine: Machine, engine: str = USUAL) -> tuple[Gpu, ...]:

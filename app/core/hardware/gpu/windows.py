@@ -13,7 +13,7 @@ from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, SCREENS_ONLY, clean_t
 from app.core.hardware.gpu.windows_dxgi import Adapter, list_adapters
 from app.core.hardware.gpu.windows_pdh import Counters, open_counters
 from app.core.hardware.reading import tidy_name
-from app.core.records import Gpu
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuReading
 
 _CLASS_KEY = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from xml.parsers.expat import ExpatError
 
 from app.core.hardware.reading import output_of, read_count, read_text, read_word, tidy_name
-from app.core.records import Disk
+from workloads.protocol.machine import Disk
 
 _SECTOR_BYTES = 512  # what Linux counts block devices in, whatever their own sectors are
 _NETWORK = (

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.records import Group, Machine, Plan, Run
+from app.core.records import Group, Plan, Run
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
@@ -20,6 +20,7 @@ from app.gui.services.run_bridge import BusyError
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, column
 from app.gui.widgets.dialogs import ask_to_run_beside
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 if TYPE_CHECKING:

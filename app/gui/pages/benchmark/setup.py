@@ -11,7 +11,6 @@ from app.core.errors import UsageError
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_bytes
-from app.core.records import Machine
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import checked_workload
 from app.core.runs.sequence import REPEATS_LIMIT
@@ -38,6 +37,7 @@ from app.gui.widgets.basics import (
     row,
 )
 from workloads import CATALOGUE, STANDARD
+from workloads.protocol.machine import Machine
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import Preset, RunSpec
 from workloads.settings import all_settings

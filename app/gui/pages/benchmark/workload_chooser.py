@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 from app.core.errors import AppError
 from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
-from app.core.records import Machine
 from app.core.runs.overview import Entry, overview
 from app.core.runs.session import Session
 from app.core.runs.time_estimate import probe_duration_s
@@ -17,6 +16,7 @@ from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row
 from app.gui.widgets.segments import Segments
+from workloads.protocol.machine import Machine
 
 KINDS = (
     ("", "workloads.all"),

@@ -13,7 +13,6 @@ from app.core.hardware.telemetry.monitor import Monitor, Sampler
 from app.core.hardware.unknown import reason
 from app.core.messages import sentence, text
 from app.core.metrics import format_bytes
-from app.core.records import Machine
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import Legend
 from app.gui.services.bundle import Services
@@ -21,6 +20,7 @@ from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Card, ElidedLabel, column, label, plain_tip
 from workloads.protocol.events import Sample
+from workloads.protocol.machine import Machine
 from workloads.protocol.telemetry import GpuReading, Telemetry
 
 INTERVAL_S = 1.0

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from app.core.hardware.gpu import apple as apple_gpu
 from app.core.hardware.gpu.apple import AppleGpus, describe, entries_from, reading_from, vendor_from
-from app.core.records import Gpu
 from tests.core.hardware.gpu.gpu_trees import DATA
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuReading
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="the made-up ioreg is a shell script")

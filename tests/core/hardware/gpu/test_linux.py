@@ -12,8 +12,8 @@ from app.core.hardware.gpu import pci_ids
 from app.core.hardware.gpu.gpus import GpuReader, list_gpus
 from app.core.hardware.gpu.linux_reader import starred_mhz
 from app.core.hardware.gpu.values import read_number, whole, within
-from app.core.records import Gpu
 from tests.core.hardware.gpu.gpu_trees import DATA, device, opened_files, plant, write
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuReading
 
 pytestmark = [

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from app.core.hardware.gpu import gpus as gpu
 from app.core.hardware.gpu import nvidia
 from app.core.hardware.gpu.values import EnergyMeter, clean_text, within
-from app.core.records import Gpu
 from tests.core.hardware.gpu.gpu_trees import device, plant, write
 from tests.core.hardware.gpu.nvml import NOWHERE, OTHER, OWN, PYNVML, FakeDriver, held
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuReading
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="the made-up nvidia-smi is a shell script")

@@ -11,10 +11,10 @@ import pytest
 
 from app.core.hardware.gpu import gpus as gpu
 from app.core.hardware.gpu import nvidia_smi
-from app.core.records import Gpu
 from tests.core.hardware.gpu.gpu_trees import DATA
 from tests.core.hardware.gpu.nvml import PYNVML, FakeDriver
 from tests.waiting import wait_until
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuReading
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="the made-up nvidia-smi is a shell script")

@@ -14,8 +14,8 @@ from app.core.hardware.gpu import windows as windows_gpus
 from app.core.hardware.gpu import windows_dxgi, windows_pdh
 from app.core.hardware.gpu.windows import Entry, WindowsGpus, busiest_pct, entry_from, pair, sums
 from app.core.hardware.gpu.windows_dxgi import Adapter
-from app.core.records import Gpu
 from tests.core.hardware.gpu.gpu_trees import DATA
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuReading
 
 ARC, GEFORCE, WARP = 0xADFB, 0x9AC6, 0xC8F1

@@ -22,8 +22,8 @@ from app.core.hardware.parts.disks import (
     windows_disk,
 )
 from app.core.hardware.parts.memory_speed import read_memory_speed, speed_from_table, speed_from_udev
-from app.core.records import Disk
 from tests.core.hardware.telemetry.test_slowdowns import write
+from workloads.protocol.machine import Disk
 
 # Of a desktop with two slots of four in use (systemd 252); empty slots come with a speed.
 UDEV = """E:ID_VENDOR=Gigabyte

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QScrollArea, QS
 from app.core.datasets.install import InstalledDataset, list_datasets
 from app.core.metrics import format_bytes
 from app.core.paths import Paths
-from app.core.records import Gpu, Machine
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.gui.pages.benchmark import dataset_row
@@ -26,6 +25,7 @@ from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from workloads import CATALOGUE
 from workloads.datasets import cifar10
+from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import ParameterValue, RunSpec
 
 NOTCH = 120

@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.core.records import Machine
 from app.core.storage.database import Database
 from app.gui.pages.benchmark.workload_chooser import KINDS, WorkloadChooser
 from app.gui.pages.compare.page import ComparePage
@@ -18,6 +17,7 @@ from tests.core.storage.storing import store
 from tests.gui.conftest import Told
 from tests.gui.driving import PATIENCE_MS, Driver
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 from workloads.workload import Workload
 
 

@@ -11,7 +11,6 @@ from pytestqt.qtbot import QtBot
 
 from app.core.analysis.compare import Bar, bars
 from app.core.messages import sentence
-from app.core.records import Machine
 from app.core.storage.database import Database
 from app.gui.charts.bars import Scale, scale_for, text_room, value_text
 from app.gui.pages.compare.page import ComparePage
@@ -19,6 +18,7 @@ from app.gui.pages.compare.table import COLUMNS
 from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
 from tests.gui.conftest import Told
+from workloads.protocol.machine import Machine
 
 STANDARD = "cifar10_keras_cnn"
 PUBLISHED = ["GTX 1080 Ti", "GTX 1060", "Colab GPU", "i7-9700K", "MX150", "i5-8250U", "Colab TPU"]

@@ -18,7 +18,6 @@ from app.core.doctor.checks import Check
 from app.core.doctor.rules import Diagnosis, diagnose
 from app.core.errors import AppError
 from app.core.messages import message, sentence
-from app.core.records import Machine
 from app.gui.pages.hardware import doctor_view
 from app.gui.pages.hardware.doctor_view import DoctorView
 from app.gui.pages.hardware.page import HardwarePage
@@ -29,6 +28,7 @@ from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, wor
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 
 BROKEN = """2025-03-02 10:15:01.120: E external/local_xla/xla/cuda/cuda_driver.cc:152] failed call to cuInit
 W0000 gpu_device.cc:2344] Cannot dlopen some GPU libraries. Please make sure the missing libraries are installed

@@ -14,7 +14,6 @@ from pytestqt.qtbot import QtBot
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Sampler
 from app.core.hardware.telemetry.sensors import Power, Sensors
-from app.core.records import Gpu, Machine
 from app.gui.pages.hardware import live_view
 from app.gui.pages.hardware.live_view import BAR_MOST_PX, BARS_PX, SPAN_S, LiveView, figure_sections
 from app.gui.pages.hardware.page import HardwarePage
@@ -23,6 +22,7 @@ from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Card, ElidedLabel
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver
+from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.telemetry import GpuReading, Telemetry
 
 HOSTILE = '<img src="file:///etc/passwd"><b>Fast</b> CPU'

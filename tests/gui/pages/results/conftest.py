@@ -2,12 +2,12 @@
 
 import pytest
 
-from app.core.records import Machine
 from app.core.storage.database import Database
 from app.core.storage.queries import set_comment
 from app.gui.pages.results.page import ResultsPage
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
+from workloads.protocol.machine import Machine
 
 
 @pytest.fixture

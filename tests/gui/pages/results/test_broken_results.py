@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from app.core.records import Machine
 from app.core.storage.database import Database
 from app.gui.pages.results.page import ResultsPage
 from app.gui.pages.results.table import COLUMNS
 from app.gui.shell.main_window import COMPARE
 from tests import broken
 from tests.gui.driving import Driver
+from workloads.protocol.machine import Machine
 
 # One of each kind, and some at random, with a seed that stays the same.
 CHOSEN = (

@@ -8,7 +8,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
 from app.core.errors import AppError
-from app.core.records import Machine
 from app.core.storage.database import Database
 from app.gui.pages.results import table as runs_model
 from app.gui.pages.results.page import ResultsPage
@@ -17,6 +16,7 @@ from app.gui.shell.main_window import BENCHMARK
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, select, store_another, type_comment
+from workloads.protocol.machine import Machine
 
 
 def test_newest_first_and_sorted_on_demand(driver: Driver, page: ResultsPage) -> None:

@@ -6,11 +6,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from app.core.records import Machine
 from app.core.storage.database import Database
 from app.gui.pages.results.table import COLUMNS
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
+from workloads.protocol.machine import Machine
 
 
 def test_f2_names_the_run_whichever_cell_is_current(driver: Driver, machine: Machine) -> None:

@@ -6,13 +6,13 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 
-from app.core.records import Machine
 from app.core.storage.database import Database
 from app.gui.pages.results.page import ResultsPage
 from app.gui.pages.results.run_detail import RunDetail
 from app.gui.pages.results.table import COLUMNS, COMMENT
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
+from workloads.protocol.machine import Machine
 
 
 def column(page: ResultsPage, key: str) -> list[str]:
