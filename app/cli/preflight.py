@@ -1,6 +1,6 @@
 """Warnings before a run in a terminal about what would disturb it; the run starts anyway."""
 
-from app.core.hardware.telemetry.monitor import look
+from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import sentence
 from app.core.verdict.preflight import preflight
 from workloads import CATALOGUE
@@ -17,5 +17,5 @@ def preflight_lines(spec: RunSpec, machine: Machine) -> list[str]:
         return []
     return [
         sentence("cli.caution", reason=reason.text, advice=reason.advice).rstrip()
-        for reason in preflight(spec, machine, look(PREFLIGHT_S))
+        for reason in preflight(spec, machine, read_telemetry(PREFLIGHT_S))
     ]

@@ -12,7 +12,7 @@ Whole = Index | Reading  # a whole number, which some drivers give with a point
 
 
 @dataclass(frozen=True, slots=True)
-class GpuReading:
+class GpuTelemetry:
     """One look at one GPU. None means that the driver does not give the value, never zero."""
 
     index: Index  # in Machine.gpus
@@ -46,13 +46,13 @@ class Telemetry:
     power_plan: str | None = None  # as the system calls it: "performance", "powersave", "balanced" …
     clock_step_s: Reading | None = None  # how far the wall clock was set since the look before; 0.0 if it was not
     suspended_s: Reading | None = None  # how long the computer slept since the look before
-    gpus: tuple[GpuReading, ...] = ()
+    gpus: tuple[GpuTelemetry, ...] = ()
     core_pct: tuple[Reading, ...] | None = None  # each logical processor, 0 to 100, in the system's order
     cpu_power_w: Reading | None = None  # of all processor packages, since the look before
     cpu_energy_j: Reading | None = None  # the same by their counters, since the first look
     disk_read_bytes_per_s: Reading | None = None  # all disks
     disk_write_bytes_per_s: Reading | None = None
 
-    def gpu(self, index: int | None) -> GpuReading | None:
+    def gpu(self, index: int | None) -> GpuTelemetry | None:
         """Return the reading of a GPU; None if there is none."""
         return next((gpu for gpu in self.gpus if gpu.index == index), None)

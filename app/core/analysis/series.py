@@ -12,7 +12,7 @@ from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import Timed, timed
 from app.core.records import Run, RunSummary
 from workloads.protocol import events
-from workloads.protocol.telemetry import GpuReading, Telemetry
+from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 POINTS_LIMIT = 2_000
 BIN_S = 1.0
@@ -20,7 +20,9 @@ MOMENTS = 60
 _CURVES = tuple(
     field.name for field in fields(Telemetry) if field.name not in ("on_battery", "power_plan", "gpus", "core_pct")
 )
-_GPU_CURVES = tuple(field.name for field in fields(GpuReading) if field.name not in ("index", "throttle_reasons"))
+_GPU_CURVES = tuple(
+    field.name for field in fields(GpuTelemetry) if field.name not in ("index", "throttle_reasons")
+)
 
 
 @dataclass(slots=True)

@@ -65,10 +65,10 @@ class Timed:
             self.starts_s.extend(block.durations_s)
             self._starts_t_s.extend([block.t_s] * len(block.durations_s))
         elif block.phase == "measure":
-            self.durations_s.extend(block.durations_s)
+            usual_s = array("d", block.durations_s)  # once: arrays take an array at once, all else item by item
+            self.durations_s.extend(usual_s)
             if block.epoch > 0:
-                self.later_s.extend(block.durations_s)
-            usual_s = block.durations_s
+                self.later_s.extend(usual_s)
             if block.first_index == 0:
                 if block.epoch > 0:
                     self.starts_s.append(usual_s[0])

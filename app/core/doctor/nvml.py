@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from app.core.hardware.gpu.nvidia import NvmlSource
 from workloads.protocol.machine import Gpu
-from workloads.protocol.telemetry import GpuReading
+from workloads.protocol.telemetry import GpuTelemetry
 
 NvmlState: TypeAlias = Literal[
     "ok", "library_not_found", "driver_not_loaded", "version_mismatch", "gpu_lost", "blocked", "no_answer", "error"
@@ -66,6 +66,6 @@ def ask_nvml() -> Nvml:
     )
 
 
-def _card(gpu: Gpu, reading: GpuReading) -> NvidiaGpu:
+def _card(gpu: Gpu, reading: GpuTelemetry) -> NvidiaGpu:
     used_bytes = None if reading.memory_used_bytes is None else int(reading.memory_used_bytes)
     return NvidiaGpu(gpu.name, gpu.compute_capability, gpu.memory_bytes, used_bytes)

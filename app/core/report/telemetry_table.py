@@ -39,7 +39,7 @@ _UNITS = {
     "disk_read_bytes_per_s": _RATE,
     "disk_write_bytes_per_s": _RATE,
 }
-# The same by the fields of GpuReading.
+# The same by the fields of GpuTelemetry.
 _GPU_UNITS = {
     "utilization_pct": _PERCENT,
     "memory_utilization_pct": _PERCENT,

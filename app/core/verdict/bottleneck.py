@@ -1,4 +1,4 @@
-"""What limited a run, in one sentence from its own record: looks at the machine, steps, and the share of its peak.
+"""What limited a run, in one sentence from its own record: telemetry, steps, and the share of its peak.
 
 It says what the readings show and what could be tried; where they do not tell, it says that.
 """
@@ -14,7 +14,7 @@ from app.core.verdict.conditions import throttling
 from app.core.verdict.context import Evidence, evidence_of
 from workloads import CATALOGUE
 
-LOOKS_AT_LEAST = 3
+RECORDS_AT_LEAST = 3
 # NVML counts a GPU as busy while any kernel runs on it: below this it waits between kernels.
 GPU_IDLES_PCT, GPU_FULL_PCT = 60.0, 90.0
 # Time in which its memory was read or written; memory-bound kernels come near 100 %, convolutions stay far below.
@@ -77,31 +77,31 @@ def explain(run: Run) -> Explanation | None:
     if workload.reports_headline or workload.is_demo:  # they measure one part by itself, or nothing
         return None
     evidence = evidence_of(run)
-    if not evidence.looks.is_within or len(evidence.looks.telemetry) < LOOKS_AT_LEAST:
+    if not evidence.telemetry.is_within or len(evidence.telemetry.records) < RECORDS_AT_LEAST:
         return Explanation("too_short", message("bottleneck.too_short"))
     rules: tuple[Callable[[Evidence], Explanation | None], ...] = (_throttled,)
-    rules += (_on_cpu,) if evidence.looks.gpu is None else (_on_gpu,)
+    rules += (_on_cpu,) if evidence.telemetry.gpu is None else (_on_gpu,)
     unknown = Explanation("unknown", message("bottleneck.unknown"))
-    return next((found for rule in rules if (found := rule(evidence)) is not None), unknown)
+    return next((explanation for rule in rules if (explanation := rule(evidence)) is not None), unknown)
 
 
 def _throttled(evidence: Evidence) -> Explanation | None:
-    found = throttling(evidence)
-    if found is None:
+    throttled = throttling(evidence)
+    if throttled is None:
         return None
-    if found.after_s < 2:
+    if throttled.after_s < 2:
         when = message("bottleneck.from_the_start")
-    elif found.after_s >= 90:
-        when = message("bottleneck.after_minutes", count=round(found.after_s / 60))
+    elif throttled.after_s >= 90:
+        when = message("bottleneck.after_minutes", count=round(throttled.after_s / 60))
     else:
-        when = message("bottleneck.after_seconds", count=round(found.after_s))
-    advice = message("bottleneck.better_cooling" if found.is_heat else "bottleneck.heat_or_power")
-    return Explanation("throttled", message("bottleneck.throttled", when=when, how=found.said, advice=advice))
+        when = message("bottleneck.after_seconds", count=round(throttled.after_s))
+    advice = message("bottleneck.better_cooling" if throttled.is_heat else "bottleneck.heat_or_power")
+    return Explanation("throttled", message("bottleneck.throttled", when=when, how=throttled.said, advice=advice))
 
 
 def _on_gpu(evidence: Evidence) -> Explanation | None:
-    run, looks = evidence.run.summary, evidence.looks
-    busy_pct = _mean(looks.gpu_readings("utilization_pct"))
+    run, window = evidence.run.summary, evidence.telemetry
+    busy_pct = _mean(window.gpu_values("utilization_pct"))
     if busy_pct is None:
         return None
     room = _try_batch(evidence.run, busy_pct)
@@ -118,15 +118,15 @@ def _on_gpu(evidence: Evidence) -> Explanation | None:
 
 
 def _full_gpu(evidence: Evidence, busy_pct: float) -> Explanation:
-    looks = evidence.looks
-    memory_pct = _mean(looks.gpu_readings("memory_utilization_pct"))
+    window = evidence.telemetry
+    memory_pct = _mean(window.gpu_values("memory_utilization_pct"))
     if memory_pct is not None and memory_pct >= GPU_MEMORY_FULL_PCT:
         half = evidence.run.summary.precision == "float32"
         advice = message("bottleneck.half_precision") if half else None
         said = message("bottleneck.memory_bound", busy_pct=busy_pct, memory_pct=memory_pct, advice=advice)
         return Explanation("memory_bound", said)
-    told = [gpu.throttle_reasons for gpu in looks.gpus()]
-    capped = ["power cap" in words for words in told if words is not None]
+    reasons = [gpu.throttle_reasons for gpu in window.gpus()]
+    capped = ["power cap" in words for words in reasons if words is not None]
     if capped and 100 * sum(capped) / len(capped) >= GPU_CAPPED_PCT:
         share_pct = 100 * sum(capped) / len(capped)
         said = message("bottleneck.power_capped", busy_pct=busy_pct, share_pct=share_pct)
@@ -177,16 +177,16 @@ def _full_cpu(evidence: Evidence, busy: Message) -> Explanation:
 
 def _load(evidence: Evidence) -> _Load | None:
     """Return how the processor was used; None where the system does not tell."""
-    looks, run = evidence.looks, evidence.run
+    window, run = evidence.telemetry, evidence.run
     there = run.machine.logical_cores
-    busy_pct, other_pct = _mean(looks.readings("cpu_pct")), _mean(looks.readings("other_cpu_pct"))
+    busy_pct, other_pct = _mean(window.values("cpu_pct")), _mean(window.values("other_cpu_pct"))
     if there is None or there < 1 or busy_pct is None or other_pct is None:
         return None
-    taken_pct = min(100.0, other_pct + (_mean(looks.readings("steal_pct")) or 0.0))
+    taken_pct = min(100.0, other_pct + (_mean(window.values("steal_pct")) or 0.0))
     environment = run.environment
     limits = (environment.visible_cpus, environment.cpu_quota) if environment is not None else ()
-    known = [float(limit) for limit in (*limits, run.summary.threads) if limit is not None and limit > 0]
-    allowed = min([*known, there])
+    given = [float(limit) for limit in (*limits, run.summary.threads) if limit is not None and limit > 0]
+    allowed = min([*given, there])
     free = max(0.01, min(allowed, there * (1 - taken_pct / 100)))
     return _Load(there, allowed, free, max(0.0, there * (busy_pct - taken_pct) / 100), taken_pct)
 

@@ -1,4 +1,4 @@
-"""What around a run makes its number another one: rules for the record, and for looks taken before a run."""
+"""What around a run makes its number another one: rules for the record, and for telemetry read before a run."""
 
 import statistics
 from collections import Counter
@@ -8,7 +8,7 @@ from typing import Any
 
 from app.core.hardware.telemetry.slowdowns import saves_power
 from app.core.messages import Message, message
-from app.core.verdict.context import Evidence, Looks, Rule, reason
+from app.core.verdict.context import Evidence, Rule, TelemetryWindow, reason
 from workloads.protocol import events
 from workloads.protocol.telemetry import Telemetry
 
@@ -23,11 +23,11 @@ SWAP_BYTES_PER_S = 1_000_000.0
 GPU_MEMORY_TAKEN_BYTES = 1_500_000_000
 # Above what drawing a desktop takes.
 GPU_BUSY_PCT = 5.0
-# A sleep that is shorter than a look could be a look that came late.
+# A sleep that is shorter than a second could be telemetry that came late.
 SUSPENDED_S = 1.0
 # What services that set the clock correct at once is less as a rule; such small steps say nothing.
 CLOCK_STEP_S = 1.0
-# In one look of twenty: more than an accident.
+# In one second of twenty: more than an accident.
 THROTTLED_PCT = 5.0
 # The processor's clock before it is warm, which every run has.
 CLOCK_SETTLES_S = 5.0
@@ -50,7 +50,7 @@ class Condition:
     """
 
     code: str
-    figure: Callable[[Looks], dict[str, Any] | None]
+    figure: Callable[[TelemetryWindow], dict[str, Any] | None]
     advice: str
     in_records: bool = True
 
@@ -58,55 +58,55 @@ class Condition:
         """Return the rule for records."""
 
         def find(evidence: Evidence) -> Message | None:
-            figure = self.figure(evidence.looks)
+            figure = self.figure(evidence.telemetry)
             return None if figure is None else message(f"verdict.{self.code}", **figure)
 
         return Rule(self.code, "caution", find, self.advice)
 
-    def before(self, looks: Looks) -> events.Reason | None:
+    def before(self, window: TelemetryWindow) -> events.Reason | None:
         """Return what is to be said before a run; None for nothing."""
-        figure = self.figure(looks)
+        figure = self.figure(window)
         said = None if figure is None else message(f"preflight.{self.code}", **figure)
         return None if said is None else reason(self.code, "caution", said, self.advice)
 
 
-def _on_battery(looks: Looks) -> dict[str, Any] | None:
-    known = [look.on_battery for look in looks.telemetry if look.on_battery is not None]
-    if not any(known):
+def _on_battery(window: TelemetryWindow) -> dict[str, Any] | None:
+    on_battery = [record.on_battery for record in window.records if record.on_battery is not None]
+    if not any(on_battery):
         return None
-    share_pct = 100 * sum(known) / len(known)
-    return {"part": None if all(known) else message("verdict.part_of_time", share_pct=share_pct)}
+    share_pct = 100 * sum(on_battery) / len(on_battery)
+    return {"part": None if all(on_battery) else message("verdict.part_of_time", share_pct=share_pct)}
 
 
-def _power_plan(looks: Looks) -> dict[str, Any] | None:
-    plans = [look.power_plan for look in looks.telemetry if look.power_plan is not None]
+def _power_plan(window: TelemetryWindow) -> dict[str, Any] | None:
+    plans = [record.power_plan for record in window.records if record.power_plan is not None]
     saving = next((plan for plan in plans if saves_power(plan)), None)
     return None if saving is None else {"plan": saving}
 
 
-def _mean_above(name: str, limit: float) -> Callable[[Looks], dict[str, Any] | None]:
-    def figure(looks: Looks) -> dict[str, Any] | None:
-        values = looks.readings(name)
+def _mean_above(name: str, limit: float) -> Callable[[TelemetryWindow], dict[str, Any] | None]:
+    def figure(window: TelemetryWindow) -> dict[str, Any] | None:
+        values = window.values(name)
         mean_pct = statistics.fmean(values) if values else 0.0
         return {"share_pct": mean_pct} if mean_pct > limit else None
 
     return figure
 
 
-def _swapping(looks: Looks) -> dict[str, Any] | None:
-    values = looks.readings("swap_bytes_per_s")
+def _swapping(window: TelemetryWindow) -> dict[str, Any] | None:
+    values = window.values("swap_bytes_per_s")
     mean = statistics.fmean(values) if values else 0.0
     return {"rate_mb_per_s": mean / 1e6} if mean > SWAP_BYTES_PER_S else None
 
 
-def _gpu_memory(looks: Looks) -> dict[str, Any] | None:
-    values = looks.gpu_readings("other_memory_bytes")
+def _gpu_memory(window: TelemetryWindow) -> dict[str, Any] | None:
+    values = window.gpu_values("other_memory_bytes")
     typical_bytes = statistics.median(values) if values else 0.0
     return {"memory_bytes": typical_bytes} if typical_bytes > GPU_MEMORY_TAKEN_BYTES else None
 
 
-def _gpu_busy(looks: Looks) -> dict[str, Any] | None:
-    values = looks.gpu_readings("utilization_pct")
+def _gpu_busy(window: TelemetryWindow) -> dict[str, Any] | None:
+    values = window.gpu_values("utilization_pct")
     mean_pct = statistics.fmean(values) if values else 0.0
     return {"share_pct": mean_pct} if mean_pct > GPU_BUSY_PCT else None
 
@@ -123,25 +123,25 @@ CONDITIONS = (
 
 
 def _suspended(evidence: Evidence) -> Message | None:
-    values_s = evidence.looks.readings("suspended_s")
+    values_s = evidence.telemetry.values("suspended_s")
     if not any(value_s > SUSPENDED_S for value_s in values_s):
         return None
     return message("verdict.suspended", slept_s=sum(values_s))
 
 
 def _clock_step(evidence: Evidence) -> Message | None:
-    set_s = sum(map(abs, evidence.looks.readings("clock_step_s")))
+    set_s = sum(map(abs, evidence.telemetry.values("clock_step_s")))
     return message("verdict.clock_step", set_s=set_s) if set_s > CLOCK_STEP_S else None
 
 
 def _throttled(evidence: Evidence) -> Message | None:
-    looks = evidence.looks
-    count = round(sum(looks.readings("throttle_count")))
+    window = evidence.telemetry
+    count = round(sum(window.values("throttle_count")))
     if count > 0:
         return message("verdict.throttled_cpu", count=count)
-    told = [gpu.throttle_reasons for gpu in looks.gpus() if gpu.throttle_reasons is not None]
-    held = Counter(next((word for word in _HELD_DOWN_BY if word in words), "") for words in told)
-    held_pct = 100 * (len(told) - held[""]) / len(told) if told else 0.0
+    reasons = [gpu.throttle_reasons for gpu in window.gpus() if gpu.throttle_reasons is not None]
+    held = Counter(next((word for word in _HELD_DOWN_BY if word in words), "") for words in reasons)
+    held_pct = 100 * (len(reasons) - held[""]) / len(reasons) if reasons else 0.0
     if held_pct <= THROTTLED_PCT:
         return None
     word = max(_HELD_DOWN_BY, key=lambda each: held[each])
@@ -165,43 +165,43 @@ class Throttling:
 
 def throttling(evidence: Evidence) -> Throttling | None:
     """Return how the clock of what computed was held down; None if that was not so for long enough to matter."""
-    looks = evidence.looks
-    held = [_held_down(look, looks.gpu) for look in looks.telemetry]
-    told = [word for word in held if word is not None]
-    times_s = [at_s for at_s, word in zip(looks.times_s, held, strict=True) if word]
-    if told and 100 * len(times_s) / len(told) > THROTTLED_PCT:
-        word = Counter(word for word in told if word).most_common(1)[0][0]
-        code = "bottleneck.cpu_held_down" if looks.gpu is None else "bottleneck.gpu_held_down"
-        said = message(code, share_pct=100 * len(times_s) / len(told), reason=word)
+    window = evidence.telemetry
+    held = [_held_down(record, window.gpu) for record in window.records]
+    readable = [word for word in held if word is not None]
+    times_s = [at_s for at_s, word in zip(window.times_s, held, strict=True) if word]
+    if readable and 100 * len(times_s) / len(readable) > THROTTLED_PCT:
+        word = Counter(word for word in readable if word).most_common(1)[0][0]
+        code = "bottleneck.cpu_held_down" if window.gpu is None else "bottleneck.gpu_held_down"
+        said = message(code, share_pct=100 * len(times_s) / len(readable), reason=word)
         return Throttling(max(0.0, times_s[0]), said, word in _HEAT)
     fallen = _fallen_mhz(evidence)
     if fallen is None:
         return None
     first_mhz, last_mhz = fallen
-    clocks = _clocks_mhz(looks)
+    clocks = _clocks_mhz(window)
     settled_mhz = statistics.median(clock_mhz for _, clock_mhz in clocks[: len(clocks) // 3])
     low_mhz = settled_mhz * CLOCK_FALLEN_PCT / 100
     after_s = next(at_s for at_s, clock_mhz in clocks if clock_mhz < low_mhz)
-    code = "bottleneck.cpu_clock_fell" if looks.gpu is None else "bottleneck.gpu_clock_fell"
+    code = "bottleneck.cpu_clock_fell" if window.gpu is None else "bottleneck.gpu_clock_fell"
     return Throttling(after_s, message(code, first_mhz=first_mhz, last_mhz=last_mhz), is_heat=False)
 
 
-def _held_down(look: Telemetry, gpu: int | None) -> str | None:
-    """Return why a device's clock was held down in a look, "" if it was not, None if that is not known."""
+def _held_down(record: Telemetry, gpu: int | None) -> str | None:
+    """Return why a device's clock was held down, "" if it was not, None if that is not known."""
     if gpu is None:
-        count = look.throttle_count
+        count = record.throttle_count
         return None if count is None else "thermal" if count > 0 else ""
-    reading = look.gpu(gpu)
-    words = None if reading is None else reading.throttle_reasons
+    gpu_record = record.gpu(gpu)
+    words = None if gpu_record is None else gpu_record.throttle_reasons
     return None if words is None else next((word for word in _HELD_DOWN_BY if word in words), "")
 
 
-def _clocks_mhz(looks: Looks) -> list[tuple[float, float]]:
+def _clocks_mhz(window: TelemetryWindow) -> list[tuple[float, float]]:
     """Return moments and clocks of what computes, once they have settled."""
     clocks = []
-    for at_s, look in zip(looks.times_s, looks.telemetry, strict=True):
-        clock_mhz = look.cpu_clock_mhz if looks.gpu is None else None
-        if (reading := look.gpu(looks.gpu)) is not None:
+    for at_s, record in zip(window.times_s, window.records, strict=True):
+        clock_mhz = record.cpu_clock_mhz if window.gpu is None else None
+        if (reading := record.gpu(window.gpu)) is not None:
             clock_mhz = reading.clock_mhz
         if clock_mhz is not None and at_s > CLOCK_SETTLES_S:
             clocks.append((at_s, clock_mhz))
@@ -210,7 +210,7 @@ def _clocks_mhz(looks: Looks) -> list[tuple[float, float]]:
 
 def _fallen_mhz(evidence: Evidence) -> tuple[float, float] | None:
     """Return the clock of the first and the last third where it fell; else None."""
-    clocks_mhz = [clock_mhz for _, clock_mhz in _clocks_mhz(evidence.looks)]
+    clocks_mhz = [clock_mhz for _, clock_mhz in _clocks_mhz(evidence.telemetry)]
     third = len(clocks_mhz) // 3
     if third < _THIRD_AT_LEAST:
         return None
@@ -222,7 +222,7 @@ def _clock_falling(evidence: Evidence) -> Message | None:
     fallen = _fallen_mhz(evidence)
     if fallen is None:
         return None
-    code = "verdict.cpu_clock_fell" if evidence.looks.gpu is None else "verdict.gpu_clock_fell"
+    code = "verdict.cpu_clock_fell" if evidence.telemetry.gpu is None else "verdict.gpu_clock_fell"
     return message(code, first_mhz=fallen[0], last_mhz=fallen[1])
 
 

@@ -1,4 +1,4 @@
-"""A stored run as the rules of its verdict look at it: the looks and the steps that its number rests on."""
+"""A stored run as the rules of its verdict see it: the telemetry and the steps that its number rests on."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,41 +9,41 @@ from app.core.messages import Message, message, text
 from app.core.records import Run
 from workloads import CATALOGUE
 from workloads.protocol import events
-from workloads.protocol.telemetry import GpuReading, Telemetry
+from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 Level = Literal["fact", "caution", "invalid"]
-# A look tells of the time before it, and there is one a second.
-_LOOK_S = 1.0
-UNKNOWN_GPU = -1  # no look has it
+# Telemetry tells of the time before it, and comes once a second.
+_INTERVAL_S = 1.0
+UNKNOWN_GPU = -1  # no telemetry has it
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class TelemetryWindow:
     """Telemetry that a number rests on.
 
     Attributes:
-        telemetry: In their order.
+        records: In their order.
         times_s: When each was taken, in seconds since the time that counts began.
         gpu: The index of the GPU that matters; None for none, UNKNOWN_GPU for one that cannot be told.
         is_within: Whether they were taken while it was measured; else none was, and these are all there are.
     """
 
-    telemetry: tuple[Telemetry, ...]
+    records: tuple[Telemetry, ...]
     times_s: tuple[float, ...]
     gpu: int | None = None
     is_within: bool = True
 
-    def readings(self, name: str) -> list[float]:
+    def values(self, name: str) -> list[float]:
         """Return the values of this name that were available."""
-        return [float(value) for look in self.telemetry if (value := getattr(look, name)) is not None]
+        return [float(value) for record in self.records if (value := getattr(record, name)) is not None]
 
-    def gpu_readings(self, name: str) -> list[float]:
+    def gpu_values(self, name: str) -> list[float]:
         """Return those of the GPU that matters."""
         return [float(value) for gpu in self.gpus() if (value := getattr(gpu, name)) is not None]
 
-    def gpus(self) -> list[GpuReading]:
-        """Return what was read of the GPU that matters, look by look."""
-        return [gpu for look in self.telemetry if (gpu := look.gpu(self.gpu)) is not None]
+    def gpus(self) -> list[GpuTelemetry]:
+        """Return what was read of the GPU that matters, in the order of the records."""
+        return [gpu for record in self.records if (gpu := record.gpu(self.gpu)) is not None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Evidence:
 
     Attributes:
         run: The stored record.
-        looks: At the machine, from the first measured step to the last one; all of them before there is any.
+        telemetry: From the first measured step to the last one; all of them before there is any.
         steps_s: Durations of all measured steps.
         typical_s: Of those that are neither of the first epoch nor warm-up, where all steps do the same; else
             empty.
@@ -60,7 +60,7 @@ class Evidence:
     """
 
     run: Run
-    looks: Looks
+    telemetry: TelemetryWindow
     steps_s: Sequence[float]
     typical_s: Sequence[float]
     measured_s: float | None
@@ -95,17 +95,17 @@ class Rule:
 def reason(code: str, level: Level, said: Message, advice: str = "") -> events.Reason:
     """Return a reason with its sentences in English; `advice` is the code of what to do, "" for nothing."""
     advised = message(advice) if advice else None
-    told = text(advised) if advised is not None else ""
-    return events.Reason(code=code, level=level, text=text(said), advice=told, said=said, advised=advised)
+    advice_text = text(advised) if advised is not None else ""
+    return events.Reason(code=code, level=level, text=text(said), advice=advice_text, said=said, advised=advised)
 
 
 def evidence_of(run: Run) -> Evidence:
-    """Gather what the rules look at."""
+    """Gather what the rules judge."""
     steps = timed(run.steps)
     epochs_s = [epoch.duration_s for epoch in run.epochs]
     return Evidence(
         run=run,
-        looks=_looks(run),
+        telemetry=_window(run),
         steps_s=steps.durations_s,
         typical_s=_typical(run, steps),
         measured_s=sum(epochs_s) or sum(steps.durations_s) or None,
@@ -127,19 +127,19 @@ def used_gpu(run: Run) -> int | None:
     index = gpu_index(environment.device) if environment is not None else None
     if environment is None or index is None or "CUDA_VISIBLE_DEVICES" not in environment.variables:
         return index
-    found = [at for at, gpu in enumerate(run.machine.gpus) if gpu.name == environment.device_name]
-    return found[0] if len(found) == 1 else UNKNOWN_GPU
+    places = [at for at, gpu in enumerate(run.machine.gpus) if gpu.name == environment.device_name]
+    return places[0] if len(places) == 1 else UNKNOWN_GPU
 
 
-def _looks(run: Run) -> Looks:
+def _window(run: Run) -> TelemetryWindow:
     blocks = [block for block in run.steps if block.phase == "measure"]
     gpu = used_gpu(run)
     begin_s = end_s = 0.0
     if blocks:
-        begin_s, end_s = blocks[0].t_s - sum(blocks[0].durations_s), blocks[-1].t_s + _LOOK_S
+        begin_s, end_s = blocks[0].t_s - sum(blocks[0].durations_s), blocks[-1].t_s + _INTERVAL_S
     within = [sample for sample in run.samples if begin_s < sample.t_s <= end_s]
     chosen = within or run.samples
-    return Looks(
+    return TelemetryWindow(
         tuple(sample.telemetry for sample in chosen),
         tuple(sample.t_s - begin_s for sample in chosen),
         gpu,

@@ -1,4 +1,4 @@
-"""Energy of a run and of its epochs, from the looks at the machine that are stored with it.
+"""Energy of a run and of its epochs, from the telemetry that is stored with it.
 
 A counter of the hardware comes first; where there is none (NVIDIA cards before Volta), the power that was
 read each second is integrated (trapezoids). What is not known stays None: nothing is estimated from a rated power.
@@ -9,28 +9,27 @@ import bisect
 import itertools
 import statistics
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from app.core.messages import Message, message
 from app.core.records import Run, RunSummary
 from app.core.verdict.context import used_gpu
-from workloads.protocol.telemetry import GpuReading, Telemetry
+from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
-Look: TypeAlias = Telemetry | GpuReading
 Basis = Literal["counter", "power"]
-# Looks come once a second. Over a longer gap (a computer that slept, a queue that was full) power is not known.
+# Telemetry comes once a second. Over a longer gap (the computer slept, the queue was full) power is not known.
 _GAP_S = 5.0
-# An epoch may begin before the first look and end behind the last one; further out nothing is known.
+# An epoch may begin before the first telemetry and end after the last; further out nothing is known.
 _EDGE_S = 1.5
 _PARTS: tuple[tuple[Literal["cpu", "gpu"], str], ...] = (("cpu", "processor"), ("gpu", "graphics card"))
 
 
 @dataclass(frozen=True, slots=True)
 class EnergyCurve:
-    """Energy since the first look.
+    """Energy since the first telemetry.
 
     Attributes:
-        times_s: When the looks were, ascending.
+        times_s: When the telemetry was read, ascending.
         total_j: What was used until then; nothing is known over gaps of more than five seconds.
         basis: Where it comes from.
     """
@@ -40,7 +39,7 @@ class EnergyCurve:
     basis: Basis
 
     def between_j(self, begin_s: float, end_s: float) -> float | None:
-        """Return the energy between two moments; None unless looks cover them all."""
+        """Return the energy between two moments; None unless telemetry covers them all."""
         begin_j, end_j = self._at_j(begin_s), self._at_j(end_s)
         if begin_j is None or end_j is None or end_s <= begin_s:
             return None
@@ -53,7 +52,7 @@ class EnergyCurve:
         return any(later - earlier > _GAP_S for earlier, later in itertools.pairwise(inside))
 
     def _at_j(self, time_s: float) -> float | None:
-        """Interpolate; a moment just outside of the looks goes on as the nearest two do."""
+        """Interpolate; a moment just outside goes on as the nearest two do."""
         times_s, total_j = self.times_s, self.total_j
         if len(times_s) < 2 or not times_s[0] - _EDGE_S <= time_s <= times_s[-1] + _EDGE_S:
             return None
@@ -68,7 +67,7 @@ class Energy:
     """What a part used. None means not known.
 
     Attributes:
-        total_j: From the first look of the run to the last.
+        total_j: From the first telemetry of the run to the last.
         per_epoch_j: Median of the whole epochs behind the first, or of the only one.
         epochs_j: Of each epoch.
         basis: Where it comes from; None without a curve.
@@ -87,8 +86,8 @@ def energy_of(run: Run) -> dict[str, Energy]:
 
 def epoch_energies(run: Run) -> list[dict[str, float | None]]:
     """Return for each epoch what the parts ("cpu", "gpu") used in joules; None where it is not known."""
-    known = {part: energy.epochs_j or (None,) * len(run.epochs) for part, energy in energy_of(run).items()}
-    return [{part: epochs_j[at] for part, epochs_j in known.items()} for at in range(len(run.epochs))]
+    by_part = {part: energy.epochs_j or (None,) * len(run.epochs) for part, energy in energy_of(run).items()}
+    return [{part: epochs_j[at] for part, epochs_j in by_part.items()} for at in range(len(run.epochs))]
 
 
 def energy_columns(run: Run) -> dict[str, float | str | None]:
@@ -116,31 +115,31 @@ def energy_used(run: RunSummary) -> Message | None:
 
 def _curve(run: Run, part: str) -> EnergyCurve | None:
     gpu = used_gpu(run)
-    looks: list[tuple[float, Look]] = []
+    records: list[tuple[float, Telemetry | GpuTelemetry]] = []
     for sample in run.samples:
-        look = sample.telemetry if part == "cpu" else sample.telemetry.gpu(gpu)
-        if look is not None and (not looks or sample.t_s > looks[-1][0]):
-            looks.append((sample.t_s, look))
+        record = sample.telemetry if part == "cpu" else sample.telemetry.gpu(gpu)
+        if record is not None and (not records or sample.t_s > records[-1][0]):
+            records.append((sample.t_s, record))
     keys = ("cpu_energy_j", "cpu_power_w") if part == "cpu" else ("energy_j", "power_w")
-    return _counted(looks, keys[0]) or _integrated(looks, keys[1])
+    return _counted(records, keys[0]) or _integrated(records, keys[1])
 
 
-def _counted(looks: list[tuple[float, Look]], key: str) -> EnergyCurve | None:
+def _counted(records: list[tuple[float, Telemetry | GpuTelemetry]], key: str) -> EnergyCurve | None:
     """Return the curve of a counter; None if it did not count (some cards have one that stands still)."""
-    known = [(time_s, value) for time_s, look in looks if (value := getattr(look, key)) is not None]
-    rising = all(later[1] >= earlier[1] for earlier, later in itertools.pairwise(known))
-    if len(known) < 2 or not rising or known[-1][1] <= known[0][1]:
+    by_time = [(time_s, value) for time_s, record in records if (value := getattr(record, key)) is not None]
+    rising = all(later[1] >= earlier[1] for earlier, later in itertools.pairwise(by_time))
+    if len(by_time) < 2 or not rising or by_time[-1][1] <= by_time[0][1]:
         return None
-    times_s, total_j = zip(*known, strict=True)
+    times_s, total_j = zip(*by_time, strict=True)
     return EnergyCurve(times_s, total_j, "counter")
 
 
-def _integrated(looks: list[tuple[float, Look]], key: str) -> EnergyCurve | None:
-    known = [(time_s, value) for time_s, look in looks if (value := getattr(look, key)) is not None]
-    if len(known) < 2:
+def _integrated(records: list[tuple[float, Telemetry | GpuTelemetry]], key: str) -> EnergyCurve | None:
+    by_time = [(time_s, value) for time_s, record in records if (value := getattr(record, key)) is not None]
+    if len(by_time) < 2:
         return None
-    times_s, total_j = [known[0][0]], [0.0]
-    for (before_s, before_w), (after_s, after_w) in itertools.pairwise(known):
+    times_s, total_j = [by_time[0][0]], [0.0]
+    for (before_s, before_w), (after_s, after_w) in itertools.pairwise(by_time):
         covered_s = after_s - before_s
         grown_j = 0.0 if covered_s > _GAP_S else covered_s * (before_w + after_w) / 2
         times_s.append(after_s)

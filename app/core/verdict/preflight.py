@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message, message
 from app.core.verdict.conditions import CONDITIONS
-from app.core.verdict.context import Looks, gpu_index, reason
+from app.core.verdict.context import TelemetryWindow, gpu_index, reason
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -22,16 +22,16 @@ def preflight(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -
     Args:
         spec: What is about to run.
         machine: Where.
-        telemetry: Two or three looks, of app.core.hardware.telemetry.monitor.look.
+        telemetry: Two or three records, of app.core.hardware.telemetry.monitor.read_telemetry.
     """
     return tuple(_cautions(spec, machine, telemetry))
 
 
 def _cautions(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> Iterator[events.Reason]:
-    looks = Looks(tuple(telemetry), (0.0,) * len(telemetry), _gpu(spec, machine))
+    window = TelemetryWindow(tuple(telemetry), (0.0,) * len(telemetry), _gpu(spec, machine))
     for condition in CONDITIONS:
-        if (told := condition.before(looks)) is not None:
-            yield told
+        if (caution := condition.before(window)) is not None:
+            yield caution
     if (said := _low_memory(spec, machine, telemetry)) is not None:
         yield reason("low_memory", "caution", said, "advice.free_memory")
 
@@ -44,7 +44,7 @@ def _gpu(spec: RunSpec, machine: Machine) -> int | None:
 
 
 def _low_memory(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> Message | None:
-    used_bytes = [look.memory_used_bytes for look in telemetry if look.memory_used_bytes is not None]
+    used_bytes = [record.memory_used_bytes for record in telemetry if record.memory_used_bytes is not None]
     if machine.memory_bytes is None or not used_bytes:
         return None
     free_bytes = max(0, machine.memory_bytes - used_bytes[-1])

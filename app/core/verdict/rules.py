@@ -23,7 +23,7 @@ INTERVAL_PCT = 2.0
 INTERRUPTED_TIME_PCT = 2.0
 # … or so many steps that typical ones and held up ones are no longer told apart.
 INTERRUPTED_STEPS_PCT = 5.0
-# A desktop's pause of a tenth of a second is 2 % of it, and fewer than five looks at the machine fall into it.
+# A desktop's pause of a tenth of a second is 2 % of it, and fewer than five seconds of telemetry fall into it.
 SHORT_S = 5.0
 _log = logging.getLogger(__name__)
 _ORDER: dict[Level, int] = {"invalid": 0, "caution": 1, "fact": 2}
@@ -52,8 +52,8 @@ def judge(run: Run, *, is_over: bool = True) -> events.Judged:
 def _judge(run: Run, *, is_over: bool) -> events.Judged:
     evidence = evidence_of(run)
     rules = (rule for rule in RULES if is_over or not rule.at_end)
-    found = [told for rule in rules if (told := rule.reason(evidence)) is not None]
-    reasons = sorted([*found, *_warnings(run)], key=lambda each: _ORDER[each.level])
+    reasons_found = [broken for rule in rules if (broken := rule.reason(evidence)) is not None]
+    reasons = sorted([*reasons_found, *_warnings(run)], key=lambda each: _ORDER[each.level])
     worst: Level = reasons[0].level if reasons else "fact"
     return events.Judged(level="valid" if worst == "fact" else worst, reasons=tuple(reasons))
 
@@ -62,8 +62,8 @@ def _warnings(run: Run) -> Iterator[events.Reason]:
     """Give what was warned of while it ran, each once."""
     for warning in {(each.code, each.message): each for each in run.warnings}.values():
         if warning.code != "loss_out_of_band":  # a rule of its own
-            told = text(warning.said) if warning.said is not None else warning.message
-            yield events.Reason(code=warning.code, level="caution", text=told, said=warning.said)
+            warning_text = text(warning.said) if warning.said is not None else warning.message
+            yield events.Reason(code=warning.code, level="caution", text=warning_text, said=warning.said)
 
 
 def _damaged(evidence: Evidence) -> Message | None:
@@ -174,8 +174,8 @@ def _first_epoch(evidence: Evidence) -> Message | None:
 def _short_run(evidence: Evidence) -> Message | None:
     run = evidence.run.summary
     half_pct = _half_interval_pct(evidence)
-    if (told := short_run(run)) is not None:
-        return told
+    if (short := short_run(run)) is not None:
+        return short
     if run.value is None or evidence.measured_s is None or evidence.measured_s >= SHORT_S:
         return None
     is_known = run.basis == "estimate" and half_pct is not None and half_pct <= INTERVAL_PCT
@@ -196,8 +196,8 @@ def _sustained_speed(evidence: Evidence) -> Message | None:
 
 
 def _drift(evidence: Evidence) -> Message | None:
-    if (told := _sustained_speed(evidence)) is not None:
-        return told
+    if (not_sustained := _sustained_speed(evidence)) is not None:
+        return not_sustained
     change_pct = _speed_pct(evidence) - 100
     if change_pct < -DRIFT_PCT:
         return message("verdict.slower", lost_pct=-change_pct)

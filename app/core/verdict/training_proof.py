@@ -13,8 +13,8 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
     if (done := metrics.get("updates_done")) is not None:
         asked = metrics.get("updates_asked") or 0.0
         code = "proof.one_update_each" if done == asked else "proof.updates_of_steps"
-        told = sentence(code, **({"done": done} if done == asked else {"done": done, "asked": asked}))
-        lines.append((sentence("proof.updates"), told))
+        updates = sentence(code, **({"done": done} if done == asked else {"done": done, "asked": asked}))
+        lines.append((sentence("proof.updates"), updates))
     if (changed := metrics.get("weights_changed")) is not None:
         lines.append((sentence("proof.output_layer"), sentence("proof.moved", share_pct=100 * changed)))
     accuracy = metrics.get("test_accuracy")

@@ -7,7 +7,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from app.core.hardware.telemetry.monitor import look
+from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import sentence
 from app.core.verdict.preflight import preflight
 from app.gui.services.bundle import Services
@@ -98,7 +98,7 @@ class PreflightLine(QWidget):
             return
         stop = self._stop = threading.Event()
         self._services.tasks.start(
-            lambda: look(LOOK_S, LOOKS, with_gpus=False, stop=stop),
+            lambda: read_telemetry(LOOK_S, LOOKS, with_gpus=False, stop=stop),
             partial(self._on_looked, stop),
             lambda _: self._on_looked(stop, ()),  # has no errors of the user's; a fault is raised all the same
         )

@@ -23,7 +23,8 @@ from app.gui.widgets.basics import ElidedLabel, Pill, column, label, plain_tip, 
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-TEXT_INTERVAL_S, TELLING_INTERVAL_S, CHART_INTERVAL_S = 0.25, 0.5, 1.0
+# Every tick of the bridge, every third and every fourth one; a little less, for ticks come early and late.
+TEXT_INTERVAL_S, TELLING_INTERVAL_S, CHART_INTERVAL_S = 0.2, 0.7, 0.95
 PILL_PX, WIDE_PX = 200, 960
 # What changes more than numbers, and is drawn sooner.
 _TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}

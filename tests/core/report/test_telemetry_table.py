@@ -12,7 +12,7 @@ from tests.telemetry import telemetry_of
 from workloads.protocol import events
 
 
-def with_looks(run: Run, *looks: dict[str, Any]) -> Run:
+def with_telemetry(run: Run, *looks: dict[str, Any]) -> Run:
     return replace(
         run,
         samples=tuple(events.Sample(t_s=float(at), telemetry=telemetry_of(each)) for at, each in enumerate(looks)),
@@ -20,7 +20,7 @@ def with_looks(run: Run, *looks: dict[str, Any]) -> Run:
 
 
 def test_each_reading_has_its_lowest_median_and_highest(stored_run: Run) -> None:
-    run = with_looks(
+    run = with_telemetry(
         stored_run,
         {"cpu_pct": 10.0, "disk_read_bytes_per_s": 1e6, "core_pct": [5.0, 90.0], "cpu_power_w": None},
         {"cpu_pct": 90.0, "disk_read_bytes_per_s": 3e6, "core_pct": [7.0, 100.0], "cpu_power_w": None},
@@ -37,7 +37,7 @@ def test_each_reading_has_its_lowest_median_and_highest(stored_run: Run) -> None
 def test_readings_of_gpus_are_told_apart(stored_run: Run) -> None:
     hot = {"index": 1, "fan_pct": 80.0, "memory_used_bytes": 4e9, "throttle_reasons": ["thermal"]}
     cool = hot | {"fan_pct": 40.0, "throttle_reasons": []}
-    run = with_looks(stored_run, {"gpus": [hot]}, {"gpus": [cool]})
+    run = with_telemetry(stored_run, {"gpus": [hot]}, {"gpus": [cool]})
     assert reading_rows(run) == [
         ("GPU 1 memory used", "4.0 GB", "4.0 GB", "4.0 GB"),
         ("GPU 1 fan", "40 %", "60 %", "80 %"),
@@ -54,4 +54,4 @@ anything = st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.li
 
 @given(st.dictionaries(st.sampled_from(("cpu_pct", "core_pct", "fan_pct", "memory_used_bytes")), anything))
 def test_any_look_is_survived(stored_run: Run, look: dict[str, Any]) -> None:
-    assert all(len(row) == 4 for row in reading_rows(with_looks(stored_run, look)))
+    assert all(len(row) == 4 for row in reading_rows(with_telemetry(stored_run, look)))

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.core.records import Run
 from app.core.verdict.rules import judge
-from tests.core.verdict.records import measured, slower, with_looks
+from tests.core.verdict.records import measured, slower, with_telemetry
 from tests.telemetry import environment_of
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
@@ -34,30 +34,30 @@ def environment(**values: Any) -> Change:
     return lambda run: replace(run, environment=environment_of(run, **values))
 
 
-def looks(**readings: Any) -> Change:
+def telemetry(**readings: Any) -> Change:
     """Set readings in all samples."""
-    return lambda run: with_looks(run, list(range(len(run.samples))), **readings)
+    return lambda run: with_telemetry(run, list(range(len(run.samples))), **readings)
 
 
-def one_look(*values: float, **readings: Any) -> Change:
+def one_record(*values: float, **readings: Any) -> Change:
     """Set readings in one sample in the middle of the measurement, or values in as many samples."""
     name = next(iter(readings))
 
     def change(run: Run) -> Run:
         at = measured(run)[5]
         for number, value in enumerate(values or (readings[name],)):
-            run = with_looks(run, [at + number], **{name: value})
+            run = with_telemetry(run, [at + number], **{name: value})
         return run
 
     return change
 
 
-def share_of_looks(count: int, of: int, **readings: Any) -> Change:
+def share_of_telemetry(count: int, of: int, **readings: Any) -> Change:
     """Set readings in so many of so many consecutive samples, the only ones that the record has."""
 
     def change(run: Run) -> Run:
         run = replace(run, samples=tuple(run.samples[at] for at in measured(run)[:of]))
-        return with_looks(run, list(range(count)), **readings)
+        return with_telemetry(run, list(range(count)), **readings)
 
     return change
 
@@ -68,7 +68,7 @@ def on_gpu(**readings: Any) -> Change:
 
     def change(run: Run) -> Run:
         run = replace(run, environment=environment_of(run, **GPU_RUN))
-        return looks(gpus=[other, {"index": 1} | readings])(run)
+        return telemetry(gpus=[other, {"index": 1} | readings])(run)
 
     return change
 
@@ -85,15 +85,15 @@ def both(*changes: Change) -> Change:
 def gpu_throttled(count: int, word: str = "thermal") -> Change:
     """Hold the GPU down in so many of 20 looks."""
     hot = {"gpus": [{"index": 1, "throttle_reasons": [word, "power cap"]}]}
-    return both(on_gpu(throttle_reasons=["power cap"]), share_of_looks(count, 20, **hot))
+    return both(on_gpu(throttle_reasons=["power cap"]), share_of_telemetry(count, 20, **hot))
 
 
 def clock_from(second: int, clock_mhz: float) -> Change:
-    return lambda run: with_looks(run, measured(run)[second:], cpu_clock_mhz=clock_mhz)
+    return lambda run: with_telemetry(run, measured(run)[second:], cpu_clock_mhz=clock_mhz)
 
 
 def gpu_clock_from(second: int, clock_mhz: float) -> Change:
-    return lambda run: with_looks(run, measured(run)[second:], gpus=[{"index": 1, "clock_mhz": clock_mhz}])
+    return lambda run: with_telemetry(run, measured(run)[second:], gpus=[{"index": 1, "clock_mhz": clock_mhz}])
 
 
 def blocks(count: int) -> Change:
@@ -133,13 +133,13 @@ def quick(run: Run) -> Run:
 
 
 DISTURBED: dict[str, Change] = {
-    "on_battery": lambda run: with_looks(run, measured(run)[30:], on_battery=True),
-    "power_saving": looks(power_plan="powersave (intel_pstate), preference power, profile low-power"),
+    "on_battery": lambda run: with_telemetry(run, measured(run)[30:], on_battery=True),
+    "power_saving": telemetry(power_plan="powersave (intel_pstate), preference power, profile low-power"),
     "clock_falling": lambda run: slower(clock_from(35, 3000)(run), 180, 3900 / 3000),
-    "swapping": lambda run: with_looks(run, measured(run)[20:40], swap_bytes_per_s=30e6),
-    "clock_step": one_look(clock_step_s=-3600.0),
-    "suspended": one_look(suspended_s=47.0),
-    "throttled": lambda run: with_looks(run, measured(run)[40:43], throttle_count=12),
-    "other_load": lambda run: with_looks(run, measured(run)[10:40], other_cpu_pct=40.0),
-    "host_steal": lambda run: with_looks(run, measured(run)[10:40], steal_pct=20.0),
+    "swapping": lambda run: with_telemetry(run, measured(run)[20:40], swap_bytes_per_s=30e6),
+    "clock_step": one_record(clock_step_s=-3600.0),
+    "suspended": one_record(suspended_s=47.0),
+    "throttled": lambda run: with_telemetry(run, measured(run)[40:43], throttle_count=12),
+    "other_load": lambda run: with_telemetry(run, measured(run)[10:40], other_cpu_pct=40.0),
+    "host_steal": lambda run: with_telemetry(run, measured(run)[10:40], steal_pct=20.0),
 }

@@ -88,7 +88,7 @@ def measured(run: Run) -> list[int]:
     return [at for at, sample in enumerate(run.samples) if begin_s < sample.t_s <= run.steps[-1].t_s]
 
 
-def with_looks(run: Run, numbers: list[int], **readings: Any) -> Run:
+def with_telemetry(run: Run, numbers: list[int], **readings: Any) -> Run:
     """Return the run with other readings in these samples."""
     samples = list(run.samples)
     for at in numbers:

@@ -15,7 +15,7 @@ from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
 from app.core.verdict.bottleneck import explain
 from tests.core.storage.storing import begin
-from tests.core.verdict.records import measured, quiet_run, with_looks
+from tests.core.verdict.records import measured, quiet_run, with_telemetry
 from tests.telemetry import environment_of, machine_of, telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -25,7 +25,7 @@ def on_gpu(run: Run, busy_pct: float | None, summary: dict[str, Any] | None = No
     """Return a quiet run on a GPU that was this busy."""
     base = quiet_run(run, 1, **(summary or {}))
     gpu = {"index": 0, "utilization_pct": busy_pct, "clock_mhz": 1800.0, "throttle_reasons": [], **readings}
-    changed = with_looks(base, list(range(len(base.samples))), gpus=[gpu], cpu_pct=30.0)
+    changed = with_telemetry(base, list(range(len(base.samples))), gpus=[gpu], cpu_pct=30.0)
     return replace(changed, environment=environment_of(run, device="gpu:0"))
 
 
@@ -33,7 +33,7 @@ def on_cpu(run: Run, busy_pct: float, cores: tuple[int, int] = (8, 16), **summar
     base = quiet_run(run, 1, **summary)
     looks = {"cpu_pct": busy_pct, "other_cpu_pct": 0.0, "steal_pct": 0.0}
     machine = machine_of(run, physical_cores=cores[0], logical_cores=cores[1])
-    return replace(with_looks(base, list(range(len(base.samples))), **looks), machine=machine)
+    return replace(with_telemetry(base, list(range(len(base.samples))), **looks), machine=machine)
 
 
 def code(run: Run) -> str | None:
@@ -138,14 +138,14 @@ def test_what_others_took_is_not_waiting(stored_run: Run) -> None:
         ({"other_cpu_pct": 50.0}, (8, 16)),
     ):
         run = on_cpu(stored_run, 100.0, cores)
-        run = with_looks(run, list(range(len(run.samples))), **taken)
+        run = with_telemetry(run, list(range(len(run.samples))), **taken)
         assert code(run) == "taken"
         assert "Other programs and the host used" in text(run)
 
 
 def test_a_little_of_others_is_not_the_limit(stored_run: Run) -> None:
     run = on_cpu(stored_run, 100.0, (8, 8))
-    run = with_looks(run, list(range(len(run.samples))), other_cpu_pct=8.0)
+    run = with_telemetry(run, list(range(len(run.samples))), other_cpu_pct=8.0)
     assert code(run) == "cpu_bound"
 
 
@@ -180,7 +180,7 @@ def test_the_share_of_the_peak_tells_arithmetic_from_memory(stored_run: Run, sha
 def test_throttling_comes_first_and_tells_when(stored_run: Run) -> None:
     run = on_cpu(stored_run, 98.0, (8, 8))
     inside = measured(run)
-    run = with_looks(run, inside[30:], throttle_count=1)
+    run = with_telemetry(run, inside[30:], throttle_count=1)
     assert code(run) == "throttled"
     assert text(run).startswith("Throttled after 31 seconds: the CPU clock was held down for")
     assert text(run).endswith("Better cooling would keep the speed.")
@@ -188,12 +188,12 @@ def test_throttling_comes_first_and_tells_when(stored_run: Run) -> None:
 
 def test_one_tick_of_a_counter_is_not_the_limit(stored_run: Run) -> None:
     for run in (on_cpu(stored_run, 98.0, (8, 8)), on_gpu(stored_run, 97.0)):
-        assert code(with_looks(run, measured(run)[30:31], throttle_count=1)) in ("cpu_bound", "gpu_bound")
+        assert code(with_telemetry(run, measured(run)[30:31], throttle_count=1)) in ("cpu_bound", "gpu_bound")
 
 
 def test_a_hot_processor_does_not_limit_a_busy_graphics_card(stored_run: Run) -> None:
     run = on_gpu(stored_run, 97.0)
-    assert code(with_looks(run, measured(run), throttle_count=3)) == "gpu_bound"
+    assert code(with_telemetry(run, measured(run), throttle_count=3)) == "gpu_bound"
 
 
 def test_a_power_supply_is_not_cured_by_cooling(stored_run: Run) -> None:
@@ -203,7 +203,7 @@ def test_a_power_supply_is_not_cured_by_cooling(stored_run: Run) -> None:
 def test_a_clock_that_fell_tells_when(stored_run: Run) -> None:
     run = on_cpu(stored_run, 98.0, (8, 8))
     inside = measured(run)
-    run = with_looks(run, inside[25:], cpu_clock_mhz=2600.0)
+    run = with_telemetry(run, inside[25:], cpu_clock_mhz=2600.0)
     assert text(run).startswith("Throttled after 26 seconds: the CPU clock fell from 3,8")
     assert "cooling" not in text(run), "a limit of power does that, too"
 
@@ -223,7 +223,9 @@ def test_looks_from_before_the_measurement_explain_nothing(stored_run: Run) -> N
 def test_a_hidden_card_is_known_by_its_name_or_not_at_all(stored_run: Run) -> None:
     idle = {"index": 0, "utilization_pct": 0.0}
     run = on_gpu(stored_run, 97.0)
-    run = with_looks(run, list(range(len(run.samples))), gpus=[idle, idle | {"index": 1, "utilization_pct": 97.0}])
+    run = with_telemetry(
+        run, list(range(len(run.samples))), gpus=[idle, idle | {"index": 1, "utilization_pct": 97.0}]
+    )
     environment = environment_of(run, device_name="Fast Card", variables=["CUDA_VISIBLE_DEVICES"])
     cards = [{"name": f"{speed} Card", "vendor": "nvidia"} for speed in ("Slow", "Fast")]
     assert code(replace(run, environment=environment, machine=machine_of(run, gpus=cards))) == "gpu_bound"

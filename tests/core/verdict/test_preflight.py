@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.core.hardware.telemetry.monitor import look
+from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import ENGLISH, needs
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.preflight import USUAL_NEED_BYTES, preflight
 from app.core.verdict.rules import RULES
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
-from workloads.protocol.telemetry import GpuReading, Telemetry
+from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
 SPEC = WORKLOAD.default_spec()
@@ -41,13 +41,13 @@ QUIET = Telemetry(
     power_plan="powersave (intel_pstate), preference balance_performance, profile balanced",
     clock_step_s=0.0,
     suspended_s=0.0,
-    gpus=(GpuReading(0, 2.0, 10**9, other_memory_bytes=10**9), GpuReading(1, 0.0, 0, other_memory_bytes=0)),
+    gpus=(GpuTelemetry(0, 2.0, 10**9, other_memory_bytes=10**9), GpuTelemetry(1, 0.0, 0, other_memory_bytes=0)),
 )
 
 
-def busy_gpu(index: int) -> tuple[GpuReading, ...]:
+def busy_gpu(index: int) -> tuple[GpuTelemetry, ...]:
     readings = list(QUIET.gpus)
-    readings[index] = GpuReading(index, 60.0, 6 * 10**9, other_memory_bytes=6 * 10**9)
+    readings[index] = GpuTelemetry(index, 60.0, 6 * 10**9, other_memory_bytes=6 * 10**9)
     return tuple(readings)
 
 
@@ -129,5 +129,5 @@ def test_the_codes_are_those_of_the_verdict() -> None:
 
 
 def test_this_computer() -> None:
-    for reason in preflight(SPEC, MACHINE, look(0.2)):
+    for reason in preflight(SPEC, MACHINE, read_telemetry(0.2)):
         assert reason.text.endswith(".")

@@ -8,7 +8,7 @@ import pytest
 from app.core.records import Run
 from app.core.verdict.rules import judge
 from tests.core.verdict.changes import DISTURBED, codes, quick, summarised
-from tests.core.verdict.records import measured, quiet_run, slower, with_looks
+from tests.core.verdict.records import measured, quiet_run, slower, with_telemetry
 
 SEEDS = range(10)
 
@@ -35,7 +35,7 @@ def test_what_happened_before_or_after_the_measurement_does_not_count(stored_run
     outside = [at for at in range(len(run.samples)) if at < inside[0] or at > inside[-1] + 1]
     assert outside
     loud: dict[str, Any] = {"suspended_s": 99.0, "on_battery": True, "throttle_count": 9, "steal_pct": 100.0}
-    assert codes(with_looks(run, outside, **loud)) == []
+    assert codes(with_telemetry(run, outside, **loud)) == []
 
 
 def test_warming_up_is_no_drift(stored_run: Run) -> None:
@@ -49,7 +49,7 @@ def test_warming_up_is_no_drift(stored_run: Run) -> None:
 def test_a_clock_that_settles_does_not_fall(stored_run: Run) -> None:
     run = quiet_run(stored_run, 0)
     at = measured(run)[:16]
-    cold = with_looks(run, at[:5], cpu_clock_mhz=4900.0)
+    cold = with_telemetry(run, at[:5], cpu_clock_mhz=4900.0)
     assert codes(replace(cold, samples=tuple(cold.samples[each] for each in at))) == []
-    cold = with_looks(cold, at[5:10], cpu_clock_mhz=4900.0)
+    cold = with_telemetry(cold, at[5:10], cpu_clock_mhz=4900.0)
     assert codes(replace(cold, samples=tuple(cold.samples[each] for each in at))) == ["clock_falling"]

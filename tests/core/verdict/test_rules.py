@@ -22,14 +22,14 @@ from tests.core.verdict.changes import (
     epochs_of,
     gpu_clock_from,
     gpu_throttled,
-    looks,
     loss,
     metrics,
     on_gpu,
-    one_look,
+    one_record,
     quick,
     same,
     summarised,
+    telemetry,
     warned,
 )
 from tests.core.verdict.records import quiet_run, slower
@@ -66,22 +66,22 @@ CUT: dict[str, Any] = {"steps": 400, "value": None, "basis": None, "spread_pct":
         ("loss_not_finite", "invalid", loss(None, None), loss(2.0, math.nan)),
         ("loss_not_finite", "invalid", loss(1e30), loss(math.inf)),
         ("loss_not_finite", "invalid", same, summarised(status="failed", error_code="non_finite_loss")),
-        ("suspended", "invalid", one_look(suspended_s=1.0), one_look(suspended_s=1.01)),
+        ("suspended", "invalid", one_record(suspended_s=1.0), one_record(suspended_s=1.01)),
         ("demo", "invalid", same, summarised(workload="demo")),
-        ("clock_step", "caution", one_look(0.5, -0.5, clock_step_s=0), one_look(0.5, -0.6, clock_step_s=0)),
-        ("on_battery", "caution", looks(on_battery=None), one_look(on_battery=True)),
-        ("power_saving", "caution", looks(power_plan="balanced"), one_look(power_plan="power saver")),
-        ("power_saving", "caution", same, looks(power_plan="powersave (acpi-cpufreq)")),
-        ("other_load", "caution", looks(other_cpu_pct=10.0), looks(other_cpu_pct=10.1)),
-        ("host_steal", "caution", looks(steal_pct=5.0), looks(steal_pct=5.1)),
-        ("swapping", "caution", looks(swap_bytes_per_s=1e6), looks(swap_bytes_per_s=1.1e6)),
+        ("clock_step", "caution", one_record(0.5, -0.5, clock_step_s=0), one_record(0.5, -0.6, clock_step_s=0)),
+        ("on_battery", "caution", telemetry(on_battery=None), one_record(on_battery=True)),
+        ("power_saving", "caution", telemetry(power_plan="balanced"), one_record(power_plan="power saver")),
+        ("power_saving", "caution", same, telemetry(power_plan="powersave (acpi-cpufreq)")),
+        ("other_load", "caution", telemetry(other_cpu_pct=10.0), telemetry(other_cpu_pct=10.1)),
+        ("host_steal", "caution", telemetry(steal_pct=5.0), telemetry(steal_pct=5.1)),
+        ("swapping", "caution", telemetry(swap_bytes_per_s=1e6), telemetry(swap_bytes_per_s=1.1e6)),
         (
             "gpu_memory_taken",
             "caution",
             on_gpu(other_memory_bytes=1_500_000_000),
             on_gpu(other_memory_bytes=1_500_000_001),
         ),
-        ("throttled", "caution", same, one_look(throttle_count=1)),
+        ("throttled", "caution", same, one_record(throttle_count=1)),
         ("throttled", "caution", gpu_throttled(1), gpu_throttled(2)),
         ("throttled", "caution", gpu_throttled(9, "power cap"), gpu_throttled(2, "power brake")),
         ("clock_falling", "caution", clock_from(30, 3750), clock_from(30, 3600)),
@@ -185,13 +185,15 @@ def test_a_live_run_is_judged_by_what_is_certain(stored_run: Run) -> None:
 
 
 def test_the_worst_reasons_come_first_and_make_the_level(stored_run: Run) -> None:
-    run = both(looks(on_battery=True), one_look(suspended_s=5), warned("gpu_not_used"))(quiet_run(stored_run, 0))
+    run = both(telemetry(on_battery=True), one_record(suspended_s=5), warned("gpu_not_used"))(
+        quiet_run(stored_run, 0)
+    )
     judged = judge(run)
     assert judged.level == "invalid"
     levels = [reason.level for reason in judged.reasons]
     assert levels == sorted(levels, key=["invalid", "caution", "fact"].index)
     assert [reason.code for reason in judged.reasons][:3] == ["suspended", "on_battery", "gpu_not_used"]
-    assert judge(looks(on_battery=True)(quiet_run(stored_run, 0))).level == "caution"
+    assert judge(telemetry(on_battery=True)(quiet_run(stored_run, 0))).level == "caution"
 
 
 def test_a_warning_is_said_once(stored_run: Run) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.core.hardware.telemetry.monitor import look
+from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import sentence
 from app.gui.run import preflight as preflight_line
 from app.gui.run.preflight import PreflightLine
@@ -42,7 +42,7 @@ class Looks:
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
     looks = Looks()
-    monkeypatch.setattr(preflight_line, "look", looks)
+    monkeypatch.setattr(preflight_line, "read_telemetry", looks)
     return looks
 
 
@@ -120,7 +120,7 @@ def test_gpus_are_left_asleep(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError
 
     monkeypatch.setattr("app.core.hardware.telemetry.monitor.GpuReader", wake)
-    assert [found.gpus for found in look(0.02, 2, with_gpus=False)] == [(), ()]
+    assert [found.gpus for found in read_telemetry(0.02, 2, with_gpus=False)] == [(), ()]
 
 
 def test_while_something_disturbs_the_button_says_so(looks: Looks, driver: Driver) -> None:

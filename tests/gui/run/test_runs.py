@@ -64,7 +64,7 @@ def test_run_to_completion(driver: Driver) -> None:
     assert (summary.status, summary.epochs_done) == ("completed", 4)
     assert view.headline.value.text() == format_seconds(summary.seconds_per_epoch_s)
     assert view.headline.outcome.whole_text == "Completed"
-    assert "demo does not train" in view.headline.verdict.whole_text
+    assert "demo doesn't train" in view.headline.verdict.whole_text
     assert len(view.charts.epochs.accessibleDescription().split(",")) == 4
     assert [bar.kind for bar in view.charts.bars.bars] == ["you"]
     assert driver.page.save_button.isEnabled()

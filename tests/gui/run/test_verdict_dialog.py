@@ -19,7 +19,7 @@ from app.gui.run import verdict_dialog
 from app.gui.run.headline import HeadlineCard
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme
-from tests.core.verdict.records import quiet_run, with_looks
+from tests.core.verdict.records import quiet_run, with_telemetry
 from tests.gui.driving import Driver
 from tests.recording import recorded_events, store_recording
 from workloads import CATALOGUE
@@ -53,7 +53,7 @@ def card(application_theme: Theme, qtbot: QtBot) -> HeadlineCard:
 
 
 def disturbed(run: Run) -> Run:
-    return with_looks(run, list(range(len(run.samples))), on_battery=True, other_cpu_pct=40.0)
+    return with_telemetry(run, list(range(len(run.samples))), on_battery=True, other_cpu_pct=40.0)
 
 
 def texts(dialog: VerdictDialog) -> list[str]:

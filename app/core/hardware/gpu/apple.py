@@ -16,7 +16,7 @@ from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, vendor_of
 from app.core.hardware.reading import answer_of
 from app.core.messages import sentence
 from workloads.protocol.machine import Gpu
-from workloads.protocol.telemetry import GpuReading
+from workloads.protocol.telemetry import GpuTelemetry
 
 _logger = logging.getLogger(__name__)
 
@@ -63,11 +63,13 @@ class AppleGpus:
         found = describe(self._entries, cards)
         return tuple(found[place] for place in places)
 
-    def readings(self, places: Sequence[int], _own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+    def readings(
+        self, places: Sequence[int], _own_pids: Collection[int] | None = None
+    ) -> tuple[GpuTelemetry, ...]:
         """Look at the GPUs in these places; each reading's index is 0."""
         self._look()
         if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # one came or went, or no answer
-            return tuple(GpuReading(0) for _ in places)
+            return tuple(GpuTelemetry(0) for _ in places)
         return tuple(reading_from(self._entries[place]) for place in places)
 
     def close(self) -> None:
@@ -114,12 +116,12 @@ def describe(entries: Sequence[Mapping[str, Any]], cards: Sequence[Mapping[str, 
     return tuple(found)
 
 
-def reading_from(entry: Mapping[str, Any]) -> GpuReading:
+def reading_from(entry: Mapping[str, Any]) -> GpuTelemetry:
     """Take what an accelerator does from its entry; the index is 0."""
     told = entry.get("PerformanceStatistics")
     told = told if isinstance(told, dict) else {}
     used = told.get("vramUsedBytes", told.get("In use system memory"))
-    return GpuReading(
+    return GpuTelemetry(
         0,
         utilization_pct=within(told.get("Device Utilization %", told.get("GPU Activity(%)")), 0, 100),
         memory_used_bytes=whole(used, 0, MAX_MEMORY_BYTES),

@@ -17,7 +17,7 @@ from app.core.hardware.gpu.linux_reader import LinuxGpus
 from app.core.hardware.gpu.nvidia import NvidiaGpus
 from app.core.hardware.gpu.windows import WindowsGpus
 from workloads.protocol.machine import Gpu
-from workloads.protocol.telemetry import GpuReading
+from workloads.protocol.telemetry import GpuTelemetry
 
 
 class SystemGpus(Protocol):
@@ -28,7 +28,7 @@ class SystemGpus(Protocol):
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
         """Describe the GPUs in these places."""
 
-    def readings(self, places: Sequence[int], own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+    def readings(self, places: Sequence[int], own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
         """Look at the GPUs in these places."""
 
     def close(self) -> None:
@@ -68,7 +68,7 @@ class GpuReader:
         self._sources: tuple[SystemGpus, NvidiaGpus] | None = None
         self._known = 0  # NVIDIA's, at most: the others keep their numbers when its driver fails
 
-    def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+    def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
         """Look at each GPU once, in the order of `list_gpus`. Sleeping and lost GPUs give None throughout.
 
         Args:
@@ -78,7 +78,7 @@ class GpuReader:
         system, nvidia = self._sources = self._sources or _sources(self._root, self._clock)
         known = nvidia.readings(own_pids)
         self._known = max(self._known, len(known))
-        known += tuple(GpuReading(index) for index in range(len(known), self._known))
+        known += tuple(GpuTelemetry(index) for index in range(len(known), self._known))
         others = system.readings(_places(system, with_nvidia=not known), own_pids)
         return (*known, *(replace(reading, index=index) for index, reading in enumerate(others, len(known))))
 

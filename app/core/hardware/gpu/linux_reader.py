@@ -22,7 +22,7 @@ from app.core.hardware.gpu.values import (
 )
 from app.core.hardware.reading import read_text, read_word
 from workloads.protocol.machine import Gpu
-from workloads.protocol.telemetry import GpuReading
+from workloads.protocol.telemetry import GpuTelemetry
 
 # Looking for the files that a process opened costs far more than reading those that are a GPU's.
 CLIENTS_EVERY_S = 5.0
@@ -75,7 +75,7 @@ class LinuxGpus:
         """Describe the cards in these places."""
         return describe_cards(self._root, tuple(self.cards[place] for place in places))
 
-    def readings(self, places: Sequence[int], own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+    def readings(self, places: Sequence[int], own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
         """Look at the cards in these places; each reading's index is 0."""
         self._own.look_for(own_pids or ())
         own = None if own_pids is None else self._own
@@ -94,19 +94,19 @@ class CardReader:
         self._files: _Files | None = None
         self._meter = EnergyMeter()
 
-    def read(self, own: "OwnClients | None" = None) -> GpuReading:
+    def read(self, own: "OwnClients | None" = None) -> GpuTelemetry:
         """Look once; the reading's index is 0. A sleeping card gives None throughout.
 
         Args:
             own: What the run's own processes use.
         """
         if self._card.asleep():
-            return GpuReading(0)
+            return GpuTelemetry(0)
         files = self._files = self._files or _find_files(self._card)
         energy_j = self._meter.add(_energy_j(files.energy_uj), self._clock())
         used = [read_number(path) for path in files.memory]
         power_w = scaled(read_number(files.power_uw), 1e6)
-        return GpuReading(
+        return GpuTelemetry(
             0,
             utilization_pct=self._utilization_pct(files, own),
             memory_used_bytes=whole(sum(part or 0 for part in used), 0, MAX_MEMORY_BYTES)

@@ -33,7 +33,7 @@ from app.core.hardware.reading import read_text
 from app.core.hardware.waiting import in_background
 from app.core.messages import sentence
 from workloads.protocol.machine import Gpu
-from workloads.protocol.telemetry import GpuReading
+from workloads.protocol.telemetry import GpuTelemetry
 
 _Value = TypeVar("_Value")
 
@@ -104,10 +104,10 @@ class NvidiaGpus:
             _told[self._root] = found
         return found
 
-    def readings(self, own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+    def readings(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
         """Look at each GPU once. Sleeping and lost GPUs give None throughout."""
         if self._all_asleep():  # even starting NVML would wake them
-            return tuple(GpuReading(index) for index in range(len(self._driven)))
+            return tuple(GpuTelemetry(index) for index in range(len(self._driven)))
         self._open()
         if self._source is None:
             return ()
@@ -149,12 +149,12 @@ class NvmlSource:
 
     def readings(
         self, asleep: tuple[bool, ...] = (), own_pids: Collection[int] | None = None
-    ) -> tuple[GpuReading, ...]:
+    ) -> tuple[GpuTelemetry, ...]:
         """Look at each GPU that does not sleep."""
         # NVML counts in the order of PCI addresses, as we do; with another number of GPUs it hides some.
         known = asleep if len(asleep) == len(self._handles) else (False,) * len(self._handles)
         return tuple(
-            GpuReading(index) if known[index] or handle is None else self._reading(index, handle, own_pids)
+            GpuTelemetry(index) if known[index] or handle is None else self._reading(index, handle, own_pids)
             for index, handle in enumerate(self._handles)
         )
 
@@ -200,13 +200,13 @@ class NvmlSource:
         told = [state for call in calls if (state := self._ask(call, handle)) in (0, 1)]
         return any(told) if told else None
 
-    def _reading(self, index: int, handle: object, own_pids: Collection[int] | None) -> GpuReading:
+    def _reading(self, index: int, handle: object, own_pids: Collection[int] | None) -> GpuTelemetry:
         nvml, ask = self._nvml, self._ask
         use = ask(nvml.nvmlDeviceGetUtilizationRates, handle)
         memory = ask(nvml.nvmlDeviceGetMemoryInfo, handle)
         power_mw = ask(nvml.nvmlDeviceGetPowerUsage, handle)
         fan_pct = ask(nvml.nvmlDeviceGetFanSpeed, handle)
-        return GpuReading(
+        return GpuTelemetry(
             index=index,
             utilization_pct=within(use and use.gpu, 0, 100),
             memory_used_bytes=whole(memory and memory.used, 0, MAX_MEMORY_BYTES),

@@ -15,7 +15,7 @@ import psutil
 from app.core.hardware.gpu.values import MAX_MEMORY_BYTES, clean_text, whole, within
 from app.core.messages import sentence
 from workloads.protocol.machine import Gpu
-from workloads.protocol.telemetry import GpuReading
+from workloads.protocol.telemetry import GpuTelemetry
 
 _logger = logging.getLogger(__name__)
 
@@ -45,12 +45,12 @@ class GputilSource:
             for gpu in _ask(self._gputil)
         )
 
-    def readings(self, asleep: tuple[bool, ...], _own_pids: object = None) -> tuple[GpuReading, ...]:
+    def readings(self, asleep: tuple[bool, ...], _own_pids: object = None) -> tuple[GpuTelemetry, ...]:
         """Look at each GPU; none of them while one sleeps, since nvidia-smi would wake it."""
         if any(asleep):
-            return tuple(GpuReading(index) for index in range(len(asleep)))
+            return tuple(GpuTelemetry(index) for index in range(len(asleep)))
         return tuple(
-            GpuReading(
+            GpuTelemetry(
                 index=index,
                 utilization_pct=within(gpu.load * 100, 0, 100),
                 memory_used_bytes=whole(gpu.memoryUsed * _MIB_BYTES, 0, MAX_MEMORY_BYTES),

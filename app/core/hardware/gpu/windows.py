@@ -14,7 +14,7 @@ from app.core.hardware.gpu.windows_dxgi import Adapter, list_adapters
 from app.core.hardware.gpu.windows_pdh import Counters, open_counters
 from app.core.hardware.reading import tidy_name
 from workloads.protocol.machine import Gpu
-from workloads.protocol.telemetry import GpuReading
+from workloads.protocol.telemetry import GpuTelemetry
 
 _CLASS_KEY = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}"
 VALUES = ("DriverDesc", "MatchingDeviceId", "DriverVersion", "HardwareInformation.qwMemorySize")
@@ -54,7 +54,9 @@ class WindowsGpus:
         """Describe the cards in these places."""
         return tuple(describe(*self._cards[place]) for place in places)
 
-    def readings(self, places: Sequence[int], _own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+    def readings(
+        self, places: Sequence[int], _own_pids: Collection[int] | None = None
+    ) -> tuple[GpuTelemetry, ...]:
         """Look at the cards in these places; each reading's index is 0. The first look knows no shares of time."""
         is_first = not self._opened
         if places and is_first:
@@ -74,14 +76,14 @@ class WindowsGpus:
 
     def _reading(
         self, place: int, busy_pct: Mapping[int, float], own: Mapping[int, float], shared: Mapping[int, float]
-    ) -> GpuReading:
+    ) -> GpuTelemetry:
         entry, adapter = self._cards[place]
         if adapter is None:
-            return GpuReading(0)
+            return GpuTelemetry(0)
         used = own.get(adapter.luid)
         if used is not None and shares_memory(vendor_of(entry.vendor_id), entry.name):
             used += shared.get(adapter.luid, 0.0)
-        return GpuReading(
+        return GpuTelemetry(
             0,
             utilization_pct=busy_pct.get(adapter.luid),
             memory_used_bytes=whole(used, 0, MAX_MEMORY_BYTES),

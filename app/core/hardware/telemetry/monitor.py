@@ -224,7 +224,7 @@ class Monitor:
             self._on_sample(sampled_s, telemetry)
 
 
-def look(
+def read_telemetry(
     duration_s: float = 1.0,
     count: int = 2,
     *,

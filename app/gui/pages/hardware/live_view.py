@@ -21,7 +21,7 @@ from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Card, ElidedLabel, column, label, plain_tip
 from workloads.protocol.events import Sample
 from workloads.protocol.machine import Machine
-from workloads.protocol.telemetry import GpuReading, Telemetry
+from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 INTERVAL_S = 1.0
 SPAN_S = 120.0
@@ -257,12 +257,12 @@ def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Secti
         name = sentence("part.gpu") if count == 1 else sentence("part.gpu_of_several", number=number)
         if gpu:
             name = sentence("live.gpu_named", gpu=name, name=gpu.name)
-        figures = _gpu_figures(readings.get(number) or GpuReading(number))
+        figures = _gpu_figures(readings.get(number) or GpuTelemetry(number))
         sections.append(Section(name, gpu.memory_bytes if gpu else None, figures))
     return sections
 
 
-def _gpu_figures(reading: GpuReading) -> tuple[tuple[str, str], ...]:
+def _gpu_figures(reading: GpuTelemetry) -> tuple[tuple[str, str], ...]:
     held = (
         None
         if reading.throttle_reasons is None

@@ -11,7 +11,7 @@ from app.core.hardware.gpu import apple as apple_gpu
 from app.core.hardware.gpu.apple import AppleGpus, describe, entries_from, reading_from, vendor_from
 from tests.core.hardware.gpu.gpu_trees import DATA
 from workloads.protocol.machine import Gpu
-from workloads.protocol.telemetry import GpuReading
+from workloads.protocol.telemetry import GpuTelemetry
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="the made-up ioreg is a shell script")
 
@@ -23,11 +23,11 @@ def entries(name: str) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("name", "chip", "cores", "reading"),
     [
-        ("ioreg_m1.plist", "Apple M1", 8, GpuReading(0, 14.0, 639_418_368)),
-        ("ioreg_m2_pro.plist", "Apple M2 Pro", 19, GpuReading(0, 86.0, 1_334_083_584)),
+        ("ioreg_m1.plist", "Apple M1", 8, GpuTelemetry(0, 14.0, 639_418_368)),
+        ("ioreg_m2_pro.plist", "Apple M2 Pro", 19, GpuTelemetry(0, 86.0, 1_334_083_584)),
     ],
 )
-def test_apples_own(name: str, chip: str, cores: int, reading: GpuReading) -> None:
+def test_apples_own(name: str, chip: str, cores: int, reading: GpuTelemetry) -> None:
     (entry,) = entries(name)
     expected = Gpu(f"{chip} ({cores} cores)", "apple", source="ioreg", architecture=chip, shares_memory=True)
     assert describe([entry]) == (expected,)
@@ -42,8 +42,8 @@ def test_an_intel_mac_with_two_gpus() -> None:
     )
     assert [gpu.name for gpu in describe(found)] == ["Intel GPU", "AMD GPU"]
     own, card = map(reading_from, found)
-    assert own == GpuReading(0, 7.0, 268_435_456)
-    assert card == GpuReading(0, 64.0, 2**31, 71.0, 38.0, 1300.0, memory_clock_mhz=1500.0, fan_pct=0.0)
+    assert own == GpuTelemetry(0, 7.0, 268_435_456)
+    assert card == GpuTelemetry(0, 64.0, 2**31, 71.0, 38.0, 1300.0, memory_clock_mhz=1500.0, fan_pct=0.0)
 
 
 def write_ioreg(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> Path:
@@ -66,7 +66,7 @@ def test_ioreg_is_asked_once_a_second(tmp_path: Path, monkeypatch: pytest.Monkey
     assert runs.read_text().count("run") == 1
     now_s[0] += 1.0
     write_ioreg(tmp_path, monkeypatch, "exit 1")
-    assert gpus.readings([0]) == (GpuReading(0),)
+    assert gpus.readings([0]) == (GpuTelemetry(0),)
     assert runs.read_text().count("run") == 2
 
 

@@ -14,7 +14,7 @@ from app.core.hardware.gpu.linux_reader import starred_mhz
 from app.core.hardware.gpu.values import read_number, whole, within
 from tests.core.hardware.gpu.gpu_trees import DATA, device, opened_files, plant, write
 from workloads.protocol.machine import Gpu
-from workloads.protocol.telemetry import GpuReading
+from workloads.protocol.telemetry import GpuTelemetry
 
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="folders with colons in their names"),
@@ -41,7 +41,7 @@ def test_a_card_behind_its_own_switch(tmp_path: Path) -> None:
             drives_display=True,
         ),
     )
-    reading = GpuReading(
+    reading = GpuTelemetry(
         0,
         97.0,
         1_289_175_040,
@@ -71,7 +71,7 @@ def test_a_gpu_in_the_processor_shares_memory_and_has_no_slot(tmp_path: Path) ->
     assert (gpu.name, gpu.architecture, gpu.shares_memory) == ("AMD Radeon 780M", "gfx1103", True)
     assert gpu.memory_bytes == 536_870_912 + 15_032_385_536
     assert (gpu.pcie_generation, gpu.pcie_lanes, gpu.power_limit_w) == (None, None, None)
-    reading = GpuReading(0, 3.0, 402_653_184 + 1_073_741_824, 44.0, None, 800.0)
+    reading = GpuTelemetry(0, 3.0, 402_653_184 + 1_073_741_824, 44.0, None, 800.0)
     assert GpuReader(tmp_path).read() == (reading,), "the power there is the whole processor's"
 
 
@@ -88,20 +88,20 @@ def test_xe(tmp_path: Path) -> None:
     (gpu,) = list_gpus(plant(tmp_path, "arc_b580"))
     assert (gpu.name, gpu.architecture, gpu.driver) == ("Intel Arc B580", "Xe2", "xe (Linux 6.14.0)")
     assert (gpu.pcie_generation, gpu.pcie_lanes, gpu.power_limit_w) == (3, 8, 190.0)
-    assert GpuReader(tmp_path).read() == (GpuReading(0, temperature_c=51.0, clock_mhz=2850.0, energy_j=0.0),)
+    assert GpuReader(tmp_path).read() == (GpuTelemetry(0, temperature_c=51.0, clock_mhz=2850.0, energy_j=0.0),)
 
 
 def test_nouveau_is_seen_but_has_no_cuda(tmp_path: Path) -> None:
     (gpu,) = list_gpus(plant(tmp_path, "nouveau"))
     assert (gpu.name, gpu.vendor, gpu.source) == ("NVIDIA GeForce GTX 1050 Ti", "nvidia", "sysfs")
     assert (gpu.driver, gpu.pcie_generation, gpu.drives_display) == ("nouveau (Linux 6.1.0)", 2, True)
-    assert GpuReader(tmp_path).read() == (GpuReading(0, temperature_c=41.0, fan_pct=35.0),)
+    assert GpuReader(tmp_path).read() == (GpuTelemetry(0, temperature_c=41.0, fan_pct=35.0),)
 
 
 def test_a_chip_without_a_bus(tmp_path: Path) -> None:
     expected = Gpu("GPU (v3d)", "other", driver="v3d (Linux 6.6.31)", source="sysfs", shares_memory=True)
     assert list_gpus(plant(tmp_path, "raspberry_pi4")) == (expected,)
-    assert GpuReader(tmp_path).read() == (GpuReading(0),)
+    assert GpuReader(tmp_path).read() == (GpuTelemetry(0),)
 
 
 @pytest.mark.parametrize("vendor", ["0x1234", "0x15ad", "0x1af4", "0x1414", "0x1a03", "ten", ""])
@@ -143,7 +143,7 @@ def test_a_sleeping_card_is_left_alone(tmp_path: Path, trees: tuple[str, ...], s
     awake = [gpu for gpu in found if gpu.drives_display is not None]
     assert len(found) - len(awake) == len(cards)
     for look in readings:
-        assert len([reading for reading in look if reading == GpuReading(reading.index)]) == len(cards)
+        assert len([reading for reading in look if reading == GpuTelemetry(reading.index)]) == len(cards)
 
 
 def test_a_sleeping_card_is_still_described(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_what_was_told_awake_holds_in_sleep(tmp_path: Path) -> None:
     status = write(device(tmp_path, "0000:0a:00.0") / "power/runtime_status", "suspended\n")
     assert list_gpus(tmp_path) == awake
     reader = GpuReader(tmp_path)
-    assert reader.read() == (GpuReading(0),)
+    assert reader.read() == (GpuTelemetry(0),)
     status.write_text("active\n")
     assert reader.read()[0].utilization_pct == 97.0
 
@@ -170,7 +170,7 @@ def test_a_card_that_is_pulled_out_gives_nones(tmp_path: Path) -> None:
     reader.read()
     card = device(tmp_path, "0000:0a:00.0")
     card.rename(tmp_path / "gone")
-    assert reader.read() == (GpuReading(0),)
+    assert reader.read() == (GpuTelemetry(0),)
 
 
 def test_pci_names() -> None:

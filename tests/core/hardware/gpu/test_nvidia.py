@@ -13,7 +13,7 @@ from app.core.hardware.gpu.values import EnergyMeter, clean_text, within
 from tests.core.hardware.gpu.gpu_trees import device, plant, write
 from tests.core.hardware.gpu.nvml import NOWHERE, OTHER, OWN, PYNVML, FakeDriver, held
 from workloads.protocol.machine import Gpu
-from workloads.protocol.telemetry import GpuReading
+from workloads.protocol.telemetry import GpuTelemetry
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="the made-up nvidia-smi is a shell script")
 
@@ -34,7 +34,7 @@ PASCAL = Gpu(
     False,
     False,
 )
-FULL_READING = GpuReading(0, 97.0, 2**30, 65.0, 312.5, 2520.0, (), None, 40.0, 10_501.0, 45.0, 0.0)
+FULL_READING = GpuTelemetry(0, 97.0, 2**30, 65.0, 312.5, 2520.0, (), None, 40.0, 10_501.0, 45.0, 0.0)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_unsupported_values_are_none(driver: FakeDriver, reader: gpu.GpuReader, 
         ("Mode", "NVMLError_NotSupported"),
     ):
         driver.values[key][0] = getattr(PYNVML, name)()
-    assert reader.read({OWN})[0] == GpuReading(0, temperature_c=65.0)
+    assert reader.read({OWN})[0] == GpuTelemetry(0, temperature_c=65.0)
     assert reader.read()[1].power_w == 312.5
     assert gpu.list_gpus(tmp_path)[0] == Gpu("NVIDIA GPU", "nvidia", driver="580.65.06")
 
@@ -116,8 +116,8 @@ def test_values_that_mean_unknown_are_none(driver: FakeDriver, reader: gpu.GpuRe
         SimpleNamespace(total=2**64 - 1, used=2**64 - 1),
     ]
     driver.values["Reasons"] = [2**64 - 1, -1]
-    first = GpuReading(0, utilization_pct=0.0, memory_used_bytes=0, memory_utilization_pct=0.0, fan_pct=0.0)
-    assert reader.read() == (first, GpuReading(1))
+    first = GpuTelemetry(0, utilization_pct=0.0, memory_used_bytes=0, memory_utilization_pct=0.0, fan_pct=0.0)
+    assert reader.read() == (first, GpuTelemetry(1))
     assert gpu.list_gpus(tmp_path) == (
         Gpu("NVIDIA GeForce RTX 4090", "nvidia", None, "580.65.06", "8.9"),
         Gpu("NVIDIA GeForce GTX 1080", "nvidia", None, "580.65.06", "6.1"),
@@ -180,7 +180,7 @@ def test_a_gpu_lost_on_the_way_gives_nones(driver: FakeDriver, reader: gpu.GpuRe
     assert reader.read()[0] == FULL_READING
     driver.lose(0, "NVMLError_GpuIsLost")
     first, second = reader.read()
-    assert first == GpuReading(0)
+    assert first == GpuTelemetry(0)
     assert second.power_w == 312.5
 
 
@@ -188,7 +188,7 @@ def test_a_gpu_lost_before_the_start_keeps_its_place(
     driver: FakeDriver, reader: gpu.GpuReader, tmp_path: Path
 ) -> None:
     driver.lose(0, "NVMLError_GpuIsLost")
-    assert reader.read()[0] == GpuReading(0)
+    assert reader.read()[0] == GpuTelemetry(0)
     assert reader.read()[1].index == 1
     assert [found.name for found in gpu.list_gpus(tmp_path)] == ["NVIDIA GPU", "NVIDIA GeForce GTX 1080"]
 
@@ -264,7 +264,7 @@ def test_a_sleeping_gpu_is_not_woken(driver: FakeDriver, tmp_path: Path) -> None
     assert gpu.list_gpus(tmp_path)[0] == asleep
     assert [found.vendor for found in gpu.list_gpus(tmp_path)] == ["nvidia", "intel"]
     assert [reading.index for reading in reader.read()] == [0, 1]
-    assert reader.read()[0] == GpuReading(0)
+    assert reader.read()[0] == GpuTelemetry(0)
     assert driver.starts == 0
     driver.values = {key: values[:1] for key, values in driver.values.items()}
     status.write_text("active\n")
@@ -273,7 +273,7 @@ def test_a_sleeping_gpu_is_not_woken(driver: FakeDriver, tmp_path: Path) -> None
     status.write_text("suspended\n")
     starts = driver.starts
     assert gpu.list_gpus(tmp_path)[0] == ADA  # as it was told when it was awake
-    assert reader.read()[0] == GpuReading(0)
+    assert reader.read()[0] == GpuTelemetry(0)
     assert driver.starts == starts
     reader.close()
 
@@ -288,7 +288,7 @@ def test_one_of_two_gpus_asleep(driver: FakeDriver, tmp_path: Path) -> None:
         (folder / "driver").symlink_to("../../drivers/nvidia")
     reader = gpu.GpuReader(tmp_path)
     first, second = reader.read()
-    assert first == GpuReading(0)
+    assert first == GpuTelemetry(0)
     assert second.power_w == 312.5
     reader.close()
 

@@ -15,7 +15,7 @@ from tests.core.hardware.gpu.gpu_trees import DATA
 from tests.core.hardware.gpu.nvml import PYNVML, FakeDriver
 from tests.waiting import wait_until
 from workloads.protocol.machine import Gpu
-from workloads.protocol.telemetry import GpuReading
+from workloads.protocol.telemetry import GpuTelemetry
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="the made-up nvidia-smi is a shell script")
 
@@ -48,7 +48,7 @@ def test_gputil_good_line(smi_folder: Path, reader: gpu.GpuReader, tmp_path: Pat
     write_smi(smi_folder, f"echo '{GOOD_LINE}'")
     expected = Gpu("NVIDIA GeForce RTX 3070", "nvidia", 8192 * 2**20, "535.54", None, "gputil")
     assert gpu.list_gpus(tmp_path) == (expected,)
-    assert reader.read() == (GpuReading(0, 37.0, 1024 * 2**20, 54.0),)
+    assert reader.read() == (GpuTelemetry(0, 37.0, 1024 * 2**20, 54.0),)
     reader.close()
 
 
@@ -56,10 +56,10 @@ def test_gputil_good_line(smi_folder: Path, reader: gpu.GpuReader, tmp_path: Pat
 def test_gputil_missing_values_are_none(smi_folder: Path, reader: gpu.GpuReader, tmp_path: Path) -> None:
     write_smi(smi_folder, f"cat '{DATA}/smi/not_available.txt'")
     assert gpu.list_gpus(tmp_path) == (Gpu("NVIDIA GPU", "nvidia", source="gputil"),)
-    assert reader.read() == (GpuReading(0),)
+    assert reader.read() == (GpuTelemetry(0),)
     write_smi(smi_folder, f"cat '{DATA}/smi/not_supported.txt'")
     assert gpu.list_gpus(tmp_path)[0].name == "NVIDIA GeForce GT 710"
-    assert reader.read() == (GpuReading(0, memory_used_bytes=2**30),)
+    assert reader.read() == (GpuTelemetry(0, memory_used_bytes=2**30),)
     reader.close()
 
 

@@ -16,7 +16,7 @@ from app.core.hardware.gpu.windows import Entry, WindowsGpus, busiest_pct, entry
 from app.core.hardware.gpu.windows_dxgi import Adapter
 from tests.core.hardware.gpu.gpu_trees import DATA
 from workloads.protocol.machine import Gpu
-from workloads.protocol.telemetry import GpuReading
+from workloads.protocol.telemetry import GpuTelemetry
 
 ARC, GEFORCE, WARP = 0xADFB, 0x9AC6, 0xC8F1
 CLASS = r"SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}"
@@ -111,7 +111,7 @@ def test_cards_where_dxgi_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> No
     gpus = WindowsGpus()
     assert gpus.vendors == ("intel", "nvidia", "amd")
     assert gpus.gpus([2])[0] == Gpu("AMD Radeon RX 580", "amd", source="registry", shares_memory=False)
-    assert gpus.readings([0, 2]) == (GpuReading(0), GpuReading(0))
+    assert gpus.readings([0, 2]) == (GpuTelemetry(0), GpuTelemetry(0))
     gpus.close()
 
 
@@ -137,9 +137,9 @@ def test_readings(monkeypatch: pytest.MonkeyPatch) -> None:
     gpus = WindowsGpus()
     assert gpus.readings([]) == ()
     assert FakeCounters.opened == 0, "NVML reads all there is"
-    assert gpus.readings([0]) == (GpuReading(0, None, 2_479_771_648),), "shares of microseconds say nothing"
-    assert gpus.readings([0]) == (GpuReading(0, 97.0, 2_479_771_648),)
-    assert gpus.readings([1, 0])[0] == GpuReading(0, 12.0, 480_039_912)
+    assert gpus.readings([0]) == (GpuTelemetry(0, None, 2_479_771_648),), "shares of microseconds say nothing"
+    assert gpus.readings([0]) == (GpuTelemetry(0, 97.0, 2_479_771_648),)
+    assert gpus.readings([1, 0])[0] == GpuTelemetry(0, 12.0, 480_039_912)
     gpus.close()
     gpus.close()
     assert (FakeCounters.opened, FakeCounters.closed) == (1, 1)

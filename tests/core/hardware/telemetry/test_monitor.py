@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry import monitor
-from workloads.protocol.telemetry import GpuReading, Telemetry
+from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 
 class FakeSampler(monitor.Sampler):
@@ -250,14 +250,14 @@ def test_a_hanging_driver_does_not_hold_up_a_look_before_a_run(monkeypatch: pyte
     driver_answers = threading.Event()
 
     class HangingReader(GpuReader):
-        def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+        def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
             driver_answers.wait(60)
-            return (GpuReading(0),)
+            return (GpuTelemetry(0),)
 
     monkeypatch.setattr(monitor, "GpuReader", HangingReader)
-    assert monitor.look(0.02, patience_s=0.1) == ()
+    assert monitor.read_telemetry(0.02, patience_s=0.1) == ()
     assert not driver_answers.is_set()
-    assert len(monitor.look(0.02, with_gpus=False, patience_s=60.0)) == 2
+    assert len(monitor.read_telemetry(0.02, with_gpus=False, patience_s=60.0)) == 2
     driver_answers.set()
 
 
@@ -311,16 +311,16 @@ def test_gpus_are_read_only_when_given() -> None:
     class FakeReader(GpuReader):
         closed = False
 
-        def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuReading, ...]:
+        def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
             told.append(own_pids)
-            return (GpuReading(0, power_w=120.0),)
+            return (GpuTelemetry(0, power_w=120.0),)
 
         def close(self) -> None:
             self.closed = True
 
     reader = FakeReader()
     sampler = monitor.Sampler(reader)
-    assert sampler.sample().gpus == (GpuReading(0, power_w=120.0),)
+    assert sampler.sample().gpus == (GpuTelemetry(0, power_w=120.0),)
     sampler.close()
     assert reader.closed
     assert monitor.Sampler().sample().gpus == ()

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.hardware.telemetry import processes
-from app.core.hardware.telemetry.monitor import Sampler, look
+from app.core.hardware.telemetry.monitor import Sampler, read_telemetry
 from app.core.hardware.telemetry.processes import OwnProcesses, Used, spent_s
 from app.core.paths import Paths
 from app.core.runs.worker_command import worker_command
@@ -100,7 +100,7 @@ def test_nothing_is_said_without_a_worker() -> None:
 
 
 def test_looks_before_a_run_take_the_time_that_they_are_given() -> None:
-    first, second = look(0.4)
+    first, second = read_telemetry(0.4)
     for telemetry in (first, second):
         assert telemetry.other_cpu_pct is not None
         assert telemetry.memory_used_bytes is not None
@@ -111,14 +111,14 @@ def test_looks_before_a_run_take_the_time_that_they_are_given() -> None:
             pauses_s.append(timeout)
             return False
 
-    assert len(look(0.6, 3, stop=Noted())) == 3
+    assert len(read_telemetry(0.6, 3, stop=Noted())) == 3
     assert pauses_s == pytest.approx([0.2, 0.2, 0.2])
 
 
 def test_looks_end_at_once_when_nobody_waits_for_them_any_more() -> None:
     stop = threading.Event()
     threading.Timer(0.1, stop.set).start()
-    assert look(60.0, with_gpus=False, stop=stop, patience_s=60.0) == ()
+    assert read_telemetry(60.0, with_gpus=False, stop=stop, patience_s=60.0) == ()
     assert not [thread for thread in threading.enumerate() if thread.name == "look"]
 
 

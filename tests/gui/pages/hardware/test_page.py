@@ -23,7 +23,7 @@ from app.gui.widgets.basics import Card, ElidedLabel
 from tests.gui.conftest import Told
 from tests.gui.driving import Driver
 from workloads.protocol.machine import Gpu, Machine
-from workloads.protocol.telemetry import GpuReading, Telemetry
+from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 HOSTILE = '<img src="file:///etc/passwd"><b>Fast</b> CPU'
 
@@ -231,7 +231,9 @@ def test_the_windows_thread_looks_at_nothing_itself(
 
 
 def test_each_gpu_has_its_readings_and_a_missing_one_has_none(machine: Machine, qtbot: QtBot) -> None:
-    first = GpuReading(0, utilization_pct=97.4, memory_used_bytes=7_800_000_000, temperature_c=71.0, power_w=186.2)
+    first = GpuTelemetry(
+        0, utilization_pct=97.4, memory_used_bytes=7_800_000_000, temperature_c=71.0, power_w=186.2
+    )
     card = Gpu("NVIDIA GeForce RTX 4070", "nvidia", 12_000_000_000)
     held = figure_sections(Telemetry(gpus=(replace(first, throttle_reasons=("thermal",)),)), None)[1]
     told = dict(held.figures)
