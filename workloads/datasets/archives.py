@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workloads.datasets.source import HostileArchiveError
+from workloads.protocol.messages import message
 
 _CHUNK_BYTES = 1 << 20
 _NAME_LIMIT = 80
@@ -38,8 +39,8 @@ def refusing_damage() -> Iterator[None]:
         # TypeError: a gzip header that is cut.
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        msg = f"it is damaged ({plain(str(error)) or type(error).__name__})"
-        raise HostileArchiveError(msg) from error
+        reason = plain(str(error)) or type(error).__name__
+        raise HostileArchiveError(message("archive.damaged", reason=reason)) from error
 
 
 @contextmanager
@@ -62,16 +63,16 @@ class Members:
             total_bytes += member.size
             too_large = not 0 <= member.size <= self._limits.member_bytes
             if too_large or count > self._limits.members or total_bytes > self._limits.total_bytes:
-                msg = f"it holds more than {self._title} does (at {plain(member.name)!r})"
-                raise HostileArchiveError(msg)
+                said = message("archive.too_much", title=self._title, member=plain(member.name))
+                raise HostileArchiveError(said)
             yield member
 
     def read(self, member: tarfile.TarInfo, max_bytes: int) -> bytes:
         """Return the contents of a small regular member."""
         _check_regular(member)
         if member.size > max_bytes:
-            msg = f"{plain(member.name)} has {member.size} bytes, more than {max_bytes}"
-            raise HostileArchiveError(msg)
+            told = {"file": plain(member.name), "size_bytes": member.size, "limit_bytes": max_bytes}
+            raise HostileArchiveError(message("archive.file_too_large", **told))
         content = self._tar.extractfile(member)
         assert content is not None  # it is a regular file
         with content:
@@ -81,8 +82,8 @@ class Members:
         """Copy a regular member of exactly this size to a new file."""
         _check_regular(member)
         if member.size != size_bytes:
-            msg = f"{plain(member.name)} has {member.size} bytes instead of {size_bytes}"
-            raise HostileArchiveError(msg)
+            told = {"file": plain(member.name), "size_bytes": member.size, "expected_bytes": size_bytes}
+            raise HostileArchiveError(message("archive.file_of_other_size", **told))
         content = self._tar.extractfile(member)
         assert content is not None  # it is a regular file
         with content, target.open("xb") as file:
@@ -96,16 +97,15 @@ def gunzip(path: Path, name: str, size_bytes: int) -> bytes:
         with refusing_damage(), gzip.open(path) as file:
             content = file.read(size_bytes + 1)  # one more tells a bomb, and looks at what follows
     except HostileArchiveError as error:
-        msg = f"{name}: {error}"
-        raise HostileArchiveError(msg) from error
+        raise HostileArchiveError(message("archive.in_file", file=name, reason=error.said)) from error
     if len(content) != size_bytes:
-        found = "more" if len(content) > size_bytes else f"{len(content)}"
-        msg = f"{name} unpacks to {found} instead of {size_bytes} bytes"
-        raise HostileArchiveError(msg)
+        if len(content) > size_bytes:
+            raise HostileArchiveError(message("archive.unpacks_to_more", file=name, expected_bytes=size_bytes))
+        told = {"file": name, "size_bytes": len(content), "expected_bytes": size_bytes}
+        raise HostileArchiveError(message("archive.unpacks_to_less", **told))
     return content
 
 
 def _check_regular(member: tarfile.TarInfo) -> None:
     if not member.isreg():
-        msg = f"{plain(member.name)} is no regular file"
-        raise HostileArchiveError(msg)
+        raise HostileArchiveError(message("archive.not_regular", file=plain(member.name)))

@@ -19,6 +19,7 @@ from workloads.datasets.source import (
     SourceFile,
     aligned_floats,
 )
+from workloads.protocol.messages import message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,16 +62,14 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
     with tar_members(files[SOURCE.files[0].name], SOURCE.title, limits) as members:
         for member in members:
             if member.name in seen:
-                msg = f"it holds {plain(member.name)} more than once"
-                raise HostileArchiveError(msg)
+                raise HostileArchiveError(message("archive.twice", file=plain(member.name)))
             if member.name in wanted:
                 seen.add(member.name)
                 members.copy(member, folder / wanted.pop(member.name), FILE_BYTES)
             if not wanted:
                 write_checksum(folder)
                 return
-    msg = f"{', '.join(sorted(wanted))} is missing"
-    raise HostileArchiveError(msg)
+    raise HostileArchiveError(message("archive.missing", files=sorted(wanted), count=len(wanted)))
 
 
 def is_installed(folder: Path) -> bool:
@@ -129,15 +128,15 @@ def _real_files(folder: Path) -> Iterator[_File]:
         try:
             raw = np.fromfile(folder / name, np.uint8)
         except OSError as error:
-            msg = f"{name} of CIFAR-10 cannot be read ({error.strerror})"
-            raise MissingDataError(msg) from error
+            told = {"file": name, "title": SOURCE.title, "reason": error.strerror or str(error)}
+            raise MissingDataError(message("installed.unreadable", **told)) from error
         if raw.size != FILE_BYTES:
-            msg = f"{name} of CIFAR-10 has {raw.size} bytes instead of {FILE_BYTES}"
-            raise MissingDataError(msg)
+            sizes = {"size_bytes": int(raw.size), "expected_bytes": FILE_BYTES}
+            raise MissingDataError(message("installed.other_size", file=name, title=SOURCE.title, **sizes))
         records = raw.reshape(IMAGES_PER_FILE, RECORD_BYTES)
         if records[:, 0].max() >= CLASSES:
-            msg = f"{name} of CIFAR-10 holds a label above {CLASSES - 1}"
-            raise MissingDataError(msg)
+            problem = message("idx.bad_label", highest=CLASSES - 1)
+            raise MissingDataError(message("installed.file_with", file=name, title=SOURCE.title, problem=problem))
         images = records[:, 1:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
         yield np.ascontiguousarray(images), np.ascontiguousarray(records[:, 0]), [raw.data]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.datasets.source import MissingDataError
+from workloads.protocol.messages import message
 
 if TYPE_CHECKING:
     from workloads.datasets.flowers import Photos
@@ -75,8 +76,7 @@ def prepared(photos: "Photos", report: Callable[[int, int], None] = lambda *_: N
                 file.replace(shard)
     except (OSError, tf.errors.OpError) as error:
         reason = error.strerror if isinstance(error, OSError) else error.message
-        msg = f"the flower photos cannot be packed in {folder} ({reason})"
-        raise MissingDataError(msg) from error
+        raise MissingDataError(message("installed.not_packed", folder=str(folder), reason=reason)) from error
     return shards
 
 
@@ -147,8 +147,8 @@ def _packed(path: Path, size: int) -> bytes:
     try:
         image = tf.io.decode_jpeg(path.read_bytes(), channels=3)
     except tf.errors.InvalidArgumentError as error:
-        msg = f"the flower photo {path.parent.name}/{path.name} cannot be decoded"
-        raise MissingDataError(msg) from error
+        photo = f"{path.parent.name}/{path.name}"
+        raise MissingDataError(message("installed.photo_not_decoded", photo=photo)) from error
     height, width = image.shape[:2]
     shorter = min(height, width)
     to = (max(size, round(height * size / shorter)), max(size, round(width * size / shorter)))

@@ -19,7 +19,9 @@ from workloads.datasets.source import (
     MissingDataError,
     SourceFile,
     StoredFiles,
+    UnfitError,
 )
+from workloads.protocol.messages import message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,16 +115,14 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
             if match and match[1] in COUNTS:
                 name = f"{match[1]}/{match[2]}"
                 if name.lower() in names:  # some systems take them for the same file
-                    msg = f"it holds {name} more than once"
-                    raise HostileArchiveError(msg)
+                    raise HostileArchiveError(message("archive.twice", file=name))
                 names.add(name.lower())
                 (folder / name).write_bytes(_checked(members.read(member, MAX_PHOTO_BYTES), member.name))
             elif member.name == f"flower_photos/{_LICENCE_FILE}":
                 (folder / _LICENCE_FILE).write_bytes(members.read(member, MAX_PHOTO_BYTES))
     for label, count in COUNTS.items():
         if (found := len(list((folder / label).iterdir()))) != count:
-            msg = f"it holds {found} photos of {label} instead of {count}"
-            raise HostileArchiveError(msg)
+            raise HostileArchiveError(message("archive.photos", found=found, kind=label, expected=count))
     paths = sorted(path.relative_to(folder).as_posix() for label in CLASSES for path in (folder / label).iterdir())
     (folder / _LIST_FILE).write_text("\n".join(paths) + "\n", encoding="ascii", newline="\n")
     source.write_checksum(folder, [_LIST_FILE, *paths])
@@ -185,12 +185,11 @@ def dataset(photos: Photos, training: bool) -> Any:
 def _checked(raw: bytes, name: str) -> bytes:
     try:
         width, height = jpeg_size(raw)
-    except ValueError as error:
-        msg = f"{name} is no sound JPEG: {error}"
-        raise HostileArchiveError(msg) from error
+    except UnfitError as error:
+        raise HostileArchiveError(message("archive.bad_jpeg", file=name, reason=error.said)) from error
     if width * height > MAX_PIXELS:
-        msg = f"{name} says that it has {width} × {height} pixels, more than {MAX_PIXELS}"
-        raise HostileArchiveError(msg)
+        told = {"file": name, "width": width, "height": height, "limit": MAX_PIXELS}
+        raise HostileArchiveError(message("archive.too_many_pixels", **told))
     return raw
 
 
@@ -203,8 +202,7 @@ def _listed(folder: Path) -> list[str]:
     """Return the photos by the names of our own list."""
     names = source.read_installed(folder, _LIST_FILE, SOURCE.title).decode("ascii", errors="replace").splitlines()
     if len(names) != TRAIN_COUNT + TEST_COUNT or not all(map(_is_photo, names)):
-        msg = f"{_LIST_FILE} of {SOURCE.title} is not the one that was installed"
-        raise MissingDataError(msg)
+        raise MissingDataError(message("installed.file_changed", file=_LIST_FILE, title=SOURCE.title))
     return names
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from workloads.datasets import source, twins
 from workloads.datasets.archives import gunzip
-from workloads.datasets.source import Arrays, HostileArchiveError, MissingDataError, aligned_floats
+from workloads.datasets.source import Arrays, HostileArchiveError, MissingDataError, UnfitError, aligned_floats
+from workloads.protocol.messages import message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,14 +41,12 @@ def header_bytes(shape: tuple[int, ...]) -> int:
 
 
 def parse_shape(raw: bytes) -> tuple[int, ...]:
-    """Return the dimensions that an IDX file of bytes declares; raises ValueError with a clause."""
+    """Return the dimensions that an IDX file of bytes declares; raises UnfitError."""
     if len(raw) < 4 or raw[:3] != bytes((0, 0, _BYTES_TYPE)):
-        msg = f"begins with {raw[:4].hex() or 'nothing'} instead of an IDX file's mark"
-        raise ValueError(msg)
+        raise UnfitError(message("idx.bad_mark", found=raw[:4].hex()) if raw else message("idx.empty"))
     end = 4 + 4 * raw[3]
     if len(raw) < end:
-        msg = "ends inside its header"
-        raise ValueError(msg)
+        raise UnfitError(message("idx.short_header"))
     return tuple(int.from_bytes(raw[at : at + 4], "big") for at in range(4, end, 4))
 
 
@@ -61,12 +60,10 @@ def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str]
         raw = gunzip(files[name], name, header_bytes(shape) + math.prod(shape))
         try:
             _check(raw, shape)
-        except ValueError as error:
-            msg = f"{name} {error}"
-            raise HostileArchiveError(msg) from error
+        except UnfitError as error:
+            raise HostileArchiveError(message("archive.file_with", file=name, problem=error.said)) from error
         if contents is not None and hashlib.sha256(raw).hexdigest() != contents[name]:
-            msg = f"{name} holds other data than the official one"
-            raise HostileArchiveError(msg)
+            raise HostileArchiveError(message("archive.other_data", file=name))
         (folder / stored_name(name)).write_bytes(raw)
     source.write_checksum(folder, map(stored_name, SHAPES))
 
@@ -112,18 +109,15 @@ def load(folder: Path | None, title: str, twin: int) -> Arrays:
 
 
 def _check(raw: bytes, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless this is an IDX file of this shape, with no impossible label."""
+    """Raise UnfitError unless this is an IDX file of this shape, with no impossible label."""
     found = parse_shape(raw)
     if found != shape:
-        msg = f"says that it holds {' × '.join(map(str, found)) or 'nothing'} bytes instead of {_text(shape)}"
-        raise ValueError(msg)
+        raise UnfitError(message("idx.other_shape", found=_text(found) if found else "0", expected=_text(shape)))
     rest = len(raw) - header_bytes(shape)
     if rest != math.prod(shape):
-        msg = f"holds {rest} bytes after its header instead of {math.prod(shape)}"
-        raise ValueError(msg)
+        raise UnfitError(message("idx.other_length", found=rest, expected=math.prod(shape)))
     if len(shape) == 1 and max(raw[header_bytes(shape) :]) >= CLASSES:
-        msg = f"holds a label above {CLASSES - 1}"
-        raise ValueError(msg)
+        raise UnfitError(message("idx.bad_label", highest=CLASSES - 1))
 
 
 def _text(shape: tuple[int, ...]) -> str:
@@ -145,9 +139,9 @@ def _real_parts(folder: Path, title: str) -> Iterator[_Part]:
             shape = SHAPES[name]
             try:
                 _check(content, shape)
-            except ValueError as error:
-                msg = f"{stored_name(name)} of {title} {error}"
-                raise MissingDataError(msg) from error
+            except UnfitError as error:
+                told = {"file": stored_name(name), "title": title, "problem": error.said}
+                raise MissingDataError(message("installed.file_with", **told)) from error
             arrays.append(np.frombuffer(content, np.uint8, offset=header_bytes(shape)).reshape(shape))
         yield arrays[0], arrays[1], list(raw)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from workloads.datasets import imdb_twin, source, twins
 from workloads.datasets.archives import Limits, tar_members
 from workloads.datasets.source import DatasetSource, HostileArchiveError, MissingDataError, SourceFile
+from workloads.protocol.messages import message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,14 +83,14 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
             if match := _MEMBER.fullmatch(member.name):
                 reviews = found[f"{match[1]}-{match[2]}.txt"]
                 if match[3] in reviews:
-                    msg = f"it holds review {match[3]} of {match[1]}/{match[2]} more than once"
-                    raise HostileArchiveError(msg)
+                    place = f"{match[1]}/{match[2]}"
+                    raise HostileArchiveError(message("archive.review_twice", review=match[3], place=place))
                 reviews[match[3]] = _one_line(members.read(member, MAX_REVIEW_BYTES), member.name)
     for name, reviews in found.items():
         if len(reviews) != REVIEWS_PER_FILE:
             place = name.removesuffix(".txt").replace("-", "/")
-            msg = f"it holds {len(reviews)} reviews in {place} instead of {REVIEWS_PER_FILE}"
-            raise HostileArchiveError(msg)
+            told = {"found": len(reviews), "place": place, "expected": REVIEWS_PER_FILE}
+            raise HostileArchiveError(message("archive.reviews", **told))
         lines = [reviews[number] for number in sorted(reviews, key=lambda number: (int(number), number))]
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     source.write_checksum(folder, FILES)
@@ -220,8 +221,7 @@ def _one_line(raw: bytes, name: str) -> str:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        msg = f"{name} is no UTF-8 text (at byte {error.start})"
-        raise HostileArchiveError(msg) from error
+        raise HostileArchiveError(message("archive.not_utf8", file=name, position=error.start)) from error
     return " ".join(text.replace("<br />", " ").split())
 
 
@@ -240,8 +240,8 @@ def _real(folder: Path, words: int) -> Reviews:
 def _lines(name: str, content: bytes) -> list[str]:
     lines = content.decode("utf-8", errors="replace").split("\n")[:-1]
     if len(lines) != REVIEWS_PER_FILE:
-        msg = f"{name} of {SOURCE.title} has {len(lines)} lines instead of {REVIEWS_PER_FILE}"
-        raise MissingDataError(msg)
+        told = {"file": name, "title": SOURCE.title, "found": len(lines), "expected": REVIEWS_PER_FILE}
+        raise MissingDataError(message("installed.lines", **told))
     return lines
 
 

@@ -1,5 +1,8 @@
 """What a JPEG says about itself, read without decoding it."""
 
+from workloads.datasets.source import UnfitError
+from workloads.protocol.messages import message
+
 # Start-of-frame markers: C0 to CF without the tables' DHT (C4), JPG (C8) and DAC (CC).
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _BARE = frozenset({0x01, *range(0xD0, 0xD8)})  # markers without a length
@@ -10,16 +13,14 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
     """Return width and height in pixels from the frame's header.
 
     Raises:
-        ValueError: It is no JPEG, or ends or goes astray before its frame's header.
+        UnfitError: It is no JPEG, or ends or goes astray before its frame's header.
     """
     if data[:2] != bytes((0xFF, _START)):
-        msg = "it does not begin as a JPEG does"
-        raise ValueError(msg)
+        raise UnfitError(message("jpeg.bad_start"))
     place = 2
     while place + 1 < len(data):
         if data[place] != 0xFF:
-            msg = f"its header goes astray at byte {place}"
-            raise ValueError(msg)
+            raise UnfitError(message("jpeg.bad_header", position=place))
         marker = data[place + 1]
         if marker == 0xFF:  # filling
             place += 1
@@ -28,21 +29,17 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
         elif marker in _FRAMES:
             return _frame_size(data[place + 2 : place + 9])
         elif marker in {0x00, _START, _END, _SCAN}:
-            msg = "its picture begins before its size is said"
-            raise ValueError(msg)
+            raise UnfitError(message("jpeg.no_size"))
         else:
             place += 2 + max(2, int.from_bytes(data[place + 2 : place + 4], "big"))
-    msg = "it ends before its size is said"
-    raise ValueError(msg)
+    raise UnfitError(message("jpeg.cut"))
 
 
 def _frame_size(header: bytes) -> tuple[int, int]:
     """Read length, precision, height and width."""
     if len(header) < 7:
-        msg = "it ends before its size is said"
-        raise ValueError(msg)
+        raise UnfitError(message("jpeg.cut"))
     height, width = int.from_bytes(header[3:5], "big"), int.from_bytes(header[5:7], "big")
     if not height or not width:
-        msg = f"it says that it has {width} × {height} pixels"
-        raise ValueError(msg)
+        raise UnfitError(message("jpeg.no_pixels", width=width, height=height))
     return width, height

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from workloads.datasets import source, twins
 from workloads.datasets.source import DatasetSource, HostileArchiveError, MissingDataError, SourceFile
+from workloads.protocol.messages import message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,13 +50,12 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
     """Check and store the text; raises HostileArchiveError."""
     path = files[FILE]
     if (found_bytes := path.stat().st_size) != FILE_BYTES:
-        msg = f"it has {found_bytes} bytes instead of {FILE_BYTES}"
-        raise HostileArchiveError(msg)
+        raise HostileArchiveError(message("archive.size", size_bytes=found_bytes, expected_bytes=FILE_BYTES))
     raw = path.read_bytes()
     try:
         _characters(raw)
-    except ValueError as error:
-        raise HostileArchiveError(str(error)) from error
+    except source.UnfitError as error:
+        raise HostileArchiveError(error.said) from error
     (folder / FILE).write_bytes(raw)
     source.write_checksum(folder, [FILE])
 
@@ -74,9 +74,8 @@ def load(folder: Path | None) -> Text:
         source.check_unchanged(folder, hashlib.sha256(raw).hexdigest(), SOURCE.title)
     try:
         ids, symbols = _numbers(_characters(raw))
-    except ValueError as error:
-        msg = f"{FILE} cannot be used: {error}"
-        raise MissingDataError(msg) from error
+    except source.UnfitError as error:
+        raise MissingDataError(message("installed.unusable", file=FILE, reason=error.said)) from error
     return Text(ids, symbols, "real" if folder else "synthetic", hashlib.sha256(raw).hexdigest())
 
 
@@ -93,16 +92,15 @@ def windows(
 
 
 def _characters(raw: bytes) -> str:
-    """Return the text in lower case; raises ValueError with a clause."""
+    """Return the text in lower case; raises UnfitError."""
     try:
         text = raw.decode("utf-8").lower()
     except UnicodeDecodeError as error:
-        msg = f"it is no UTF-8 text (at byte {error.start})"
-        raise ValueError(msg) from error
+        raise source.UnfitError(message("text.not_utf8", position=error.start)) from error
     symbols = len(set(text))
     if (len(text), symbols) != (CHARACTERS, SYMBOLS):
-        msg = f"it has {len(text)} characters of {symbols} kinds instead of {CHARACTERS} of {SYMBOLS}"
-        raise ValueError(msg)
+        told = {"found": len(text), "kinds": symbols, "expected": CHARACTERS, "expected_kinds": SYMBOLS}
+        raise source.UnfitError(message("text.characters", **told))
     return text
 
 

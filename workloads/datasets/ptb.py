@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from workloads.datasets import source, twins
 from workloads.datasets.source import DatasetSource, HostileArchiveError, MissingDataError, SourceFile
+from workloads.protocol.messages import message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,21 +67,20 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
     """Check and store the three texts; raises HostileArchiveError."""
     for name in FILES:
         if (size_bytes := files[name].stat().st_size) > MAX_FILE_BYTES:
-            msg = f"{name} has {size_bytes} bytes, more than {MAX_FILE_BYTES}"
-            raise HostileArchiveError(msg)
+            told = {"file": name, "size_bytes": size_bytes, "limit_bytes": MAX_FILE_BYTES}
+            raise HostileArchiveError(message("archive.file_too_large", **told))
         raw = files[name].read_bytes()
         try:
             sentences = _sentences(raw)
         except UnicodeDecodeError as error:
-            msg = f"{name} is no UTF-8 text (at byte {error.start})"
-            raise HostileArchiveError(msg) from error
+            raise HostileArchiveError(message("archive.not_utf8", file=name, position=error.start)) from error
         if len(sentences) != LINES[name]:
-            msg = f"{name} has {len(sentences)} lines instead of {LINES[name]}"
-            raise HostileArchiveError(msg)
+            said = message("archive.lines", file=name, found=len(sentences), expected=LINES[name])
+            raise HostileArchiveError(said)
         found = hashlib.md5(raw, usedforsecurity=False).hexdigest()
         if found != MD5[name]:
-            msg = f"{name} is another text: its MD5 is {found[:16]}…, not {MD5[name][:16]}…"
-            raise HostileArchiveError(msg)
+            said = message("archive.other_text", file=name, found=found[:16], expected=MD5[name][:16])
+            raise HostileArchiveError(said)
         (folder / name).write_bytes(raw)
     source.write_checksum(folder, FILES)
 
@@ -108,8 +108,7 @@ def _real(folder: Path) -> Words:
     try:
         texts = [_sentences(content) for content in raw]
     except UnicodeDecodeError as error:
-        msg = f"the files of {SOURCE.title} are no UTF-8 texts"
-        raise MissingDataError(msg) from error
+        raise MissingDataError(message("installed.not_utf8", title=SOURCE.title)) from error
     counts = Counter(word for sentence in texts[0] for word in (*sentence, END))
     ranked = sorted(counts, key=lambda word: (-counts[word], word))
     numbers = {word: number for number, word in enumerate(ranked)}
@@ -118,14 +117,14 @@ def _real(folder: Path) -> Words:
         try:
             flat = [numbers[word] for sentence in text for word in (*sentence, END)]
         except KeyError as error:
-            msg = f"{name} of {SOURCE.title} holds {error}, which {FILES[0]} does not"
-            raise MissingDataError(msg) from error
+            told = {"file": name, "title": SOURCE.title, "word": str(error.args[0]), "other": FILES[0]}
+            raise MissingDataError(message("installed.unknown_word", **told)) from error
         ids.append(np.array(flat, np.int32))
         offsets.append(np.cumsum([0, *(len(sentence) + 1 for sentence in text)], dtype=np.int64))
     lengths = [len(part) for part in ids]
     if (lengths, len(ranked)) != ([*TOKENS.values()], VOCABULARY):
-        msg = f"the files of {SOURCE.title} hold {lengths} words of {len(ranked)} kinds, not as many as published"
-        raise MissingDataError(msg)
+        said = message("installed.other_words", title=SOURCE.title, lengths=lengths, kinds=len(ranked))
+        raise MissingDataError(said)
     return Words(
         train=ids[0],
         valid=ids[1],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from workloads.datasets.regular_file import read_regular
+from workloads.protocol.messages import Message, message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,12 +20,28 @@ _ALIGNMENT_BYTES = 64  # what TensorFlow needs to use an array's memory without 
 _CHECKSUM_FILE = "contents.sha256"
 
 
-class HostileArchiveError(Exception):
-    """A file is not what it should be; the message completes "… was refused: "."""
+class SaidError(Exception):
+    """Something is wrong with data, in a clause.
+
+    Args:
+        said: The clause: it completes "… was refused: ", or names the file.
+    """
+
+    def __init__(self, said: Message) -> None:
+        super().__init__(f"{said.code} {said.arguments}")
+        self.said = said
 
 
-class MissingDataError(Exception):
-    """Installed data cannot be used; the message is a clause that names the file."""
+class HostileArchiveError(SaidError):
+    """A file is not what it should be."""
+
+
+class MissingDataError(SaidError):
+    """Installed data cannot be used."""
+
+
+class UnfitError(SaidError, ValueError):
+    """The contents of a file are not what they should be; the clause has no subject, or "it"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +172,7 @@ def check_unchanged(folder: Path, digest: str, title: str) -> None:
     except OSError:
         noted = None
     if noted != digest:
-        msg = f"the files of {title} are not those that were installed"
-        raise MissingDataError(msg)
+        raise MissingDataError(message("installed.changed", title=title))
 
 
 def read_installed(folder: Path, name: str, title: str) -> bytes:
@@ -164,5 +180,5 @@ def read_installed(folder: Path, name: str, title: str) -> bytes:
     try:
         return read_regular(folder / name)
     except OSError as error:
-        msg = f"{name} of {title} cannot be read ({error.strerror})"
-        raise MissingDataError(msg) from error
+        reason = error.strerror or str(error)
+        raise MissingDataError(message("installed.unreadable", file=name, title=title, reason=reason)) from error

@@ -326,4 +326,4 @@ def _install(paths: Paths, place: DataFolder, source: DatasetSource, files: Mapp
             place.install(files)
     except HostileArchiveError as error:
         what = source.title if len(files) > 1 else one_line(str(files[source.files[0].name]), 300)
-        raise _RefusedError(message("dataset.refused", file=what, reason=str(error))) from error
+        raise _RefusedError(message("dataset.refused", file=what, reason=error.said)) from error

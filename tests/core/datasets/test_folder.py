@@ -12,6 +12,7 @@ import pytest
 
 from app.core.datasets.install import fetch_dataset, import_dataset, list_datasets, remove_dataset
 from app.core.errors import AppError, UsageError
+from app.core.messages import message
 from app.core.paths import Paths
 from tests.core.datasets.server import serving
 from workloads.datasets import nietzsche
@@ -160,11 +161,10 @@ def test_neighbours_with_similar_names_stay_whatever_comes_of_an_import(
     assert before.items() <= snapshot(mine.datasets).items()
 
     def refuse(files: Mapping[str, Path], fresh: Path) -> None:
-        msg = "no"
-        raise HostileArchiveError(msg)
+        raise HostileArchiveError(message("idx.empty"))
 
     monkeypatch.setattr(nietzsche, "install", refuse)
-    with pytest.raises(AppError, match="was refused: no"):
+    with pytest.raises(AppError, match="was refused: is empty"):
         import_dataset(mine, "nietzsche", text)
     assert nietzsche.is_installed(folder)
     assert remove_dataset(mine, "nietzsche").found

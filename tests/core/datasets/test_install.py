@@ -13,7 +13,6 @@ from app.core.datasets.downloads import DownloadError
 from app.core.datasets.install import fetch_dataset, import_dataset, list_datasets, remove_dataset
 from app.core.errors import AppError, UsageError
 from app.core.paths import Paths, with_datasets_folder
-from app.core.records import Machine
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids
@@ -21,6 +20,7 @@ from tests.archives import CONTENT, FILE, FOLDER, SIZE_BYTES, Change, adding, co
 from tests.core.datasets.server import broken_after, resumable, serving
 from workloads import CATALOGUE
 from workloads.datasets import DATASETS, cifar10
+from workloads.protocol.machine import Machine
 
 
 @pytest.fixture(autouse=True)
@@ -146,7 +146,7 @@ def test_a_refused_archive_leaves_the_old_install_as_it_was(
     before = contents(folder)
     link = adding(f"{FOLDER}/test_batch.bin", kind=tarfile.SYMTYPE, link="/etc/passwd")
     hostile = make_official(tmp_path / "hostile.tar.gz", monkeypatch, last=link)
-    with pytest.raises(AppError, match=r"hostile\.tar\.gz was refused: .*test_batch\.bin is no regular file"):
+    with pytest.raises(AppError, match=r"hostile\.tar\.gz was refused: .*test_batch\.bin isn't a regular file"):
         import_dataset(paths, "cifar10", hostile)
     assert contents(folder) == before
     assert list(paths.datasets.iterdir()) == [folder]

@@ -103,7 +103,7 @@ def test_a_download_whose_contents_are_refused_is_not_kept(paths: Paths, digits:
     spoilt = digits | {name: digits[name][:-8] + bytes(8)}
     with serving() as server:
         server.files = spoilt
-        with pytest.raises(AppError, match=rf"^Fashion-MNIST was refused: {name}: it is damaged"):
+        with pytest.raises(AppError, match=rf"^Fashion-MNIST was refused: {name}: it's damaged"):
             fetch_dataset(paths, "fashion_mnist", server.url)
         assert list(paths.downloads.iterdir()) == list(paths.datasets.iterdir()) == []
         server.files = digits

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from app.core.messages import text
 from tests.archives import pack
 from workloads.datasets import flower_records, flowers
 from workloads.datasets.jpeg import jpeg_size
@@ -83,7 +84,7 @@ def real(folder: Path) -> dict[str, Any]:
     try:
         flower_records.prepared(replace(photos, size=24))
     except MissingDataError as error:
-        results["broken"] = [str(error), f"{broken.parent.name}/{broken.name}"]
+        results["broken"] = [text(error.said), f"{broken.parent.name}/{broken.name}"]
     results["left"] = sorted(path.name for path in folder.iterdir())
     return results
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.messages import text
 from tests.archives import CONTENT, FILE, FOLDER, SIZE_BYTES, Change, adding, contents, make_archive, member
 from tests.workloads.datasets.refusals import refusing
 from workloads.datasets import cifar10
@@ -50,18 +51,18 @@ def test_members_that_are_not_wanted_are_never_written(tmp_path: Path, unpacked:
 
 LAST = f"{FOLDER}/test_batch.bin"
 HOSTILE = {
-    "symlink": (adding(LAST, kind=tarfile.SYMTYPE, link="/etc/passwd"), "no regular file"),
-    "hardlink": (adding(LAST, kind=tarfile.LNKTYPE, link=f"{FOLDER}/data_batch_1.bin"), "no regular file"),
-    "character device": (adding(LAST, kind=tarfile.CHRTYPE), "no regular file"),
-    "block device": (adding(LAST, kind=tarfile.BLKTYPE), "no regular file"),
-    "pipe": (adding(LAST, kind=tarfile.FIFOTYPE), "no regular file"),
-    "folder": (adding(LAST, kind=tarfile.DIRTYPE), "no regular file"),
-    "short": (adding(LAST, b"x" * (SIZE_BYTES - 1)), "999 bytes instead of 1000"),
-    "long": (adding(LAST, b"x" * (SIZE_BYTES + 1)), "1001 bytes instead of 1000"),
+    "symlink": (adding(LAST, kind=tarfile.SYMTYPE, link="/etc/passwd"), "isn't a regular file"),
+    "hardlink": (adding(LAST, kind=tarfile.LNKTYPE, link=f"{FOLDER}/data_batch_1.bin"), "isn't a regular file"),
+    "character device": (adding(LAST, kind=tarfile.CHRTYPE), "isn't a regular file"),
+    "block device": (adding(LAST, kind=tarfile.BLKTYPE), "isn't a regular file"),
+    "pipe": (adding(LAST, kind=tarfile.FIFOTYPE), "isn't a regular file"),
+    "folder": (adding(LAST, kind=tarfile.DIRTYPE), "isn't a regular file"),
+    "short": (adding(LAST, b"x" * (SIZE_BYTES - 1)), "999 bytes instead of 1,000"),
+    "long": (adding(LAST, b"x" * (SIZE_BYTES + 1)), "1,001 bytes instead of 1,000"),
     "twice": (adding(f"{FOLDER}/data_batch_1.bin", b"x" * SIZE_BYTES), "more than once"),
     "names for terminals": (
         adding("a\x1b[31m\nb" * 99, b"x" * (2 * SIZE_BYTES + 1)),
-        r"more than CIFAR-10 does \(at 'a\?\[31m\?ba",
+        r"more than CIFAR-10 does \(at “a\?\[31m\?ba",
     ),
     "huge extra": (adding("extra", b"x" * (2 * SIZE_BYTES + 1)), "more than CIFAR-10 does"),
     "crowd": (lambda tar: [adding(f"extra{number}")(tar) for number in range(101)] and None, "more than CIFAR-10"),
@@ -73,8 +74,9 @@ def test_a_hostile_archive_is_refused(tmp_path: Path, unpacked: Path, change: Ch
     archive = make_archive(tmp_path / "hostile.tar.gz", last=change)
     with refusing(HostileArchiveError, reason) as refused:
         cifar10.install({FILE: archive}, unpacked)
-    assert str(refused.value).isprintable()
-    assert len(str(refused.value)) < 200
+    told = text(refused.value.said)
+    assert told.isprintable()
+    assert len(told) < 200
     assert not any(path.is_symlink() or not path.is_file() for path in unpacked.iterdir())
     assert not (unpacked / "test_batch.bin").exists()
 
@@ -89,7 +91,7 @@ def test_a_fault_of_the_disk_is_not_called_one_of_the_archive(tmp_path: Path, un
 def test_a_missing_member_is_named(tmp_path: Path, unpacked: Path) -> None:
     with tarfile.open(tmp_path / "few.tar.gz", "w:gz") as tar:
         tar.addfile(*member(f"{FOLDER}/data_batch_1.bin", CONTENT["data_batch_1.bin"]))
-    with refusing(HostileArchiveError, r"data_batch_2\.bin.* is missing"):
+    with refusing(HostileArchiveError, r"data_batch_2\.bin.* are missing"):
         cifar10.install({FILE: tmp_path / "few.tar.gz"}, unpacked)
 
 

@@ -137,7 +137,7 @@ def test_a_file_of_another_size_is_refused_with_its_name(
 ) -> None:
     raw = records.tobytes()
     (tmp_path / "data_batch_1.bin").write_bytes(raw[:change] if change < 0 else raw + b"x")
-    with refusing(MissingDataError, rf"data_batch_1\.bin of CIFAR-10 has {len(raw) + change} bytes"):
+    with refusing(MissingDataError, rf"data_batch_1\.bin of CIFAR-10 has {len(raw) + change:,} bytes"):
         cifar10.load(tmp_path)
 
 

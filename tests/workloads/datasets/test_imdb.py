@@ -254,10 +254,13 @@ HOSTILE: dict[str, tuple[Change, str]] = {
         adding("aclImdb/test/pos/9_1.txt", b"sch\xf6n"),
         r"test/pos/9_1\.txt isn't UTF-8 text \(byte 3\)",
     ),
-    "too long": (adding("aclImdb/test/pos/9_1.txt", b"x" * 131_073), "has 131073 bytes, more than 131072"),
-    "symlink": (adding("aclImdb/test/pos/9_1.txt", kind=tarfile.SYMTYPE, link="/etc/passwd"), "no regular file"),
-    "hardlink": (adding("aclImdb/test/pos/9_1.txt", kind=tarfile.LNKTYPE, link=FIRST), "no regular file"),
-    "pipe": (adding("aclImdb/test/pos/9_1.txt", kind=tarfile.FIFOTYPE), "no regular file"),
+    "too long": (adding("aclImdb/test/pos/9_1.txt", b"x" * 131_073), "has 131,073 bytes, more than 131,072"),
+    "symlink": (
+        adding("aclImdb/test/pos/9_1.txt", kind=tarfile.SYMTYPE, link="/etc/passwd"),
+        "isn't a regular file",
+    ),
+    "hardlink": (adding("aclImdb/test/pos/9_1.txt", kind=tarfile.LNKTYPE, link=FIRST), "isn't a regular file"),
+    "pipe": (adding("aclImdb/test/pos/9_1.txt", kind=tarfile.FIFOTYPE), "isn't a regular file"),
 }
 
 
@@ -284,7 +287,7 @@ def test_more_than_the_limits_allow_is_refused(
     monkeypatch.setattr(imdb, "LIMITS", limits)
     imdb.install({FILE: pack(tmp_path / "fair.tar.gz", MEMBERS)}, folder)
     changes = [adding(f"extra{number}", content) for number, content in enumerate(extra)]
-    with refusing(HostileArchiveError, r"more than IMDb reviews does \(at 'extra"):
+    with refusing(HostileArchiveError, r"more than IMDb reviews does \(at “extra"):
         imdb.install({FILE: pack(tmp_path / "large.tar.gz", MEMBERS, *changes)}, folder)
 
 

@@ -99,13 +99,13 @@ def test_a_real_text_is_read_in_lower_case(book: bytes, folder: Path) -> None:
 def test_another_text_is_refused(book: bytes, folder: Path) -> None:
     a = book.replace(b"z", b"Y")
     for raw, reason in (
-        (book[:-1], "it has 600900 bytes instead of 600901"),
-        (book + b"x", "it has 600902 bytes instead of 600901"),
+        (book[:-1], "it has 600,900 bytes instead of 600,901"),
+        (book + b"x", "it has 600,902 bytes instead of 600,901"),
         (b"", "it has 0 bytes"),
         (b"\xff" + book[1:], r"it isn't UTF-8 text \(byte 0\)"),
-        (a, "600893 characters of 56 kinds instead of 600893 of 57"),
-        (book[:-1] + b"@", "600893 characters of 58 kinds"),
-        (book[:-2] + "é".encode(), "600892 characters of 57 kinds"),
+        (a, "600,893 characters of 56 kinds instead of 600,893 of 57"),
+        (book[:-1] + b"@", "600,893 characters of 58 kinds"),
+        (book[:-2] + "é".encode(), "600,892 characters of 57 kinds"),
     ):
         with refusing(HostileArchiveError, reason):
             install(raw, folder)

@@ -116,8 +116,8 @@ def test_another_text_is_refused_by_name(
     test = official["ptb.test.txt"]
     for raw, reason in (
         (b"\xe9" + test[1:], r"ptb\.test\.txt isn't UTF-8 text \(byte 0\)"),
-        (test + b" one more \n", r"ptb\.test\.txt has 3762 lines instead of 3761"),
-        (test.partition(b"\n")[2], r"ptb\.test\.txt has 3760 lines instead of 3761"),
+        (test + b" one more \n", r"ptb\.test\.txt has 3,762 lines instead of 3,761"),
+        (test.partition(b"\n")[2], r"ptb\.test\.txt has 3,760 lines instead of 3,761"),
         (b"", r"ptb\.test\.txt has 1 lines"),
         (test.replace(b"w3", b"w4", 1), r"ptb\.test\.txt is another text: its MD5 is"),
     ):
@@ -125,7 +125,7 @@ def test_another_text_is_refused_by_name(
             install(official | {"ptb.test.txt": raw}, folder)
         assert not ptb.is_installed(folder)
     monkeypatch.setattr(ptb, "MAX_FILE_BYTES", 1_000)
-    with refusing(HostileArchiveError, r"ptb\.train\.txt has \d+ bytes, more than 1000"):
+    with refusing(HostileArchiveError, r"ptb\.train\.txt has [\d,]+ bytes, more than 1,000"):
         install(official, folder)
 
 
@@ -153,7 +153,7 @@ def test_a_word_that_training_does_not_know_is_named(
     md5 = {name: hashlib.md5(raw, usedforsecurity=False).hexdigest() for name, raw in files.items()}
     monkeypatch.setattr(ptb, "MD5", md5)
     install(files, folder)
-    with refusing(MissingDataError, r"ptb\.test\.txt of Penn Treebank holds 'abracadabra'"):
+    with refusing(MissingDataError, r"ptb\.test\.txt of Penn Treebank holds “abracadabra”"):
         ptb.load(folder)
 
 
@@ -164,5 +164,5 @@ def test_texts_with_fewer_words_than_published_are_refused(
     md5 = {name: hashlib.md5(raw, usedforsecurity=False).hexdigest() for name, raw in files.items()}
     monkeypatch.setattr(ptb, "MD5", md5)
     install(files, folder)
-    with refusing(MissingDataError, r"hold \[929589, 73760, 82429\] words of 10000 kinds, not as many as"):
+    with refusing(MissingDataError, r"hold 929589, 73760, 82429 words of 10000 kinds, unlike the published"):
         ptb.load(folder)

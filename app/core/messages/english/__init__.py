@@ -5,6 +5,7 @@ their formats.
 """
 
 from app.core.messages.english import (
+    archives,
     cli,
     common,
     compare,
@@ -26,6 +27,7 @@ from app.core.messages.english import (
 
 Sentence = str | tuple[str, str]
 _AREAS = (
+    archives,
     cli,
     common,
     compare,

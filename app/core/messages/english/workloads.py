@@ -8,7 +8,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "The real {dataset} data isn't installed. Get it with `{command}`, or train on synthetic data with"
         " --data synthetic."
     ),
-    "data.unusable": "{reason}; remove it with `data remove {dataset}`, then use `{command}`.",
+    "data.unusable": "The data can't be used: {reason}. Remove it with `data remove {dataset}`, then use `{command}`.",
     "engine.not_for_workload": "{workload} can't run on {engine}. Choose {engines:, }.",
     "engine.not_installed": "{engine} isn't installed on this computer.",
     "engine.not_imported": "{engine} and Keras can't be imported ({reason}).",
