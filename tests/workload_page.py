@@ -15,7 +15,7 @@ INTRODUCTION = """# Workloads
 
 <!-- Made by tests/workload_page.py: change that, or the catalogue. -->
 
-Everything that can be run, from the catalogue. `python3 start.py workloads` prints the list; *All …* in the
+Everything that can be run, from the catalogue. `python3 start.py workloads` prints the list; *Browse …* in the
 window shows it together with what each workload takes on your computer.
 
 """
