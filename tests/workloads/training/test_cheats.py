@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from app.core.paths import Paths
-from app.core.records import Machine, Run
+from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.database import Database
@@ -13,13 +13,14 @@ from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from app.core.verdict.training_proof import proof_lines
 from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 pytestmark = pytest.mark.engine
 
 START = """
 from workloads import CATALOGUE
-from workloads.training.training import training
+from workloads.training import training
 from workloads.__main__ import start
 mlp = CATALOGUE["mnist_mlp"]
 """
@@ -107,6 +108,6 @@ def test_honest_training_is_proved(seed: int, paths: Paths, machine: Machine) ->
     run = run_of(paths, machine, "", seed)
     assert "invalid" not in {reason.level for reason in judge(run).reasons}
     proof = dict(proof_lines(run))
-    assert "1.78 to 2.09 is expected after 100" in proof["Loss"]
-    assert proof["Updates of the weights"] == "120, one for each step"
+    assert "expected 1.78–2.09 after 100" in proof["Loss"]
+    assert proof["Weight updates"] == "120, one for each step"
     assert run.metrics["weights_changed"]
