@@ -1,7 +1,8 @@
-"""The rules for tests that a machine can check; CONTRIBUTING.md has them all."""
+"""The rules of the house that a machine can check; CONTRIBUTING.md has them all."""
 
 import ast
 import re
+import statistics
 from collections.abc import Callable, Iterator
 from functools import cache
 
@@ -10,6 +11,9 @@ import pytest
 from tests.conftest import ROOT
 
 Rule = Callable[[ast.AST], Iterator[tuple[int, str]]]
+LINES_LIMIT, MEDIAN_LIMIT, FUNCTION_LIMIT = 400, 130, 50
+# Whatever was asked of anything was found, told or known: they say nothing of what they hold.
+EMPTY_NAMES = {"found", "told", "known"}
 FILES = [path for path in sorted((ROOT / "tests").rglob("*.py")) if "benchmarks" not in path.parts]
 CLOCKS = {"monotonic", "perf_counter", "monotonic_ns", "perf_counter_ns", "time_ns", "process_time"}
 # Underscores that are no privacy.
@@ -80,6 +84,24 @@ def patched_times(tree: ast.AST) -> Iterator[tuple[int, str]]:
             )
 
 
+def long_functions(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield functions that cannot be seen at once."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > FUNCTION_LIMIT:
+                yield node.lineno, f"{node.name}: {lines} lines"
+
+
+def empty_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield variables and parameters of functions that do not say what they hold."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]
+    for node in {inner for function in functions for inner in ast.walk(function)}:
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) if name in EMPTY_NAMES:
+                yield node.lineno, name
+
+
 def called(call: ast.Call) -> str:
     """Name what is called, without where it is from."""
     match call.func:
@@ -91,6 +113,14 @@ def called(call: ast.Call) -> str:
 @cache
 def trees() -> dict[str, ast.AST]:
     return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+
+
+@cache
+def sources() -> dict[str, str]:
+    """Return all our code, tests included."""
+    tops = ("app", "workloads", "tests", "packaging")
+    paths = [ROOT / "start.py", *(path for top in tops for path in sorted((ROOT / top).rglob("*.py")))]
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in paths}
 
 
 def is_private(name: str) -> bool:
@@ -115,6 +145,21 @@ def test_no_test_breaks_the_rule(rule: Rule) -> None:
     assert [f"{name}:{line}: {what}" for name, line, what in found] == []
 
 
+def test_files_and_functions_stay_short() -> None:
+    lines = {name: len(text.splitlines()) for name, text in sources().items()}
+    assert {name: count for name, count in lines.items() if count > LINES_LIMIT} == {}
+    of_code = [count for name, count in lines.items() if name.startswith(("app/", "workloads/"))]
+    assert statistics.median(of_code) <= MEDIAN_LIMIT
+    long = [(name, *each) for name, text in sources().items() for each in long_functions(ast.parse(text))]
+    assert [f"{name}:{line}: {what}" for name, line, what in long] == []
+
+
+def test_variables_say_what_they_hold() -> None:
+    code = {name: text for name, text in sources().items() if name.startswith(("app/", "workloads/"))}
+    empty = [(name, *each) for name, text in code.items() for each in empty_names(ast.parse(text))]
+    assert [f"{name}:{line}: {what}" for name, line, what in empty] == []
+
+
 @pytest.mark.parametrize(
     ("rule", "breaks", "keeps"),
     [
@@ -132,6 +177,9 @@ def test_no_test_breaks_the_rule(rule: Rule) -> None:
         (wide_tolerances, "pytest.approx(x, rel=0.6)", "pytest.approx(0.0, abs=1e-9)"),
         (patched_times, "monkeypatch.setattr(module, 'LIMIT_S', 0.1)", "monkeypatch.setattr(module, 'SHAPES', x)"),
         (patched_times, "patch.setattr('app.x.INTERVAL_MS', 1)", "patch.setattr('app.x.ITEMS', 1)"),
+        (empty_names, "def f():\n    found = 1", "class A:\n    found = Signal()"),
+        (empty_names, "def f(told): pass", "f(told=1)"),
+        (long_functions, "def f():\n" + "    pass\n" * 50, "def f():\n" + "    pass\n" * 49),
     ],
 )
 def test_a_rule_finds_what_breaks_it(rule: Rule, breaks: str, keeps: str) -> None:

@@ -132,13 +132,13 @@ class Setting:
         return self.typed(value) if isinstance(value, str) else value
 
 
-def _word(told: Mapping[Value, str], otherwise: str) -> Callable[[Value], str]:
-    return lambda value: told.get(value) or otherwise.format(value)
+def _word(words: Mapping[Value, str], otherwise: str) -> Callable[[Value], str]:
+    return lambda value: words.get(value) or otherwise.format(value)
 
 
 def _device_words(device: str) -> str:
-    told = {"auto": "automatic device", "cpu": "CPU"}
-    return told.get(device) or device.replace("gpu:", "GPU ")
+    words = {"auto": "automatic device", "cpu": "CPU"}
+    return words.get(device) or device.replace("gpu:", "GPU ")
 
 
 SETTINGS: tuple[Setting, ...] = (
@@ -273,8 +273,8 @@ def all_settings() -> tuple[Setting, ...]:
 def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:
     """Say in a few words what each of two specs has that the other has not; "A" and "B" where nothing differs."""
     apart = [setting for setting in all_settings() if setting.in_ab and setting.of(a) != setting.of(b)]
-    told = [", ".join(setting.words(setting.of(spec)) for setting in apart) for spec in (a, b)]
-    return told[0] or "A", told[1] or "B"
+    words = [", ".join(setting.words(setting.of(spec)) for setting in apart) for spec in (a, b)]
+    return words[0] or "A", words[1] or "B"
 
 
 def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -291,8 +291,9 @@ def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def recorded_text(spec: RunSpec) -> str:
     """Return the settings that have no column of their own and are not as usual, as "name=value …"."""
-    told = ((setting, setting.of(spec)) for setting in all_settings() if setting.name not in COLUMNS)
-    return " ".join(f"{setting.name}={_typed_text(value)}" for setting, value in told if value != setting.default)
+    others = (setting for setting in all_settings() if setting.name not in COLUMNS)
+    values = ((setting.name, setting.of(spec)) for setting in others if setting.of(spec) != setting.default)
+    return " ".join(f"{name}={_typed_text(value)}" for name, value in values)
 
 
 def read_recorded(text: str) -> dict[str, str]:

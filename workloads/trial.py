@@ -37,18 +37,18 @@ def list_devices(tell: Tell) -> None:
         cudnn_version=_text_or_none(build.get("cudnn_version")),
         capabilities=[str(one) for one in build.get("cuda_compute_capabilities") or ()],
     )
-    found = [{"id": "cpu", "name": None, "capability": None}]
+    devices = [{"id": "cpu", "name": None, "capability": None}]
     for index, device in enumerate(tf.config.list_physical_devices("GPU")):
         details = tf.config.experimental.get_device_details(device)
         capability = details.get("compute_capability")
-        found.append(
+        devices.append(
             {
                 "id": f"gpu:{index}",
                 "name": details.get("device_name"),
                 "capability": f"{capability[0]}.{capability[1]}" if capability else None,
             }
         )
-    tell("devices", devices=found)
+    tell("devices", devices=devices)
 
 
 def try_device(device: str, tell: Tell) -> bool:

@@ -23,9 +23,9 @@ HeadlineKey = Literal[
 
 def unknown_parameter(workload: "Workload", name: str) -> Message:
     """Say that a workload has no parameter of this name, and which it has."""
-    known = [parameter.name for parameter in workload.parameters]
-    code = "workload.other_parameters" if known else "workload.no_parameters"
-    return message(code, workload=workload.id, name=repr(name[:60]), known=known or None)
+    names = [parameter.name for parameter in workload.parameters]
+    code = "workload.other_parameters" if names else "workload.no_parameters"
+    return message(code, workload=workload.id, name=repr(name[:60]), known=names or None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,8 +77,8 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
         elif name in parameters:
             changed.settings.append(f"{name}={text}")
         else:
-            known = [*side_keys(), *parameters]
-            raise UsageError(message("cli.unknown_key", option=f"--{side}", name=quoted(name), known=known))
+            keys = [*side_keys(), *parameters]
+            raise UsageError(message("cli.unknown_key", option=f"--{side}", name=quoted(name), known=keys))
     return changed
 
 

@@ -65,8 +65,8 @@ def _add_run(verbs: Verbs) -> None:
         epilog=sentence("help.run_examples"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    told = sentence("help.run_workload", workload=STANDARD)
-    parser.add_argument("workload", nargs="?", default=STANDARD, metavar="WORKLOAD", help=told)
+    help_text = sentence("help.run_workload", workload=STANDARD)
+    parser.add_argument("workload", nargs="?", default=STANDARD, metavar="WORKLOAD", help=help_text)
     _add_run_options(parser)
     parser.add_argument(
         "--repeat",
@@ -86,11 +86,11 @@ def _add_ab(verbs: Verbs) -> None:
     parser.add_argument("workload", metavar="WORKLOAD", help=sentence("help.workload"))
     _add_run_options(parser)
     for side in ("a", "b"):
-        told = sentence(f"help.ab_{side}")
-        parser.add_argument(f"--{side}", default="", metavar="KEY=VALUE,…", help=told)
+        help_text = sentence(f"help.ab_{side}")
+        parser.add_argument(f"--{side}", default="", metavar="KEY=VALUE,…", help=help_text)
         parser.add_argument(f"--label-{side}", metavar="TEXT", help=sentence(f"help.ab_label_{side}"))
-    told = sentence("help.ab_pairs", pairs=PAIRS)
-    parser.add_argument("--pairs", type=whole, default=PAIRS, metavar="N", help=told)
+    help_text = sentence("help.ab_pairs", pairs=PAIRS)
+    parser.add_argument("--pairs", type=whole, default=PAIRS, metavar="N", help=help_text)
     parser.add_argument("--by-hand", action="store_true", help=sentence("help.ab_by_hand"))
     parser.set_defaults(verb=ab.ab)
 
@@ -101,8 +101,8 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", type=fraction, metavar="S", help=sentence("help.run_duration"))
     for setting in all_settings():
         _add_setting(parser, setting)
-    told = sentence("help.run_set")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=told)
+    set_help = sentence("help.run_set")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="settings", help=set_help)
     parser.add_argument("--json", action="store_true", help=sentence("help.json_events"))
     parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))
 
@@ -119,8 +119,8 @@ def _add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
 
 
 def _option_help(setting: Setting) -> str:
-    told = setting.description.rstrip(".")
-    return sentence("help.setting", description=told[:1].lower() + told[1:], default=_default(setting))
+    text = setting.description.rstrip(".")
+    return sentence("help.setting", description=text[:1].lower() + text[1:], default=_default(setting))
 
 
 def _default(setting: Setting) -> str:
@@ -146,8 +146,8 @@ def _add_machine(verbs: Verbs) -> None:
         _add_json(parser)
         parser.set_defaults(verb=verb, folders=False)  # they only look, so that an unwritable home is no obstacle
     parser = verbs.add_parser("compare", help=sentence("help.compare"))
-    told = sentence("help.compare_workload", workload=STANDARD)
-    parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help=told)
+    help_text = sentence("help.compare_workload", workload=STANDARD)
+    parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help=help_text)
     parser.add_argument("--baseline", metavar="NAME", help=sentence("help.compare_baseline"))
     _add_json(parser)
     parser.set_defaults(verb=machine.compare)
@@ -203,8 +203,8 @@ def _add_results(verbs: Verbs) -> None:
     actions = parent.add_subparsers(metavar="ACTION", required=True)
     number = sentence("help.run_id")
     parser = actions.add_parser("list", help=sentence("help.results_list"))
-    told = sentence("help.results_limit", limit=LISTED_RUNS)
-    parser.add_argument("--limit", type=whole, default=LISTED_RUNS, metavar="N", help=told)
+    help_text = sentence("help.results_limit", limit=LISTED_RUNS)
+    parser.add_argument("--limit", type=whole, default=LISTED_RUNS, metavar="N", help=help_text)
     _add_json(parser)
     parser.set_defaults(verb=results.list_)
     parser = actions.add_parser("show", help=sentence("help.results_show"))
@@ -217,17 +217,17 @@ def _add_results(verbs: Verbs) -> None:
     parser.set_defaults(verb=results.group)
     parser = actions.add_parser("share", help=sentence("help.share"))
     parser.add_argument("id", type=whole, metavar="ID", help=number)
-    told = sentence("help.share_output")
-    parser.add_argument("--output", type=output, required=True, metavar="FILE.png", help=told)
-    told = sentence("help.share_theme", theme=THEME)
-    parser.add_argument("--theme", choices=("light", "dark"), default=THEME, help=told)
+    help_text = sentence("help.share_output")
+    parser.add_argument("--output", type=output, required=True, metavar="FILE.png", help=help_text)
+    help_text = sentence("help.share_theme", theme=THEME)
+    parser.add_argument("--theme", choices=("light", "dark"), default=THEME, help=help_text)
     parser.set_defaults(verb=results.share)
     parser = actions.add_parser("delete", help=sentence("help.results_delete"))
     parser.add_argument("ids", type=whole, nargs="+", metavar="ID", help=sentence("help.run_ids"))
     parser.set_defaults(verb=results.delete)
     parser = actions.add_parser("export", help=sentence("help.results_export"))
     parser.add_argument("ids", type=whole, nargs="*", metavar="ID", help=sentence("help.results_export_ids"))
-    told = sentence("help.results_format", format=USUAL.name)
-    parser.add_argument("--format", choices=tuple(FORMATS), default=USUAL.name, help=told)
+    help_text = sentence("help.results_format", format=USUAL.name)
+    parser.add_argument("--format", choices=tuple(FORMATS), default=USUAL.name, help=help_text)
     parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
     parser.set_defaults(verb=results.export)

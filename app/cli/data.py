@@ -71,7 +71,7 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
 def remove(options: argparse.Namespace, paths: Paths) -> int:
     """Delete an installed data set."""
     removal = remove_dataset(paths, options.dataset, _Waiting(options.dataset))
-    code = "cli.dataset_removed" if removal.found else "cli.dataset_was_not_installed"
+    code = "cli.dataset_removed" if removal.was_there else "cli.dataset_was_not_installed"
     say(sentence(code, dataset=options.dataset))
     if removal.kept:
         say(sentence("cli.dataset_kept", folder=in_line(str(removal.folder)), names=named(removal.kept)))

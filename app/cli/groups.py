@@ -61,8 +61,8 @@ def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:
         with Database(paths.database) as database:
             group = load_group(database, sequence.group_id)
         if options.json:
-            told = {"type": "group", "status": sequence.status, **group_as_dict(group)}
-            say_json(json.dumps(told, allow_nan=False))
+            plain = {"type": "group", "status": sequence.status, **group_as_dict(group)}
+            say_json(json.dumps(plain, allow_nan=False))
         else:
             _print_outcome(group)
     return {"completed": 0, "cancelled": 130}.get(sequence.status, 1)

@@ -108,11 +108,11 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
 def group(options: argparse.Namespace, paths: Paths) -> int:
     """Show a group of runs."""
     with _open(paths) as database:
-        found = load_group(database, options.id)
+        stored = load_group(database, options.id)
     if options.json:
-        say_json(json.dumps(group_as_dict(found), indent=2, allow_nan=False))
+        say_json(json.dumps(group_as_dict(stored), indent=2, allow_nan=False))
     else:
-        print_group(found)
+        print_group(stored)
     return 0
 
 
@@ -138,10 +138,10 @@ def delete(options: argparse.Namespace, paths: Paths) -> int:
 def export(options: argparse.Namespace, paths: Paths) -> int:
     """Write runs as CSV or JSON to a file or to standard output."""
     with _open(paths) as database:
-        known = all_ids(database)
-        if missing := sorted(set(options.ids) - set(known)):
+        ids_stored = all_ids(database)
+        if missing := sorted(set(options.ids) - set(ids_stored)):
             raise missing_runs(missing)
-        ids = sorted(set(options.ids)) or known
+        ids = sorted(set(options.ids)) or ids_stored
         with closing(FORMATS[options.format].lines(database, options.ids)) as lines:
             _put(lines, len(ids), options)
     return 0
@@ -206,9 +206,9 @@ def _print_run(run: Run, place: str | None) -> None:
         say(in_line(comparison))
     for label, text in metric_lines(run.metrics):
         say(in_line(f"{label}: {text}"))
-    for told in (bottleneck_text(run), peak_text(run), energy_text(summary)):
-        if told:
-            say(in_line(told))
+    for line in (bottleneck_text(run), peak_text(run), energy_text(summary)):
+        if line:
+            say(in_line(line))
 
 
 def _print_epochs(run: Run) -> None:

@@ -80,9 +80,9 @@ def _print_result(stored: Run) -> None:
         for number, path in enumerate(chosen_folders(stored.spec), 1):
             lines.append((sentence("cli.folder", number=number), in_line(path)))
         say("\n".join(f"  {label}: {text}" for label, text in lines))
-    for told in _told(stored):
-        if told:
-            say(in_line(told))
+    for line in _told(stored):
+        if line:
+            say(in_line(line))
     say(in_line(verdict_line(judge(stored))))
     if place := position(summary):
         chart = bars(summary.workload, summary)

@@ -38,10 +38,10 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
     """Return the run settings that were asked for; what was left out is not among them."""
-    told = {setting: getattr(options, setting.name) for setting in all_settings()}
+    values = {setting: getattr(options, setting.name) for setting in all_settings()}
     return {
         setting.name: setting.typed(value) if isinstance(value, str) else value
-        for setting, value in told.items()
+        for setting, value in values.items()
         if value is not None
     }
 
@@ -72,7 +72,7 @@ def _parameters(workload: Workload, settings: list[str]) -> dict[str, Any]:
 
 
 def _unknown_parameter(workload: Workload, name: str) -> Message:
-    known = [parameter.name for parameter in workload.parameters]
-    if not known:
+    names = [parameter.name for parameter in workload.parameters]
+    if not names:
         return message("workload.no_parameters", workload=workload.id, name=quoted(name))
-    return message("workload.other_parameters", workload=workload.id, name=quoted(name), known=known)
+    return message("workload.other_parameters", workload=workload.id, name=quoted(name), known=names)

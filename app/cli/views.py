@@ -8,11 +8,11 @@ from app.cli.text import LiveLine, heads, in_line, is_broken_pipe, say, say_json
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
-from app.core.records import Machine
 from app.core.report.wording import engine_line, machine_line
 from app.core.runs.state import RunState
 from app.core.verdict.rules import INTERVAL_PCT
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
 
@@ -128,11 +128,11 @@ class TextView(View):
 
     def _head(self) -> list[str]:
         workload, batch_size, preset = self._workload, self._spec.batch_size, self._spec.preset
-        told: dict[str, Any] = {"workload": workload.title, "batch_size": batch_size, "preset": preset}
+        arguments: dict[str, Any] = {"workload": workload.title, "batch_size": batch_size, "preset": preset}
         if workload.parameters_count:
-            title = sentence("cli.network_title", **told, parameters=workload.parameters_count)
+            title = sentence("cli.network_title", **arguments, parameters=workload.parameters_count)
         else:
-            title = sentence("cli.plan_title", **told)
+            title = sentence("cli.plan_title", **arguments)
         return [title, sentence("cli.run_machine", machine=in_line(machine_line(self._machine)))]
 
     def _columns(self) -> str:
@@ -159,12 +159,13 @@ class TextView(View):
 
     def _estimated(self) -> str:
         """Return the estimate so far, with its interval."""
-        found, metric = self._state.series.latest_estimate, self._workload.metric
-        assert found is not None
-        value = f"{format_value(metric, found.value)} {headline_kind(metric).unit}"
-        if found.low is None or found.high is None:
+        estimate, metric = self._state.series.latest_estimate, self._workload.metric
+        assert estimate is not None
+        value = f"{format_value(metric, estimate.value)} {headline_kind(metric).unit}"
+        if estimate.low is None or estimate.high is None:
             return sentence("result.about", value=value)
-        return sentence("cli.about_within", value=value, half_pct=50 * (found.high - found.low) / found.value)
+        half_pct = 50 * (estimate.high - estimate.low) / estimate.value
+        return sentence("cli.about_within", value=value, half_pct=half_pct)
 
     def _draw(self) -> None:
         self._live.draw(" · ".join(self._progress()))

@@ -94,17 +94,17 @@ def default_paths(environment: Mapping[str, str] = os.environ) -> Paths:
     if home:
         root = _root(home)
         return Paths(data=root / "data", config=root / "config", cache=root / "cache")
-    found = Paths(
+    paths = Paths(
         data=Path(appdirs.user_data_dir("epochmark", appauthor=False)),
         config=Path(appdirs.user_config_dir("epochmark", appauthor=False)),
         cache=Path(appdirs.user_cache_dir("epochmark", appauthor=False)),
     )
-    for folder in (found.data, found.config, found.cache):
+    for folder in (paths.data, paths.config, paths.cache):
         if not folder.is_absolute():  # "~/…" where nobody has a home, or XDG_DATA_HOME=relative
             raise UsageError(
                 message("folders.not_absolute", folder=_shown(folder)), message("folders.set_home_or_xdg")
             )
-    return found
+    return paths
 
 
 def _root(home: str) -> Path:

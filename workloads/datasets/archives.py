@@ -71,8 +71,8 @@ class Members:
         """Return the contents of a small regular member."""
         _check_regular(member)
         if member.size > max_bytes:
-            told = {"file": plain(member.name), "size_bytes": member.size, "limit_bytes": max_bytes}
-            raise HostileArchiveError(message("archive.file_too_large", **told))
+            arguments = {"file": plain(member.name), "size_bytes": member.size, "limit_bytes": max_bytes}
+            raise HostileArchiveError(message("archive.file_too_large", **arguments))
         content = self._tar.extractfile(member)
         assert content is not None  # it is a regular file
         with content:
@@ -82,8 +82,8 @@ class Members:
         """Copy a regular member of exactly this size to a new file."""
         _check_regular(member)
         if member.size != size_bytes:
-            told = {"file": plain(member.name), "size_bytes": member.size, "expected_bytes": size_bytes}
-            raise HostileArchiveError(message("archive.file_of_other_size", **told))
+            arguments = {"file": plain(member.name), "size_bytes": member.size, "expected_bytes": size_bytes}
+            raise HostileArchiveError(message("archive.file_of_other_size", **arguments))
         content = self._tar.extractfile(member)
         assert content is not None  # it is a regular file
         with content, target.open("xb") as file:
@@ -101,8 +101,8 @@ def gunzip(path: Path, name: str, size_bytes: int) -> bytes:
     if len(content) != size_bytes:
         if len(content) > size_bytes:
             raise HostileArchiveError(message("archive.unpacks_to_more", file=name, expected_bytes=size_bytes))
-        told = {"file": name, "size_bytes": len(content), "expected_bytes": size_bytes}
-        raise HostileArchiveError(message("archive.unpacks_to_less", **told))
+        arguments = {"file": name, "size_bytes": len(content), "expected_bytes": size_bytes}
+        raise HostileArchiveError(message("archive.unpacks_to_less", **arguments))
     return content
 
 

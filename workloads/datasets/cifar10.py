@@ -128,8 +128,8 @@ def _real_files(folder: Path) -> Iterator[_File]:
         try:
             raw = np.fromfile(folder / name, np.uint8)
         except OSError as error:
-            told = {"file": name, "title": SOURCE.title, "reason": error.strerror or str(error)}
-            raise MissingDataError(message("installed.unreadable", **told)) from error
+            arguments = {"file": name, "title": SOURCE.title, "reason": error.strerror or str(error)}
+            raise MissingDataError(message("installed.unreadable", **arguments)) from error
         if raw.size != FILE_BYTES:
             sizes = {"size_bytes": int(raw.size), "expected_bytes": FILE_BYTES}
             raise MissingDataError(message("installed.other_size", file=name, title=SOURCE.title, **sizes))

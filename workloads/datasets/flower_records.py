@@ -40,8 +40,8 @@ def dataset(photos: "Photos", training: bool) -> Any:
     features = {"jpeg": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
 
     def parse(record: Any) -> tuple[Any, Any]:
-        found = tf.io.parse_single_example(record, features)
-        return found["jpeg"], tf.cast(found["label"], tf.int32)
+        features_read = tf.io.parse_single_example(record, features)
+        return features_read["jpeg"], tf.cast(features_read["label"], tf.int32)
 
     return tf.data.TFRecordDataset(names).map(parse, num_parallel_calls=tf.data.AUTOTUNE)
 

@@ -121,8 +121,8 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
             elif member.name == f"flower_photos/{_LICENCE_FILE}":
                 (folder / _LICENCE_FILE).write_bytes(members.read(member, MAX_PHOTO_BYTES))
     for label, count in COUNTS.items():
-        if (found := len(list((folder / label).iterdir()))) != count:
-            raise HostileArchiveError(message("archive.photos", found=found, kind=label, expected=count))
+        if (count_found := len(list((folder / label).iterdir()))) != count:
+            raise HostileArchiveError(message("archive.photos", found=count_found, kind=label, expected=count))
     paths = sorted(path.relative_to(folder).as_posix() for label in CLASSES for path in (folder / label).iterdir())
     (folder / _LIST_FILE).write_text("\n".join(paths) + "\n", encoding="ascii", newline="\n")
     source.write_checksum(folder, [_LIST_FILE, *paths])
@@ -188,8 +188,8 @@ def _checked(raw: bytes, name: str) -> bytes:
     except UnfitError as error:
         raise HostileArchiveError(message("archive.bad_jpeg", file=name, reason=error.said)) from error
     if width * height > MAX_PIXELS:
-        told = {"file": name, "width": width, "height": height, "limit": MAX_PIXELS}
-        raise HostileArchiveError(message("archive.too_many_pixels", **told))
+        arguments = {"file": name, "width": width, "height": height, "limit": MAX_PIXELS}
+        raise HostileArchiveError(message("archive.too_many_pixels", **arguments))
     return raw
 
 

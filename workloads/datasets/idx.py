@@ -94,25 +94,25 @@ def load(folder: Path | None, title: str, twin: int) -> Arrays:
     import numpy as np
 
     digest = hashlib.sha256()
-    found: list[tuple[NDArray[np.float32], NDArray[np.int32]]] = []
+    parts: list[tuple[NDArray[np.float32], NDArray[np.int32]]] = []
     for images, labels, raw in _real_parts(folder, title) if folder else _synthetic_parts(twin):
         for part in raw:
             digest.update(part)
         pixels = aligned_floats(*images.shape, 1)
         np.divide(images[..., None], np.float32(255), out=pixels)
-        found.append((pixels, labels.astype(np.int32)))
+        parts.append((pixels, labels.astype(np.int32)))
     if folder:
         source.check_unchanged(folder, digest.hexdigest(), title)
-    (x_train, y_train), (x_test, y_test) = found
+    (x_train, y_train), (x_test, y_test) = parts
     origin: source.Origin = "real" if folder else "synthetic"
     return Arrays(x_train, y_train, x_test, y_test, origin, digest.hexdigest())
 
 
 def _check(raw: bytes, shape: tuple[int, ...]) -> None:
     """Raise UnfitError unless this is an IDX file of this shape, with no impossible label."""
-    found = parse_shape(raw)
-    if found != shape:
-        raise UnfitError(message("idx.other_shape", found=_text(found) if found else "0", expected=_text(shape)))
+    stated = parse_shape(raw)
+    if stated != shape:
+        raise UnfitError(message("idx.other_shape", found=_text(stated) if stated else "0", expected=_text(shape)))
     rest = len(raw) - header_bytes(shape)
     if rest != math.prod(shape):
         raise UnfitError(message("idx.other_length", found=rest, expected=math.prod(shape)))
@@ -140,8 +140,8 @@ def _real_parts(folder: Path, title: str) -> Iterator[_Part]:
             try:
                 _check(content, shape)
             except UnfitError as error:
-                told = {"file": stored_name(name), "title": title, "problem": error.said}
-                raise MissingDataError(message("installed.file_with", **told)) from error
+                arguments = {"file": stored_name(name), "title": title, "problem": error.said}
+                raise MissingDataError(message("installed.file_with", **arguments)) from error
             arrays.append(np.frombuffer(content, np.uint8, offset=header_bytes(shape)).reshape(shape))
         yield arrays[0], arrays[1], list(raw)
 

@@ -77,20 +77,20 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
         HostileArchiveError: Not a tar.gz, too much in it, a review is doubled, missing, too long, no regular file
             or no UTF-8 text.
     """
-    found: dict[str, dict[str, str]] = {name: {} for name in FILES}
+    by_file: dict[str, dict[str, str]] = {name: {} for name in FILES}
     with tar_members(files[SOURCE.files[0].name], SOURCE.title, LIMITS) as members:
         for member in members:
             if match := _MEMBER.fullmatch(member.name):
-                reviews = found[f"{match[1]}-{match[2]}.txt"]
+                reviews = by_file[f"{match[1]}-{match[2]}.txt"]
                 if match[3] in reviews:
                     place = f"{match[1]}/{match[2]}"
                     raise HostileArchiveError(message("archive.review_twice", review=match[3], place=place))
                 reviews[match[3]] = _one_line(members.read(member, MAX_REVIEW_BYTES), member.name)
-    for name, reviews in found.items():
+    for name, reviews in by_file.items():
         if len(reviews) != REVIEWS_PER_FILE:
             place = name.removesuffix(".txt").replace("-", "/")
-            told = {"found": len(reviews), "place": place, "expected": REVIEWS_PER_FILE}
-            raise HostileArchiveError(message("archive.reviews", **told))
+            arguments = {"found": len(reviews), "place": place, "expected": REVIEWS_PER_FILE}
+            raise HostileArchiveError(message("archive.reviews", **arguments))
         lines = [reviews[number] for number in sorted(reviews, key=lambda number: (int(number), number))]
         (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
     source.write_checksum(folder, FILES)
@@ -146,12 +146,12 @@ def with_bigrams(reviews: Reviews) -> Reviews:
     import numpy as np
 
     train, train_counts = _pairs(reviews.train_ids, reviews.train_offsets)
-    known = np.sort(train)
-    known = known[np.concatenate([[True], known[1:] != known[:-1]])[: len(known)]]
-    numbers = _places(known, train)
+    pairs = np.sort(train)
+    pairs = pairs[np.concatenate([[True], pairs[1:] != pairs[:-1]])[: len(pairs)]]
+    numbers = _places(pairs, train)
     test, test_counts = _pairs(reviews.test_ids, reviews.test_offsets)
-    places = _places(known, test)
-    is_known = np.append(known, -1)[places] == test
+    places = _places(pairs, test)
+    is_known = np.append(pairs, -1)[places] == test
     owner = np.repeat(np.arange(len(test_counts)), test_counts)[is_known]
     first = reviews.words + 1
     train_ids, train_offsets = _appended(reviews.train_ids, reviews.train_offsets, numbers + first, train_counts)
@@ -167,7 +167,7 @@ def with_bigrams(reviews: Reviews) -> Reviews:
         train_offsets=train_offsets,
         test_ids=test_ids,
         test_offsets=test_offsets,
-        vocabulary=first + len(known),
+        vocabulary=first + len(pairs),
     )
 
 
@@ -191,13 +191,13 @@ def _pairs(
     return pairs[within], np.maximum(np.diff(offsets) - 1, 0)
 
 
-def _places(known: "NDArray[np.int64]", asked: "NDArray[np.int64]") -> "NDArray[np.int64]":
+def _places(sorted_pairs: "NDArray[np.int64]", asked: "NDArray[np.int64]") -> "NDArray[np.int64]":
     """Return where each number stands, or would stand, among sorted ones."""
     import numpy as np
 
     order = np.argsort(asked)  # sorted questions are found much sooner
     places = np.empty(len(asked), np.int64)
-    places[order] = np.searchsorted(known, asked[order])
+    places[order] = np.searchsorted(sorted_pairs, asked[order])
     return places
 
 
@@ -240,8 +240,8 @@ def _real(folder: Path, words: int) -> Reviews:
 def _lines(name: str, content: bytes) -> list[str]:
     lines = content.decode("utf-8", errors="replace").split("\n")[:-1]
     if len(lines) != REVIEWS_PER_FILE:
-        told = {"file": name, "title": SOURCE.title, "found": len(lines), "expected": REVIEWS_PER_FILE}
-        raise MissingDataError(message("installed.lines", **told))
+        arguments = {"file": name, "title": SOURCE.title, "found": len(lines), "expected": REVIEWS_PER_FILE}
+        raise MissingDataError(message("installed.lines", **arguments))
     return lines
 
 
@@ -258,10 +258,10 @@ def _numbered(texts: Sequence[list[str]], numbers: Mapping[str, int], split: int
 
     def ids() -> Iterator[int]:
         for number in order.tolist():
-            found = words_of(both[number])
-            lengths.append(1 + len(found))
+            words = words_of(both[number])
+            lengths.append(1 + len(words))
             yield START
-            yield from (numbers.get(word, UNKNOWN) for word in found)
+            yield from (numbers.get(word, UNKNOWN) for word in words)
 
     flat = np.fromiter(ids(), np.int32)
     labels = (order >= len(texts[0])).astype(np.int32)

@@ -99,8 +99,8 @@ def _characters(raw: bytes) -> str:
         raise source.UnfitError(message("text.not_utf8", position=error.start)) from error
     symbols = len(set(text))
     if (len(text), symbols) != (CHARACTERS, SYMBOLS):
-        told = {"found": len(text), "kinds": symbols, "expected": CHARACTERS, "expected_kinds": SYMBOLS}
-        raise source.UnfitError(message("text.characters", **told))
+        arguments = {"found": len(text), "kinds": symbols, "expected": CHARACTERS, "expected_kinds": SYMBOLS}
+        raise source.UnfitError(message("text.characters", **arguments))
     return text
 
 
@@ -108,8 +108,8 @@ def _numbers(text: str) -> "tuple[NDArray[np.uint8], str]":
     import numpy as np
 
     points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    found, ids = np.unique(points, return_inverse=True)
-    return ids.astype(np.uint8), "".join(map(chr, found))
+    symbols, ids = np.unique(points, return_inverse=True)
+    return ids.astype(np.uint8), "".join(map(chr, symbols))
 
 
 def _twin() -> str:

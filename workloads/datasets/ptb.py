@@ -67,8 +67,8 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
     """Check and store the three texts; raises HostileArchiveError."""
     for name in FILES:
         if (size_bytes := files[name].stat().st_size) > MAX_FILE_BYTES:
-            told = {"file": name, "size_bytes": size_bytes, "limit_bytes": MAX_FILE_BYTES}
-            raise HostileArchiveError(message("archive.file_too_large", **told))
+            arguments = {"file": name, "size_bytes": size_bytes, "limit_bytes": MAX_FILE_BYTES}
+            raise HostileArchiveError(message("archive.file_too_large", **arguments))
         raw = files[name].read_bytes()
         try:
             sentences = _sentences(raw)
@@ -77,9 +77,9 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
         if len(sentences) != LINES[name]:
             said = message("archive.lines", file=name, found=len(sentences), expected=LINES[name])
             raise HostileArchiveError(said)
-        found = hashlib.md5(raw, usedforsecurity=False).hexdigest()
-        if found != MD5[name]:
-            said = message("archive.other_text", file=name, found=found[:16], expected=MD5[name][:16])
+        digest = hashlib.md5(raw, usedforsecurity=False).hexdigest()
+        if digest != MD5[name]:
+            said = message("archive.other_text", file=name, found=digest[:16], expected=MD5[name][:16])
             raise HostileArchiveError(said)
         (folder / name).write_bytes(raw)
     source.write_checksum(folder, FILES)
@@ -117,8 +117,8 @@ def _real(folder: Path) -> Words:
         try:
             flat = [numbers[word] for sentence in text for word in (*sentence, END)]
         except KeyError as error:
-            told = {"file": name, "title": SOURCE.title, "word": str(error.args[0]), "other": FILES[0]}
-            raise MissingDataError(message("installed.unknown_word", **told)) from error
+            arguments = {"file": name, "title": SOURCE.title, "word": str(error.args[0]), "other": FILES[0]}
+            raise MissingDataError(message("installed.unknown_word", **arguments)) from error
         ids.append(np.array(flat, np.int32))
         offsets.append(np.cumsum([0, *(len(sentence) + 1 for sentence in text)], dtype=np.int64))
     lengths = [len(part) for part in ids]

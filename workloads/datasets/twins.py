@@ -83,8 +83,8 @@ def zipf_words(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":
     upto = np.cumsum(frequency)
     places = np.arange(_ZIPF_TABLE, dtype=np.int64) * (upto[-1] // _ZIPF_TABLE)
     table = np.searchsorted(upto, places, side="right").astype(np.int32)
-    found: NDArray[np.int32] = table[(raw_numbers(seed, count) % np.uint64(_ZIPF_TABLE)).astype(np.intp)]
-    return found
+    numbers: NDArray[np.int32] = table[(raw_numbers(seed, count) % np.uint64(_ZIPF_TABLE)).astype(np.intp)]
+    return numbers
 
 
 def phrases(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":

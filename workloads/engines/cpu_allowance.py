@@ -41,11 +41,11 @@ def _cgroup_folders(root: Path) -> list[Path]:
 
 def _quota_of(folder: Path) -> float | None:
     """Read one group's limit: "200000 100000" in version 2, two files in version 1."""
-    told = _read_text(folder / "cpu.max").split()
-    if not told:
-        told = [_read_text(folder / name).strip() for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
+    parts = _read_text(folder / "cpu.max").split()
+    if not parts:
+        parts = [_read_text(folder / name).strip() for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
     try:
-        quota_us, period_us = (float(word) for word in told)
+        quota_us, period_us = (float(word) for word in parts)
     except ValueError:  # "max": no limit
         return None
     return quota_us / period_us if 0 < quota_us < 1e12 and 0 < period_us < 1e12 else None

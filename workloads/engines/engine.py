@@ -101,9 +101,9 @@ class Engine:
         """Train as `model.fit` does; a step has ended when its callback is called, on whatever device."""
         model.fit(**arguments)
 
-    def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, Any]:
+    def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, float]:
         """Evaluate as `model.evaluate` does; return losses and metrics by name."""
-        logs: dict[str, Any] = model.evaluate(self.shared(x), y, return_dict=True, **arguments)
+        logs: dict[str, float] = model.evaluate(self.shared(x), y, return_dict=True, **arguments)
         return logs
 
     def predict(self, model: Any, x: Any, **arguments: Any) -> None:

@@ -70,12 +70,12 @@ def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[st
     engine = engine_named(spec.engine)
     ours, reads = engine.run_variables(spec), _READ_BY_LIBRARIES + engine.reads
     # Where Keras keeps its settings depends on the app's folders, and what it reads there is set anew.
-    found = (
+    foreign = (
         name.encode("ascii", errors="replace").decode()[:100]
         for name, value in environment.items()
         if name.upper().startswith(reads) and name != "KERAS_HOME" and ours.get(name) != value
     )
-    return tuple(sorted(found)[:_VARIABLES_TOLD])
+    return tuple(sorted(foreign)[:_VARIABLES_TOLD])
 
 
 def report_memory(engine: Engine, reporter: Reporter) -> None:

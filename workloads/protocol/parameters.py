@@ -47,10 +47,10 @@ class Parameter:
         except ValueError:
             raise self._refusal(text) from None
         if self.kind == "bool":
-            known = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
-            if text.lower() not in known:
+            switches = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
+            if text.lower() not in switches:
                 raise self._refusal(text)
-            return known[text.lower()]
+            return switches[text.lower()]
         return self.check(text)
 
     def check(self, value: ParameterValue) -> ParameterValue:

@@ -28,8 +28,8 @@ def take_fitting(plain: object, kind: type[Record], **otherwise: Any) -> Record:
     values = dict(otherwise)
     hints: dict[str, Any] = _hints(kind)  # type: ignore[arg-type] # classes can be hashed
     for name, hint in hints.items():
-        if name in plain and (found := _fitting(plain[name], hint)) is not _NOTHING:
-            values[name] = found
+        if name in plain and (value := _fitting(plain[name], hint)) is not _NOTHING:
+            values[name] = value
     return kind(**values)
 
 
@@ -44,13 +44,13 @@ def _fitting(value: object, hint: Any) -> object:
     inner: Any = next((part for part in get_args(hint) if _is_record(part)), None)
     if inner is None or not isinstance(value, list | tuple):
         return _NOTHING
-    found = []
+    fitting = []
     for part in value:
         try:
-            found.append(take_fitting(part, inner))
+            fitting.append(take_fitting(part, inner))
         except TypeError:
             continue
-    return tuple(found)
+    return tuple(fitting)
 
 
 def _is_record(kind: Any) -> bool:

@@ -182,9 +182,9 @@ def _is_abandoned(folder: Path) -> bool:
     if sys.platform != "win32" and {folder.lstat().st_uid, marker.lstat().st_uid} != {os.getuid()}:
         return False
     try:
-        told = json.loads(marker.read_text(encoding="utf-8"))
-        pid, started_s = int(told["pid"]), float(told["started_s"])
-        return told["computer"] == platform.node() and not _is_alive(pid, started_s)
+        owner = json.loads(marker.read_text(encoding="utf-8"))
+        pid, started_s = int(owner["pid"]), float(owner["started_s"])
+        return owner["computer"] == platform.node() and not _is_alive(pid, started_s)
     except (ValueError, TypeError, LookupError, OverflowError):  # no marker of ours
         return False
 

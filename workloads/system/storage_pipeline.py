@@ -111,8 +111,8 @@ def file_errors(folder: Path) -> Iterator[None]:
         if str(folder) not in message:
             raise
         # As in: function_node … /a/b.jpg; No such file or directory [Op:IteratorGetNext]
-        found = re.search(re.escape(str(folder)) + r"[^;]*; ([^\[\n]+)", message)
-        reason = found[1].strip() if found else type(error).__name__
+        match = re.search(re.escape(str(folder)) + r"[^;]*; ([^\[\n]+)", message)
+        reason = match[1].strip() if match else type(error).__name__
         is_gone = isinstance(error, tf.errors.NotFoundError)
         raise FileNotFoundError(0, reason) if is_gone else OSError(0, reason) from error
 

@@ -110,10 +110,10 @@ class RepeatResult:
         value = f"{format_value(metric, self.median)} {headline_kind(metric).unit}"
         if self.between_pct is None:
             return sentence("repeat.only_run", value=value)
-        told = {"runs": self.count, "value": value, "between_pct": self.between_pct}
+        arguments = {"runs": self.count, "value": value, "between_pct": self.between_pct}
         if self.within_pct is None:
-            return sentence("repeat.spread", **told)
-        return sentence("repeat.spreads", **told, within_pct=self.within_pct)
+            return sentence("repeat.spread", **arguments)
+        return sentence("repeat.spreads", **arguments, within_pct=self.within_pct)
 
     def limits(self, metric: str) -> str:
         """Return where the median lies, in words; "" where that says nothing."""
@@ -169,8 +169,8 @@ def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | No
         values: Of the runs that were measured to their end.
         within_spread_pct: Their own spreads.
     """
-    known = [spread for spread in within_spread_pct if spread is not None]
-    within_pct = statistics.median(known) if known else None
+    spreads = [spread for spread in within_spread_pct if spread is not None]
+    within_pct = statistics.median(spreads) if spreads else None
     if not values:
         return RepeatResult(0, None, None, within_pct, None, None, None)
     count, median = len(values), statistics.median(values)
@@ -214,8 +214,8 @@ def group_sentence(group: Group) -> str:
 
 def group_remarks(group: Group) -> list[str]:
     """Return what else is to know about a stored group: limits, unlike sides, runs to leave out or to doubt."""
-    told = _unlike(group) if group.kind == "ab" else judge_repeats(group).limits(_metric(group))
-    remarks = [told] if told else []
+    remark = _unlike(group) if group.kind == "ab" else judge_repeats(group).limits(_metric(group))
+    remarks = [remark] if remark else []
     left_out = _left_out(group)
     if left_out:
         remarks.append(sentence("group.not_counted", runs=left_out))

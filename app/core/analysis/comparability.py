@@ -32,13 +32,13 @@ def recorded(run: RunSummary, setting: Setting) -> Any:
     """Return what a run's record says of a setting; as usual where it says nothing."""
     if hasattr(run, setting.name):
         return getattr(run, setting.name)
-    told = read_recorded(run.settings).get(setting.name)
-    return setting.default if told is None else setting.typed(told)
+    typed = read_recorded(run.settings).get(setting.name)
+    return setting.default if typed is None else setting.typed(typed)
 
 
 def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
     """Return what another run has that this one does not have, where that leaves them comparable."""
-    found = [
+    parts = [
         engine_name(other.engine, other.engine_version)
         if (run.engine, run.engine_version) != (other.engine, other.engine_version)
         else "",
@@ -53,13 +53,14 @@ def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
         other.preset if run.preset != other.preset else "",
         _virtual(other) if run.virtual_machine != other.virtual_machine else "",
     ]
-    return tuple(part for part in found if part)
+    return tuple(part for part in parts if part)
 
 
 def usual_settings_apart(run: RunSummary) -> list[str]:
     """Return the settings of a run that are not as usual, in words, where it stands beside others' results."""
-    told = ((setting, recorded(run, setting)) for setting in _settings("told") if setting.name not in _TOLD_APART)
-    return [setting.words(value) for setting, value in told if value != setting.default]
+    settings = (setting for setting in _settings("told") if setting.name not in _TOLD_APART)
+    values = ((setting, recorded(run, setting)) for setting in settings)
+    return [setting.words(value) for setting, value in values if value != setting.default]
 
 
 def comparison_key(run: Run) -> list[tuple[str, str]]:
@@ -100,9 +101,11 @@ def _settings(compared: str) -> list[Setting]:
 
 
 def _other_settings(run: RunSummary, other: RunSummary) -> list[str]:
-    told = [setting for setting in _settings("told") if setting.name not in _TOLD_APART]
+    settings = [setting for setting in _settings("told") if setting.name not in _TOLD_APART]
     return [
-        setting.words(theirs) for setting in told if (theirs := recorded(other, setting)) != recorded(run, setting)
+        setting.words(theirs)
+        for setting in settings
+        if (theirs := recorded(other, setting)) != recorded(run, setting)
     ]
 
 

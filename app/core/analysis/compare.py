@@ -221,15 +221,15 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
     slower = [bar.name for bar in published[at:] if bar.value != you.value]
     level = [bar.name for bar in others if bar.value == you.value]
     count = len({bar.name for bar in others})  # one may stand there with several software
-    told = {"ratio": ratio_text(you.times_as_fast(base)), "baseline": base.name}
+    arguments = {"ratio": ratio_text(you.times_as_fast(base)), "baseline": base.name}
     if faster and slower:
-        said = message("position.between", **told, faster=faster[-1], slower=slower[0])
+        said = message("position.between", **arguments, faster=faster[-1], slower=slower[0])
     elif level:
-        said = message("position.level", **told, other=level[0])
+        said = message("position.level", **arguments, other=level[0])
     elif slower:
-        said = message("position.fastest", **told, count=count)
+        said = message("position.fastest", **arguments, count=count)
     else:
-        said = message("position.slowest", **told, count=count)
+        said = message("position.slowest", **arguments, count=count)
     doubt = {"estimate": "position.estimate", "first_epoch": "position.first_epoch"}.get(run.basis or "")
     return text(message(doubt, said=said) if doubt else said)
 
@@ -249,7 +249,7 @@ def provenance(bar: Bar) -> list[tuple[str, str]]:
             ("provenance.measured", value),
             ("provenance.differs", " · ".join(bar.remarks)),
         ]
-    return [(sentence(code), told) for code, told in parts if told]
+    return [(sentence(code), words) for code, words in parts if words]
 
 
 def _log_provenance(log: ImportedLog, value: str) -> list[tuple[str, str]]:

@@ -98,7 +98,7 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
     kept_s = [block_s for block_s, flag in zip(counted_s, flags, strict=True) if not flag]
     step_s = statistics.fmean(kept_s)
     half_s = half_width(kept_s)
-    found = _merged(counted_s, flags, step_s, first=warmup * size, size=size)
+    held_up = _merged(counted_s, flags, step_s, first=warmup * size, size=size)
     measured_s = size * sum(kept_s)
     is_enough = (
         half_s is not None
@@ -117,7 +117,7 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
         parts_s=tuple(
             statistics.fmean(kept_s[start : start + part]) for start in range(0, len(kept_s) - part + 1, part)
         ),
-        interruptions=found,
+        interruptions=held_up,
         is_enough=is_enough,
     )
 
@@ -238,14 +238,14 @@ def _merged(
     blocks_s: Sequence[float], flags: Sequence[bool], usual_s: float, *, first: int, size: int
 ) -> tuple[Interruption, ...]:
     """Make one interruption of blocks that follow each other."""
-    found: list[Interruption] = []
+    merged: list[Interruption] = []
     for number, (block_s, flag) in enumerate(zip(blocks_s, flags, strict=True)):
         if not flag:
             continue
         place, excess_s = first + number * size, size * (block_s - usual_s)
-        if found and found[-1].first + found[-1].steps == place:
-            last = found.pop()
-            found.append(Interruption(last.first, last.steps + size, last.excess_s + excess_s))
+        if merged and merged[-1].first + merged[-1].steps == place:
+            last = merged.pop()
+            merged.append(Interruption(last.first, last.steps + size, last.excess_s + excess_s))
         else:
-            found.append(Interruption(place, size, excess_s))
-    return tuple(found)
+            merged.append(Interruption(place, size, excess_s))
+    return tuple(merged)

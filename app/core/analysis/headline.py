@@ -89,9 +89,9 @@ def outcome_of(measured: Measured) -> Outcome:
         reported=measured.metrics.get(measured.metric),
     )
     if steps.usual_s and not _reports(measured.workload):
-        found = () if is_uneven else interruptions(preset, steps)
-        excess_s = sum(interruption.excess_s for interruption in found)
-        outcome = replace(outcome, interruptions=len(found), interruptions_s=excess_s)
+        held_up = () if is_uneven else interruptions(preset, steps)
+        excess_s = sum(interruption.excess_s for interruption in held_up)
+        outcome = replace(outcome, interruptions=len(held_up), interruptions_s=excess_s)
     return replace(outcome, sustained_pct=sustained_pct(steps)) if preset == "sustained" else outcome
 
 

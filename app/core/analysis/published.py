@@ -76,9 +76,9 @@ def comparable_rows(workload: str) -> list[ReferenceRow]:
 
 
 def _row(values: dict[str, str]) -> ReferenceRow:
-    known: dict[str, Any] = {name: values[name] for name in ReferenceRow.__dataclass_fields__}
+    fields: dict[str, Any] = {name: values[name] for name in ReferenceRow.__dataclass_fields__}
     for name in ("first_epoch_s", "total_s", "price_usd_per_hour"):
-        known[name] = float(values[name]) if values[name] else None
+        fields[name] = float(values[name]) if values[name] else None
     for name in ("year", "batch_size"):
-        known[name] = int(values[name]) if values[name] else None
-    return ReferenceRow(**(known | {"value": float(values["value"])}))
+        fields[name] = int(values[name]) if values[name] else None
+    return ReferenceRow(**(fields | {"value": float(values["value"])}))

@@ -150,8 +150,8 @@ def series_of(run: Run) -> RunSeries:
     series.metrics = dict(run.metrics)
     if run.summary.interruptions:
         steps = timed(run.steps)
-        found = interruptions(run.summary.preset, steps)
-        series.interrupted_t_s = tuple(each.t_s for each in found)
+        held_up = interruptions(run.summary.preset, steps)
+        series.interrupted_t_s = tuple(each.t_s for each in held_up)
     if run.summary.basis == "estimate":
         for event in estimates(run):
             series.follow(event)
@@ -167,8 +167,8 @@ def estimates(run: Run) -> Iterator[events.Estimate]:
         steps.add(block)
         if count % stride and count < len(blocks):
             continue
-        if (found := estimate_so_far(run.summary, steps)) is not None:
-            yield msgspec.structs.replace(found, t_s=block.t_s)
+        if (estimate := estimate_so_far(run.summary, steps)) is not None:
+            yield msgspec.structs.replace(estimate, t_s=block.t_s)
 
 
 def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
@@ -200,17 +200,17 @@ def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
             confidence_pct=result.confidence_pct,
             value_mean=result.mean_s,
         )
-    found = series.latest_estimate
-    if found is None or (by_epochs and cut):
+    estimate = series.latest_estimate
+    if estimate is None or (by_epochs and cut):
         return summary
     return replace(
         summary,
-        value=found.value,
-        seconds_per_epoch_s=found.value if by_epochs else None,
+        value=estimate.value,
+        seconds_per_epoch_s=estimate.value if by_epochs else None,
         basis="estimate",
-        value_low=found.low,
-        value_high=found.high,
-        confidence_pct=None if found.low is None else 100 * CONFIDENCE,
-        warmup_steps=found.warmup_steps,
-        interruptions=found.interruptions,
+        value_low=estimate.low,
+        value_high=estimate.high,
+        confidence_pct=None if estimate.low is None else 100 * CONFIDENCE,
+        warmup_steps=estimate.warmup_steps,
+        interruptions=estimate.interruptions,
     )

@@ -86,16 +86,18 @@ class Timed:
             among_usual: Those that were found among the usual steps.
             warmup: How many usual steps were left out before these were numbered.
         """
-        found = [Disturbance(self._time_s(warmup + each.first), each.steps, each.excess_s) for each in among_usual]
+        disturbances = [
+            Disturbance(self._time_s(warmup + each.first), each.steps, each.excess_s) for each in among_usual
+        ]
         if len(self.starts_s) >= STARTS_AT_LEAST:
             # Each on its own: they are of different epochs.
             flags, usual_s = interrupted(self.starts_s), statistics.median(self.starts_s)
-            found += [
+            disturbances += [
                 Disturbance(t_s, 1, duration_s - usual_s)
                 for t_s, duration_s, flag in zip(self._starts_t_s, self.starts_s, flags, strict=True)
                 if flag
             ]
-        return tuple(sorted(found, key=lambda each: each.t_s))
+        return tuple(sorted(disturbances, key=lambda each: each.t_s))
 
     def _time_s(self, number: int) -> float:
         """Return when the usual step of that number was told."""

@@ -47,15 +47,15 @@ class DataFolder:
             self._check_replaceable()
 
     def _check_replaceable(self) -> None:
-        found, shown = find(self.path, self._module), one_line(str(self.path), 300)
-        if found.problem:
+        content, shown = find(self.path, self._module), one_line(str(self.path), 300)
+        if content.problem:
             raise UsageError(
-                message("dataset.folder_not_ours", folder=shown, problem=found.problem),
+                message("dataset.folder_not_ours", folder=shown, problem=content.problem),
                 message("dataset.move_folder_away"),
             )
-        if found.strangers:
+        if content.strangers:
             raise UsageError(
-                message("dataset.folder_has_strangers", folder=shown, names=named(found.strangers)),
+                message("dataset.folder_has_strangers", folder=shown, names=named(content.strangers)),
                 message("dataset.move_strangers_away"),
             )
 
@@ -98,10 +98,10 @@ class DataFolder:
     def remove(self) -> Found:
         """Delete our files and return what was there. After an OSError the rest is still known as ours."""
         with _undisturbed(self._datasets):
-            found = find(self.path, self._module)
-            if found.own is not None:
-                delete(self.path, found.own)
-        return found
+            content = find(self.path, self._module)
+            if content.own is not None:
+                delete(self.path, content.own)
+        return content
 
     def is_cut_off(self) -> bool:
         """Say whether a data set must be put back because a program was killed while replacing it."""
@@ -139,14 +139,14 @@ class DataFolder:
     def _discard(self, folder: Path) -> None:
         """Delete one of our folders beside the final place, unless it is in use or holds other files."""
         try:
-            found = find(folder, self._module, is_ours=True)
-            if found.own is None or _is_in_use(folder):
+            content = find(folder, self._module, is_ours=True)
+            if content.own is None or _is_in_use(folder):
                 return
-            if found.strangers:
+            if content.strangers:
                 shown = one_line(str(folder), 300)
-                _log.warning("%s", sentence("dataset.leftover_kept", folder=shown, names=named(found.strangers)))
+                _log.warning("%s", sentence("dataset.leftover_kept", folder=shown, names=named(content.strangers)))
                 return
-            delete(folder, found.own)
+            delete(folder, content.own)
         except OSError as error:
             _log.info("%s cannot be removed (%s).", one_line(str(folder), 300), error.strerror)
 

@@ -41,12 +41,12 @@ class Removal:
     """What came of a removal.
 
     Attributes:
-        found: Whether anything was there: an installation, or what is left of a download.
+        was_there: Whether anything was there: an installation, or what is left of a download.
         folder: Where the data set was.
         kept: What is still in there, because Epochmark did not put it there; empty where the folder is gone.
     """
 
-    found: bool
+    was_there: bool
     folder: Path
     kept: tuple[str, ...]
 
@@ -169,13 +169,14 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
     with _alone(paths, source, waits), _explained(source, place, "dataset.not_removed", "dataset.make_writable"):
         left = _delete([*targets, *(target.with_name(target.name + ".part") for target in targets)])
         place.tidy()
-        found = place.remove()
-    if found.problem:
+        content = place.remove()
+    if content.problem:
+        shown = one_line(str(place.path), 300)
         raise UsageError(
-            message("dataset.folder_not_ours_kept", folder=one_line(str(place.path), 300), problem=found.problem),
+            message("dataset.folder_not_ours_kept", folder=shown, problem=content.problem),
             message("dataset.delete_it_yourself"),
         )
-    return Removal(found=left or found.own is not None, folder=place.path, kept=found.strangers)
+    return Removal(was_there=left or content.own is not None, folder=place.path, kept=content.strangers)
 
 
 def _known(dataset_id: str) -> tuple[Dataset, DatasetSource]:
@@ -242,12 +243,12 @@ def _names(source: DatasetSource) -> list[str]:
 def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
     """Return the user's file for each official one, by its name."""
     names = _names(source)
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     for place in places:
         shown = one_line(str(place), 300)
         try:
             if place.is_dir():
-                found |= {name: place / name for name in names if (place / name).exists()}
+                files |= {name: place / name for name in names if (place / name).exists()}
                 continue
         except OSError as error:
             raise UsageError(message("dataset.unreadable", path=shown, reason=error.strerror)) from error
@@ -256,8 +257,8 @@ def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
                 message("dataset.not_one_of_its_files", path=shown, title=source.title),
                 message("dataset.its_files", files=names),
             )
-        found[place.name if len(names) > 1 else names[0]] = place
-    if missing := [name for name in names if name not in found]:
+        files[place.name if len(names) > 1 else names[0]] = place
+    if missing := [name for name in names if name not in files]:
         raise UsageError(
             message(
                 "dataset.files_missing",
@@ -268,7 +269,7 @@ def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
             ),
             message("dataset.name_all_files"),
         )
-    return found
+    return files
 
 
 def _download(source: DatasetSource, targets: Mapping[str, Path], mirror: str | None, progress: Progress) -> None:
@@ -300,13 +301,13 @@ def _download_place(paths: Paths, source: DatasetSource, file: SourceFile) -> Pa
 
 def _delete(files: Iterable[Path]) -> bool:
     """Delete downloads, but nothing else in their place; returns whether there was one."""
-    found = False
+    was_there = False
     for path in files:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             if stat.S_ISREG(path.lstat().st_mode):
                 path.unlink()
-                found = True
-    return found
+                was_there = True
+    return was_there
 
 
 def _is_whole(path: Path, file: SourceFile) -> bool:

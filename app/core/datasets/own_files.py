@@ -120,8 +120,8 @@ def named(names: Collection[str]) -> str:
 def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
     """Yield each name and whether it is ours, a folder's content before the folder; skip others' folders."""
     with os.scandir(folder) as entries:
-        found = sorted(entries, key=lambda entry: entry.name)
-    for entry in found:
+        in_order = sorted(entries, key=lambda entry: entry.name)
+    for entry in in_order:
         status = entry.stat(follow_symlinks=False)
         is_folder = _is_real_folder(status)
         name = f"{prefix}{entry.name}{'/' if is_folder else ''}"

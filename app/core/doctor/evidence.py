@@ -51,14 +51,14 @@ def evidence_of(facts: Facts, trials: Sequence[Trial]) -> Evidence:
 
 
 def _log(trial: Trial) -> LogDiagnosis:
-    found = diagnose_log(_said(trial))
+    diagnosis = diagnose_log(_said(trial))
     if trial.status == "completed":  # what it did matters more than what it muttered
-        found = replace(found, unknown_lines=(), unknown=False)
+        diagnosis = replace(diagnosis, unknown_lines=(), unknown=False)
     if trial.target != "cpu":
-        return found
+        return diagnosis
     # Graphics cards are hidden from this one, about which TensorFlow complains.
-    own = tuple(finding for finding in found.findings if finding.signal.rank < FIRST_RANK_OF_GPUS)
-    return replace(found, findings=own)
+    own = tuple(finding for finding in diagnosis.findings if finding.signal.rank < FIRST_RANK_OF_GPUS)
+    return replace(diagnosis, findings=own)
 
 
 def _said(trial: Trial) -> str:

@@ -29,12 +29,12 @@ def examine(
         AppError: A trial cannot be started at all.
     """
     cancel = cancel or threading.Event()
-    told: set[str] = set()
+    announced: set[str] = set()
 
     def tell() -> None:
         for check in checks(facts, trials):
-            if check.id not in told:
-                told.add(check.id)
+            if check.id not in announced:
+                announced.add(check.id)
                 on_check(check)
 
     on_step(message("doctor.looking_at_system"))

@@ -84,11 +84,11 @@ class Facts:
             for gpu in self.gpus
             if gpu.vendor == "nvidia"
         )
-        known = max((self.nvml.gpus, named), key=len)
+        longest = max((self.nvml.gpus, named), key=len)
         # Windows puts the driver's library there only where it has an NVIDIA card; and only a card can be lost.
         certain = bool(self.wsl_libcuda) or self.nvml.state in ("gpu_lost", "version_mismatch", "blocked")
         count = max((self.pci or ()).count("nvidia"), int(certain))
-        return known + (NvidiaGpu(NAMELESS),) * (count - len(known))
+        return longest + (NvidiaGpu(NAMELESS),) * (count - len(longest))
 
     @property
     def is_wsl(self) -> bool:
@@ -103,8 +103,8 @@ def numbers(text: str | None) -> tuple[int, ...] | None:
 
 def is_too_old(capability: str | None) -> bool:
     """Say whether a card is known to be older than any that TensorFlow has code for."""
-    known = numbers(capability)
-    return known is not None and known < OLDEST_CAPABILITY
+    capability_numbers = numbers(capability)
+    return capability_numbers is not None and capability_numbers < OLDEST_CAPABILITY
 
 
 def gather_facts(
@@ -157,7 +157,7 @@ def find_libcuda(root: Path, environment: Mapping[str, str]) -> LibraryKind | No
 
 def cuda_majors(facts: Facts) -> set[str]:
     """Return the generations of CUDA that installed packages belong to: {"12"}."""
-    return {found[1] for name, _ in facts.packages if (found := re.search(r"-cu(\d\d)$", name))}
+    return {match[1] for name, _ in facts.packages if (match := re.search(r"-cu(\d\d)$", name))}
 
 
 def _linux_facts(root: Path, environment: Mapping[str, str]) -> dict[str, Any]:
@@ -200,13 +200,13 @@ def _plain_devices(value: str) -> str:
 
 def installed(distributions: "Iterable[Distribution]") -> tuple[tuple[str, str], ...]:
     """Name the packages that matter to an engine, with their versions."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for distribution in distributions:
         # A half-removed package has no metadata.
         name = distribution.metadata["Name"] if distribution.metadata else ""
         if name and _PACKAGES.fullmatch(name):
-            found.setdefault(name.lower().replace("_", "-"), str(distribution.version)[:40])
-    return tuple(sorted(found.items()))
+            versions.setdefault(name.lower().replace("_", "-"), str(distribution.version)[:40])
+    return tuple(sorted(versions.items()))
 
 
 class _Look(Generic[_Value]):

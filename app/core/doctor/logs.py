@@ -102,7 +102,7 @@ def diagnose_log(log: str) -> LogDiagnosis:
         finding = LogFinding(row, hits[0] + 1, lines[hits[0]], len(hits))
         excused = any(compiled(expression).search(whole) for expression in row.unless)
         (harmless if excused or row.severity == "harmless" else findings).append(finding)
-    findings.sort(key=lambda found: (_ORDER[found.signal.severity], found.signal.rank, found.line_number))
+    findings.sort(key=lambda each: (_ORDER[each.signal.severity], each.signal.rank, each.line_number))
     strange = [] if _has_fault(findings) else list(_trouble(lines, explained))
     return LogDiagnosis(
         findings=tuple(findings),
@@ -164,15 +164,15 @@ def _lines(log: str) -> tuple[list[str], bool]:
 
 def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:
     """Return the indexes of the lines that show the row."""
-    found: set[int] = set()
+    lines_hit: set[int] = set()
     for expression in row.patterns or row.together:
         pattern = compiled(expression)
         # Most are nowhere in a log, which one look over all of it tells fast.
         here = [index for index, line in enumerate(lines) if pattern.search(line)] if pattern.search(whole) else []
         if row.together and not here:
             return []
-        found.update(here)
-    return sorted(found)
+        lines_hit.update(here)
+    return sorted(lines_hit)
 
 
 @cache
@@ -209,7 +209,8 @@ def _conclusion(
         yield message("doctor.log_caution", title=inside(findings[0].signal.title))
     else:
         yield message("doctor.log_harmless" if harmless else "doctor.log_without_faults")
-        without_driver = next((found.signal for found in harmless if found.signal.id == "no_cuda_driver"), None)
+        signals = (finding.signal for finding in harmless)
+        without_driver = next((signal for signal in signals if signal.id == "no_cuda_driver"), None)
         if without_driver is not None:
             meaning = inside(without_driver.meaning)
             yield message("doctor.row", title=without_driver.title, meaning=meaning, fix=without_driver.fix)

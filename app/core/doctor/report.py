@@ -98,7 +98,7 @@ def _head(facts: Facts) -> Iterator[str]:
     yield sentence("doctor.report_driver", answer=answer)
     for card in facts.nvidia_cards:
         yield sentence("doctor.report_gpu", name=card.name, capability=card.capability or "n/a")
-    told = {
+    values = {
         "kernel driver": facts.kernel_driver,
         "device nodes": facts.device_nodes,
         "PCI": None if facts.pci is None else " ".join(facts.pci) or "no GPU",
@@ -111,7 +111,7 @@ def _head(facts: Facts) -> Iterator[str]:
         "LD_LIBRARY_PATH to CUDA": facts.library_path_cuda,
         "AVX": facts.avx,
     }
-    environment = [f"{name} {value}" for name, value in told.items() if value is not None]
+    environment = [f"{name} {value}" for name, value in values.items() if value is not None]
     yield sentence("doctor.report_environment", facts=environment)
 
 
@@ -119,11 +119,11 @@ def _trials(diagnosis: Diagnosis) -> Iterator[str]:
     yield ""
     yield sentence("doctor.report_trials")
     for trial in diagnosis.trials:
-        told: dict[str, Any] = {"target": trial.target, "status": trial.status, "took_s": trial.duration_s}
+        arguments: dict[str, Any] = {"target": trial.target, "status": trial.status, "took_s": trial.duration_s}
         if trial.exit_code is None:
-            yield sentence("doctor.report_trial", **told)
+            yield sentence("doctor.report_trial", **arguments)
         else:
-            yield sentence("doctor.report_trial_exit", exit_code=trial.exit_code, **told)
+            yield sentence("doctor.report_trial_exit", exit_code=trial.exit_code, **arguments)
         for step in trial.steps:
             if step.error:
                 reason = step.error[:_STEP_CHARS]

@@ -136,9 +136,9 @@ def _cards(evidence: Evidence) -> Iterator[DeviceDiagnosis]:
     """Yield a diagnosis for each NVIDIA card, and for whatever else TensorFlow lists as a GPU."""
     cards, left = evidence.facts.nvidia_cards, list(evidence.gpus)
     named = [_take(left, partial(_has_name, card.name)) for card in cards]
-    for card, known in zip(cards, named, strict=True):
+    for card, listed in zip(cards, named, strict=True):
         # Sources name the same card differently; what is too old is not what TensorFlow lists.
-        device = known or (None if is_too_old(card.capability) else _take(left, _may_be_nvidia))
+        device = listed or (None if is_too_old(card.capability) else _take(left, _may_be_nvidia))
         yield _unlisted(evidence, card) if device is None else _listed(evidence, device, card)
     for device in left:
         yield _listed(evidence, device, None)
@@ -206,9 +206,9 @@ def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> Devic
 def _others(facts: Facts) -> Iterator[DeviceDiagnosis]:
     """Yield a diagnosis for each GPU of another maker, and for WSL that shows none at all."""
     named = [(gpu.vendor, gpu.name) for gpu in facts.gpus if gpu.vendor != "nvidia"]
-    known = {vendor for vendor, _ in named}
+    vendors_named = {vendor for vendor, _ in named}
     # Nobody would miss a virtual display as a GPU.
-    on_bus = [vendor for vendor in facts.pci or () if vendor in _OTHER_VENDORS and vendor not in known]
+    on_bus = [vendor for vendor in facts.pci or () if vendor in _OTHER_VENDORS and vendor not in vendors_named]
     for vendor, name in (*named, *((vendor, _OTHER_VENDORS[vendor][1]) for vendor in on_bus)):
         row_id = "apple_gpu" if vendor == "apple" else _OTHER_VENDORS.get(vendor, ("other_gpu", ""))[0]
         plain = DeviceDiagnosis(id=None, name=name, vendor=vendor, state="not usable", reasons=())
@@ -239,8 +239,8 @@ def _unusable(
     if row is None:
         reasons = () if otherwise is None else (otherwise,)
         return replace(plain, reasons=reasons, fix=sentence("doctor.ask"), is_fault=True)
-    found = _with_row(plain, facts, row, (_row_message(row), *_memory(row, card)), card)
-    return replace(found, is_fault=row.severity == "fault")
+    diagnosis = _with_row(plain, facts, row, (_row_message(row), *_memory(row, card)), card)
+    return replace(diagnosis, is_fault=row.severity == "fault")
 
 
 def _row_message(row: Signal) -> Message:

@@ -119,8 +119,8 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
         process = start_child(command)
     except OSError as error:
         raise AppError(message("doctor.trial_not_started", reason=error.strerror)) from error
-    told, log = _Told(), _Log()
-    readers = [_reader(told.read, process.stdout), _reader(log.read, process.stderr)]
+    answers, log = _Told(), _Log()
+    readers = [_reader(answers.read, process.stdout), _reader(log.read, process.stderr)]
     status: TrialStatus | None = None
     try:
         status = _wait(process, start_s + limit_s, cancel)
@@ -134,14 +134,14 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
     code = process.poll()
     return Trial(
         target=target,
-        status=status or _status(told, code),
+        status=status or _status(answers, code),
         exit_code=None if status else code,
         duration_s=time.monotonic() - start_s,
-        import_s=told.imported.duration_s if told.imported else None,
-        import_error=told.imported.error if told.imported else None,
-        build=told.build,
-        devices=told.devices,
-        steps=tuple(told.steps),
+        import_s=answers.imported.duration_s if answers.imported else None,
+        import_error=answers.imported.error if answers.imported else None,
+        build=answers.build,
+        devices=answers.devices,
+        steps=tuple(answers.steps),
         log=log.text(),
     )
 
@@ -211,10 +211,10 @@ def _wait(process: "subprocess.Popen[bytes]", end_s: float, cancel: threading.Ev
     return None
 
 
-def _status(told: _Told, code: int | None) -> TrialStatus:
-    if told.end is not None:
-        return "completed" if told.end.good and code == 0 else "failed"
-    return "failed" if told.imported is not None and told.imported.error else "crashed"
+def _status(answers: _Told, code: int | None) -> TrialStatus:
+    if answers.end is not None:
+        return "completed" if answers.end.good and code == 0 else "failed"
+    return "failed" if answers.imported is not None and answers.imported.error else "crashed"
 
 
 def _reader(read: Callable[[BinaryIO], None], stream: Any) -> threading.Thread:

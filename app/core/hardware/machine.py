@@ -108,9 +108,9 @@ def detect_machine(
     storage = None if data_folder is None else in_background(lambda: read_storage(data_folder, root), "storage")
     number = in_background(lambda: read_machine_id(root), "machine id")
     facts, cpu = _read_system(root), read_cpu(root)
-    found = Storage()
+    behind_data = Storage()
     if storage is not None:
-        found = _within(storage, limits.storage_s, Storage(), "hardware.storage_not_responding")
+        behind_data = _within(storage, limits.storage_s, Storage(), "hardware.storage_not_responding")
     return Machine(
         cpu_name=facts.cpu_name,
         physical_cores=_cores(logical=False),
@@ -124,8 +124,8 @@ def detect_machine(
         gpus=_within(gpus, limits.gpus_s, (), "hardware.gpus_not_responding"),
         **asdict(cpu),
         memory_speed_mts=read_memory_speed(root),
-        disks=found.disks,
-        file_system=found.file_system,
+        disks=behind_data.disks,
+        file_system=behind_data.file_system,
         kernel=facts.kernel,
         machine_id=_within(number, limits.storage_s, None, "hardware.machine_id_not_responding"),
     )
@@ -309,8 +309,9 @@ def read_container(root: Path) -> str | None:
 def _architecture() -> str:
     # platform.machine() asks WMI on Windows since Python 3.12, which takes long.
     names = (os.environ.get("PROCESSOR_ARCHITEW6432"), os.environ.get("PROCESSOR_ARCHITECTURE"))
-    told = next((name for name in names if name), "") if sys.platform == "win32" else platform.machine()
-    return {"amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64"}.get(told.lower(), told.lower()) or "unknown"
+    machine = next((name for name in names if name), "") if sys.platform == "win32" else platform.machine()
+    word = machine.lower()
+    return {"amd64": "x86_64", "x64": "x86_64", "aarch64": "arm64"}.get(word, word) or "unknown"
 
 
 def _cores(*, logical: bool) -> int | None:

@@ -185,8 +185,8 @@ def _gpu_details(gpu: Gpu) -> dict[str, str | None]:
 
 
 def _disks(machine: Machine) -> str | None:
-    told = " + ".join(told for disk in machine.disks if (told := _disk(disk)))
-    return ", ".join(word for word in (told, machine.file_system) if word) or None
+    disks = " + ".join(disks for disk in machine.disks if (disks := _disk(disk)))
+    return ", ".join(word for word in (disks, machine.file_system) if word) or None
 
 
 def _disk(disk: Disk) -> str:
@@ -199,8 +199,8 @@ def _virtual(machine: Machine) -> str | None:
         return None
     kind, container = split_virtualization(machine.virtualization)
     code = f"part.virtual_{'yes' if machine.virtual_machine else 'no'}"
-    told = sentence(f"{code}_kind", kind=kind) if kind else sentence(code)
-    return sentence("part.in_container", machine=told, container=container) if container else told
+    what = sentence(f"{code}_kind", kind=kind) if kind else sentence(code)
+    return sentence("part.in_container", machine=what, container=container) if container else what
 
 
 def _source(power: PowerState) -> str | None:

@@ -76,10 +76,10 @@ def tidy_name(text: str | None) -> str | None:
 
 def numbers_in(text: str) -> frozenset[int]:
     """Return the processors of a list as Linux writes it: "0-3,8" are 0, 1, 2, 3 and 8."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in text.strip().split(","):
         first, _, last = part.partition("-")
         begin, end = count_of(first.strip()), count_of((last or first).strip())
         if begin is not None and end is not None and begin <= end < begin + 10_000:
-            found.update(range(begin, end + 1))
-    return frozenset(found)
+            numbers.update(range(begin, end + 1))
+    return frozenset(numbers)

@@ -37,24 +37,28 @@ def text(said: Message) -> str:
     Messages come out of files too: whatever they hold, this does not raise.
     """
     try:
-        return _FORMATTER.vformat(_found(said), (), _Arguments(said.arguments))
+        template = _found(said)
+        # Most have no places; a window that follows a run asks for dozens a second.
+        if "{" not in template and "}" not in template:
+            return template
+        return _FORMATTER.vformat(template, (), _Arguments(said.arguments))
     except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError):
-        told = ", ".join(f"{name} {value}" for name, value in said.arguments.items())
-        return f"{said.code} ({told})" if told else said.code
+        arguments = ", ".join(f"{name} {value}" for name, value in said.arguments.items())
+        return f"{said.code} ({arguments})" if arguments else said.code
 
 
 def needs(code: str) -> set[str]:
     """Return the names of the arguments that a sentence has a place for."""
-    found = ENGLISH[code]
-    both = found if isinstance(found, str) else "".join(found)
+    template = ENGLISH[code]
+    both = template if isinstance(template, str) else "".join(template)
     return {name for _, name, _, _ in _FORMATTER.parse(both) if name is not None}
 
 
 def _found(said: Message) -> str:
-    found = ENGLISH[said.code]
-    if isinstance(found, str):
-        return found
-    return found[0] if said.arguments.get("count") == 1 else found[1]
+    template = ENGLISH[said.code]
+    if isinstance(template, str):
+        return template
+    return template[0] if said.arguments.get("count") == 1 else template[1]
 
 
 class _Arguments(dict[str, Any]):

@@ -64,7 +64,7 @@ def reading_rows(run: Run) -> list[Row]:
             gpu, _, key = name[len("gpu") :].partition("_")
             if key in _GPU_UNITS:
                 rows += _row(sentence(f"telemetry.gpu_{key}", gpu=gpu), _GPU_UNITS[key], values)
-    cores = [told for sample in run.samples if (told := sample.telemetry.core_pct)]
+    cores = [core_pct for sample in run.samples if (core_pct := sample.telemetry.core_pct)]
     rows += _row(sentence("telemetry.busiest_core"), _PERCENT, [max(each) for each in cores])
     rows += _row(sentence("telemetry.idlest_core"), _PERCENT, [min(each) for each in cores])
     return [*rows, *_held_down(run)]

@@ -61,11 +61,11 @@ def error_advice(error_code: str | None) -> str | None:
 def bottleneck_text(run: Run) -> str:
     """Return what limited a run; "" where that is no question, or the record cannot tell."""
     try:
-        found = explain(run)
+        explanation = explain(run)
     except Exception:  # noqa: BLE001 - an explanation is no reason not to show the run
         _log.info("What limited run %s cannot be told.", run.summary.id, exc_info=True)
         return ""
-    return "" if found is None else found.text
+    return "" if explanation is None else explanation.text
 
 
 def derived_epoch_text(run: RunSummary) -> str:
@@ -202,8 +202,8 @@ def result_notes(run: Run) -> list[Note]:
 
 def verdict_line(judged: events.Judged) -> str:
     """Return a verdict and its worst reasons in one line: "Caution: on battery; 12 % other load"."""
-    told = dict.fromkeys(_few_words(reason) for reason in judged.reasons if reason.level == judged.level)
-    return judged.level.capitalize() + (f": {'; '.join(told)}" if told else "")
+    words = dict.fromkeys(_few_words(reason) for reason in judged.reasons if reason.level == judged.level)
+    return judged.level.capitalize() + (f": {'; '.join(words)}" if words else "")
 
 
 def _few_words(reason: events.Reason) -> str:
@@ -233,7 +233,7 @@ def result_text(run: Run) -> str:
     verdict = judge(run)
     level, _, words = verdict_line(verdict).partition(": ")
     cautions = [reason for reason in verdict.reasons if reason.level != "fact"]
-    told = [reason.text.rstrip(".") for reason in cautions if reason.code not in _SAID_BY_VALUE]
+    notes = [reason.text.rstrip(".") for reason in cautions if reason.code not in _SAID_BY_VALUE]
     verdict_code = "result.text_verdict_because" if words else "result.text_verdict"
     lines = [
         sentence(
@@ -250,7 +250,7 @@ def result_text(run: Run) -> str:
         position(summary) or "",
         bottleneck_text(run),
         energy_text(summary),
-        *(sentence("result.text_note", note=hide(" ".join(text.split()), private)) for text in told),
+        *(sentence("result.text_note", note=hide(" ".join(text.split()), private)) for text in notes),
         *_bar_lines(summary),
         sentence("result.text_footer", version=summary.app_version, date=summary.started_at[:10]),
     ]

@@ -96,12 +96,12 @@ class LiveVerdict:
         ):
             return None
         self._counted = count
-        found = estimate_so_far(self._run, steps)
-        if found is None:
+        estimate = estimate_so_far(self._run, steps)
+        if estimate is None:
             return None
-        self._narrow = self._narrow + 1 if found.is_enough else 0
+        self._narrow = self._narrow + 1 if estimate.is_enough else 0
         self.is_enough = self._run.preset == "quick" and self._narrow >= ENOUGH_ESTIMATES
-        return msgspec.structs.replace(found, is_enough=self.is_enough)
+        return msgspec.structs.replace(estimate, is_enough=self.is_enough)
 
     def _judge(self) -> events.Judged | None:
         """Return the verdict so far, if it is another one than before; None while the database is busy."""
@@ -109,13 +109,13 @@ class LiveVerdict:
             run = load_run(self._database, self._run.id, with_peak=False)
         except DatabaseError:
             return None
-        found = interruptions(self._run.preset, self._state.steps or Timed())
-        told = events.Judged(
+        held_up = interruptions(self._run.preset, self._state.steps or Timed())
+        judged = events.Judged(
             level=(verdict := judge(run, is_over=False)).level,
             reasons=verdict.reasons,
-            interrupted_t_s=tuple(each.t_s for each in found),
+            interrupted_t_s=tuple(each.t_s for each in held_up),
         )
-        if told == self._verdict:
+        if judged == self._verdict:
             return None
-        self._verdict = told
-        return told
+        self._verdict = judged
+        return judged

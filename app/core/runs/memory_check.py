@@ -27,10 +27,11 @@ def memory_problem(spec: RunSpec, machine: Machine) -> Message | None:
         return None
     fitting = (there_bytes - base_bytes) // max(1, workload.memory_per_example_bytes)
     advice = message("memory.smaller_batch", fitting=fitting) if fitting >= 1 else message("memory.other_workload")
-    told = {"batch_size": spec.batch_size, "need_bytes": need_bytes, "there_bytes": there_bytes, "advice": advice}
+    sizes = {"need_bytes": need_bytes, "there_bytes": there_bytes}
+    arguments = {"batch_size": spec.batch_size, **sizes, "advice": advice}
     if gpu is None:
-        return message("memory.computer_too_small", **told)
-    return message("memory.gpu_too_small", **told, gpu=gpu.name)
+        return message("memory.computer_too_small", **arguments)
+    return message("memory.gpu_too_small", **arguments, gpu=gpu.name)
 
 
 def _memory(spec: RunSpec, machine: Machine) -> tuple[int | None, Gpu | None]:

@@ -55,14 +55,14 @@ class RunState:
     @property
     def verdict(self) -> events.Judged | None:
         """The verdict so far, with what was warned of since; None while there is nothing to say."""
-        verdict, known = self.series.verdict, {warning.code for warning in self.series.warnings}
-        told = {reason.code for reason in verdict.reasons} if verdict else set()
-        if not known - told:
+        verdict, warned = self.series.verdict, {warning.code for warning in self.series.warnings}
+        judged = {reason.code for reason in verdict.reasons} if verdict else set()
+        if not warned - judged:
             return verdict
         news = tuple(
             events.Reason(code=warning.code, level="caution", text=warning.message, said=warning.said)
             for warning in self.series.warnings
-            if warning.code not in told
+            if warning.code not in judged
         )
         return events.Judged(level="caution", reasons=(*news, *(verdict.reasons if verdict else ())))
 

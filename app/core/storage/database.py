@@ -170,8 +170,8 @@ class Database:
                 message("database.move_it_away"),
             ) from refusal
         code = "database.repaired" if count else "database.begun_anew"
-        told = sentence(code, path=str(self.path), reason=str(error), kept=aside.name, count=count)
-        _log.warning("%s", told)
+        text = sentence(code, path=str(self.path), reason=str(error), kept=aside.name, count=count)
+        _log.warning("%s", text)
 
     def _set_aside(self) -> Path:
         """Rename the file, never over another one; raises OSError."""
@@ -235,14 +235,14 @@ def _written_format(connection: sqlite3.Connection) -> object:
 def _look_through(connection: sqlite3.Connection, path: Path) -> None:
     """Raise sqlite3's error for damage that only some query would show; in a large file once it is suspected."""
     state = path.stat()
-    known = (str(path), state.st_dev, state.st_ino)
+    identity = (str(path), state.st_dev, state.st_ino)
     suspected = _suspicion(path).exists()
-    if not suspected and (known in looked_through or state.st_size > LOOKED_THROUGH_BYTES):
+    if not suspected and (identity in looked_through or state.st_size > LOOKED_THROUGH_BYTES):
         return
-    told = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    if told != "ok":
-        raise _DamagedError(str(told).splitlines()[-1])
-    looked_through.add(known)
+    answer = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    if answer != "ok":
+        raise _DamagedError(str(answer).splitlines()[-1])
+    looked_through.add(identity)
     if suspected:
         with contextlib.suppress(OSError):
             _suspicion(path).unlink(missing_ok=True)

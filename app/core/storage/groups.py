@@ -99,12 +99,12 @@ def _read_plan(row: Mapping[str, Any]) -> tuple[Plan, tuple[int, ...] | None]:
 
 def _members(database: Database, group_ids: Sequence[int]) -> dict[int, list[int]]:
     """Return the runs of groups whose plan cannot be read, in the order of their numbers."""
-    found: dict[int, list[int]] = {}
+    members: dict[int, list[int]] = {}
     with database.complaints():
         sql = "SELECT group_id, id FROM runs WHERE group_id IN (SELECT value FROM json_each(?)) ORDER BY id"
         for group_id, run_id in database.connection.execute(sql, (json.dumps(list(group_ids)),)):
-            found.setdefault(group_id, []).append(run_id)
-    return found
+            members.setdefault(group_id, []).append(run_id)
+    return members
 
 
 def _with_runs(database: Database, rows: Sequence[Any]) -> list[Group]:

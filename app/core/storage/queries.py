@@ -224,7 +224,7 @@ def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
     shared = "workload, preset, status, data_source, engine, device_name, machine_id"
     sql = f"SELECT json_group_array(id), {shared} FROM {_LISTED} WHERE deleted_at IS NULL GROUP BY {shared}"
     of_day, judged = cache(partial(_ids_of_day, connection)), cache(partial(_ids_judged, connection))
-    found: list[int] = []
+    ids_with_all: list[int] = []
     for ids, workload, *texts, machine_id in connection.execute(sql):
         texts += [workload, _title(workload), cpu_names.get(machine_id)]
         text = "\n".join(str(part) for part in texts if part is not None).casefold()
@@ -232,14 +232,14 @@ def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
         numbers: list[int] = json.loads(ids)
         for word in missing:
             # Not for words behind one that is nowhere: there may be thousands.
-            known = of_day(word) | judged(word) if numbers else frozenset()
+            of_text = of_day(word) | judged(word) if numbers else frozenset()
             numbers = [
                 run_id
                 for run_id in numbers
-                if run_id in known or word in str(run_id) or word in comments.get(run_id, "")
+                if run_id in of_text or word in str(run_id) or word in comments.get(run_id, "")
             ]
-        found += numbers
-    return found
+        ids_with_all += numbers
+    return ids_with_all
 
 
 def _ids_of_day(connection: sqlite3.Connection, word: str) -> frozenset[int]:
@@ -259,5 +259,5 @@ def _ids_judged(connection: sqlite3.Connection, word: str) -> frozenset[int]:
 
 
 def _title(workload: str) -> str | None:
-    known = CATALOGUE.get(workload)
-    return known.title if known else None
+    declared = CATALOGUE.get(workload)
+    return declared.title if declared else None

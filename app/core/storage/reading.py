@@ -78,14 +78,14 @@ def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSu
     for name in broken:
         optional = _fits(None, _types()[name])
         values[name] = None if optional else _STAND_INS.get(name, 0 if _fits(0, _types()[name]) else "n/a")
-    told = f"its row ({', '.join(broken)})"
+    part = f"its row ({', '.join(broken)})"
     if damage is not None:
-        damage.append(told)
+        damage.append(part)
     return dataclasses.replace(
         RunSummary(**values),
         status=DAMAGED,
         error_code=DAMAGED_CODE,
-        error_message=text_of(damaged([told])),
+        error_message=text_of(damaged([part])),
         verdict="invalid",
         reasons=DAMAGED_CODE,
     )
@@ -195,8 +195,8 @@ def read_message(cell: object) -> Message | None:
 
 def read_metrics(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> dict[str, float | None]:
     """Return the single numbers that can be read, by their keys."""
-    found = _read(rows, lambda row: _convert(dict(row), events.Metric), "single numbers", damage)
-    return {metric.key: metric.value for metric in found}
+    metrics = _read(rows, lambda row: _convert(dict(row), events.Metric), "single numbers", damage)
+    return {metric.key: metric.value for metric in metrics}
 
 
 def _read(rows: Iterable[Mapping[str, Any]], read: Any, label: str, damage: list[str]) -> Iterator[Any]:

@@ -62,8 +62,8 @@ def begin_run(
             "SELECT id FROM machines WHERE machine = ?", (machine_json,)
         ).fetchone()[0]
         connection.execute("INSERT OR IGNORE INTO machine_parts (parts) VALUES (?)", (parts_json,))
-        found = connection.execute("SELECT id FROM machine_parts WHERE parts = ?", (parts_json,))
-        values["machine_parts_id"] = found.fetchone()[0]
+        parts_row = connection.execute("SELECT id FROM machine_parts WHERE parts = ?", (parts_json,))
+        values["machine_parts_id"] = parts_row.fetchone()[0]
         cursor = connection.execute(*_insert("runs", values))
         if group is not None:  # in its order, which the rows no longer tell once some of them are deleted
             appended = "UPDATE groups SET plan = json_insert(plan, '$.run_ids[#]', ?) WHERE id = ?"

@@ -49,8 +49,8 @@ def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tup
     """Yield plain rows in the order of RunSummary's and then EpochColumns' fields, oldest first; no ids: all."""
     sql, values = _select(ids or None, oldest_first=True)
     # What is no number has no place in a cell of numbers: in SQLite texts compare as larger than any.
-    told = "CASE WHEN {0} BETWEEN -1e300 AND 1e300 THEN {0} ELSE 'n/a' END"
-    columns = ", ".join(f"group_concat({told.format(name)}, ' ')" for name in _EPOCH_FIELDS.values())
+    finite = "CASE WHEN {0} BETWEEN -1e300 AND 1e300 THEN {0} ELSE 'n/a' END"
+    columns = ", ".join(f"group_concat({finite.format(name)}, ' ')" for name in _EPOCH_FIELDS.values())
     chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
     ordered = f"(SELECT * FROM epochs{chosen} ORDER BY run_id, idx)"
     grouped = f"SELECT run_id, {columns} FROM {ordered} GROUP BY run_id ORDER BY run_id"
@@ -86,8 +86,8 @@ def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
     sql, values = _select([run_id])
     connection = database.connection
     with database.snapshot():
-        found = connection.execute(sql, values).fetchone()
-        if found is None:
+        listed = connection.execute(sql, values).fetchone()
+        if listed is None:
             raise missing_runs([run_id])
         row = connection.execute(
             "SELECT runs.*, coalesce(parts, machine) AS machine FROM runs"
@@ -96,7 +96,7 @@ def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
             (run_id,),
         ).fetchone()
         damage: list[str] = []
-        summary = reading.read_summary(tuple(found), damage)
+        summary = reading.read_summary(tuple(listed), damage)
         model = reading.read_event(row["model"], reading.MODEL, "the network", damage)
         run = Run(
             summary=summary,
@@ -133,10 +133,10 @@ def load_runs(database: Database, ids: Iterable[int]) -> Iterator[Run]:
 
 def _raw_rows(database: Database, run_id: int) -> dict[str, list[dict[str, Any]]]:
     row = database.connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
-    found = {"runs": [{name: row[name] for name in row.keys() if name not in _UNSAID}]}  # noqa: SIM118 - no dict
+    tables = {"runs": [{name: row[name] for name in row.keys() if name not in _UNSAID}]}  # noqa: SIM118 - no dict
     for table in reading.TABLES:
-        found[table] = list(reading.stored_rows(database.connection, table, run_id))
-    return found
+        tables[table] = list(reading.stored_rows(database.connection, table, run_id))
+    return tables
 
 
 def delete_runs(database: Database, ids: Sequence[int]) -> None:

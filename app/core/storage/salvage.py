@@ -98,15 +98,15 @@ def _template(version: int) -> frozenset[tuple[object, ...]]:
 
 def _shape(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
     """Return the schema as SQLite understands it: its text differs between versions of SQLite."""
-    told: set[tuple[object, ...]] = set()
+    shape: set[tuple[object, ...]] = set()
     for pragma in ("table_info", "foreign_key_list", "index_info"):
         kind = "index" if pragma == "index_info" else "table"
         sql = (
             f"SELECT '{pragma}', m.name, p.* FROM sqlite_master AS m, pragma_{pragma}(m.name) AS p"  # noqa: S608
             f" WHERE m.type = '{kind}' AND m.name NOT LIKE 'sqlite_%'"
         )
-        told.update(tuple(row) for row in connection.execute(sql))
-    return frozenset(told)
+        shape.update(tuple(row) for row in connection.execute(sql))
+    return frozenset(shape)
 
 
 def _make_schema(connection: sqlite3.Connection, version: int) -> None:
@@ -128,11 +128,11 @@ def _mend_header(copy: Path) -> int:
             connection.execute("CREATE TABLE sample (x)")
         header = sample.read_bytes()[:100]
     with copy.open("r+b") as file:
-        found = file.read(100)
+        damaged = file.read(100)
         for start, end in _HEADER:
             file.seek(start)
             file.write(header[start:end])
-    version = int.from_bytes(found[60:64], "big")
+    version = int.from_bytes(damaged[60:64], "big")
     return version if 1 <= version <= len(MIGRATIONS) else len(MIGRATIONS)
 
 
@@ -217,11 +217,11 @@ class _Copier:
         """Return the next key that there is, or one that is too high."""
         sql = f"SELECT min({self._key}) FROM old.{self._table} WHERE {self._key} > ?"  # noqa: S608
         try:
-            found = self._connection.execute(sql, (end,)).fetchone()[0]
+            next_rowid = self._connection.execute(sql, (end,)).fetchone()[0]
         except _DAMAGE:
             self._failures += 1
             return end + 1
-        return found if isinstance(found, int) else 2**63
+        return next_rowid if isinstance(next_rowid, int) else 2**63
 
     def _limits(self) -> tuple[int, int]:
         """Return the lowest and the highest key; those of runs are known by now, others may be damaged."""

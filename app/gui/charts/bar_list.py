@@ -108,11 +108,11 @@ class BarList(QWidget):
             self._at = None
         if target != self._to:
             self._from = {key: self._rows.get(key, row) for key, row in target.items()}
-            known = any(key in self._rows and self._rows[key] != row for key, row in target.items())
+            moves = any(key in self._rows and self._rows[key] != row for key, row in target.items())
             self._rows = dict(self._from)
             self._to = target
             self._move.stop()
-            if known and self.isVisible():
+            if moves and self.isVisible():
                 self._move.start()
             else:
                 self._rows = dict(target)

@@ -58,9 +58,11 @@ class EstimateChart(Plot):
         ends = [end for end in (low.last, high.last) if end is not None]
         half = max((abs(end - value.last) for end in ends), default=0.0)
         self._look_at(value.last, half)
-        told = f"{format_value(metric, series.estimate.last)} {kind.unit}"
+        value_text = f"{format_value(metric, series.estimate.last)} {kind.unit}"
         self.setAccessibleDescription(
-            sentence("chart.value_with_half", value=told, half_pct=100 * half / value.last) if ends else told
+            sentence("chart.value_with_half", value=value_text, half_pct=100 * half / value.last)
+            if ends
+            else value_text
         )
 
     def colour(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pyqtgraph
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QBrush, QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.analysis.series import Curve, RunSeries
@@ -117,10 +117,10 @@ class EpochChart(Plot):
         self.set_range("y", 0.0, round_up(1.08 * max(heights, default=1.0)))
         self._draw(heights, len(durations_s))
         self._draw_median(durations_s[1:] if whole else (), count)
-        told = ", ".join(format_seconds(value_s) for value_s in durations_s)
+        durations = ", ".join(format_seconds(value_s) for value_s in durations_s)
         self.setAccessibleDescription(
-            sentence("chart.epochs_done", done=len(durations_s), planned=planned, durations=told)
-            if told
+            sentence("chart.epochs_done", done=len(durations_s), planned=planned, durations=durations)
+            if durations
             else sentence("chart.no_epoch")
         )
 
@@ -139,8 +139,8 @@ class EpochChart(Plot):
         current = QColor(tokens.accent)
         current.setAlphaF(0.4)
         # An only epoch is the result, with its start-up in it; it stays apart all the same.
-        brushes = [QColor(tokens.neutral_bar), *[QColor(tokens.accent)] * (whole - 1)][:whole]
-        brushes += [current] * (len(heights) - whole)
+        brushes = [QBrush(QColor(tokens.neutral_bar)), *[QBrush(QColor(tokens.accent))] * (whole - 1)][:whole]
+        brushes += [QBrush(current)] * (len(heights) - whole)
         numbers = [number + 1 for number in range(len(heights))]
         # pyqtgraph fails on lists of colours that are empty.
         self.bars.setVisible(bool(heights))

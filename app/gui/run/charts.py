@@ -105,8 +105,10 @@ class RunCharts(QWidget):
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
         """Show the run among published machines."""
         self.bars.show_bars(bars, baseline)
-        known = any(bar.kind != "you" for bar in bars)
-        self.bars_card.heading.setText(sentence("chart.against_known" if known else "chart.nothing_published"))
+        has_published = any(bar.kind != "you" for bar in bars)
+        self.bars_card.heading.setText(
+            sentence("chart.against_known" if has_published else "chart.nothing_published")
+        )
         self.bars_card.note.show_text(chart_note(bars[0].metric, bars) if bars else "")
 
     def _show_kind(self, summary: RunSummary) -> None:

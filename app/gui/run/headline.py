@@ -147,18 +147,18 @@ class HeadlineCard(Card):
     def _show_notes(self, run: Run) -> None:
         """Show what to do about a failure, or else the verdict's reasons."""
         verdict = judge(run)
-        told = " ".join(_sentence(reason.text) for reason in verdict.reasons)
+        reasons = " ".join(_sentence(reason.text) for reason in verdict.reasons)
         if run.summary.status == "failed":
-            told = error_advice(run.summary.error_code) or told
-        self._show_verdict(verdict_line(verdict), told, verdict.level, run)
+            reasons = error_advice(run.summary.error_code) or reasons
+        self._show_verdict(verdict_line(verdict), reasons, verdict.level, run)
 
     def _show_so_far(self, verdict: events.Judged | None) -> None:
         reasons = [reason for reason in verdict.reasons if reason.level != "fact"] if verdict else []
         if verdict is None:
             self._show_verdict("", "", "")
         elif reasons:
-            told = " ".join(f"{reason.text} {reason.advice}".strip() for reason in reasons)
-            self._show_verdict(verdict_line(verdict), told, verdict.level)
+            advised = " ".join(f"{reason.text} {reason.advice}".strip() for reason in reasons)
+            self._show_verdict(verdict_line(verdict), advised, verdict.level)
         else:
             self._show_verdict(sentence("run.no_problems"), "", "valid")
 

@@ -67,8 +67,8 @@ class RunView(QWidget):
         self._show_head(run.summary, parameters, machine.memory_bytes, place)
         self.headline.show_stored(run)
         if group is not None:
-            told = (run.summary.error_message, group_sentence(group))
-            self.headline.message.show_text(" ".join(text for text in told if text))
+            texts = (run.summary.error_message, group_sentence(group))
+            self.headline.message.show_text(" ".join(text for text in texts if text))
         self._show_charts(series_of(run), run.summary, live=False)
         self.charts.show_limit(bottleneck_text(run))
 
@@ -141,5 +141,5 @@ class RunView(QWidget):
         bars_of = (summary.id, summary.value, summary.basis, summary.device, summary.status)
         if bars_of != self._bars_of:
             self._bars_of = bars_of
-            found = shortlist(bars(summary.workload, summary), BARS_LIMIT)
-            self.charts.show_bars(found, find_baseline(found, None, summary.workload))
+            ranking = shortlist(bars(summary.workload, summary), BARS_LIMIT)
+            self.charts.show_bars(ranking, find_baseline(ranking, None, summary.workload))

@@ -39,6 +39,6 @@ class MachineFinder(QObject):
             lambda: (detect_machine(data_folder=folder), read_power()), self._on_found, lambda _: None
         )
 
-    def _on_found(self, found: tuple[Machine, Power]) -> None:
-        self.machine, self.power = found
+    def _on_found(self, detected: tuple[Machine, Power]) -> None:
+        self.machine, self.power = detected
         self.found.emit()

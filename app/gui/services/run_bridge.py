@@ -1,4 +1,4 @@
-"""Between a session's thread and the window: events wait in a queue that a timer empties ten times a second."""
+"""Between a session's thread and the window: events wait in a queue that a timer empties four times a second."""
 
 import queue
 from collections import deque
@@ -24,7 +24,8 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
-TICK_MS = 100
+# As often as texts change: each look costs more for waking up than for what it finds.
+TICK_MS = 250
 LINES_KEPT = 2_000
 
 
@@ -212,8 +213,8 @@ class RunBridge(QObject):
         """Follow one event of the run."""
         assert self.state is not None
         self.state.follow(event)
-        if told := _line(event):
-            self.lines.append(f"{event.t_s:8.2f} s  {told}")
+        if line := _line(event):
+            self.lines.append(f"{event.t_s:8.2f} s  {line}")
 
     def _reset(self, spec: RunSpec, plan: Plan | None) -> None:
         self._starting, self.is_cancelled = True, False
@@ -233,9 +234,9 @@ class RunBridge(QObject):
     def _on_planned(self, planned: PlannedRun, summary: RunSummary) -> None:
         self.planned, self.asks = planned, None
         self.state = RunState(planned.spec, summary)
-        told = {"number": planned.number, "planned": planned.count}
+        place = {"number": planned.number, "planned": planned.count}
         self.lines.append(
-            sentence("log.side", **told, side=planned.side) if planned.side else sentence("log.run", **told)
+            sentence("log.side", **place, side=planned.side) if planned.side else sentence("log.run", **place)
         )
         self.moved_on.emit()
 

@@ -47,10 +47,10 @@ def find_problem(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def _plugins() -> Path:
-    found = importlib.util.find_spec("PySide6")
-    if found is None or found.origin is None:
+    package = importlib.util.find_spec("PySide6")
+    if package is None or package.origin is None:
         raise ImportError(sentence("start.no_pyside"))
-    return Path(found.origin).parent / "Qt" / "plugins" / "platforms"
+    return Path(package.origin).parent / "Qt" / "plugins" / "platforms"
 
 
 def _wayland_socket(environment: Mapping[str, str]) -> Path | None:

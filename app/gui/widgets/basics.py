@@ -97,7 +97,9 @@ class ElidedLabel(QLabel):
         shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
         if shown != self.text():
             self.setText(shown)
-        self.setToolTip(plain_tip(self._whole) if shown != self._whole else "")
+        tip = plain_tip(self._whole) if shown != self._whole else ""
+        if tip != self.toolTip():
+            self.setToolTip(tip)
 
 
 class ClampedLabel(QLabel):

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QMessageBox, QPlainText
 import app
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.report.export import hide, private_texts
+from app.core.report.private_texts import hide, private_texts
 from app.gui.style.icons import application_icon
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import column, label, row
@@ -53,14 +53,14 @@ class FaultDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(sentence("fault.title"))
         self.resize(680, 420)
-        told = sentence("fault.explanation")
+        explanation = sentence("fault.explanation")
         self.report = QPlainTextEdit(report, readOnly=True)
         self.report.setAccessibleName(sentence("fault.report"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         self.copy_button = buttons.addButton(sentence("fault.copy"), QDialogButtonBox.ButtonRole.ActionRole)
         self.copy_button.clicked.connect(self._on_copy)
         buttons.rejected.connect(self.reject)
-        whole = column(label(told, wrap=True), self.report, label(log, muted=True, wrap=True), buttons)
+        whole = column(label(explanation, wrap=True), self.report, label(log, muted=True, wrap=True), buttons)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
 

@@ -155,7 +155,7 @@ def test_neighbours_with_similar_names_stay_whatever_comes_of_an_import(
     (mine.datasets / ".nietzsche-11111111.epochmark-new").write_text("a file")
     (mine.datasets / ".nietzsche-22222222.new").mkdir()  # not our kind of name
     before = snapshot(mine.datasets)
-    assert not remove_dataset(mine, "nietzsche").found
+    assert not remove_dataset(mine, "nietzsche").was_there
     assert snapshot(mine.datasets) == before
     folder = import_dataset(mine, "nietzsche", text)
     assert before.items() <= snapshot(mine.datasets).items()
@@ -167,7 +167,7 @@ def test_neighbours_with_similar_names_stay_whatever_comes_of_an_import(
     with pytest.raises(AppError, match="was refused: is empty"):
         import_dataset(mine, "nietzsche", text)
     assert nietzsche.is_installed(folder)
-    assert remove_dataset(mine, "nietzsche").found
+    assert remove_dataset(mine, "nietzsche").was_there
     assert snapshot(mine.datasets) == before
 
 
@@ -187,7 +187,7 @@ def test_what_the_user_put_into_our_folder_stays_and_is_named(mine: Paths, text:
             act()
     assert snapshot(folder) == before
     removal = remove_dataset(mine, "nietzsche")
-    assert (removal.found, removal.folder, removal.kept) == (True, folder, (first,))
+    assert (removal.was_there, removal.folder, removal.kept) == (True, folder, (first,))
     assert [path for path in folder.rglob("*") if path.is_file()] == [folder / notes]
 
 
@@ -242,9 +242,9 @@ def test_half_a_data_set_of_ours_is_replaced_or_removed(mine: Paths, text: Path)
     (folder / "contents.sha256").unlink()
     assert nietzsche.is_installed(import_dataset(mine, "nietzsche", text))
     (folder / "nietzsche.txt").unlink()
-    assert remove_dataset(mine, "nietzsche").found
+    assert remove_dataset(mine, "nietzsche").was_there
     (folder).mkdir()
-    assert not remove_dataset(mine, "nietzsche").found  # an empty folder is nobody's loss, and not ours
+    assert not remove_dataset(mine, "nietzsche").was_there  # an empty folder is nobody's loss, and not ours
     assert nietzsche.is_installed(import_dataset(mine, "nietzsche", text))
     assert list(mine.datasets.iterdir()) == [folder]
 
@@ -278,7 +278,7 @@ def test_a_removal_that_fails_halfway_can_be_done_again(
     assert failed.value.advice == "Make the folder writable, then try again."
     assert {path.name for path in folder.iterdir()} == {"nietzsche.txt", "installed.json"}
     monkeypatch.undo()
-    assert remove_dataset(mine, "nietzsche").found
+    assert remove_dataset(mine, "nietzsche").was_there
     assert list(mine.datasets.iterdir()) == []
 
 

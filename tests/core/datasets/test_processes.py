@@ -61,7 +61,7 @@ def test_a_killed_installation_is_cleaned_up_by_a_removal_too(mine: Paths, text:
     wait_for_unpacking(killed)
     killed.kill()
     killed.wait()
-    assert not remove_dataset(mine, "nietzsche").found
+    assert not remove_dataset(mine, "nietzsche").was_there
     assert list(mine.datasets.iterdir()) == []
 
 

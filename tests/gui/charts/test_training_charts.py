@@ -45,10 +45,10 @@ def test_epochs_are_bars_with_a_line_at_the_median_of_the_later_ones(
     bars, median = chart.bars.opts, chart.median
     assert list(bars["x"]) == [1, 2, 3, 4, 5]
     assert list(bars["height"]) == [90.0, 60.0, 70.0, 62.0, 21.0]
-    colours = [brush.name().upper() for brush in bars["brushes"]]
+    colours = [brush.color().name().upper() for brush in bars["brushes"]]
     tokens = application_theme.tokens
     assert colours[:2] == [tokens.neutral_bar.upper(), tokens.accent.upper()]
-    assert [brush.alphaF() < 1 for brush in bars["brushes"]] == [False] * 4 + [True]
+    assert [brush.color().alphaF() < 1 for brush in bars["brushes"]] == [False] * 4 + [True]
     assert set(median.getData()[1]) == {62.0}
     assert span(chart, "x") == (0.4, 10.6)
     assert span(chart, "y")[1] >= 90.0
@@ -126,7 +126,7 @@ def test_a_theme_recolours_what_is_drawn(qtbot: QtBot, application_theme: Theme)
     qtbot.addWidget(chart)
     chart.show_epochs([5.0, 4.0, 4.0], planned=3)
     application_theme.choose("dark")
-    assert chart.bars.opts["brushes"][1].name().upper() == DARK.accent
+    assert chart.bars.opts["brushes"][1].color().name().upper() == DARK.accent
     assert chart.backgroundBrush().color().name().upper() == DARK.surface
 
 

@@ -11,13 +11,14 @@ import pytest
 
 from app.core.metrics import METRICS
 from app.core.paths import Paths
-from app.core.records import Machine, Run
+from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.runs.session import Session
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 from workloads.system.storage import CASES
 from workloads.system.storage_files import PREFIX

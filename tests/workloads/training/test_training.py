@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from app.core.paths import Paths
-from app.core.records import Machine, Run
+from app.core.records import Run
 from app.core.runs.runner import Runner
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.database import Database
@@ -21,6 +21,7 @@ from tests.conftest import ROOT, CommandLine
 from workloads import CATALOGUE
 from workloads.datasets import cifar10
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
 pytestmark = pytest.mark.engine

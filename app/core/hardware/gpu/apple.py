@@ -60,8 +60,8 @@ class AppleGpus:
         """Describe the GPUs in these places."""
         ours = all(vendor == "apple" for vendor in self.vendors)
         cards = [] if ours else entries_from(_ioreg("IOPCIDevice"))
-        found = describe(self._entries, cards)
-        return tuple(found[place] for place in places)
+        gpus = describe(self._entries, cards)
+        return tuple(gpus[place] for place in places)
 
     def readings(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
@@ -85,11 +85,11 @@ class AppleGpus:
 def entries_from(plist: bytes) -> list[dict[str, Any]]:
     """Take the registry's entries from what `ioreg -a` prints; empty for anything else."""
     try:
-        found = plistlib.loads(plist) if plist.strip() else []
+        entries = plistlib.loads(plist) if plist.strip() else []
     except _PLIST_FAILURES as error:
         _logger.info("ioreg gave no usable answer: %s", error)
         return []
-    return [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def vendor_from(entry: Mapping[str, Any]) -> str:
@@ -107,29 +107,29 @@ def describe(entries: Sequence[Mapping[str, Any]], cards: Sequence[Mapping[str, 
             accelerator.
     """
     waiting = [card for card in cards if _data(card.get("class-code"))[2:3] == b"\x03"]
-    found = []
+    gpus = []
     for entry in entries:
         vendor = vendor_from(entry)
         card = next((card for card in waiting if _card_vendor(card) == vendor), {})
         waiting = [other for other in waiting if other is not card]
-        found.append(_describe(entry, card, vendor))
-    return tuple(found)
+        gpus.append(_describe(entry, card, vendor))
+    return tuple(gpus)
 
 
 def reading_from(entry: Mapping[str, Any]) -> GpuTelemetry:
     """Take what an accelerator does from its entry; the index is 0."""
-    told = entry.get("PerformanceStatistics")
-    told = told if isinstance(told, dict) else {}
-    used = told.get("vramUsedBytes", told.get("In use system memory"))
+    statistics = entry.get("PerformanceStatistics")
+    statistics = statistics if isinstance(statistics, dict) else {}
+    used = statistics.get("vramUsedBytes", statistics.get("In use system memory"))
     return GpuTelemetry(
         0,
-        utilization_pct=within(told.get("Device Utilization %", told.get("GPU Activity(%)")), 0, 100),
+        utilization_pct=within(statistics.get("Device Utilization %", statistics.get("GPU Activity(%)")), 0, 100),
         memory_used_bytes=whole(used, 0, MAX_MEMORY_BYTES),
-        temperature_c=within(told.get("Temperature(C)"), 1, 150),
-        power_w=within(told.get("Total Power(W)"), 0.001, 10_000),
-        clock_mhz=within(told.get("Core Clock(MHz)"), 1, 10_000),
-        memory_clock_mhz=within(told.get("Memory Clock(MHz)"), 1, 100_000),
-        fan_pct=within(told.get("Fan Speed(%)"), 0, 100),
+        temperature_c=within(statistics.get("Temperature(C)"), 1, 150),
+        power_w=within(statistics.get("Total Power(W)"), 0.001, 10_000),
+        clock_mhz=within(statistics.get("Core Clock(MHz)"), 1, 10_000),
+        memory_clock_mhz=within(statistics.get("Memory Clock(MHz)"), 1, 100_000),
+        fan_pct=within(statistics.get("Fan Speed(%)"), 0, 100),
     )
 
 
@@ -171,8 +171,8 @@ def _ioreg(kind: str) -> bytes:
     """Print the entries of a class, without those below them; b"" when that fails or takes too long."""
     if HUNG.is_set():
         return b""
-    told = answer_of(["ioreg", "-a", "-r", "-d", "1", "-w", "0", "-c", kind], _LIMIT_S, _MAX_BYTES)
-    if told is None:
+    answer = answer_of(["ioreg", "-a", "-r", "-d", "1", "-w", "0", "-c", kind], _LIMIT_S, _MAX_BYTES)
+    if answer is None:
         HUNG.set()
         _logger.warning("%s", sentence("hardware.ioreg_not_responding"))
-    return told or b""
+    return answer or b""

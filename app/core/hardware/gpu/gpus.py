@@ -47,8 +47,8 @@ def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
     """
     system, nvidia = _sources(root)
     try:
-        known = nvidia.gpus()
-        return (*known, *system.gpus(_places(system, with_nvidia=not known)))
+        nvidias = nvidia.gpus()
+        return (*nvidias, *system.gpus(_places(system, with_nvidia=not nvidias)))
     finally:
         nvidia.close()
         system.close()
@@ -76,11 +76,11 @@ class GpuReader:
                 nothing tells how busy it is; None if they are not known.
         """
         system, nvidia = self._sources = self._sources or _sources(self._root, self._clock)
-        known = nvidia.readings(own_pids)
-        self._known = max(self._known, len(known))
-        known += tuple(GpuTelemetry(index) for index in range(len(known), self._known))
-        others = system.readings(_places(system, with_nvidia=not known), own_pids)
-        return (*known, *(replace(reading, index=index) for index, reading in enumerate(others, len(known))))
+        nvidias = nvidia.readings(own_pids)
+        self._known = max(self._known, len(nvidias))
+        nvidias += tuple(GpuTelemetry(index) for index in range(len(nvidias), self._known))
+        others = system.readings(_places(system, with_nvidia=not nvidias), own_pids)
+        return (*nvidias, *(replace(reading, index=index) for index, reading in enumerate(others, len(nvidias))))
 
     def close(self) -> None:
         """Let go of the drivers. A later read opens them again."""

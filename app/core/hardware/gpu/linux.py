@@ -63,10 +63,10 @@ class Card:
 
 def find_cards(root: Path) -> tuple[Card, ...]:
     """Find all graphics cards that can compute, in the order of their PCI addresses; then those of other buses."""
-    found = [_pci_card(folder) for folder in sorted(root.glob("sys/bus/pci/devices/*"))]
+    cards_on_buses = [_pci_card(folder) for folder in sorted(root.glob("sys/bus/pci/devices/*"))]
     cards = [path for path in sorted(root.glob("sys/class/drm/card*")) if re.fullmatch(r"card\d+", path.name)]
-    found += [_other_card(card / "device") for card in cards if not (card / "device/vendor").is_file()]
-    return tuple(card for card in found if card is not None)
+    cards_on_buses += [_other_card(card / "device") for card in cards if not (card / "device/vendor").is_file()]
+    return tuple(card for card in cards_on_buses if card is not None)
 
 
 def pci_vendors(root: Path) -> tuple[str, ...]:
@@ -83,13 +83,13 @@ def describe_cards(root: Path, cards: tuple[Card, ...]) -> tuple[Gpu, ...]:
     Of one that sleeps, the link, power limit and displays are known only if this process has seen it awake.
     """
     names = DeviceNames(root)
-    found = []
+    gpus = []
     for card in cards:
         gpu = _known_asleep(root, card, names)
         if not card.asleep():
             gpu = _told[card.folder] = _known_awake(card, gpu)
-        found.append(_told.get(card.folder, gpu))
-    return tuple(found)
+        gpus.append(_told.get(card.folder, gpu))
+    return tuple(gpus)
 
 
 def generation_from(text: str) -> int | None:
@@ -209,7 +209,7 @@ def _known_awake(card: Card, gpu: Gpu) -> Gpu:
         gpu,
         name=clean_text(read_word(card.folder / "product_name")) or gpu.name,
         memory_bytes=memory_bytes,
-        power_limit_w=next((found for limit_w in limits_w if (found := within(limit_w, 1, 10_000))), None),
+        power_limit_w=next((likely_w for limit_w in limits_w if (likely_w := within(limit_w, 1, 10_000))), None),
         pcie_generation=generation,
         pcie_lanes=lanes,
         shares_memory=shares,
@@ -233,8 +233,8 @@ def link_of(folder: Path) -> tuple[int | None, int | None]:
 
 
 def _agreed(ends: list[int | None]) -> int | None:
-    known = [end for end in ends if end is not None]
-    return min(known) if len(known) == 2 else None
+    stated = [end for end in ends if end is not None]
+    return min(stated) if len(stated) == 2 else None
 
 
 def _drives_display(card: Card) -> bool | None:

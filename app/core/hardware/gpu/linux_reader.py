@@ -216,8 +216,8 @@ def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elaps
 
 def starred_mhz(text: str) -> float | None:
     """Take the clock that holds now from amdgpu's list of steps: "1: 1000Mhz *"."""
-    found = re.search(r"^\s*\S+:\s*(\d{1,6})\s*mhz\s*\*", text, re.MULTILINE | re.IGNORECASE)
-    return within(float(found[1]), 1, 10_000) if found else None
+    match = re.search(r"^\s*\S+:\s*(\d{1,6})\s*mhz\s*\*", text, re.MULTILINE | re.IGNORECASE)
+    return within(float(match[1]), 1, 10_000) if match else None
 
 
 def _find_files(card: Card) -> _Files:
@@ -255,10 +255,10 @@ def _existing(folder: Path | None, *names: str) -> Path | None:
 def _sensor(hwmon: Path | None, kind: str, labels: tuple[str, ...]) -> Path | None:
     """Find a sensor by its label, the best first; "" is one without."""
     paths = [] if hwmon is None else sorted(hwmon.glob(f"{kind}[1-9]_input"))
-    found = {
+    by_label = {
         read_word(path.with_name(path.name.replace("_input", "_label"))).lower(): path for path in reversed(paths)
     }
-    return next((found[label] for label in labels if label in found), None)
+    return next((by_label[label] for label in labels if label in by_label), None)
 
 
 def _clock_mhz(files: _Files) -> float | None:
@@ -283,7 +283,7 @@ def _energy_j(path: Path | None) -> float | None:
 
 def _opened_gpus(process: Path) -> list[tuple[Path, str]]:
     """List what a process opened of /dev/dri, as files of its fdinfo with the devices' names."""
-    found: list[tuple[Path, str]] = []
+    clients: list[tuple[Path, str]] = []
     try:
         opened = list((process / "fd").iterdir())
     except OSError:  # the process is gone, or not ours
@@ -293,6 +293,6 @@ def _opened_gpus(process: Path) -> list[tuple[Path, str]]:
             folder, _, name = str(path.readlink()).rpartition("/")
         except OSError:  # closed meanwhile
             continue
-        if folder == "/dev/dri" and len(found) < _CLIENTS_LIMIT:
-            found.append((process / "fdinfo" / path.name, name))
-    return found
+        if folder == "/dev/dri" and len(clients) < _CLIENTS_LIMIT:
+            clients.append((process / "fdinfo" / path.name, name))
+    return clients

@@ -95,14 +95,14 @@ class NvidiaGpus:
             return () if self._source is None else self._source.gpus()
         left_s = max(self._limits.list_share_s, self._limits.list_s - (time.monotonic() - started_s))
         try:
-            found = in_background(self._source.gpus, "nvml").result(left_s)
+            gpus = in_background(self._source.gpus, "nvml").result(left_s)
         except TimeoutError:
             _give_up()
             self._source = None  # not closed: that would hang, too
             return ()
-        if found:
-            _told[self._root] = found
-        return found
+        if gpus:
+            _told[self._root] = gpus
+        return gpus
 
     def readings(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
         """Look at each GPU once. Sleeping and lost GPUs give None throughout."""
@@ -152,9 +152,9 @@ class NvmlSource:
     ) -> tuple[GpuTelemetry, ...]:
         """Look at each GPU that does not sleep."""
         # NVML counts in the order of PCI addresses, as we do; with another number of GPUs it hides some.
-        known = asleep if len(asleep) == len(self._handles) else (False,) * len(self._handles)
+        skipped = asleep if len(asleep) == len(self._handles) else (False,) * len(self._handles)
         return tuple(
-            GpuTelemetry(index) if known[index] or handle is None else self._reading(index, handle, own_pids)
+            GpuTelemetry(index) if skipped[index] or handle is None else self._reading(index, handle, own_pids)
             for index, handle in enumerate(self._handles)
         )
 
@@ -197,8 +197,8 @@ class NvmlSource:
 
     def _drives_display(self, handle: object) -> bool | None:
         calls = (self._nvml.nvmlDeviceGetDisplayActive, self._nvml.nvmlDeviceGetDisplayMode)
-        told = [state for call in calls if (state := self._ask(call, handle)) in (0, 1)]
-        return any(told) if told else None
+        states = [state for call in calls if (state := self._ask(call, handle)) in (0, 1)]
+        return any(states) if states else None
 
     def _reading(self, index: int, handle: object, own_pids: Collection[int] | None) -> GpuTelemetry:
         nvml, ask = self._nvml, self._ask
@@ -272,23 +272,23 @@ def other_memory_bytes(
     for pid, size_bytes in held:
         if pid in own_pids:
             continue
-        known = whole(size_bytes, 0, MAX_MEMORY_BYTES)
-        if known is None or not is_here(pid):
+        used_bytes = whole(size_bytes, 0, MAX_MEMORY_BYTES)
+        if used_bytes is None or not is_here(pid):
             return None
-        others[pid] = max(known, others.get(pid, 0))
+        others[pid] = max(used_bytes, others.get(pid, 0))
     return sum(others.values())
 
 
 def driver_version_from(text: str) -> str | None:
     """Take the driver's version from the text of /proc/driver/nvidia/version."""
-    found = re.search(r"^NVRM version:.*?Module\b.*?\s(\d+(\.\d+)+)\s", text + "\n", re.MULTILINE)
-    return clean_text(found[1]) if found else None
+    match = re.search(r"^NVRM version:.*?Module\b.*?\s(\d+(\.\d+)+)\s", text + "\n", re.MULTILINE)
+    return clean_text(match[1]) if match else None
 
 
 def model_from(text: str) -> str | None:
     """Take the name, and no UUID, from the text of /proc/driver/nvidia/gpus/*/information."""
-    found = re.search(r"^Model:[ \t]*(.*)$", text, re.MULTILINE)
-    name = clean_text(found[1]) if found else None
+    match = re.search(r"^Model:[ \t]*(.*)$", text, re.MULTILINE)
+    name = clean_text(match[1]) if match else None
     return None if name is None or name.lower() == "unknown" else name
 
 

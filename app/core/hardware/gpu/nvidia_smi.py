@@ -102,7 +102,7 @@ def _ask(gputil: ModuleType) -> list[Any]:
 
 
 def _children() -> list[Any]:
-    found = []
+    askers = []
     try:
         children = psutil.Process().children()
     except (psutil.Error, OSError):
@@ -110,10 +110,10 @@ def _children() -> list[Any]:
     for child in children:
         try:
             if child.name().lower().startswith("nvidia-smi"):
-                found.append(child)
+                askers.append(child)
         except (psutil.Error, OSError):
             continue  # ended meanwhile
-    return found
+    return askers
 
 
 def _kill_trees(processes: list[Any]) -> None:

@@ -21,11 +21,11 @@ class DeviceNames:
         """Name a GPU as people know it, "AMD Radeon RX 6800 XT", or by its numbers, "AMD GPU (1002:73bf)"."""
         brand = _BRANDS.get(vendor_id, "")
         if vendor_id == 0x1002 and revision is not None:
-            known = amdgpu_name(self._text(_AMDGPU_IDS), device_id, revision)
-            if known:
-                return known
+            amd_name = amdgpu_name(self._text(_AMDGPU_IDS), device_id, revision)
+            if amd_name:
+                return amd_name
         vendor, device = next(
-            (found for path in _PCI_IDS if (found := pci_names(self._text(path), vendor_id, device_id))[1]),
+            (names for path in _PCI_IDS if (names := pci_names(self._text(path), vendor_id, device_id))[1]),
             (None, None),
         )
         if not device:
@@ -36,8 +36,8 @@ class DeviceNames:
 
     def chip(self, vendor_id: int, device_id: int) -> str:
         """Give the list's whole entry, in which the chip's own name stands, "DG2 [Arc A770]"; "" for none."""
-        found = (pci_names(self._text(path), vendor_id, device_id)[1] for path in _PCI_IDS)
-        return next((device for device in found if device), "")
+        chips = (pci_names(self._text(path), vendor_id, device_id)[1] for path in _PCI_IDS)
+        return next((device for device in chips if device), "")
 
     def _text(self, path: str) -> bytes:
         if path not in self._texts:

@@ -128,14 +128,14 @@ def pair(entries: Iterable[Entry], adapters: Sequence[Adapter] | None) -> tuple[
     if adapters is None:
         return tuple((entry, None) for entry in entries)
     taken: Counter[tuple[int, int]] = Counter()
-    found = []
+    pairs = []
     for entry in entries:
         ids = (entry.vendor_id, entry.device_id)
         alike = [adapter for adapter in adapters if (adapter.vendor_id, adapter.device_id) == ids]
         if taken[ids] < len(alike):
-            found.append((entry, alike[taken[ids]]))
+            pairs.append((entry, alike[taken[ids]]))
             taken[ids] += 1
-    return tuple(found)
+    return tuple(pairs)
 
 
 def describe(entry: Entry, adapter: Adapter | None) -> Gpu:
@@ -173,10 +173,10 @@ def busiest_pct(values: Iterable[tuple[str, float]]) -> dict[int, float]:
     """Compute how busy each adapter's busiest engine is, as the task manager does, from all processes' shares."""
     engines: defaultdict[tuple[int, str, str], float] = defaultdict(float)
     for instance, value in values:
-        found = _INSTANCE.match(instance)
+        match = _INSTANCE.match(instance)
         share_pct = within(value, 0, 1e6)
-        if found is not None and found[4] is not None and share_pct is not None:
-            engines[_luid(found), found[3] or "0", found[4]] += share_pct
+        if match is not None and match[4] is not None and share_pct is not None:
+            engines[_luid(match), match[3] or "0", match[4]] += share_pct
     busiest: dict[int, float] = {}
     for (luid, _, _), share_pct in engines.items():
         busiest[luid] = max(busiest.get(luid, 0.0), min(100.0, share_pct))
@@ -185,13 +185,13 @@ def busiest_pct(values: Iterable[tuple[str, float]]) -> dict[int, float]:
 
 def sums(values: Iterable[tuple[str, float]]) -> dict[int, float]:
     """Sum up the values of each adapter's parts."""
-    found: defaultdict[int, float] = defaultdict(float)
+    sums_by_luid: defaultdict[int, float] = defaultdict(float)
     for instance, value in values:
         match = _INSTANCE.match(instance)
-        known = within(value, 0, MAX_MEMORY_BYTES)
-        if match is not None and known is not None:
-            found[_luid(match)] += known
-    return dict(found)
+        amount = within(value, 0, MAX_MEMORY_BYTES)
+        if match is not None and amount is not None:
+            sums_by_luid[_luid(match)] += amount
+    return dict(sums_by_luid)
 
 
 def _luid(match: re.Match[str]) -> int:

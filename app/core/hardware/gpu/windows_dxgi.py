@@ -70,31 +70,31 @@ def adapters_from(create_factory: Callable[..., int]) -> tuple[Adapter, ...] | N
     identity = ctypes.create_string_buffer(_FACTORY, len(_FACTORY))
     if create_factory(ctypes.byref(identity), ctypes.byref(factory)) != 0 or not factory.value:
         return None
-    found = []
+    adapters = []
     try:
         for index in range(_MAX_ADAPTERS):
             adapter = ctypes.c_void_p()
             if _call(factory, _ENUM_ADAPTERS, ctypes.c_uint32(index), ctypes.byref(adapter)) or not adapter.value:
                 break
             try:
-                found.append(_describe(adapter))
+                adapters.append(_describe(adapter))
             finally:
                 _call(adapter, _RELEASE)
     finally:
         _call(factory, _RELEASE)
-    return tuple(adapter for adapter in found if adapter is not None)
+    return tuple(adapter for adapter in adapters if adapter is not None)
 
 
 def _describe(adapter: ctypes.c_void_p) -> Adapter | None:
-    told = Description()
-    if _call(adapter, _GET_DESCRIPTION, ctypes.byref(told)) or told.flags & _SOFTWARE:
+    description = Description()
+    if _call(adapter, _GET_DESCRIPTION, ctypes.byref(description)) or description.flags & _SOFTWARE:
         return None
     return Adapter(
-        luid=told.luid_high << 32 | told.luid_low,
-        vendor_id=told.vendor_id,
-        device_id=told.device_id,
-        own_memory_bytes=whole(told.own_memory, 1, MAX_MEMORY_BYTES),
-        shared_memory_bytes=whole(told.shared_memory, 1, MAX_MEMORY_BYTES),
+        luid=description.luid_high << 32 | description.luid_low,
+        vendor_id=description.vendor_id,
+        device_id=description.device_id,
+        own_memory_bytes=whole(description.own_memory, 1, MAX_MEMORY_BYTES),
+        shared_memory_bytes=whole(description.shared_memory, 1, MAX_MEMORY_BYTES),
         drives_display=_drives_display(adapter),
     )
 

@@ -116,8 +116,8 @@ def macos_cpu(sysctl: str) -> Cpu:
     values = dict(line.partition(": ")[::2] for line in sysctl.splitlines())
     counts = {name: count for name, text in values.items() if (count := count_of(text.strip())) is not None}
     performance, efficiency = counts.get("hw.perflevel0.physicalcpu"), counts.get("hw.perflevel1.physicalcpu")
-    told = [name for name, keys in _MACOS_FLAGS.items() if any(counts.get(key) == 1 for key in keys)]
-    known = any(key in counts for keys in _MACOS_FLAGS.values() for key in keys)
+    sets = [name for name, keys in _MACOS_FLAGS.items() if any(counts.get(key) == 1 for key in keys)]
+    are_told = any(key in counts for keys in _MACOS_FLAGS.values() for key in keys)
     base_hz, boost_hz = counts.get("hw.cpufrequency"), counts.get("hw.cpufrequency_max")
     return Cpu(
         performance_cores=performance if efficiency else None,
@@ -127,7 +127,7 @@ def macos_cpu(sysctl: str) -> Cpu:
         l1_data_bytes=_macos_cache(counts, "l1dcachesize"),
         l2_bytes=_macos_cache(counts, "l2cachesize"),
         l3_bytes=_times(counts.get("hw.l3cachesize"), counts.get("hw.packages", 1)),
-        instruction_sets=tuple(told) if known else None,
+        instruction_sets=tuple(sets) if are_told else None,
     )
 
 
@@ -179,10 +179,10 @@ def _linux_kinds(root: Path, folders: list[Path]) -> tuple[int | None, int | Non
     named = [numbers_in(read_text(root / f"sys/devices/cpu_{kind}/cpus")) for kind in ("core", "atom")]
     if not all(named):
         capacities = {folder: read_count(folder / "cpu_capacity") for folder in folders}
-        known = {capacity for capacity in capacities.values() if capacity}
-        if len(known) < 2:
+        different = {capacity for capacity in capacities.values() if capacity}
+        if len(different) < 2:
             return None, None
-        fast = {folder for folder, capacity in capacities.items() if capacity and capacity > min(known)}
+        fast = {folder for folder, capacity in capacities.items() if capacity and capacity > min(different)}
         named = [frozenset(map(_number, fast)), frozenset(map(_number, set(folders) - fast))]
     cores = [
         len({_core(folder) for folder in folders if _number(folder) in numbers and folder.is_dir()})
@@ -203,16 +203,16 @@ def _core(folder: Path) -> tuple[str, str]:
 
 def _linux_caches(folders: list[Path]) -> dict[tuple[int, str], int]:
     """Add up the caches of each level and type; those that processors share are counted once."""
-    found: dict[tuple[int, str, str], int] = {}
+    caches: dict[tuple[int, str, str], int] = {}
     for folder in folders:
         for cache in sorted(folder.glob("cache/index[0-9]*")):
             level, kind = read_count(cache / "level"), read_word(cache / "type")
             size = cache_bytes(read_word(cache / "size"))
             if level is not None and size is not None:
                 shared = read_word(cache / "shared_cpu_list") or folder.name
-                found[level, kind, shared] = size
+                caches[level, kind, shared] = size
     sizes: dict[tuple[int, str], int] = {}
-    for (level, kind, _), size in found.items():
+    for (level, kind, _), size in caches.items():
         sizes[level, kind] = sizes.get((level, kind), 0) + size
     return sizes
 

@@ -102,8 +102,8 @@ def linux_storage(place: Path, root: Path) -> Storage:
     device = root / "sys/dev/block" / mount.device
     if not device.exists():  # btrfs and the like have a device of their own that is none
         device = root / "sys/class/block" / Path(mount.source).name
-    found = {path.name: path for path in _whole_disks(device, _DEVICES_DEPTH)}
-    return Storage(tuple(_linux_disk(found[name]) for name in sorted(found)), mount.file_system)
+    by_name = {path.name: path for path in _whole_disks(device, _DEVICES_DEPTH)}
+    return Storage(tuple(_linux_disk(by_name[name]) for name in sorted(by_name)), mount.file_system)
 
 
 def mount_of(place: str, mountinfo: str) -> Mount | None:
@@ -111,14 +111,14 @@ def mount_of(place: str, mountinfo: str) -> Mount | None:
     best: Mount | None = None
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
-        words, told = left.split(), right.split()
-        if len(words) < 5 or len(told) < 2:
+        words, file_system = left.split(), right.split()
+        if len(words) < 5 or len(file_system) < 2:
             continue
         # Spaces and the like are written as octal numbers.
         folder = words[4].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
         inside = folder in ("/", place) or place.startswith(f"{folder}/")
         if inside and (best is None or len(folder) >= len(best.folder)):
-            best = Mount(words[2], folder, told[0], told[1])
+            best = Mount(words[2], folder, file_system[0], file_system[1])
     return best
 
 
@@ -129,25 +129,25 @@ def macos_storage(volume: bytes, disks: Sequence[bytes] = ()) -> Storage:
         volume: What diskutil tells of it. Names are not taken from there: the user may have chosen them.
         disks: What diskutil tells of the whole disks that it lies on.
     """
-    told = _plist(volume)
-    if told is None:
+    plist = _plist(volume)
+    if plist is None:
         return Storage()
     wholes = [whole for disk in disks if (whole := _plist(disk)) and whole.get("WholeDisk") is True]
-    system = told.get("FilesystemType")
+    system = plist.get("FilesystemType")
     return Storage(
-        tuple(_macos_disk(each) for each in wholes or [told]),
+        tuple(_macos_disk(each) for each in wholes or [plist]),
         system if isinstance(system, str) and system else None,
     )
 
 
 def whole_disks_of(volume: bytes) -> tuple[str, ...]:
     """Return the whole disks that a volume lies on, by what diskutil tells of it: "disk0"."""
-    told = _plist(volume) or {}
-    stores = told.get("APFSPhysicalStores")
+    plist = _plist(volume) or {}
+    stores = plist.get("APFSPhysicalStores")
     stores = stores if isinstance(stores, list) else []
     names = [store.get("APFSPhysicalStore") for store in stores if isinstance(store, dict)]
-    found = (re.match(r"disk[0-9]{1,4}(?![0-9])", str(name)) for name in names or [told.get("ParentWholeDisk")])
-    return tuple(dict.fromkeys(match[0] for match in found if match is not None))
+    matches = (re.match(r"disk[0-9]{1,4}(?![0-9])", str(name)) for name in names or [plist.get("ParentWholeDisk")])
+    return tuple(dict.fromkeys(match[0] for match in matches if match is not None))
 
 
 def windows_disk(descriptor: bytes, seek_penalty: bytes, size_bytes: int | None) -> Disk:
@@ -213,15 +213,15 @@ def _diskutil(what: str) -> bytes:
 
 def _plist(text: bytes) -> dict[str, object] | None:
     try:
-        told = plistlib.loads(text)
+        plist = plistlib.loads(text)
     except (plistlib.InvalidFileException, ExpatError, ValueError):
         return None
-    return told if isinstance(told, dict) else None
+    return plist if isinstance(plist, dict) else None
 
 
-def _macos_disk(told: Mapping[str, object]) -> Disk:
-    solid, bus, size, name = (told.get(key) for key in ("SolidState", "BusProtocol", "TotalSize", "MediaName"))
-    is_real = told.get("WholeDisk") is True and told.get("VirtualOrPhysical") != "Virtual"
+def _macos_disk(plist: Mapping[str, object]) -> Disk:
+    solid, bus, size, name = (plist.get(key) for key in ("SolidState", "BusProtocol", "TotalSize", "MediaName"))
+    is_real = plist.get("WholeDisk") is True and plist.get("VirtualOrPhysical") != "Virtual"
     kind = {True: "SSD", False: "hard disk"}.get(solid) if isinstance(solid, bool) else None
     if bus in ("PCI-Express", "PCIe", "Apple Fabric") and solid is True:
         kind = "NVMe SSD"

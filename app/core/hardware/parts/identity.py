@@ -34,8 +34,8 @@ def _secret(root: Path) -> str:
     if sys.platform == "win32":
         return registry.read_text(r"SOFTWARE\Microsoft\Cryptography", "MachineGuid")
     if sys.platform == "darwin":
-        told = output_of(["ioreg", "-rd1", "-c", "IOPlatformExpertDevice"]).decode("utf-8", errors="replace")
-        found = re.search(r'"IOPlatformUUID" = "([^"]+)"', told)
-        return found[1] if found else ""
+        answer = output_of(["ioreg", "-rd1", "-c", "IOPlatformExpertDevice"]).decode("utf-8", errors="replace")
+        match = re.search(r'"IOPlatformUUID" = "([^"]+)"', answer)
+        return match[1] if match else ""
     paths = (root / "etc/machine-id", root / "var/lib/dbus/machine-id")
     return next((text for path in paths if (text := read_word(path))), "")

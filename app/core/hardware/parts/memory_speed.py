@@ -23,19 +23,20 @@ def read_memory_speed(root: Path = Path("/")) -> int | None:
     if sys.platform == "darwin":
         return None
     # systemd-udevd reads the table as root, and leaves what it says where everybody may look.
-    told = speed_from_udev(read_text(root / "run/udev/data/+dmi:id"))
-    if told is not None:
-        return told
+    speed_mts = speed_from_udev(read_text(root / "run/udev/data/+dmi:id"))
+    if speed_mts is not None:
+        return speed_mts
     modules = (entry.joinpath("raw") for entry in sorted(root.glob("sys/firmware/dmi/entries/17-*")))
     return _slowest(speed for path in modules if (speed := _module_speed(_read_bytes(path))) is not None)
 
 
 def speed_from_udev(text: str) -> int | None:
     """Return the speed in what udev keeps of the table: lines like "E:MEMORY_DEVICE_0_SPEED_MTS=3200"."""
-    told: dict[str, dict[str, str]] = {}
+    modules: dict[str, dict[str, str]] = {}
     for number, name, value in re.findall(r"^E:MEMORY_DEVICE_(\d+)_(\w+)=(.*)$", text, re.MULTILINE | re.ASCII):
-        told.setdefault(number, {})[name] = value.strip()
-    filled = [module for module in told.values() if module.get("PRESENT") != "0"]  # empty slots have a speed, too
+        modules.setdefault(number, {})[name] = value.strip()
+    # Empty slots have a speed, too.
+    filled = [module for module in modules.values() if module.get("PRESENT") != "0"]
     texts = (module.get("CONFIGURED_SPEED_MTS") or module.get("SPEED_MTS", "") for module in filled)
     return _slowest(speed for text in texts if (speed := count_of(text)) is not None)
 

@@ -53,21 +53,21 @@ class PackageEnergy:
 
 def find_zones(root: Path) -> tuple[Zone, ...]:
     """Find the packages that have a counter, readable or not; each once."""
-    found: dict[str, Zone] = {}
+    zones: dict[str, Zone] = {}
     for pattern in _ZONES:
         for folder in sorted(root.glob(pattern)):
             name = read_word(folder / "name")
             is_whole = folder.name.count(":") == 1  # "intel-rapl:0:0" is a part of "intel-rapl:0"
-            if is_whole and name.startswith("package-") and name not in found and (folder / "energy_uj").exists():
-                found[name] = Zone(folder / "energy_uj", read_count(folder / "max_energy_range_uj") or 0)
-    return tuple(found.values())
+            if is_whole and name.startswith("package-") and name not in zones and (folder / "energy_uj").exists():
+                zones[name] = Zone(folder / "energy_uj", read_count(folder / "max_energy_range_uj") or 0)
+    return tuple(zones.values())
 
 
 def read_counts(zones: tuple[Zone, ...]) -> tuple[int, ...] | None:
     """Read all counters in microjoules; None without any, or where one cannot be read."""
     counts = [read_count(zone.path) for zone in zones]
-    known = tuple(count for count in counts if count is not None)
-    return known if zones and len(known) == len(zones) else None
+    readable = tuple(count for count in counts if count is not None)
+    return readable if zones and len(readable) == len(zones) else None
 
 
 def grown_uj(before_uj: int, after_uj: int, range_uj: int) -> int:

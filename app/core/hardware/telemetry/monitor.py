@@ -285,8 +285,8 @@ def core_shares_pct(
 ) -> tuple[float, ...] | None:
     """Compute each logical processor's busy share (0 to 100); None where they are not the same ones."""
     shares = [cpu_shares_pct(*both)[0] for both in zip(before_s, after_s, strict=False)]
-    known = tuple(round(share, 1) for share in shares if share is not None)
-    return known if known and len(known) == len(before_s) == len(after_s) else None
+    rounded = tuple(round(share, 1) for share in shares if share is not None)
+    return rounded if rounded and len(rounded) == len(before_s) == len(after_s) else None
 
 
 def other_share_pct(

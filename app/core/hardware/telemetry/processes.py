@@ -55,13 +55,13 @@ class OwnProcesses:
         if time.monotonic() - self._listed_s >= TREE_EVERY_S:
             self._listed_s = time.monotonic()
             self._children = descendants(pid, self._proc)
-        found = {each: used for each in (pid, *self._children) if (used := _used(each)) is not None}
-        if pid not in found:
+        used_by_pid = {each: used for each in (pid, *self._children) if (used := _used(each)) is not None}
+        if pid not in used_by_pid:
             return None
         own = os.getpid()
-        if own not in found and (mine := _used(own)) is not None:
-            found[own] = Used(mine.own_s)  # children that are gone were other runs' workers
-        return found
+        if own not in used_by_pid and (mine := _used(own)) is not None:
+            used_by_pid[own] = Used(mine.own_s)  # children that are gone were other runs' workers
+        return used_by_pid
 
 
 def spent_s(before: Mapping[int, Used], after: Mapping[int, Used]) -> float:
@@ -76,16 +76,16 @@ def spent_s(before: Mapping[int, Used], after: Mapping[int, Used]) -> float:
 
 def descendants(pid: int, proc: Path = Path("/proc")) -> tuple[int, ...]:
     """List the processes below this one; empty when it is gone."""
-    found: dict[int, None] = {}
+    pids: dict[int, None] = {}
     waiting = [pid]
-    while waiting and len(found) < _CHILDREN_LIMIT:
+    while waiting and len(pids) < _CHILDREN_LIMIT:
         children = child_pids(waiting.pop(), proc)
         if children is None:
             return _descendants_by_psutil(pid)
-        fresh = [child for child in children if child not in found and child != pid]
-        found |= dict.fromkeys(fresh)
+        fresh = [child for child in children if child not in pids and child != pid]
+        pids |= dict.fromkeys(fresh)
         waiting += fresh
-    return tuple(found)
+    return tuple(pids)
 
 
 def child_pids(pid: int, proc: Path) -> list[int] | None:

@@ -69,23 +69,23 @@ def pick_cpu_temperature_c(chips: Mapping[str, Iterable[tuple[str, float]]]) -> 
     for chip in CPU_CHIPS:
         true = [(label, celsius) for label, celsius in chips.get(chip, ()) if 0 < celsius < 150]
         for wanted in (*_PACKAGE_LABELS, ""):
-            found = [float(celsius) for label, celsius in true if label.startswith(wanted)]
-            if found:
-                return max(found)
+            labelled = [float(celsius) for label, celsius in true if label.startswith(wanted)]
+            if labelled:
+                return max(labelled)
     return None
 
 
 def _temperature_inputs(root: Path) -> tuple[tuple[str, str, Path], ...]:
     """Find the processor's sensors: chip, label and file of each; thermal zones where no chip is."""
-    found = []
+    sensors = []
     for name in sorted(root.glob("sys/class/hwmon/hwmon*/name")):
         if (chip := read_word(name)) in CPU_CHIPS:
             inputs = (*name.parent.glob("temp*_input"), *name.parent.glob("device/temp*_input"))
-            found += [
+            sensors += [
                 (chip, read_word(path.with_name(path.name.replace("_input", "_label"))), path)
                 for path in sorted(inputs)
             ]
-    if not found:
+    if not sensors:
         zones = sorted(root.glob("sys/class/thermal/thermal_zone*/type"))
-        found = [(chip, "", zone.with_name("temp")) for zone in zones if (chip := read_word(zone)) in CPU_CHIPS]
-    return tuple(found)
+        sensors = [(chip, "", zone.with_name("temp")) for zone in zones if (chip := read_word(zone)) in CPU_CHIPS]
+    return tuple(sensors)

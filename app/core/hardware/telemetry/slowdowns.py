@@ -169,15 +169,15 @@ def swapped_bytes_from(vmstat: str, page_bytes: int) -> int | None:
 
 def throttle_files(root: Path) -> tuple[Path, ...]:
     """Find Linux's throttle counters (Intel only), one for each core and each package."""
-    found: dict[tuple[str, str], Path] = {}
+    files: dict[tuple[str, str], Path] = {}
     for cpu in sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*")):
         package = read_text(cpu / "topology/physical_package_id").strip() or cpu.name
         core = read_text(cpu / "topology/core_id").strip() or cpu.name
         for key, name in (((package, ""), "package"), ((package, core), "core")):
             path = cpu / f"thermal_throttle/{name}_throttle_count"
-            if key not in found and path.is_file():
-                found[key] = path
-    return tuple(found.values())
+            if key not in files and path.is_file():
+                files[key] = path
+    return tuple(files.values())
 
 
 def throttle_counts(files: tuple[Path, ...]) -> dict[Path, int]:
@@ -239,8 +239,8 @@ def read_power_state(root: Path = Path("/")) -> PowerState:
         charge_pct = None if battery is None else float(battery.percent)
     except _FAILURES:
         pass
-    known = on_battery is not None and charge_pct is not None and 0 <= charge_pct <= 100
-    return PowerState(on_battery, charge_pct if known else None, read_power_plan(root, on_battery))
+    is_plausible = on_battery is not None and charge_pct is not None and 0 <= charge_pct <= 100
+    return PowerState(on_battery, charge_pct if is_plausible else None, read_power_plan(root, on_battery))
 
 
 def read_power_plan(root: Path = Path("/"), on_battery: bool | None = None) -> str | None:
@@ -257,8 +257,8 @@ def read_power_plan(root: Path = Path("/"), on_battery: bool | None = None) -> s
 
 def macos_plan(settings: str) -> str | None:
     """Name the mode in what `pmset -g` prints; None for a Mac without modes."""
-    told = re.findall(r"^\s*((?:low|high)?powermode)\s+(\d+)", settings, re.MULTILINE | re.ASCII)
-    return next((mode for pair in told if (mode := _MACOS_MODES.get(pair))), "automatic" if told else None)
+    modes = re.findall(r"^\s*((?:low|high)?powermode)\s+(\d+)", settings, re.MULTILINE | re.ASCII)
+    return next((mode for pair in modes if (mode := _MACOS_MODES.get(pair))), "automatic" if modes else None)
 
 
 def linux_plan(root: Path) -> str | None:
@@ -279,8 +279,8 @@ def linux_plan(root: Path) -> str | None:
 
 def windows_plan(scheme: str, mode: str = "") -> str | None:
     """Name Windows' plan by its GUID, and the power mode where it changes the plan."""
-    known = _WINDOWS_PLANS.get(scheme.strip().strip("{}").lower(), "a plan of its own" if scheme.strip() else "")
-    parts = (known, _WINDOWS_MODES.get(mode.strip().strip("{}").lower(), ""))
+    plan = _WINDOWS_PLANS.get(scheme.strip().strip("{}").lower(), "a plan of its own" if scheme.strip() else "")
+    parts = (plan, _WINDOWS_MODES.get(mode.strip().strip("{}").lower(), ""))
     return ", ".join(part for part in parts if part) or None
 
 

@@ -53,8 +53,8 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
     plain["spec"] = without_folders(run.spec)
     # Without its number: all files of one computer could be put together by it for good.
     plain["machine"] = {name: value for name, value in asdict(run.machine).items() if name != "machine_id"}
-    told = {"environment": run.environment, "dataset": run.dataset, "model": run.model}
-    plain |= {name: None if event is None else _event(event, "seq", "t_s") for name, event in told.items()}
+    parts = {"environment": run.environment, "dataset": run.dataset, "model": run.model}
+    plain |= {name: None if event is None else _event(event, "seq", "t_s") for name, event in parts.items()}
     plain["metrics"], plain["limit"] = run.metrics, _limit(run)
     plain["epoch_records"] = [
         _event(event, "seq") | {f"{part}_energy_j": used for part, used in energies.items()}
@@ -75,10 +75,10 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
 def _limit(run: Run) -> str:
     """Return what limited a run, "" where that is no question or cannot be told."""
     try:
-        found = explain(run)
+        explanation = explain(run)
     except Exception:  # noqa: BLE001 - one record that no rule foresaw must not stop the export of the others
         return ""
-    return "" if found is None else found.text
+    return "" if explanation is None else explanation.text
 
 
 def _cell(value: object, private: Mapping[str, str]) -> object:

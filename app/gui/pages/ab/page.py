@@ -20,7 +20,7 @@ from app.core.analysis.ab import group_remarks, group_sentence, judge_pairs
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import format_time_left, headline_kind
-from app.core.records import Group, Machine, Plan
+from app.core.records import Group, Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.gui.pages.ab.pair_plot import PairPlot
@@ -45,9 +45,10 @@ from app.gui.widgets.basics import (
 from app.gui.widgets.dialogs import ask_to_run_beside
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Machine
 
 HISTORY_LIMIT = 50
-TEXT_INTERVAL_S = 0.25
+TEXT_INTERVAL_S = 0.2  # every tick of the bridge
 PROGRESS_STEPS = 1_000
 # Sign, and code of what to do.
 NOTHING = (
@@ -234,11 +235,11 @@ class AbPage(QWidget):
         ratio = result.ratio
         self.value.setText("–" if ratio is None else f"{max(ratio, 1 / ratio):.2f}×")
         who = group.labels[1 if ratio is not None and ratio >= 1 else 0]
-        told = sentence("ab_page.faster", label=who) if result.is_shown else ""
+        who_text = sentence("ab_page.faster", label=who) if result.is_shown else ""
         if not result.is_shown and result.low is not None:
-            told = sentence("ab_page.no_difference")
-        self.who.setText(told)
-        self.value.setAccessibleName(f"{self.value.text()} {told}")
+            who_text = sentence("ab_page.no_difference")
+        self.who.setText(who_text)
+        self.value.setAccessibleName(f"{self.value.text()} {who_text}")
         self.sentence.show_text(group_sentence(group))
         unit = headline_kind(group.runs[0].metric).unit if group.runs else ""
         a, b = group.labels
@@ -268,12 +269,12 @@ class AbPage(QWidget):
             )
             return
         count = planned.count if planned else 2 * plan.times if plan else 0
-        told = sentence("ab_page.first_run", planned=count)
+        progress = sentence("ab_page.first_run", planned=count)
         if bridge.is_cancelled:
-            told = sentence("run.cancelling")
+            progress = sentence("run.cancelling")
         elif planned:
-            told = sentence("ab_page.run_of", number=planned.number, planned=count, label=planned.label)
-        self.progress_text.show_text(told)
+            progress = sentence("ab_page.run_of", number=planned.number, planned=count, label=planned.label)
+        self.progress_text.show_text(progress)
         within = (bridge.state.progress.fraction if bridge.state else None) or 0.0
         done = len(bridge.done)
         self.progress_bar.setValue(round(PROGRESS_STEPS * min(1.0, (done + within) / max(1, count))))
@@ -338,10 +339,10 @@ class AbPage(QWidget):
         return page
 
     def _make_foot(self) -> QStackedWidget:
-        told = row(self.progress_text, self.remaining)
-        told.setStretch(0, 1)
+        texts = row(self.progress_text, self.remaining)
+        texts.setStretch(0, 1)
         going = QWidget()
-        both = row(column(None, told, self.progress_bar, None), self.cancel_button, spacing_px=2 * GAP_PX)
+        both = row(column(None, texts, self.progress_bar, None), self.cancel_button, spacing_px=2 * GAP_PX)
         both.setStretch(0, 1)
         going.setLayout(both)
         asking = QWidget()

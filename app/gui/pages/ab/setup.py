@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from app.core.errors import UsageError
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message, message, sentence, text
-from app.core.records import Gpu, Plan
+from app.core.records import Plan
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.runner import checked_workload
 from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT
@@ -43,6 +43,7 @@ from app.gui.widgets.basics import (
 from app.gui.widgets.editors import INT_LIMIT, Editor, edited_value, make_editor
 from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE, STANDARD
+from workloads.protocol.machine import Gpu
 from workloads.protocol.spec import ParameterValue, RunSpec
 from workloads.settings import Setting, all_settings, differing
 from workloads.workload import Workload
@@ -190,8 +191,8 @@ class AbSetup(Card):
         if a == b and not self.by_hand.isChecked():
             raise UsageError(message(EQUAL))
         labels = [
-            " ".join(side.name.text().split()) or told
-            for side, told in zip(self.sides, differing(a, b), strict=True)
+            " ".join(side.name.text().split()) or differs_in
+            for side, differs_in in zip(self.sides, differing(a, b), strict=True)
         ]
         label_a, label_b = labels if labels[0] != labels[1] else ("A", "B")
         return Plan(
@@ -266,8 +267,8 @@ class AbSetup(Card):
             problem = self._busy or str(error)
             # Nothing is wrong yet where nothing was chosen yet.
             is_wrong = not (isinstance(error.said, Message) and error.said.code == EQUAL)
-        for side, told in zip(self.sides, (a, b), strict=True):
-            side.name.setPlaceholderText(told)
+        for side, differs_in in zip(self.sides, (a, b), strict=True):
+            side.name.setPlaceholderText(differs_in)
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
         set_tone(self.problem, "invalid" if problem and is_wrong and not self._busy else "")
@@ -295,16 +296,20 @@ class AbSetup(Card):
     def _on_expected(self, answer: tuple[int, list[float | None]]) -> None:
         number, durations_s = answer
         if number == self._asked:  # else it is about another choice
-            known = [duration_s for duration_s in durations_s if duration_s is not None]
-            self._tell_length(self.pairs.value() * sum(known) if len(known) == len(durations_s) else None)
+            expected_s = [duration_s for duration_s in durations_s if duration_s is not None]
+            self._tell_length(
+                self.pairs.value() * sum(expected_s) if len(expected_s) == len(durations_s) else None
+            )
 
     def _tell_length(self, duration_s: float | None) -> None:
         runs = 2 * self.pairs.value()
         if duration_s is not None:
-            told = sentence("ab_setup.runs_with_time", runs=runs, duration_s=duration_s)
+            length = sentence("ab_setup.runs_with_time", runs=runs, duration_s=duration_s)
         else:
-            told = sentence("ab_setup.quick_runs" if self.preset.value == "quick" else "ab_setup.runs", runs=runs)
-        self.length.setText(told)
+            length = sentence(
+                "ab_setup.quick_runs" if self.preset.value == "quick" else "ab_setup.runs", runs=runs
+            )
+        self.length.setText(length)
 
     def _lay_out(self) -> None:
         grid = QGridLayout()

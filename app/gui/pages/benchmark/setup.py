@@ -243,8 +243,8 @@ class SetupView(QWidget):
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
         labels = {setting.name: setting.label for setting in all_settings()}
-        told = sentence("setup.repeat")
-        repeat = Parameter("repeat", "int", 1, told, minimum=1, maximum=REPEATS_LIMIT)
+        description = sentence("setup.repeat")
+        repeat = Parameter("repeat", "int", 1, description, minimum=1, maximum=REPEATS_LIMIT)
         self.form = ParameterForm((*workload.parameters, *workload.setting_parameters(), repeat), labels)
         self.form.changed.connect(self._on_choice)
         self.form.setVisible(self.advanced_button.isChecked())

@@ -169,8 +169,10 @@ class WorkloadChooser(QDialog):
         self.title.show_text(f"{workload.title} ({workload.id})")
         self.summary.show_text(workload.summary.replace("\n", " "))
         self.facts.show_text(" · ".join(_facts(entry)))
-        told = self._answer[1] if self._answer[0] == workload.id else text(entry.problem) if entry.problem else ""
-        self.answer.show_text(sentence("workloads.probing") if self._probing else told)
+        answer = (
+            self._answer[1] if self._answer[0] == workload.id else text(entry.problem) if entry.problem else ""
+        )
+        self.answer.show_text(sentence("workloads.probing") if self._probing else answer)
 
     def _lay_out(self) -> None:
         detail = Card()

@@ -111,7 +111,7 @@ class DoctorView(QWidget):
         """Show what a file with a log says."""
         self._services.tasks.start(
             lambda: (diagnose_log(read_log(path)), gather_facts().system),
-            lambda found: self._show_log(path.name, *found),
+            lambda answer: self._show_log(path.name, *answer),
             self._services.complain,
         )
 
@@ -164,10 +164,10 @@ class DoctorView(QWidget):
         theme = self._services.theme
         for device in sorted(diagnosis.devices, key=lambda device: not device.is_fault):
             self._devices.addWidget(_device_card(theme, device))
-        told = [finding for finding in diagnosis.findings if finding.signal.id not in _told(diagnosis.devices)]
+        others = [finding for finding in diagnosis.findings if finding.signal.id not in _told(diagnosis.devices)]
         # Where the devices have advice, the other findings are mostly consequences, whose advice would distract.
         system = None if any(device.is_fault for device in diagnosis.devices) else diagnosis.facts.system
-        self._add_findings(_Found(sentence("doctor.report_in_output"), told, diagnosis.harmless, system))
+        self._add_findings(_Found(sentence("doctor.report_in_output"), others, diagnosis.harmless, system))
         self._show_state()
 
     def _show_answer(self, conclusion: Sequence[Message]) -> None:
@@ -177,9 +177,9 @@ class DoctorView(QWidget):
         self.introduction.setText(" ".join(map(text, rest)))
         self.introduction.setVisible(bool(rest))
 
-    def _add_findings(self, found: _Found) -> None:
-        if found.findings or found.harmless:
-            self._printed.addWidget(_findings_card(self._services.theme, found))
+    def _add_findings(self, printed: _Found) -> None:
+        if printed.findings or printed.harmless:
+            self._printed.addWidget(_findings_card(self._services.theme, printed))
 
     def _on_failed(self, error: AppError) -> None:
         self._cancel = None
@@ -229,23 +229,23 @@ def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
     return card
 
 
-def _findings_card(theme: Theme, found: _Found) -> Card:
-    card = Card(found.heading)
+def _findings_card(theme: Theme, printed: _Found) -> Card:
+    card = Card(printed.heading)
     card.note.hide()
-    for index, finding in enumerate(found.findings):
+    for index, finding in enumerate(printed.findings):
         signal = finding.signal
         if index:
             card.body.addSpacing(GAP_PX)
         line = _shortened(finding.line)
-        if found.has_line_numbers:
+        if printed.has_line_numbers:
             line = sentence("doctor.numbered_line", number=finding.line_number, line=line)
         meaning = f"{signal.meaning}\n{line}"
         card.body.addWidget(_entry(theme, _FINDING_TONES[signal.severity], signal.title, meaning))
-        if found.system is not None:
-            _add_advice(theme, card, signal.fix, signal.commands.on(found.system), signal.link)
+        if printed.system is not None:
+            _add_advice(theme, card, signal.fix, signal.commands.on(printed.system), signal.link)
     rows = [
         message("doctor.harmless_count", title=finding.signal.title, number=finding.count)
-        for finding in found.harmless
+        for finding in printed.harmless
     ]
     if rows:
         shown = sentence("doctor.harmless_listed", rows=rows)

@@ -67,9 +67,9 @@ class HardwarePage(QWidget):
         self._services.finder.look()
 
     def _on_found(self) -> None:
-        known = self._services.finder.machine is not None
-        self.look_button.setEnabled(known)
-        self.copy_button.setEnabled(known)
+        is_found = self._services.finder.machine is not None
+        self.look_button.setEnabled(is_found)
+        self.copy_button.setEnabled(is_found)
 
     def _on_copy(self) -> None:
         QGuiApplication.clipboard().setText(self.parts.text())

@@ -89,8 +89,8 @@ def _card(group: str, parts: list[Part]) -> Card:
     for number, part in enumerate(parts):
         name = label(_capital(part.name), muted=True, wrap=True)
         text = label(part.value, wrap=True, muted=bool(part.reason))
-        told = f"{_capital(part.name)}: {part.value}" + (f" ({part.reason})" if part.reason else "")
-        text.setAccessibleName(told)
+        spoken = f"{_capital(part.name)}: {part.value}" + (f" ({part.reason})" if part.reason else "")
+        text.setAccessibleName(spoken)
         text.setObjectName("value")
         text.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard

@@ -187,7 +187,7 @@ class RunDetail(QWidget):
                 self.table.setItem(number, place, QTableWidgetItem(text))
         for part, place in _ENERGIES.items():
             self.table.setColumnHidden(place, all(each[part] is None for each in energies))
-        told = [
+        facts = [
             f"{METRICS[key].label if key in METRICS else key}: {format_metric(key, value)}"
             for key, value in run.metrics.items()
         ]
@@ -196,4 +196,4 @@ class RunDetail(QWidget):
             sentences.insert(0, sentence("results_page.epochs_left_out", left_out=left_out))
         if run.damage:
             sentences.insert(0, text_of(damaged(run.damage)))
-        self.numbers.setText("\n".join([" · ".join(told), *sentences]))
+        self.numbers.setText("\n".join([" · ".join(facts), *sentences]))

@@ -225,14 +225,14 @@ class RunsModel(TableModel):
         try:
             if self._database is None:
                 self._database = Database(self._services.paths.database, busy_timeout_s=READ_PATIENCE_S)
-            found = {run.id: run for run in list_runs(self._database, ids=ids)}
+            runs = {run.id: run for run in list_runs(self._database, ids=ids)}
         except AppError as error:
             self._again.start()
             if not self._complained:
                 self._complained = True
                 self.failed.emit(error)
-            found = {}
-        return [found.get(run_id) for run_id in ids]
+            runs = {}
+        return [runs.get(run_id) for run_id in ids]
 
     def _cell(self, run: RunSummary, column: int, role: int) -> Any:
         key = KEYS[column]

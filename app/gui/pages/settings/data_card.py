@@ -133,8 +133,8 @@ class DataCard(Card):
             self._on_failed,
         )
 
-    def _on_changed(self, told: str) -> None:
-        self._services.tell(told, "", "", None)
+    def _on_changed(self, text: str) -> None:
+        self._services.tell(text, "", "", None)
         self.refresh()
         self.changed.emit()
 
