@@ -87,9 +87,9 @@ def test_removing_takes_the_data_and_unfinished_or_unused_downloads(paths: Paths
     import_dataset(paths, "cifar10", official)
     for name in (f"cifar10-{FILE}", f"cifar10-{FILE}.part"):
         (paths.downloads / name).write_bytes(b"half")
-    assert remove_dataset(paths, "cifar10").found
+    assert remove_dataset(paths, "cifar10").was_there
     assert list(paths.datasets.iterdir()) == list(paths.downloads.iterdir()) == []
-    assert not remove_dataset(paths, "cifar10").found
+    assert not remove_dataset(paths, "cifar10").was_there
 
 
 @pytest.mark.parametrize("name", ["nonsense", "", "../cifar10", "CIFAR10"])
@@ -181,7 +181,7 @@ def test_a_data_set_goes_into_the_folder_that_the_user_chose(paths: Paths, offic
     chosen = with_datasets_folder(paths, str(tmp_path / "drive"))
     assert import_dataset(chosen, "cifar10", official) == tmp_path / "drive" / "cifar10"
     assert [list_datasets(place)[0].installed for place in (chosen, paths)] == [True, False]
-    assert remove_dataset(chosen, "cifar10").found
+    assert remove_dataset(chosen, "cifar10").was_there
     assert not paths.datasets.exists()
 
 

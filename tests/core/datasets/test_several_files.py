@@ -93,7 +93,7 @@ def test_a_download_can_be_given_up_between_files(paths: Paths, digits: dict[str
         with pytest.raises(KeyboardInterrupt):
             fetch_dataset(paths, "mnist", server.url, stop)
     assert server.asked == ["train-images-idx3-ubyte.gz"]
-    assert remove_dataset(paths, "mnist").found
+    assert remove_dataset(paths, "mnist").was_there
     assert list(paths.downloads.iterdir()) == []
 
 
@@ -119,7 +119,7 @@ def test_several_files_are_imported_by_name_from_anywhere(
     files[0] = files[0].rename(there / files[0].name)
     for places in (list(reversed(files)), [tmp_path / "here", there], [files[0], tmp_path / "here"]):
         assert mnist.is_installed(import_dataset(paths, "mnist", *places))
-        assert remove_dataset(paths, "mnist").found
+        assert remove_dataset(paths, "mnist").was_there
     assert all(file.exists() for file in files)
 
 
