@@ -136,7 +136,7 @@ class Line:
     def __init__(self, pen: QPen) -> None:
         self._thin, self._smooth = pen, QPen(pen)
         self._smooth.setWidthF(SMOOTH_PX)
-        self.item = pyqtgraph.PlotCurveItem(pen=pen, connect="finite")
+        self.item = _LineItem(pen=pen, connect="finite")
 
     def show(self, curve: Curve, *, smooth: bool = False) -> None:
         """Show other points; None is a gap.
@@ -153,6 +153,17 @@ class Line:
         smooth = smooth and len(y) <= SMOOTH_POINTS
         pen = self._smooth if smooth else self._thin
         self.item.setData(np.array(curve.x, dtype=float), y, pen=pen, antialias=smooth)
+
+
+class _LineItem(pyqtgraph.PlotCurveItem):  # type: ignore[misc]
+    """A curve in a view whose ranges are set by whoever feeds it."""
+
+    def boundingRect(self) -> QRectF:
+        """Return all that its view shows: where its points end is costly to find, and nobody asks."""
+        box = self.getViewBox()
+        if box is None or self.xData is None or not len(self.xData):
+            return QRectF()
+        return QRectF(box.viewRect())
 
 
 def thin_pen(colour: str, *, dashed: bool = False) -> QPen:
