@@ -37,6 +37,7 @@ class Engine:
         name: As runs ask for it, and as results keep it.
         title: As its makers write it.
         backend: Keras' name for it.
+        vendors: Whose graphics cards it uses, with the right driver on the right system.
         reads: How the names of environment variables begin that change what it does.
         settings: The run settings that not every engine has, and that this one knows.
     """
@@ -44,6 +45,7 @@ class Engine:
     name: str
     title: str
     backend: str
+    vendors: frozenset[str] = frozenset()
     reads: tuple[str, ...] = ()
     settings: frozenset[str] = frozenset()
 
@@ -59,7 +61,7 @@ class Engine:
 
     def may_use(self, vendor: str, os_name: str) -> bool:
         """Say whether the engine can use graphics cards of a vendor ("nvidia", "amd" …) on a system."""
-        return False
+        return vendor in self.vendors
 
     def refusal(self, spec: RunSpec) -> Message | None:
         """Say before a run what the engine cannot do of what is asked; None if it can do all of it."""

@@ -17,6 +17,7 @@ class TensorFlow(Engine):
     name = "tensorflow"
     title = "TensorFlow"
     backend = "tensorflow"
+    vendors = frozenset({"nvidia"})
     reads = ("TF_", "XLA_")
     settings = frozenset({"jit", "onednn"})
 
@@ -41,7 +42,7 @@ class TensorFlow(Engine):
 
     def may_use(self, vendor: str, os_name: str) -> bool:
         """Say whether TensorFlow can use a vendor's cards: NVIDIA's, but neither on Windows nor on macOS."""
-        return vendor == "nvidia" and not os_name.startswith(("Windows", "macOS"))
+        return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
 
     def start(self, spec: RunSpec) -> Started:
         """Import TensorFlow and set device and threads."""

@@ -15,7 +15,6 @@ import msgspec
 from app.core.analysis.compare import position
 from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
-from app.core.hardware.gpu.usable import usable_gpus
 from app.core.hardware.telemetry.monitor import Monitor, Sampler
 from app.core.messages import message
 from app.core.paths import Paths
@@ -29,7 +28,7 @@ from app.core.storage.outcomes import NOT_SUMMARISED
 from app.core.storage.owners import Ownership
 from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import list_runs, missing_runs
-from workloads.engines.registry import engine_title
+from workloads.engines.registry import engine_named
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec
@@ -295,9 +294,11 @@ class Session:
             self._error = failure("crashed", said)
 
     def _note_unused_gpu(self, event: events.Environment) -> None:
-        gpus = usable_gpus(self._machine, self._spec.engine)
+        # Also a card whose driver or system keeps the engine from it: the doctor says what to do about that.
+        engine = engine_named(self._spec.engine)
+        gpus = [gpu for gpu in self._machine.gpus if gpu.vendor in engine.vendors]
         if gpus and event.device == "cpu" and self._spec.device == "auto" and event.engine != "none":
-            said = message("run.gpu_not_used", engine=engine_title(self._spec.engine), gpu=gpus[0].name)
+            said = message("run.gpu_not_used", engine=engine.title, gpu=gpus[0].name)
             self._handle(warn("gpu_not_used", said))
 
     def _sample(self, now_s: float, telemetry: Telemetry) -> None:

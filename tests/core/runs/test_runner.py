@@ -185,16 +185,25 @@ def test_a_slow_listener_is_no_hung_worker(paths: Paths, machine: Machine) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("vendor", "codes"), [("nvidia", ["gpu_not_used"]), ("intel", []), ("apple", [])])
-def test_a_gpu_that_the_engine_could_use_and_does_not_is_said(
-    paths: Paths, machine: Machine, recorder: Recorder, tmp_path: Path, vendor: str, codes: list[str]
+@pytest.mark.parametrize(
+    ("gpu", "os_name", "codes"),
+    [
+        (Gpu("A GPU", "nvidia"), "Linux 6.1", ["gpu_not_used"]),
+        (Gpu("A GPU", "nvidia", source="sysfs"), "Linux 6.1", ["gpu_not_used"]),  # the driver is another one
+        (Gpu("A GPU", "nvidia"), "Windows 11", ["gpu_not_used"]),
+        (Gpu("A GPU", "intel", source="sysfs"), "Linux 6.1", []),
+        (Gpu("A GPU", "apple", source="ioreg"), "macOS 15.1", []),
+    ],
+)
+def test_a_gpu_of_a_vendor_that_the_engine_knows_and_does_not_use_is_said(
+    paths: Paths, machine: Machine, recorder: Recorder, tmp_path: Path, gpu: Gpu, os_name: str, codes: list[str]
 ) -> None:
     body = """
     say(HELLO)
     say(b'{"type":"environment","engine":"tensorflow","device":"cpu","precision":"float32","jit":false}\\n')
     say(b'{"type":"end","status":"completed"}\\n')
     """
-    with_gpu = dataclasses.replace(machine, gpus=(Gpu("A GPU", vendor),))
+    with_gpu = dataclasses.replace(machine, gpus=(gpu,), os_name=os_name)
     session = Runner(paths, with_gpu, command=fake_worker(tmp_path, body)).start(demo(), recorder)
     finish(session)
     assert [warning.code for warning in stored(paths, session).warnings] == codes
