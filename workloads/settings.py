@@ -40,6 +40,7 @@ class Setting:
         in_form, in_ab: Whether the form of a run, and the sides of an A/B, have it.
         also: Further names in an A/B.
         in_words: What a value is called beside other words: "batch 64".
+        title: What a "choice" is called, where that is not as it is typed.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Setting:
     in_ab: bool = True
     also: tuple[str, ...] = ()
     in_words: Callable[[Value], str] | None = None
+    title: Callable[[str], str] = str
 
     @property
     def key(self) -> str:
@@ -85,6 +87,14 @@ class Setting:
         if isinstance(value, bool):
             return self.label if value else f"without {self.label}"
         return f"{self.label} {value}"
+
+    def beside_label(self, value: Value) -> str:
+        """Return a value as a form or a list shows it beside the label."""
+        if value is None:
+            return AUTO
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        return self.title(value) if isinstance(value, str) else str(value)
 
     def typed(self, text: str, name: str = "") -> Value:
         """Read what a user typed; raises WorkloadError, with the name that it was typed for."""
@@ -185,6 +195,7 @@ SETTINGS: tuple[Setting, ...] = (
         choices=lambda: ENGINES,
         compared="alike",
         in_words=lambda value: engine_title(str(value)),
+        title=engine_title,
     ),
     Setting(
         name="device",

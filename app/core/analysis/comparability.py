@@ -6,7 +6,7 @@ from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
 from workloads.engines.registry import engine_title
-from workloads.settings import AUTO, Setting, all_settings, read_recorded
+from workloads.settings import Setting, all_settings, read_recorded
 
 # Beside the run settings whose rows say so: fields of RunSummary.
 _ALIKE = ("workload", "workload_version", "metric", "variant", "samples_per_epoch")
@@ -71,7 +71,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         (sentence("compare.workload"), f"{summary.workload}, version {summary.workload_version}"),
         (sentence("compare.network"), summary.variant or sentence("compare.network_of_study")),
         (sentence("compare.metric"), headline_kind(summary.metric).label),
-        *((setting.label, _plain(recorded(summary, setting))) for setting in _settings("alike")),
+        *((setting.label, setting.beside_label(recorded(summary, setting))) for setting in _settings("alike")),
         (sentence("compare.samples"), samples),
     ]
     may_differ = [
@@ -121,7 +121,3 @@ def _virtual(run: RunSummary) -> str:
 
 def _switch(name: str, is_on: object) -> str:
     return "" if is_on is None else f"{name} {'on' if is_on else 'off'}"
-
-
-def _plain(value: object) -> str:
-    return AUTO if value is None else str(value)
