@@ -1,1 +1,1 @@
-"""What this computer is, and what it does right now, on every system."""
+"""This computer's parts, and what it is doing right now, on every system."""

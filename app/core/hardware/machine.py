@@ -1,7 +1,7 @@
 """Detects this computer: its parts, its system, and whether it is a virtual machine.
 
-Everything is read where the system keeps it (libraries for it take more than a second). Host and user names,
-serial numbers and addresses are never read. Parsers are pure functions of text, so any system can test them.
+Everything is read directly from the system (libraries for it take more than a second). Host and user names, serial
+numbers and addresses are never read. Parsers are pure functions of text, so any system can test them.
 """
 
 import logging
@@ -31,7 +31,7 @@ _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
 
-# CPU implementer and part from Linux, arch/arm64/include/asm/cputype.h: cores of servers that say no more.
+# CPU implementer and part from Linux, arch/arm64/include/asm/cputype.h: server cores that name nothing else.
 _ARM_PARTS = {
     ("0x41", "0xd0c"): "Arm Neoverse N1",
     ("0x41", "0xd40"): "Arm Neoverse V1",
@@ -46,7 +46,7 @@ _ARM_PARTS = {
     ("0xc0", "0xac4"): "Ampere-1a",
 }
 
-# What firmware calls itself (vendor, then product, lower case), first match wins.
+# What firmware calls itself (vendor, then product, in lower case); the first match wins.
 _FIRMWARE_KINDS = (
     ("google compute engine", "Google Compute Engine"),
     ("amazon ec2", "Amazon EC2"),
@@ -74,15 +74,15 @@ _CONTAINER_KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long what may hang is waited for."""
+    """How long to wait for what may hang."""
 
-    gpus_s: float = 3.5  # NVIDIA's have a limit of their own, and the others shall be told even then
-    storage_s: float = 1.0  # a dead server does not answer at all
+    gpus_s: float = 3.5  # NVIDIA's have their own limit, and the others must still be listed after it
+    storage_s: float = 1.0  # a dead server doesn't answer at all
 
 
 @dataclass(frozen=True, slots=True)
 class SystemFacts:
-    """Facts that each operating system reports in its own way. None means unknown."""
+    """Facts that each system reports in its own way. None means unknown."""
 
     os_name: str
     cpu_name: str | None = None
@@ -94,16 +94,16 @@ class SystemFacts:
 def detect_machine(
     root: Path = Path("/"), *, data_folder: Path | None = None, limits: Limits = Limits()
 ) -> Machine:
-    """Describe this computer without anything that names its owner; what can't be read is None.
+    """Describe this computer without anything that identifies its owner; unknown values are None.
 
-    Takes some ten milliseconds; up to 5 s where a driver or a server hangs.
+    Takes about ten milliseconds, or up to 5 s if a driver or a server hangs.
 
     Args:
         root: Where Linux's proc, sys and etc folders are found.
-        data_folder: Where the data sets are; the disks behind it are described.
-        limits: How long what may hang is waited for.
+        data_folder: The data set folder; the disks behind it are described.
+        limits: How long to wait for what may hang.
     """
-    # At once: drivers and, on macOS, the system's programs take most of the time, and that by waiting.
+    # In parallel: most of the time is spent waiting for drivers and, on macOS, for the system's programs.
     gpus = in_background(lambda: list_gpus(root), "gpus")
     storage = None if data_folder is None else in_background(lambda: read_storage(data_folder, root), "storage")
     number = in_background(lambda: read_machine_id(root), "machine id")
@@ -132,7 +132,7 @@ def detect_machine(
 
 
 def cpuinfo_fields(text: str) -> dict[str, str]:
-    """Take the first value of each field in the text of /proc/cpuinfo."""
+    """Parse the first value of each field in /proc/cpuinfo."""
     fields: dict[str, str] = {}
     for line in text.splitlines():
         key, colon, value = line.partition(":")
@@ -142,7 +142,7 @@ def cpuinfo_fields(text: str) -> dict[str, str]:
 
 
 def cpu_name_from(cpuinfo: str, board: str | None = None) -> str | None:
-    """Name the CPU from /proc/cpuinfo; ARM chips often only by the board (/proc/device-tree/model)."""
+    """Name the CPU from /proc/cpuinfo, or ARM chips by their board (/proc/device-tree/model)."""
     fields = cpuinfo_fields(cpuinfo)
     name = tidy_name(fields.get("model name"))
     if name and not name.startswith(("ARMv", "AArch64")):
@@ -163,13 +163,13 @@ def linux_name(os_release: str, kernel_release: str) -> str:
     version = _version(kernel_release)
     words = f"Linux {version}" if version else "Linux"
     pretty = re.search(r"^PRETTY_NAME=(.*)$", os_release, re.MULTILINE)
-    # The code name in brackets says nothing that the version does not.
+    # The code name in brackets adds nothing to the version.
     distribution = tidy_name(re.sub(r"\s*\([^()]*\)$", "", pretty[1].strip(" \t\r\"'"))) if pretty else None
     return f"{words} ({distribution})" if distribution else words
 
 
 def windows_name(build: int, *, server: bool) -> str:
-    """Name a Windows system by its build number (Windows 11 still calls itself 10.0)."""
+    """Name a Windows system by its build number (Windows 11 still reports 10.0)."""
     if server:
         return f"Windows Server (build {build})"
     if build >= 22_000:
@@ -178,7 +178,7 @@ def windows_name(build: int, *, server: bool) -> str:
 
 
 def firmware_kind(vendor_and_product: str) -> str | None:
-    """Return the hypervisor that the firmware's names show; None if they show none."""
+    """Return the hypervisor named by the firmware; None if it names none."""
     names = " ".join(vendor_and_product.lower().split())
     if names.startswith("amazon ec2") and names.endswith("metal"):
         return None
@@ -186,12 +186,12 @@ def firmware_kind(vendor_and_product: str) -> str | None:
 
 
 def container_kind(cgroup: str) -> str | None:
-    """Return the kind of container that /proc/1/cgroup shows; None if it shows none."""
+    """Return the kind of container in /proc/1/cgroup; None if there is none."""
     return next((kind for pattern, kind in _CONTAINER_KINDS if re.search(pattern, cgroup)), None)
 
 
 def wsl_version(kernel_release: str) -> Literal[1, 2] | None:
-    """Return which Windows Subsystem for Linux a kernel belongs to; None for a Linux of its own."""
+    """Return the version of WSL that a kernel belongs to; None outside WSL."""
     release = kernel_release.lower()
     if "microsoft" not in release:
         return None
@@ -201,7 +201,7 @@ def wsl_version(kernel_release: str) -> Literal[1, 2] | None:
 def judge_linux(
     cpuinfo: str, firmware: str, kernel_release: str, board: str = ""
 ) -> tuple[bool | None, str | None]:
-    """Detect whether a Linux system runs in a virtual machine, and in which; None if it can't be known.
+    """Detect whether a Linux system runs in a virtual machine, and in which; None if unknown.
 
     Args:
         cpuinfo: Text of /proc/cpuinfo.
@@ -211,10 +211,10 @@ def judge_linux(
     """
     flags = cpuinfo_fields(cpuinfo).get("flags")
     flagged = None if flags is None else "hypervisor" in flags.split()
-    if (wsl := wsl_version(kernel_release)) is not None:  # WSL 1 is no virtual machine, WSL 2 is one
+    if (wsl := wsl_version(kernel_release)) is not None:  # WSL 1 isn't a virtual machine, WSL 2 is
         return wsl == 2 or flagged, "wsl"
     kind = firmware_kind(firmware)
-    if flagged is not None:  # x86: the CPU itself says it
+    if flagged is not None:  # x86: the CPU itself reports it
         return flagged, kind if flagged else None
     if kind:
         return True, kind
@@ -222,7 +222,7 @@ def judge_linux(
 
 
 def read_linux(root: Path) -> SystemFacts:
-    """Read the machine's facts from Linux's proc, sys and etc folders below `root`."""
+    """Read the machine's facts from Linux's proc, sys and etc folders in `root`."""
     cpuinfo = read_text(root / "proc/cpuinfo")
     release = read_text(root / "proc/sys/kernel/osrelease")
     board = read_text(root / "proc/device-tree/model")
@@ -254,7 +254,7 @@ def read_macos() -> SystemFacts:
 
 
 def read_windows() -> SystemFacts:
-    """Read the machine's facts from Windows: its version and two keys of the registry."""
+    """Read the machine's facts from Windows: its version and two registry keys."""
     if sys.platform != "win32":
         return SystemFacts(os_name="Windows")
     system, bios = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", r"HARDWARE\DESCRIPTION\System\BIOS"
@@ -266,7 +266,7 @@ def read_windows() -> SystemFacts:
     return SystemFacts(
         os_name=windows_name(version.build, server=version.product_type != 1),
         cpu_name=tidy_name(registry.read_text(system, "ProcessorNameString")),
-        # Firmware that names a real maker is the only sign of a real machine that needs no driver.
+        # Firmware that names a real manufacturer is the only sign of a physical machine that needs no driver.
         virtual_machine=bool(kind) if firmware else None,
         virtualization=kind,
         kernel=f"{version.major}.{version.minor}.{version.build}",
@@ -290,24 +290,24 @@ def _read_system(root: Path) -> SystemFacts:
 
 
 def _version(release: str) -> str | None:
-    """Return a kernel's numbers only: the rest is free text, in which its builder may have put anything."""
+    """Return only a kernel's version numbers: the rest is free text from whoever built it."""
     version = re.match(r"\d+(\.\d+)*", release)
     return version[0] if version else None
 
 
 def read_container(root: Path) -> str | None:
-    """Return the kind of container that a Linux system runs in; None if none shows."""
+    """Return the kind of container that a Linux system runs in; None outside containers."""
     for mark, kind in ((".dockerenv", "docker"), ("run/.containerenv", "podman")):
         try:
             if (root / mark).exists():
                 return kind
-        except OSError:  # a folder that we may not look into tells nothing
+        except OSError:  # no access to the folder
             continue
     return container_kind(read_text(root / "proc/1/cgroup"))
 
 
 def _architecture() -> str:
-    # platform.machine() asks WMI on Windows since Python 3.12, which takes long.
+    # Since Python 3.12, platform.machine() asks WMI on Windows, which is slow.
     names = (os.environ.get("PROCESSOR_ARCHITEW6432"), os.environ.get("PROCESSOR_ARCHITECTURE"))
     machine = next((name for name in names if name), "") if sys.platform == "win32" else platform.machine()
     word = machine.lower()

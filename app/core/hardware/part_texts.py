@@ -11,9 +11,9 @@ from app.core.records import PowerState
 from workloads.protocol.machine import Disk, Gpu, Machine
 
 NOT_KNOWN = "n/a"
-# What app.core.hardware.machine calls containers; they say nothing about the machine that they run on.
+# What app.core.hardware.machine calls containers; they say nothing about the physical machine.
 _CONTAINERS = ("docker", "kubernetes", "lxc", "podman")
-_LIMIT_ROWS = 8  # more GPUs than a hobbyist's computer has get one line each
+_LIMIT_ROWS = 8  # more GPUs get one line each
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +21,11 @@ class Part:
     """One part.
 
     Attributes:
-        id: Names it for programs: "base_clock", "gpu0_driver".
+        id: Its name for programs: "base_clock", "gpu0_driver".
         group: Its heading.
         name: Its label.
-        value: As text with units; "n/a" where it isn't known.
-        reason: Why it isn't known, or a remark; "" for none.
+        value: Text with units; "n/a" if unknown.
+        reason: Why it is unknown, or a remark; "" for none.
     """
 
     id: str
@@ -36,11 +36,11 @@ class Part:
 
 
 def machine_parts(machine: Machine, power: Power | None = None) -> tuple[Part, ...]:
-    """Return all parts as text, in the order in which people look for them.
+    """Return all parts as text, in the usual order.
 
     Args:
-        machine: What was detected or stored.
-        power: What it runs on right now, and its sensors; None leaves them out, as for a stored machine.
+        machine: As detected or stored.
+        power: What it runs on now, and its sensors; None leaves them out, as for a stored machine.
     """
 
     def part(group: str, part_id: str, value: str | None, *, is_forbidden: bool = False) -> Part:
@@ -93,7 +93,7 @@ def _part(group: str, part_id: str, value: str | None, remark: Message | None = 
 
 
 def split_virtualization(kinds: str | None) -> tuple[str | None, str | None]:
-    """Return what a machine is virtual by, and the container: "docker in Xen" is ("Xen", "docker")."""
+    """Split what a machine is virtual by from its container: "docker in Xen" is ("Xen", "docker")."""
     first, _, rest = (kinds or "").partition(" in ")
     return (rest or None, first) if first in _CONTAINERS else (kinds, None)
 
@@ -129,7 +129,7 @@ def _caches(machine: Machine) -> str | None:
 
 
 def _binary(size_bytes: int) -> str:
-    """Return a cache's size as makers write it."""
+    """Format a cache size in binary units."""
     for unit, factor in (("MB", 2**20), ("KB", 2**10)):
         if size_bytes >= factor:
             return f"{size_bytes / factor:.4g} {unit}"
@@ -145,7 +145,7 @@ def _instruction_sets_part(machine: Machine) -> Part:
 
 
 def _gpu_parts(gpu: Gpu, number: int | None, *, short: bool) -> list[Part]:
-    """Return a GPU's parts; `number` is None for the only one, `short` leaves out the details."""
+    """Return a GPU's parts; `number` is None if it is the only one, `short` omits the details."""
     gpu_id = "gpu" if number is None else f"gpu{number}"
     name = message("part.gpu") if number is None else message("part.gpu_of_several", number=number)
     group = sentence("part_group.gpu")

@@ -1,11 +1,11 @@
-"""Windows' registry, read only. Elsewhere it is empty."""
+"""The Windows registry, read-only. On other systems it is empty."""
 
 import sys
 from typing import Any
 
 
 def read_value(key: str, name: str) -> Any:
-    """Give a value below the local machine's hive, as int, str, bytes or list; None where there is none."""
+    """Read a value under HKEY_LOCAL_MACHINE as int, str, bytes or list; None if missing."""
     if sys.platform != "win32":
         return None
     import winreg
@@ -18,13 +18,13 @@ def read_value(key: str, name: str) -> Any:
 
 
 def read_text(key: str, name: str) -> str:
-    """Give a value as text; "" where there is none."""
+    """Read a value as text; "" if missing."""
     value = read_value(key, name)
     return "" if value is None else str(value)
 
 
 def list_subkeys(key: str) -> tuple[str, ...]:
-    """List the names of the keys right below this one."""
+    """List the names of a key's direct subkeys."""
     if sys.platform != "win32":
         return ()
     import winreg

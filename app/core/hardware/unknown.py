@@ -1,10 +1,10 @@
-"""Why a part of a machine isn't known, by the system that the machine runs."""
+"""Why a part of the machine is unknown, depending on its system."""
 
 from app.core.hardware.telemetry.energy_counters import UDEV_RULE
 from app.core.messages import Message, message
 from workloads.protocol.machine import Gpu, Machine
 
-# By the part's id, then by how the system's name begins; "" for every other.
+# By part ID, then by prefix of the system's name; "" for all others.
 _REASONS: dict[str, dict[str, str]] = {
     "base_clock": {"Linux": "unknown.base_clock_linux", "macOS": "unknown.clock_macos"},
     "boost_clock": {
@@ -35,7 +35,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "macOS": "unknown.cpu_power_macos",
     },
 }
-# By the source of what is known of the GPU.
+# By the source of the GPU's data.
 _GPU_REASONS = {
     "gputil": "unknown.gpu_gputil",
     "procfs": "unknown.gpu_procfs",
@@ -46,12 +46,12 @@ _HIDDEN_BY_HOSTS = ("base_clock", "boost_clock", "memory_speed", "cpu_temperatur
 
 
 def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> Message:
-    """Say why a part is "n/a".
+    """Explain why a part is "n/a".
 
     Args:
-        part: Its id, see app.core.hardware.part_texts.
+        part: Its ID, see app.core.hardware.part_texts.
         machine: What is known.
-        is_forbidden: Of the CPU's power: whether there is a counter that may not be read.
+        is_forbidden: For CPU power: whether there is a counter that may not be read.
     """
     if part == "cpu_power" and is_forbidden:
         return message("unknown.cpu_power_forbidden", rule=UDEV_RULE)
@@ -63,7 +63,7 @@ def reason(part: str, machine: Machine, *, is_forbidden: bool = False) -> Messag
 
 
 def instruction_sets_note(machine: Machine) -> Message | None:
-    """Say which instruction sets are the only ones that the system reports; None where it reports all."""
+    """Name the only instruction sets that the system reports; None if it reports all."""
     if not machine.os_name.startswith("Windows"):
         return None
     is_arm = machine.architecture == "arm64"
@@ -71,7 +71,7 @@ def instruction_sets_note(machine: Machine) -> Message | None:
 
 
 def gpu_reason(gpu: Gpu, what: str = "") -> Message:
-    """Say why a value of a GPU is "n/a".
+    """Explain why a value of a GPU is "n/a".
 
     Args:
         gpu: What is known.

@@ -1,6 +1,6 @@
-"""Calls that a driver or a dead server may hold up for good, waited for with a limit.
+"""Calls that a driver or a dead server may block forever, waited for with a limit.
 
-Not concurrent.futures' pools: the program would wait for their threads when it ends.
+Not concurrent.futures' pools: the program would wait for their threads on exit.
 """
 
 import threading
@@ -12,7 +12,7 @@ _Value = TypeVar("_Value")
 
 
 def in_background(call: Callable[[], _Value], name: str) -> Future[_Value]:
-    """Call in a thread of its own. `result(limit_s)` gives its value or error, or raises TimeoutError."""
+    """Call a function in a thread of its own. `result(limit_s)` returns or raises what it does, or TimeoutError."""
     outcome: Future[_Value] = Future()
 
     def run() -> None:

@@ -1,1 +1,1 @@
-"""Graphics cards of every vendor: what they are, and what they do."""
+"""GPUs of every vendor: parts and telemetry."""

@@ -1,6 +1,6 @@
-"""GPUs of Macs, as `ioreg` shows them to any user. It reads what the drivers wrote down, and wakes nothing.
+"""GPUs of Macs, as `ioreg` shows them to any user. Reads what the drivers have recorded, and wakes nothing.
 
-Power and clocks of Apple's own GPUs are for administrators only, so they are missing.
+Power and clocks of Apple's own GPUs need administrator rights, so they are missing.
 """
 
 import logging
@@ -21,12 +21,12 @@ from workloads.protocol.telemetry import GpuTelemetry
 _logger = logging.getLogger(__name__)
 
 _LIMIT_S = 1.0
-_EVERY_S = 0.9  # so that looks once a second each find new values
+_EVERY_S = 0.9  # short enough that telemetry each second gets new values
 _MAX_BYTES = 2**24
 _MIB_BYTES = 2**20
-# How the drivers' classes begin.
+# Prefixes of the drivers' class names.
 _CLASSES = {"AGX": "apple", "AMD": "amd", "ATI": "amd", "Intel": "intel", "NV": "nvidia", "GeForce": "nvidia"}
-# What plistlib lets through of broken lists.
+# What plistlib raises for broken lists.
 _PLIST_FAILURES = (
     xml.parsers.expat.ExpatError,
     ValueError,
@@ -38,15 +38,15 @@ _PLIST_FAILURES = (
 )
 _BRANDS = {"apple": "Apple", "amd": "AMD", "intel": "Intel", "nvidia": "NVIDIA"}
 
-# Set for good when ioreg hung, so that nobody in this process waits for it twice.
+# Set for good once ioreg has hung, so that nothing in this process waits for it again.
 HUNG = threading.Event()
 
 
 class AppleGpus:
-    """The GPUs of a Mac, asked again and again from one thread; a place is one's number in ioreg's order.
+    """The GPUs of a Mac, read repeatedly from one thread. A place is a GPU's number in ioreg's order.
 
     Args:
-        clock: Tells the seconds since some moment.
+        clock: Monotonic time in seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -66,14 +66,14 @@ class AppleGpus:
     def readings(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Look at the GPUs in these places; each reading's index is 0."""
+        """Read the GPUs in these places; each reading's index is 0."""
         self._look()
-        if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # one came or went, or no answer
+        if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # GPUs came or went, or no answer
             return tuple(GpuTelemetry(0) for _ in places)
         return tuple(reading_from(self._entries[place]) for place in places)
 
     def close(self) -> None:
-        """Hold nothing: each question starts ioreg anew."""
+        """Do nothing: each read starts ioreg again."""
 
     def _look(self) -> None:
         now_s = self._clock()
@@ -83,7 +83,7 @@ class AppleGpus:
 
 
 def entries_from(plist: bytes) -> list[dict[str, Any]]:
-    """Take the registry's entries from what `ioreg -a` prints; empty for anything else."""
+    """Parse the registry entries that `ioreg -a` prints; empty for anything else."""
     try:
         entries = plistlib.loads(plist) if plist.strip() else []
     except _PLIST_FAILURES as error:
@@ -93,7 +93,7 @@ def entries_from(plist: bytes) -> list[dict[str, Any]]:
 
 
 def vendor_from(entry: Mapping[str, Any]) -> str:
-    """Tell the vendor by the driver's class."""
+    """Return the vendor by the driver's class."""
     name = clean_text(entry.get("IOClass")) or clean_text(entry.get("IOObjectClass")) or ""
     return next((vendor for start, vendor in _CLASSES.items() if name.startswith(start)), "other")
 
@@ -103,7 +103,7 @@ def describe(entries: Sequence[Mapping[str, Any]], cards: Sequence[Mapping[str, 
 
     Args:
         entries: The accelerators.
-        cards: PCI devices, among them the cards of Intel Macs. The first of a vendor is that of its first
+        cards: PCI devices, including the cards of Intel Macs. A vendor's first card belongs to its first
             accelerator.
     """
     waiting = [card for card in cards if _data(card.get("class-code"))[2:3] == b"\x03"]
@@ -117,7 +117,7 @@ def describe(entries: Sequence[Mapping[str, Any]], cards: Sequence[Mapping[str, 
 
 
 def reading_from(entry: Mapping[str, Any]) -> GpuTelemetry:
-    """Take what an accelerator does from its entry; the index is 0."""
+    """Return an accelerator's telemetry from its entry; the index is 0."""
     statistics = entry.get("PerformanceStatistics")
     statistics = statistics if isinstance(statistics, dict) else {}
     used = statistics.get("vramUsedBytes", statistics.get("In use system memory"))
@@ -163,12 +163,12 @@ def _data(value: object) -> bytes:
 
 
 def _number(value: object) -> object:
-    """Give a number that firmware wrote as bytes."""
+    """Return a number that firmware wrote as bytes."""
     return int.from_bytes(value, "little") if isinstance(value, bytes) and 0 < len(value) <= 8 else value
 
 
 def _ioreg(kind: str) -> bytes:
-    """Print the entries of a class, without those below them; b"" when that fails or takes too long."""
+    """Print the entries of a class, without those below them; b"" if that fails or takes too long."""
     if HUNG.is_set():
         return b""
     answer = answer_of(["ioreg", "-a", "-r", "-d", "1", "-w", "0", "-c", kind], _LIMIT_S, _MAX_BYTES)

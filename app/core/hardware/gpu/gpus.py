@@ -1,8 +1,8 @@
-"""Graphics processors of all vendors: which there are, and how they are doing.
+"""GPUs of all vendors: their parts and telemetry.
 
-NVIDIA's come first, in the order in which their driver and TensorFlow number them; then the others in the
-system's order. A card of NVIDIA's that no driver of NVIDIA's gives (nouveau, none, a broken one) comes last, and
-only if that driver gives none at all: nothing can be computed on it.
+NVIDIA's come first, in the order in which their driver and TensorFlow number them; then the others, in the
+system's order. An NVIDIA GPU that NVIDIA's driver doesn't list (nouveau, no driver, a broken one) comes last, and
+only if that driver lists none at all: nothing can be computed on it.
 """
 
 import sys
@@ -21,7 +21,7 @@ from workloads.protocol.telemetry import GpuTelemetry
 
 
 class SystemGpus(Protocol):
-    """What an operating system tells of its GPUs; a place is one's number in the system's order."""
+    """The GPUs that an operating system lists; a place is a GPU's number in the system's order."""
 
     vendors: tuple[str, ...]
 
@@ -29,18 +29,18 @@ class SystemGpus(Protocol):
         """Describe the GPUs in these places."""
 
     def readings(self, places: Sequence[int], own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
-        """Look at the GPUs in these places."""
+        """Read the GPUs in these places."""
 
     def close(self) -> None:
-        """Let go of what was opened."""
+        """Release what was opened."""
 
 
 def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
-    """List the GPUs; empty when there are none or nothing tells of them.
+    """List the GPUs; empty if there are none or nothing reports them.
 
-    Takes milliseconds, up to 3 s where NVIDIA's driver hangs. Wakes a sleeping GPU of NVIDIA's, unless all of them
-    sleep: then what NVML said earlier in this process stands, else name and driver are all that is known. Other
-    cards are never woken; of one that has slept all the time, link, power limit and displays are missing.
+    Takes milliseconds, or up to 3 s if NVIDIA's driver hangs. Wakes a sleeping NVIDIA GPU, unless all of them are
+    asleep: then what NVML reported earlier in this process is used, or else only name and driver are known. Other
+    GPUs are never woken; if one has been asleep all the time, its link, power limit and displays are missing.
 
     Args:
         root: Where Linux's proc, sys and usr folders are found.
@@ -55,25 +55,25 @@ def list_gpus(root: Path = Path("/")) -> tuple[Gpu, ...]:
 
 
 class GpuReader:
-    """Read all GPUs repeatedly, from one thread. No driver is loaded before the first read.
+    """Reads all GPUs repeatedly, from one thread. No driver is loaded before the first read.
 
     Args:
         root: Where Linux's proc and sys folders are found.
-        clock: Tells the seconds since some moment, for what Linux counts.
+        clock: Monotonic time in seconds, for Linux's counters.
     """
 
     def __init__(self, root: Path = Path("/"), clock: Callable[[], float] = time.monotonic) -> None:
         self._root = root
         self._clock = clock
         self._sources: tuple[SystemGpus, NvidiaGpus] | None = None
-        self._known = 0  # NVIDIA's, at most: the others keep their numbers when its driver fails
+        self._known = 0  # highest number of NVIDIA GPUs seen: the others keep their numbers if its driver fails
 
     def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
-        """Look at each GPU once, in the order of `list_gpus`. Sleeping and lost GPUs give None throughout.
+        """Read each GPU once, in the order of `list_gpus`. Sleeping and lost GPUs give None for every value.
 
         Args:
-            own_pids: The run's own processes, whose memory is not others', and whose share of a GPU is told where
-                nothing tells how busy it is; None if they are not known.
+            own_pids: The run's own processes, whose memory is not counted as others', and whose share of a GPU
+                stands in if nothing reports how busy it is; None if unknown.
         """
         system, nvidia = self._sources = self._sources or _sources(self._root, self._clock)
         nvidias = nvidia.readings(own_pids)
@@ -83,7 +83,7 @@ class GpuReader:
         return (*nvidias, *(replace(reading, index=index) for index, reading in enumerate(others, len(nvidias))))
 
     def close(self) -> None:
-        """Let go of the drivers. A later read opens them again."""
+        """Release the drivers. A later read opens them again."""
         if self._sources is not None:
             system, nvidia = self._sources
             nvidia.close()
@@ -100,7 +100,7 @@ def _sources(root: Path, clock: Callable[[], float] = time.monotonic) -> tuple[S
 
 
 def _places(system: SystemGpus, *, with_nvidia: bool) -> list[int]:
-    """Choose the GPUs that the system itself must tell of, in their order."""
+    """Return the places of the GPUs that the system itself must describe, in their order."""
     places = list(enumerate(system.vendors))
     others = [place for place, vendor in places if vendor != "nvidia"]
     return others + ([place for place, vendor in places if vendor == "nvidia"] if with_nvidia else [])

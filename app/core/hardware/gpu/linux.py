@@ -1,7 +1,7 @@
-"""Linux' graphics cards of every vendor, as its sysfs folder shows them: what they are.
+"""Linux's GPUs of every vendor, described from sysfs.
 
-No card is woken to look at it: while it sleeps, only what the kernel keeps in memory is read. Looking at a link's
-speed, at sensors or at screens would wake it.
+No GPU is woken: while it sleeps, only what the kernel keeps in memory is read. Reading its link speed, sensors or
+displays would wake it.
 """
 
 import re
@@ -23,9 +23,9 @@ from app.core.hardware.reading import read_text, read_word
 from workloads.protocol.machine import Gpu
 
 _GENERATIONS = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6}
-# Drivers of screens without a GPU behind them.
+# Display drivers without a GPU behind them.
 _SCREEN_DRIVERS = frozenset({"vgem", "vkms", "evdi", "udl", "gud", "simpledrm", "simple-framebuffer"})
-# Chip names of the system's list, without spaces, and what Intel calls the architecture of their GPUs.
+# Chip names in the system's list, without spaces, and Intel's names for the architecture of their GPUs.
 _INTEL_ARCHITECTURES = {
     ("tigerlake", "rocketlake", "alderlake", "raptorlake", "dg1"): "Xe-LP",
     ("meteorlake", "arrowlake"): "Xe-LPG",
@@ -33,36 +33,36 @@ _INTEL_ARCHITECTURES = {
     ("lunarlake", "battlemage"): "Xe2",
     ("pantherlake",): "Xe3",
 }
-_INTEL_INTEGRATED = "0000:00:02.0"  # there it is in every computer
-_CARD_CLASSES = ("0x03", "0x12")  # displays, and accelerators without one
+_INTEL_INTEGRATED = "0000:00:02.0"  # the same in every computer
+_CARD_CLASSES = ("0x03", "0x12")  # displays, and accelerators without a display
 
-# What was read from cards that were awake, for the time when they sleep.
+# What was read from cards while they were awake, to be used while they sleep.
 _told: dict[Path, Gpu] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A graphics card's folder, and what its kernel knows of it by heart."""
+    """A card's folder, and what the kernel knows of it without waking it."""
 
     folder: Path
-    vendor_id: int  # 0 for those that are no PCI devices
+    vendor_id: int  # 0 if it isn't a PCI device
     device_id: int
-    driver: str | None  # the kernel's module
-    drm: Path | None  # the folder of its screens
+    driver: str | None  # the kernel module
+    drm: Path | None  # the folder of its displays
     render: str | None  # "renderD128"
 
     @property
     def vendor(self) -> str:
-        """Name the vendor as app.core.records.Gpu does."""
+        """Name the vendor as in app.core.records.Gpu."""
         return vendor_of(self.vendor_id)
 
     def asleep(self) -> bool:
-        """Say whether the card is turned off until somebody wants something of it."""
+        """Return whether the card is powered down until something uses it."""
         return read_word(self.folder / "power/runtime_status") in ("suspended", "suspending")
 
 
 def find_cards(root: Path) -> tuple[Card, ...]:
-    """Find all graphics cards that can compute, in the order of their PCI addresses; then those of other buses."""
+    """Find all cards that can compute: by PCI address, then those on other buses."""
     cards_on_buses = [_pci_card(folder) for folder in sorted(root.glob("sys/bus/pci/devices/*"))]
     cards = [path for path in sorted(root.glob("sys/class/drm/card*")) if re.fullmatch(r"card\d+", path.name)]
     cards_on_buses += [_other_card(card / "device") for card in cards if not (card / "device/vendor").is_file()]
@@ -70,7 +70,7 @@ def find_cards(root: Path) -> tuple[Card, ...]:
 
 
 def pci_vendors(root: Path) -> tuple[str, ...]:
-    """Return the vendor of each graphics card on the PCI bus, driver or not, in the order of addresses."""
+    """Return the vendor of each GPU on the PCI bus, with or without driver, in the order of addresses."""
     folders = sorted(root.glob("sys/bus/pci/devices/*"))
     cards = [folder for folder in folders if read_word(folder / "class").startswith(_CARD_CLASSES)]
     words = [read_word(folder / "vendor") for folder in cards]
@@ -80,7 +80,7 @@ def pci_vendors(root: Path) -> tuple[str, ...]:
 def describe_cards(root: Path, cards: tuple[Card, ...]) -> tuple[Gpu, ...]:
     """Describe cards in their order.
 
-    Of one that sleeps, the link, power limit and displays are known only if this process has seen it awake.
+    For a sleeping card, link, power limit and displays are known only if this process has seen it awake.
     """
     names = DeviceNames(root)
     gpus = []
@@ -93,7 +93,7 @@ def describe_cards(root: Path, cards: tuple[Card, ...]) -> tuple[Gpu, ...]:
 
 
 def generation_from(text: str) -> int | None:
-    """Tell PCI Express' generation by the speed that sysfs gives: "16.0 GT/s PCIe" is the fourth."""
+    """Return the PCI Express generation for the speed in sysfs: "16.0 GT/s PCIe" is the fourth."""
     speed = re.match(r"(\d+(\.\d+)?) GT/s", text)
     return _GENERATIONS.get(speed[1].removesuffix(".0")) if speed else None
 
@@ -105,20 +105,20 @@ def gfx_name(version: int) -> str | None:
 
 
 def intel_architecture(chip: str) -> str | None:
-    """Name Intel's architecture by the chip's name in the system's list, where that is sure."""
+    """Name Intel's architecture by the chip's name in the system's list; None if that is ambiguous."""
     plain = chip.lower().replace(" ", "")
     names = _INTEL_ARCHITECTURES.items()
     return next((name for chips, name in names if plain.startswith(chips)), None)
 
 
 def properties_from(text: str) -> dict[str, int]:
-    """Take the numbers from the text of a topology node's properties."""
+    """Parse the numbers in a topology node's properties."""
     pairs = (line.split() for line in text.splitlines())
     return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and re.fullmatch(r"[0-9]{1,20}", pair[1])}
 
 
 def shares_memory(card: Card) -> bool | None:
-    """Say whether a card's memory is the computer's. AMD's must be awake for it."""
+    """Return whether a card uses the computer's memory. AMD's must be awake."""
     if not card.vendor_id:
         return True
     if card.vendor == "intel":
@@ -129,7 +129,7 @@ def shares_memory(card: Card) -> bool | None:
                 header = file.read(4)
         except OSError:
             return None
-        # Two bytes of length, then the table's format: 1 for cards, 2 or 3 for parts of processors.
+        # Two bytes of length, then the table's format: 1 for cards, 2 or 3 for GPUs inside CPUs.
         return None if len(header) < 4 or not 1 <= header[2] <= 3 else header[2] != 1
     return None
 
@@ -149,7 +149,7 @@ def _pci_card(folder: Path) -> Card | None:
 
 
 def _other_card(folder: Path) -> Card | None:
-    """Take a part of a chip that is on no bus, if it can do more than show a picture."""
+    """Return a part of a chip that is on no bus, if it does more than drive a display."""
     driver = _driver(folder)
     drm, render = _drm(folder)
     if driver is None or driver in _SCREEN_DRIVERS or render is None:
@@ -185,7 +185,7 @@ def _known_asleep(root: Path, card: Card, names: DeviceNames) -> Gpu:
         if card.vendor_id
         else f"GPU ({card.driver})",
         vendor=card.vendor,
-        # The amdgpu driver remembers it.
+        # The amdgpu driver caches it.
         memory_bytes=whole(read_number(card.folder / "mem_info_vram_total"), 1, MAX_MEMORY_BYTES),
         driver=_driver_text(root, card),
         source="sysfs",
@@ -201,7 +201,7 @@ def _known_awake(card: Card, gpu: Gpu) -> Gpu:
     if shares and memory_bytes and borrowed_bytes:
         memory_bytes += borrowed_bytes
     generation, lanes = (None, None) if shares else link_of(card.folder)
-    # The limit of a GPU in a processor is the whole processor's.
+    # The limit of a GPU inside a CPU is that of the whole chip.
     names = () if shares else ("cap", "max")
     limits = (path for name in names for path in sorted(card.folder.glob(f"hwmon/hwmon*/power1_{name}")))
     limits_w = [scaled(read_number(path), 1e6) for path in limits]
@@ -218,14 +218,14 @@ def _known_awake(card: Card, gpu: Gpu) -> Gpu:
 
 
 def link_of(folder: Path) -> tuple[int | None, int | None]:
-    """Tell the fastest PCI Express link that card and slot agree on: generation and lanes."""
+    """Return the fastest PCI Express link that card and slot support: generation and lanes."""
     try:
         chain = [folder.resolve(), *folder.resolve().parents]
     except OSError:
         return None, None
     ports = [port for port in chain if (port / "max_link_speed").is_file()]
     vendors = [read_word(port / "vendor") for port in ports]
-    # AMD's and Intel's cards bring a switch with two ports; what the GPU behind it says of its link is made up.
+    # AMD's and Intel's cards have a switch with two ports; the link that the GPU behind it reports is fictitious.
     ends = ports[2:4] if len(ports) > 3 and len(set(vendors[:3])) == 1 else ports[:2]
     generations = [generation_from(read_word(port / "max_link_speed")) for port in ends]
     lanes = [whole(read_number(port / "max_link_width"), 1, 32) for port in ends]
@@ -238,13 +238,13 @@ def _agreed(ends: list[int | None]) -> int | None:
 
 
 def _drives_display(card: Card) -> bool | None:
-    if card.drm is None or not card.vendor_id:  # of chips, another part shows the picture
+    if card.drm is None or not card.vendor_id:  # on such chips, another part drives the display
         return None
     return any(read_word(path) == "connected" for path in card.drm.glob(f"{card.drm.name}-*/status"))
 
 
 def _gfx(root: Path, card: Card) -> str | None:
-    # Not by the card's ip_discovery: the compiler's names differ from the numbers there.
+    # Not from the card's ip_discovery: its numbers differ from the compiler's names.
     for node in sorted(root.glob("sys/class/kfd/kfd/topology/nodes/*/properties")):
         properties = properties_from(read_text(node))
         if card.render is not None and f"renderD{properties.get('drm_render_minor')}" == card.render:
@@ -253,8 +253,8 @@ def _gfx(root: Path, card: Card) -> str | None:
 
 
 def _driver_text(root: Path, card: Card) -> str | None:
-    """Name the driver: those that come with the kernel have its version, "amdgpu (Linux 6.8.0)"."""
-    if card.driver is None or card.driver == "nvidia":  # its own driver, which did not answer
+    """Name the driver; those that come with the kernel have its version: "amdgpu (Linux 6.8.0)"."""
+    if card.driver is None or card.driver == "nvidia":  # NVIDIA's own driver, which didn't answer
         return None
     own = re.match(r"\d+(\.\d+)*", read_word(root / "sys/module" / card.driver / "version"))
     kernel = re.match(r"\d+(\.\d+)*", read_word(root / "proc/sys/kernel/osrelease"))

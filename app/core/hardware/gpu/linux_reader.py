@@ -1,7 +1,7 @@
-"""What Linux' graphics cards do, by their drivers' files in sysfs. Sleeping cards are left alone.
+"""Telemetry of Linux's GPUs, from their drivers' sysfs files. Sleeping cards are left alone.
 
-Where no such file tells how busy a GPU is (Intel's), it is what the run's own processes had of it, by the files of
-/proc/PID/fdinfo: https://docs.kernel.org/gpu/drm-usage-stats.html
+If no such file says how busy a GPU is (Intel's), the run's own processes stand in, from /proc/PID/fdinfo:
+https://docs.kernel.org/gpu/drm-usage-stats.html
 """
 
 import math
@@ -24,23 +24,23 @@ from app.core.hardware.reading import read_text, read_word
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
 
-# Looking for the files that a process opened costs far more than reading those that are a GPU's.
+# Finding the files that a process has open costs far more than reading those that belong to a GPU.
 CLIENTS_EVERY_S = 5.0
 _CLIENTS_LIMIT = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What one opened GPU was used for since it was opened: by engine, in nanoseconds or in clock cycles."""
+    """What one opened GPU was used for since it was opened: by engine, in nanoseconds or clock cycles."""
 
     busy_ns: Mapping[str, int] = field(default_factory=dict)
-    cycles: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # used ones, and all that passed
-    engines: Mapping[str, int] = field(default_factory=dict)  # how many there are; those with one are not named
+    cycles: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # used and total cycles
+    engines: Mapping[str, int] = field(default_factory=dict)  # number of engines, if more than one
 
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Where a card's values stand; None: nowhere."""
+    """Where a card's values are; None: nowhere."""
 
     busy_pct: Path | None
     memory_busy_pct: Path | None
@@ -57,11 +57,11 @@ class _Files:
 
 
 class LinuxGpus:
-    """All graphics cards that sysfs shows, NVIDIA's among them; a place is one's number in their order.
+    """All GPUs in sysfs, including NVIDIA's; a place is a card's number in that order.
 
     Args:
         root: Where Linux's proc and sys folders are found.
-        clock: Tells the seconds since some moment.
+        clock: Monotonic time in seconds.
     """
 
     def __init__(self, root: Path = Path("/"), clock: Callable[[], float] = time.monotonic) -> None:
@@ -76,17 +76,17 @@ class LinuxGpus:
         return describe_cards(self._root, tuple(self.cards[place] for place in places))
 
     def readings(self, places: Sequence[int], own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
-        """Look at the cards in these places; each reading's index is 0."""
+        """Read the cards in these places; each reading's index is 0."""
         self._own.look_for(own_pids or ())
         own = None if own_pids is None else self._own
         return tuple(self._readers[place].read(own) for place in places)
 
     def close(self) -> None:
-        """Hold nothing: each file is opened anew."""
+        """Do nothing: each file is opened again."""
 
 
 class CardReader:
-    """Look at one card again and again. Its files are found once, at the first look that finds it awake."""
+    """Reads one card repeatedly. Its files are found once, at the first read while it is awake."""
 
     def __init__(self, card: Card, clock: Callable[[], float] = time.monotonic) -> None:
         self._card = card
@@ -95,7 +95,7 @@ class CardReader:
         self._meter = EnergyMeter()
 
     def read(self, own: "OwnClients | None" = None) -> GpuTelemetry:
-        """Look once; the reading's index is 0. A sleeping card gives None throughout.
+        """Read once; the reading's index is 0. A sleeping card gives None for every value.
 
         Args:
             own: What the run's own processes use.
@@ -131,33 +131,33 @@ class CardReader:
 
 
 class OwnClients:
-    """What the run's own processes use of each GPU, from one thread. Shares count from the look before.
+    """What the run's own processes use of each GPU, from one thread. Shares count from the previous read.
 
     Args:
-        proc: Linux's folder of processes.
-        clock: Tells the seconds since some moment.
+        proc: Linux's proc folder.
+        clock: Monotonic time in seconds.
     """
 
     def __init__(self, proc: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._proc = proc
         self._clock = clock
         self._listed_s = -math.inf
-        self._files: dict[Path, str] = {}  # of an opened GPU, and the name of its device
+        self._files: dict[Path, str] = {}  # files of opened GPUs, and the names of their devices
         self._looks: dict[str, tuple[float, dict[str, Client]]] = {}
         self._pids: frozenset[int] = frozenset()
 
     def look_for(self, pids: Collection[int]) -> None:
-        """Say whose GPUs the next shares are of."""
+        """Set the processes that the next shares are of."""
         now_s = self._clock()
         if now_s - self._listed_s >= CLIENTS_EVERY_S or not self._pids.issuperset(pids):
             self._listed_s, self._pids = now_s, frozenset(pids)
             self._files = {path: name for pid in pids for path, name in _opened_gpus(self._proc / str(pid))}
 
     def utilization_pct(self, names: Collection[str]) -> float | None:
-        """Compute the own share of a GPU since the look before; None right after nothing.
+        """Return the processes' share of a GPU since the previous read; None right after it.
 
         Args:
-            names: Of its devices, "renderD128".
+            names: Its device names, such as "renderD128".
         """
         now_s = self._clock()
         texts = [read_text(path) for path, name in self._files.items() if name in names]
@@ -169,7 +169,7 @@ class OwnClients:
 
 
 def client_from(text: str) -> tuple[str, Client] | None:
-    """Take an opened GPU's number and use from the text of its fdinfo; None for what is no GPU."""
+    """Parse an opened GPU's number and use from its fdinfo; None if it isn't a GPU."""
     busy_ns: dict[str, int] = {}
     used: dict[str, int] = {}
     passed: dict[str, int] = {}
@@ -197,7 +197,7 @@ def client_from(text: str) -> tuple[str, Client] | None:
 
 
 def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elapsed_s: float) -> float | None:
-    """Compute the share of time in which the busiest engine worked; None without a client that was seen twice."""
+    """Return the busiest engine's share of time; None without a client that was seen twice."""
     shares: dict[str, float] = {}
     for number, client in after.items():
         old = before.get(number)
@@ -215,7 +215,7 @@ def busiest_pct(before: Mapping[str, Client], after: Mapping[str, Client], elaps
 
 
 def starred_mhz(text: str) -> float | None:
-    """Take the clock that holds now from amdgpu's list of steps: "1: 1000Mhz *"."""
+    """Return the current clock from amdgpu's list: "1: 1000Mhz *"."""
     match = re.search(r"^\s*\S+:\s*(\d{1,6})\s*mhz\s*\*", text, re.MULTILINE | re.IGNORECASE)
     return within(float(match[1]), 1, 10_000) if match else None
 
@@ -229,7 +229,7 @@ def _find_files(card: Card) -> _Files:
     fan_full = within(read_number(_existing(hwmon, "fan1_max")), 1, 100_000)
     if fan is None or fan_full is None:
         fan, fan_full = _existing(hwmon, "pwm1"), within(read_number(_existing(hwmon, "pwm1_max")), 1, 255)
-    # What a GPU in a processor tells of power is the whole processor's.
+    # The power that a GPU inside a CPU reports is that of the whole chip.
     power_hwmon = None if shares else hwmon
     return _Files(
         busy_pct=_existing(folder, "gpu_busy_percent"),
@@ -253,7 +253,7 @@ def _existing(folder: Path | None, *names: str) -> Path | None:
 
 
 def _sensor(hwmon: Path | None, kind: str, labels: tuple[str, ...]) -> Path | None:
-    """Find a sensor by its label, the best first; "" is one without."""
+    """Find a sensor by its label, best first; "" means no label."""
     paths = [] if hwmon is None else sorted(hwmon.glob(f"{kind}[1-9]_input"))
     by_label = {
         read_word(path.with_name(path.name.replace("_input", "_label"))).lower(): path for path in reversed(paths)
@@ -266,7 +266,7 @@ def _clock_mhz(files: _Files) -> float | None:
     if by_sensor is not None:
         return by_sensor
     if files.clock_mhz is not None:
-        return within(read_number(files.clock_mhz), 1, 10_000)  # 0: between two pieces of work
+        return within(read_number(files.clock_mhz), 1, 10_000)  # 0: idle for a moment
     return None if files.clock_steps is None else starred_mhz(read_text(files.clock_steps))
 
 
@@ -282,16 +282,16 @@ def _energy_j(path: Path | None) -> float | None:
 
 
 def _opened_gpus(process: Path) -> list[tuple[Path, str]]:
-    """List what a process opened of /dev/dri, as files of its fdinfo with the devices' names."""
+    """List the files that a process has open in /dev/dri, as paths of fdinfo with device names."""
     clients: list[tuple[Path, str]] = []
     try:
         opened = list((process / "fd").iterdir())
-    except OSError:  # the process is gone, or not ours
+    except OSError:  # the process has ended, or isn't ours
         return []
     for path in opened:
         try:
             folder, _, name = str(path.readlink()).rpartition("/")
-        except OSError:  # closed meanwhile
+        except OSError:  # closed in the meantime
             continue
         if folder == "/dev/dri" and len(clients) < _CLIENTS_LIMIT:
             clients.append((process / "fdinfo" / path.name, name))

@@ -1,7 +1,7 @@
-"""NVIDIA's GPUs: NVML first, nvidia-smi where it is missing.
+"""NVIDIA's GPUs: through NVML, or nvidia-smi without it.
 
-A value that the driver does not give is None: drivers refuse single values on many cards, answer with all ones for
-"not available", and lose whole GPUs.
+A value that the driver doesn't report is None: drivers refuse single values on many cards, answer with all ones
+for "not available", and lose whole GPUs.
 """
 
 import ctypes
@@ -39,10 +39,10 @@ _Value = TypeVar("_Value")
 
 _logger = logging.getLogger(__name__)
 
-# How a library fails that is no NVML, or a broken one, beside NVML's own errors.
+# Besides NVML's own errors: how a broken or wrong library fails.
 _BROKEN = (OSError, AttributeError, ValueError, TypeError, LookupError)
-# Bits of NVML's clocks event reasons, from nvml.h, by what they mean to people. Idling, clocks that the user chose
-# and waiting for another GPU hold no GPU back that has work to do.
+# Bits of NVML's clocks event reasons, from nvml.h, by what they mean to people. Idling, clocks that the user set
+# and waiting for another GPU don't slow down a GPU that has work to do.
 _THROTTLE_REASONS = {
     "power cap": 0x4,
     "hardware slowdown": 0x8,
@@ -52,28 +52,28 @@ _THROTTLE_REASONS = {
 _MAX_REASONS = 2**32
 _MAX_ENERGY_MJ = 2**62
 
-# Set for good when NVML hung: it would hang again, so nobody in this process waits for it twice.
+# Set for good once NVML has hung: it would hang again, so nothing in this process waits for it a second time.
 HUNG = threading.Event()
-# What NVML said in this process, by the folder below which the system was looked at.
+# What NVML reported in this process, by root folder.
 _told: dict[Path, tuple[Gpu, ...]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long NVML is waited for before it counts as hung."""
+    """How long to wait for NVML before it counts as hung."""
 
     start_s: float = 2.5
-    list_s: float = 3.0  # starting and listing together
-    list_share_s: float = 0.5  # of that at least for listing, however long the start took
+    list_s: float = 3.0  # start-up and listing together
+    list_share_s: float = 0.5  # at least this much of it for listing, however long start-up took
 
 
 class NvidiaGpus:
-    """NVIDIA's GPUs, in NVML's order, asked from one thread. Nothing is loaded before the first question.
+    """NVIDIA's GPUs in NVML's order, from one thread. Nothing is loaded before the first call.
 
     Args:
         root: Where Linux's proc folder is found.
-        cards: NVIDIA's cards in Linux's order; empty elsewhere. While all of them sleep, nothing is started.
-        limits: How long the driver is waited for.
+        cards: NVIDIA's cards in Linux's order; empty elsewhere. While all of them are asleep, nothing is started.
+        limits: How long to wait for the driver.
     """
 
     def __init__(self, root: Path = Path("/"), cards: tuple[Card, ...] = (), limits: Limits = Limits()) -> None:
@@ -86,7 +86,7 @@ class NvidiaGpus:
         self._meters: dict[int, EnergyMeter] = {}
 
     def gpus(self) -> tuple[Gpu, ...]:
-        """List the GPUs that NVIDIA's driver gives; wakes those that sleep, unless all do."""
+        """List the GPUs that NVIDIA's driver reports; wakes sleeping ones, unless all are asleep."""
         if self._all_asleep():
             return _told.get(self._root) or tuple(_sleeping_gpu(self._root, card) for card in self._driven)
         started_s = time.monotonic()
@@ -98,14 +98,14 @@ class NvidiaGpus:
             gpus = in_background(self._source.gpus, "nvml").result(left_s)
         except TimeoutError:
             _give_up()
-            self._source = None  # not closed: that would hang, too
+            self._source = None  # not closed: that would hang too
             return ()
         if gpus:
             _told[self._root] = gpus
         return gpus
 
     def readings(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
-        """Look at each GPU once. Sleeping and lost GPUs give None throughout."""
+        """Read each GPU once. Sleeping and lost GPUs give None for every value."""
         if self._all_asleep():  # even starting NVML would wake them
             return tuple(GpuTelemetry(index) for index in range(len(self._driven)))
         self._open()
@@ -114,7 +114,7 @@ class NvidiaGpus:
         return self._source.readings(tuple(card.asleep() for card in self._driven), own_pids)
 
     def close(self) -> None:
-        """Let go of the driver. A later question opens it again."""
+        """Release the driver. A later call opens it again."""
         if self._source is not None:
             self._source.close()
         self._opened, self._source = False, None
@@ -129,11 +129,11 @@ class NvidiaGpus:
 
 
 class NvmlSource:
-    """An initialised pynvml, with a handle for each GPU (None: the driver does not give it out).
+    """An initialised pynvml, with a handle for each GPU (None: the driver refuses it).
 
     Args:
         nvml: The module.
-        meters: What each GPU's energy counter grew by, kept while the driver is let go of and opened again.
+        meters: Growth of each GPU's energy counter, kept while the driver is closed and reopened.
     """
 
     def __init__(self, nvml: ModuleType, meters: dict[int, EnergyMeter]) -> None:
@@ -150,8 +150,8 @@ class NvmlSource:
     def readings(
         self, asleep: tuple[bool, ...] = (), own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Look at each GPU that does not sleep."""
-        # NVML counts in the order of PCI addresses, as we do; with another number of GPUs it hides some.
+        """Read each GPU that is awake."""
+        # NVML numbers GPUs by PCI address, as we do; if the count differs, it hides some.
         skipped = asleep if len(asleep) == len(self._handles) else (False,) * len(self._handles)
         return tuple(
             GpuTelemetry(index) if skipped[index] or handle is None else self._reading(index, handle, own_pids)
@@ -159,7 +159,7 @@ class NvmlSource:
         )
 
     def close(self) -> None:
-        """Let go of the driver."""
+        """Release the driver."""
         self._ask(self._nvml.nvmlShutdown)
 
     def _gpu(self, handle: object, driver: str | None) -> Gpu:
@@ -178,10 +178,10 @@ class NvmlSource:
             compute_capability=f"{capability[0]}.{capability[1]}" if capability else None,
             architecture=self._architecture(handle),
             power_limit_w=within(limit_mw and limit_mw / 1000, 0.001, 10_000),
-            # What card and slot agree on at most: the link as it is slows down while the card idles.
+            # The maximum of card and slot: the current link slows down while the card idles.
             pcie_generation=whole(ask(nvml.nvmlDeviceGetMaxPcieLinkGeneration, handle), 1, 9),
             pcie_lanes=whole(ask(nvml.nvmlDeviceGetMaxPcieLinkWidth, handle), 1, 32),
-            shares_memory=None if memory_bytes is None else False,  # those that share the computer's tell no size
+            shares_memory=None if memory_bytes is None else False,  # shared memory has no size
             drives_display=self._drives_display(handle),
         )
 
@@ -217,7 +217,7 @@ class NvmlSource:
             other_memory_bytes=None if own_pids is None else self._other_memory_bytes(handle, own_pids),
             memory_utilization_pct=within(use and use.memory, 0, 100),
             memory_clock_mhz=within(ask(nvml.nvmlDeviceGetClockInfo, handle, nvml.NVML_CLOCK_MEM), 1, 100_000),
-            # In percent of the fan's design speed, which some go beyond.
+            # In percent of the fan's rated speed, which some exceed.
             fan_pct=within(None if fan_pct is None or fan_pct > 200 else min(fan_pct, 100), 0, 100),
             energy_j=self._energy_j(index, handle),
         )
@@ -229,7 +229,7 @@ class NvmlSource:
 
     def _throttle_reasons(self, handle: object) -> tuple[str, ...] | None:
         bits = self._ask(self._nvml.nvmlDeviceGetCurrentClocksEventReasons, handle)
-        if bits is None:  # drivers before 535 know it by its old name only
+        if bits is None:  # drivers before 535 know only the old name
             bits = self._ask(self._nvml.nvmlDeviceGetCurrentClocksThrottleReasons, handle)
         return throttle_words(bits)
 
@@ -242,7 +242,7 @@ class NvmlSource:
         return other_memory_bytes(held, own_pids)
 
     def _ask(self, call: Callable[..., _Value], *args: object) -> _Value | None:
-        """Call NVML; None for each of its errors (not supported, GPU lost …) and for text that is none."""
+        """Call NVML; None for any of its errors (not supported, GPU lost …) and for undecodable text."""
         try:
             return call(*args)
         except (self._nvml.NVMLError, UnicodeDecodeError):
@@ -250,7 +250,7 @@ class NvmlSource:
 
 
 def throttle_words(bits: int | None) -> tuple[str, ...] | None:
-    """Say what NVML's clocks event reasons mean; None for unknown, empty where nothing holds the clock down."""
+    """Translate NVML's clocks event reasons; None if unknown, empty if nothing limits the clock."""
     if bits is None or not 0 <= bits < _MAX_REASONS:
         return None
     return tuple(word for word, mask in _THROTTLE_REASONS.items() if bits & mask)
@@ -261,12 +261,12 @@ def other_memory_bytes(
     own_pids: Collection[int],
     is_here: Callable[[int], bool] = psutil.pid_exists,
 ) -> int | None:
-    """Sum up what other processes hold of a GPU's memory; None where that cannot be told.
+    """Add up what other processes hold of a GPU's memory; None if unknown.
 
     Args:
-        held: Processes and their memory; one that computes and draws comes twice.
+        held: Processes and their memory; one that both computes and draws is listed twice.
         own_pids: The run's own processes.
-        is_here: Tells processes of this system; a container may be told numbers that mean others in it.
+        is_here: Whether a process is one of this system's; in a container, the numbers may belong to others.
     """
     others: dict[int, int] = {}
     for pid, size_bytes in held:
@@ -280,20 +280,20 @@ def other_memory_bytes(
 
 
 def driver_version_from(text: str) -> str | None:
-    """Take the driver's version from the text of /proc/driver/nvidia/version."""
+    """Parse the driver version in /proc/driver/nvidia/version."""
     match = re.search(r"^NVRM version:.*?Module\b.*?\s(\d+(\.\d+)+)\s", text + "\n", re.MULTILINE)
     return clean_text(match[1]) if match else None
 
 
 def model_from(text: str) -> str | None:
-    """Take the name, and no UUID, from the text of /proc/driver/nvidia/gpus/*/information."""
+    """Parse the name, but no UUID, in /proc/driver/nvidia/gpus/*/information."""
     match = re.search(r"^Model:[ \t]*(.*)$", text, re.MULTILINE)
     name = clean_text(match[1]) if match else None
     return None if name is None or name.lower() == "unknown" else name
 
 
 def _sleeping_gpu(root: Path, card: Card) -> Gpu:
-    """Describe a sleeping GPU by what its driver tells without waking it."""
+    """Describe a sleeping GPU by what its driver reports without waking it."""
     folder = root / "proc/driver/nvidia"
     name = model_from(read_text(folder / "gpus" / card.folder.name / "information"))
     driver = driver_version_from(read_text(folder / "version"))
@@ -312,7 +312,7 @@ def _open_source(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource |
         return _start(pynvml, meters, limit_s)
     except pynvml.NVMLError_LibraryNotFound:
         return open_gputil()
-    except pynvml.NVMLError as error:  # the driver is there and broken: nvidia-smi would only say the same
+    except pynvml.NVMLError as error:  # the driver exists but is broken: nvidia-smi would fail too
         _logger.info("NVML does not start: %s", error)
         return None
     except _BROKEN as error:
@@ -321,7 +321,7 @@ def _open_source(meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource |
 
 
 def _start(nvml: ModuleType, meters: dict[int, EnergyMeter], limit_s: float) -> NvmlSource | None:
-    """Start NVML in a thread of its own, because a broken driver may hang; None when it takes too long."""
+    """Start NVML in a thread of its own, because a broken driver may hang; None if it takes too long."""
     if HUNG.is_set():
         return None
 
@@ -342,7 +342,7 @@ def _give_up() -> None:
 
 
 def _may_have_nvml() -> bool:
-    """Say whether to try NVML: its import costs 10 MB, and most computers lack the library."""
+    """Return whether to try NVML: importing it costs 10 MB, and most computers lack the library."""
     if not sys.platform.startswith("linux") or "pynvml" in sys.modules:
         return True
     try:

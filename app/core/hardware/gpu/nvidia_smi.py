@@ -1,6 +1,6 @@
-"""NVIDIA's GPUs through nvidia-smi, as GPUtil asks it: where NVML cannot be loaded.
+"""NVIDIA's GPUs through nvidia-smi and GPUtil, where NVML cannot be loaded.
 
-It starts a program for each look, and gives less: no power, no clocks.
+It starts a program for each read and reports less: no power, no clocks.
 """
 
 import logging
@@ -22,12 +22,13 @@ _logger = logging.getLogger(__name__)
 _MIB_BYTES = 2**20
 _LIMIT_S = 2.5
 _KILL_LIMIT_S = 0.3
-# Set for good when nvidia-smi hung: it would hang again, so nobody in this process waits for it twice.
+# Set for good once nvidia-smi has hung: it would hang again, so nothing in this process waits for it a second
+# time.
 HUNG = threading.Event()
 
 
 class GputilSource:
-    """Ask nvidia-smi anew each time, through GPUtil."""
+    """Runs nvidia-smi each time, through GPUtil."""
 
     def __init__(self, gputil: ModuleType) -> None:
         self._gputil = gputil
@@ -46,7 +47,7 @@ class GputilSource:
         )
 
     def readings(self, asleep: tuple[bool, ...], _own_pids: object = None) -> tuple[GpuTelemetry, ...]:
-        """Look at each GPU; none of them while one sleeps, since nvidia-smi would wake it."""
+        """Read each GPU; none if one is asleep, since nvidia-smi would wake it."""
         if any(asleep):
             return tuple(GpuTelemetry(index) for index in range(len(asleep)))
         return tuple(
@@ -60,11 +61,11 @@ class GputilSource:
         )
 
     def close(self) -> None:
-        """Hold nothing: each question starts nvidia-smi anew."""
+        """Do nothing: each read starts nvidia-smi again."""
 
 
 def open_gputil() -> GputilSource | None:
-    """Load GPUtil; None where it or nvidia-smi is missing."""
+    """Load GPUtil; None if it or nvidia-smi is missing."""
     if shutil.which("nvidia-smi") is None:
         return None
     try:
@@ -77,7 +78,7 @@ def open_gputil() -> GputilSource | None:
 
 
 def _ask(gputil: ModuleType) -> list[Any]:
-    """Ask nvidia-smi in a thread of its own, because it may hang; empty when it fails or takes too long."""
+    """Run nvidia-smi in a thread of its own, because it may hang; empty if it fails or takes too long."""
     if HUNG.is_set():
         return []
     answer: list[Any] = []
@@ -85,7 +86,7 @@ def _ask(gputil: ModuleType) -> list[Any]:
     def ask() -> None:
         try:
             answer.extend(gputil.getGPUs())
-        except (ValueError, ZeroDivisionError, LookupError, OSError) as error:  # what it makes of odd output
+        except (ValueError, ZeroDivisionError, LookupError, OSError) as error:  # GPUtil's own, for odd output
             _logger.info("nvidia-smi gave no usable answer: %s", error)
 
     others = {process.pid for process in _children()}
@@ -97,7 +98,7 @@ def _ask(gputil: ModuleType) -> list[Any]:
     HUNG.set()
     _logger.warning("%s", sentence("hardware.nvidia_smi_not_responding"))
     _kill_trees([process for process in _children() if process.pid not in others])
-    thread.join(_KILL_LIMIT_S)  # so that the killed process is reaped, if it dies at all
+    thread.join(_KILL_LIMIT_S)  # to reap the killed process, if it dies at all
     return []
 
 
@@ -112,7 +113,7 @@ def _children() -> list[Any]:
             if child.name().lower().startswith("nvidia-smi"):
                 askers.append(child)
         except (psutil.Error, OSError):
-            continue  # ended meanwhile
+            continue  # already ended
     return askers
 
 
@@ -126,4 +127,4 @@ def _kill_trees(processes: list[Any]) -> None:
             try:
                 member.kill()
             except (psutil.Error, OSError):
-                continue  # ended meanwhile
+                continue  # already ended

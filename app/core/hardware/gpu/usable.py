@@ -1,11 +1,11 @@
-"""Which of a computer's graphics cards an engine can use."""
+"""Which of a computer's GPUs an engine can use."""
 
 from workloads.engines.registry import ENGINES, USUAL, engine_named
 from workloads.protocol.machine import Gpu, Machine
 
 
 def usable_gpus(machine: Machine, engine: str = USUAL) -> tuple[Gpu, ...]:
-    """Return the graphics cards that an engine may use, in its order: those with their maker's driver."""
+    """Return the GPUs that an engine may use, in its order: those with their vendor's driver."""
     if engine not in ENGINES:
         return ()
     asked = engine_named(engine)

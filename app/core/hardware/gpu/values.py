@@ -1,4 +1,4 @@
-"""What all sources of GPU values share: values that can be true, clean texts, vendors, energy counters."""
+"""Shared by all sources of GPU values: plausible values, clean texts, vendors, energy counters."""
 
 import re
 from pathlib import Path
@@ -7,12 +7,12 @@ from app.core.hardware.reading import MAX_NAME_CHARS, read_word
 
 MAX_MEMORY_BYTES = 2**50
 
-# No card takes more; a counter that leaps further has been set anew. Some drivers update theirs once a second.
+# No card draws more; a larger jump means that the counter was reset. Some drivers update it once a second.
 _MAX_POWER_W = 10_000
 _COUNTER_LAG_S = 1.0
 
 _VENDORS = {0x10DE: "nvidia", 0x1002: "amd", 0x8086: "intel", 0x106B: "apple"}
-# Screens of virtual machines, and of the chips by which servers are looked after from afar: they compute nothing.
+# Displays of virtual machines and of servers' management chips, which can't compute.
 SCREENS_ONLY = frozenset({
     0x1013,  # Cirrus Logic, in QEMU
     0x102B,  # Matrox, in servers
@@ -30,15 +30,15 @@ SCREENS_ONLY = frozenset({
 
 
 class EnergyMeter:
-    """Adds up what an energy counter grew by since the first look. One that was set anew goes on from there."""
+    """Adds up an energy counter's growth since the first read, even across a reset."""
 
     def __init__(self) -> None:
         self._before: tuple[float, float] | None = None
         self._energy_j = 0.0
-        self.power_w: float | None = None  # mean power since the look before
+        self.power_w: float | None = None  # mean power since the previous read
 
     def add(self, counter_j: float | None, now_s: float) -> float | None:
-        """Give the energy since the first look; None where the counter is not known."""
+        """Return the energy since the first read; None if the counter is unknown."""
         self.power_w = None
         if counter_j is None:
             return None
@@ -52,24 +52,24 @@ class EnergyMeter:
 
 
 def within(value: object, low: float, high: float) -> float | None:
-    """Give the value if it can be true; None for no number, NaN, all ones and a zero that no running GPU has."""
+    """Return a plausible value; None for no number, NaN, all ones, or zero where a running GPU has more."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
         return None
     return float(value)
 
 
 def whole(value: object, low: int, high: int) -> int | None:
-    """Give the value as a whole number if it can be true."""
+    """Return a plausible value as a whole number."""
     return None if within(value, low, high) is None or not isinstance(value, int | float) else int(value)
 
 
 def scaled(value: float | None, divisor: float) -> float | None:
-    """Give a value in a unit that is larger by this divisor."""
+    """Return a value divided by this, in the larger unit."""
     return None if value is None else value / divisor
 
 
 def clean_text(value: object) -> str | None:
-    """Give a driver's text as one line (some give bytes); None for nvidia-smi's "[N/A]" and the like."""
+    """Return a driver's text as one line (some give bytes); None for nvidia-smi's "[N/A]" and the like."""
     text = value.decode("utf-8", errors="replace") if isinstance(value, bytes) else value
     if not isinstance(text, str):
         return None
@@ -79,11 +79,11 @@ def clean_text(value: object) -> str | None:
 
 
 def vendor_of(vendor_id: int) -> str:
-    """Name the vendor by its PCI number."""
+    """Return the vendor's name for its PCI number."""
     return _VENDORS.get(vendor_id, "other")
 
 
 def read_number(path: Path | None) -> float | None:
-    """Give a system file's number; None when it cannot be read or holds no plain number."""
+    """Read a system file's number; None if it can't be read or holds something else."""
     text = "" if path is None else read_word(path)
     return float(text) if re.fullmatch(r"-?[0-9]{1,20}(\.[0-9]{1,9})?", text) else None

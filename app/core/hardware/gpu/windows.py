@@ -1,6 +1,6 @@
-"""Windows' graphics cards of every vendor: what they are by the registry and DXGI, what they do by its counters.
+"""Windows' GPUs of every vendor: parts from the registry and DXGI, telemetry from performance counters.
 
-Needs no rights. Neither wakes a card: DXGI lists what is there, and the counters are the kernel's own.
+Needs no special rights and wakes no card: DXGI lists what is present, and the counters are the kernel's own.
 """
 
 import re
@@ -40,7 +40,7 @@ class Entry:
 
 
 class WindowsGpus:
-    """All graphics cards that Windows has a driver for; a place is one's number in the registry's order."""
+    """All GPUs that Windows has a driver for; a place is a GPU's number in the registry's order."""
 
     def __init__(self) -> None:
         self._adapters = list_adapters()
@@ -57,19 +57,19 @@ class WindowsGpus:
     def readings(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Look at the cards in these places; each reading's index is 0. The first look knows no shares of time."""
+        """Read the cards in these places; each reading's index is 0. The first read has no shares of time."""
         is_first = not self._opened
         if places and is_first:
             self._opened = True
             self._counters = open_counters((ENGINES, OWN_MEMORY, SHARED_MEMORY))
         values = self._counters.read() if places and self._counters is not None else {}
-        # The counters were opened microseconds ago: shares of so little time say nothing.
+        # The counters were opened microseconds ago: shares of so short a time mean nothing.
         busy_pct = {} if is_first else busiest_pct(values.get(ENGINES, ()))
         own, shared = (sums(values.get(path, ())) for path in (OWN_MEMORY, SHARED_MEMORY))
         return tuple(self._reading(place, busy_pct, own, shared) for place in places)
 
     def close(self) -> None:
-        """Let go of the counters."""
+        """Close the counters."""
         if self._counters is not None:
             self._counters.close()
         self._opened, self._counters = False, None
@@ -91,7 +91,7 @@ class WindowsGpus:
 
 
 def entry_from(values: Mapping[str, object]) -> Entry | None:
-    """Take a graphics card from its driver's values; None for displays that are none: remote, virtual, by USB."""
+    """Parse a GPU from its driver's values; None for displays without one: remote, virtual, USB."""
     name = tidy_name(clean_text(values.get("DriverDesc")))
     ids = _DEVICE_ID.match(str(values.get("MatchingDeviceId", "")))
     if name is None or ids is None:
@@ -112,7 +112,7 @@ def entry_from(values: Mapping[str, object]) -> Entry | None:
 
 
 def nvidia_version(version: str) -> str:
-    """Give NVIDIA's own number of a driver: 32.0.15.8165 is 581.65."""
+    """Return NVIDIA's own number of a driver: 32.0.15.8165 is 581.65."""
     parts = version.split(".")
     digits = "".join(parts[-2:])[-5:]
     plain = len(parts) == 4 and len(digits) == 5 and digits.isascii() and digits.isdigit()
@@ -120,10 +120,10 @@ def nvidia_version(version: str) -> str:
 
 
 def pair(entries: Iterable[Entry], adapters: Sequence[Adapter] | None) -> tuple[tuple[Entry, Adapter | None], ...]:
-    """Give each driver's entry its adapter, alike ones in their order.
+    """Match each driver's entry with its adapter; identical ones in their order.
 
-    The registry keeps the entries of cards that were taken out, so that those without an adapter are left out; but
-    where DXGI does not answer (None), all stay.
+    The registry keeps the entries of removed cards, so entries without an adapter are left out; if DXGI doesn't
+    answer (None), all are kept.
     """
     if adapters is None:
         return tuple((entry, None) for entry in entries)
@@ -157,7 +157,7 @@ def describe(entry: Entry, adapter: Adapter | None) -> Gpu:
 
 
 def shares_memory(vendor: str, name: str) -> bool | None:
-    """Say by its name whether a GPU's memory is the computer's; None where the name does not tell."""
+    """Return whether a GPU uses the computer's memory, judged by its name; None if the name doesn't tell."""
     if vendor == "intel" and re.search(r"\bArc (Pro )?[AB]\d", name):
         return False
     if vendor == "intel" and re.search(r"\b(UHD|HD|Iris)\b|\bGraphics$", name):
@@ -170,7 +170,7 @@ def shares_memory(vendor: str, name: str) -> bool | None:
 
 
 def busiest_pct(values: Iterable[tuple[str, float]]) -> dict[int, float]:
-    """Compute how busy each adapter's busiest engine is, as the task manager does, from all processes' shares."""
+    """Return how busy each adapter's busiest engine is, as Task Manager does, from all processes' shares."""
     engines: defaultdict[tuple[int, str, str], float] = defaultdict(float)
     for instance, value in values:
         match = _INSTANCE.match(instance)
@@ -184,7 +184,7 @@ def busiest_pct(values: Iterable[tuple[str, float]]) -> dict[int, float]:
 
 
 def sums(values: Iterable[tuple[str, float]]) -> dict[int, float]:
-    """Sum up the values of each adapter's parts."""
+    """Add up the values of each adapter's parts."""
     sums_by_luid: defaultdict[int, float] = defaultdict(float)
     for instance, value in values:
         match = _INSTANCE.match(instance)
@@ -199,6 +199,6 @@ def _luid(match: re.Match[str]) -> int:
 
 
 def read_entries() -> list[dict[str, object]]:
-    """Read what the registry holds of each display adapter; empty where there is no registry."""
+    """Read the registry's entry of each display adapter; empty without a registry."""
     keys = [name for name in registry.list_subkeys(_CLASS_KEY) if re.fullmatch(r"\d{4}", name)]
     return [{name: registry.read_value(rf"{_CLASS_KEY}\{key}", name) for name in VALUES} for key in keys]

@@ -1,7 +1,7 @@
-"""The graphics adapters that are in a Windows computer now, as DXGI lists them: numbers, memory, screens.
+"""The adapters that are in a Windows computer now, as DXGI lists them: numbers, memory, displays.
 
-DXGI is a COM library: an object is a pointer to a table of functions, which are called by their places in it, as
-dxgi.h has them. Calling convention and layout are those of 64-bit Windows.
+DXGI is a COM library: an object is a pointer to a table of functions, which are called by their position in it, as
+in dxgi.h. Calling convention and layout are those of 64-bit Windows.
 """
 
 import ctypes
@@ -43,29 +43,29 @@ class Description(ctypes.Structure):
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """One adapter; its LUID is its name until the next start of Windows."""
+    """One adapter; its LUID identifies it until Windows restarts."""
 
     luid: int
     vendor_id: int
     device_id: int
     own_memory_bytes: int | None
-    shared_memory_bytes: int | None  # of the computer's, what it may use
+    shared_memory_bytes: int | None  # how much of the computer's memory it may use
     drives_display: bool | None
 
 
 def list_adapters() -> tuple[Adapter, ...] | None:
-    """List the adapters, without those that are only software; None where DXGI does not answer."""
+    """List the adapters, except software-only ones; None if DXGI doesn't answer."""
     if sys.platform != "win32":
         return None
     try:
         return adapters_from(ctypes.WinDLL("dxgi").CreateDXGIFactory1)
-    except (OSError, AttributeError) as error:  # no such library, or a driver that broke inside it
+    except (OSError, AttributeError) as error:  # no such library, or a driver that failed in it
         _logger.info("DXGI does not answer: %s", error)
         return None
 
 
 def adapters_from(create_factory: Callable[..., int]) -> tuple[Adapter, ...] | None:
-    """List the adapters of the factory that this function creates; None if it does not."""
+    """List the adapters of the factory that this function creates; None if it fails."""
     factory = ctypes.c_void_p()
     identity = ctypes.create_string_buffer(_FACTORY, len(_FACTORY))
     if create_factory(ctypes.byref(identity), ctypes.byref(factory)) != 0 or not factory.value:
@@ -109,7 +109,7 @@ def _drives_display(adapter: ctypes.c_void_p) -> bool | None:
 
 
 def _call(instance: ctypes.c_void_p, place: int, *args: Any) -> int:
-    """Call a function of an object by its place in the object's table."""
+    """Call an object's function by its position in the table."""
     table = ctypes.cast(instance, ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p))).contents
     kinds = [ctypes.c_uint32 if isinstance(arg, ctypes.c_uint32) else ctypes.c_void_p for arg in args]
     function = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p, *kinds)(table[place])

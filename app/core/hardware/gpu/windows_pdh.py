@@ -1,6 +1,6 @@
-"""Windows' performance counters, by its library pdh.dll. A counter with a wildcard gives all its instances.
+"""Windows' performance counters, through pdh.dll. A counter with a wildcard gives all its instances.
 
-The library is an argument, so that any system can test with one of its own.
+The library is an argument, so that tests on any system can pass their own.
 """
 
 import ctypes
@@ -12,11 +12,11 @@ from typing import Any
 _logger = logging.getLogger(__name__)
 
 _DOUBLE = 0x200
-_NO_CAP = 0x8000  # else shares of one process are cut at 100
+_NO_CAP = 0x8000  # or else a process's shares are capped at 100
 _MORE_DATA = 0x800007D2
-_VALID = (0, 1)  # valid, and valid and new
+_VALID = (0, 1)  # valid, and valid with new data
 _MAX_BYTES = 2**24
-_TRIES = 3  # instances come and go between the question for their size and that for them
+_TRIES = 3  # instances may change between asking for the size and for the data
 
 
 class _Value(ctypes.Structure):
@@ -30,11 +30,11 @@ class Item(ctypes.Structure):
 
 
 class Counters:
-    """A query of some counters, read again and again from one thread.
+    """A query of several counters, read repeatedly from one thread.
 
     Args:
         library: pdh.dll.
-        paths: The counters by their English names.
+        paths: The counters, by their English names.
     """
 
     def __init__(self, library: Any, paths: Sequence[str]) -> None:
@@ -47,16 +47,16 @@ class Counters:
             counter = ctypes.c_void_p()
             if not _failed(library.PdhAddEnglishCounterW(self._query, path, None, ctypes.byref(counter))):
                 self._counters[path] = counter
-        self.read()  # shares of time need a look before
+        self.read()  # shares of time need an earlier read
 
     def read(self) -> Mapping[str, list[tuple[str, float]]]:
-        """Give each counter's instances and values; those that are not known are left out."""
+        """Return each counter's instances and values, without unknown ones."""
         if not self._counters or _failed(self._library.PdhCollectQueryData(self._query)):
             return {}
         return {path: self._values(counter) for path, counter in self._counters.items()}
 
     def close(self) -> None:
-        """Let go of the query."""
+        """Close the query."""
         if self._query.value is not None:
             self._library.PdhCloseQuery(self._query)
         self._query, self._counters = ctypes.c_void_p(), {}
@@ -75,12 +75,12 @@ class Counters:
             buffer = ctypes.create_string_buffer(size.value)
         if buffer is None or _failed(status) or count.value * ctypes.sizeof(Item) > len(buffer):
             return []
-        items = (Item * count.value).from_buffer(buffer)  # their names stand behind them in the same buffer
+        items = (Item * count.value).from_buffer(buffer)  # the buffer also holds their names
         return [(item.name or "", item.value.number) for item in items if item.value.status in _VALID]
 
 
 def open_counters(paths: Sequence[str]) -> Counters | None:
-    """Open counters; None where there are none, so everywhere but on Windows."""
+    """Open counters; None if there are none, as on any system but Windows."""
     if sys.platform != "win32":
         return None
     try:
@@ -92,7 +92,7 @@ def open_counters(paths: Sequence[str]) -> Counters | None:
         library.PdhCloseQuery.argtypes = (handle,)
         library.PdhGetFormattedCounterArrayW.argtypes = (handle, ctypes.c_uint32, number, number, ctypes.c_void_p)
         return Counters(library, paths)
-    except (OSError, AttributeError) as error:  # no such library, or none with these functions
+    except (OSError, AttributeError) as error:  # no such library or function
         _logger.info("Windows' counters of GPUs cannot be read: %s", error)
         return None
 

@@ -1,1 +1,1 @@
-"""The parts of a computer but its graphics cards: processor, memory, disks, and a number for all."""
+"""The computer's parts except GPUs: CPU, memory, disks and a machine ID."""

@@ -1,4 +1,4 @@
-"""The processor: kinds of cores, clocks, caches and the instruction sets that matter to neural networks.
+"""The CPU: kinds of cores, clocks, caches and the instruction sets that matter to neural networks.
 
 Parsers are pure functions of text, bytes or a root folder, so that any system can test them.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from app.core.hardware.reading import count_of, numbers_in, output_of, read_count, read_text, read_word
 
-# What Linux calls them in /proc/cpuinfo, by what people call them.
+# Linux's names in /proc/cpuinfo, by common name.
 _LINUX_FLAGS = {
     "AVX2": ("avx2",),
     "AVX-512": ("avx512f",),
@@ -31,7 +31,7 @@ _MACOS_FLAGS = {
     "NEON": ("hw.optional.neon", "hw.optional.AdvSIMD"),
     "I8MM": ("hw.optional.arm.FEAT_I8MM",),
 }
-# Numbers of IsProcessorFeaturePresent, from winnt.h; it has none for the others.
+# Constants of IsProcessorFeaturePresent, from winnt.h; it has none for the others.
 _WINDOWS_FLAGS = {"AVX2": 40, "AVX-512": 41, "NEON": 19}
 _MACOS_NAMES = (
     *("hw.perflevel0.physicalcpu", "hw.perflevel1.physicalcpu", "hw.cpufrequency", "hw.cpufrequency_max"),
@@ -48,13 +48,13 @@ _PROCESSOR_CORE, _CACHE, _ALL = 0, 2, 0xFFFF  # of LOGICAL_PROCESSOR_RELATIONSHI
 _UNIFIED, _DATA = 0, 2  # of PROCESSOR_CACHE_TYPE
 _MAX_MHZ = 20_000.0
 _BOOST_FACTOR = (
-    1.05  # acpi-cpufreq's highest clock is a boost only beyond that, else the base clock in round numbers
+    1.05  # acpi-cpufreq's highest clock is a boost only if it is higher than this, or else the rounded base clock
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Cpu:
-    """What a processor is; the fields of app.core.records.Machine."""
+    """What a CPU is; fields of app.core.records.Machine."""
 
     performance_cores: int | None = None
     efficiency_cores: int | None = None
@@ -67,7 +67,7 @@ class Cpu:
 
 
 def read_cpu(root: Path = Path("/")) -> Cpu:
-    """Describe the processor of this computer."""
+    """Describe this computer's CPU."""
     if sys.platform == "win32":
         return windows_cpu(_windows_topology(), _windows_flags(), _windows_base_mhz())
     if sys.platform == "darwin":
@@ -77,7 +77,7 @@ def read_cpu(root: Path = Path("/")) -> Cpu:
 
 
 def linux_cpu(root: Path) -> Cpu:
-    """Describe a processor as Linux does below its proc and sys folders."""
+    """Describe a CPU from Linux's proc and sys folders."""
     folders = sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*"))
     performance, efficiency = _linux_kinds(root, folders)
     base_mhz, boost_mhz = _linux_clocks_mhz(folders)
@@ -95,7 +95,7 @@ def linux_cpu(root: Path) -> Cpu:
 
 
 def linux_instruction_sets(cpuinfo: str) -> tuple[str, ...] | None:
-    """Return those that the first processor of /proc/cpuinfo has; None where it does not list any flags."""
+    """Return those of the first CPU in /proc/cpuinfo; None if it lists no flags."""
     for line in cpuinfo.splitlines():
         key, _, value = line.partition(":")
         if key.strip() in ("flags", "Features") and value.strip():
@@ -105,14 +105,14 @@ def linux_instruction_sets(cpuinfo: str) -> tuple[str, ...] | None:
 
 
 def cache_bytes(text: str) -> int | None:
-    """Return a cache's size as Linux writes it: "48K", "32M"; None for anything else."""
+    """Parse a cache size as Linux writes it: "48K", "32M"; None for anything else."""
     factor = {"K": 2**10, "M": 2**20, "G": 2**30}.get(text[-1:])
     count = count_of(text[:-1] if factor else text)
     return None if not count else count * (factor or 1)
 
 
 def macos_cpu(sysctl: str) -> Cpu:
-    """Describe a processor by the text that sysctl prints of it."""
+    """Describe a CPU from what sysctl prints."""
     values = dict(line.partition(": ")[::2] for line in sysctl.splitlines())
     counts = {name: count for name, text in values.items() if (count := count_of(text.strip())) is not None}
     performance, efficiency = counts.get("hw.perflevel0.physicalcpu"), counts.get("hw.perflevel1.physicalcpu")
@@ -132,7 +132,7 @@ def macos_cpu(sysctl: str) -> Cpu:
 
 
 def windows_cpu(topology: bytes, flags: Mapping[str, bool] | None, base_mhz: float | None) -> Cpu:
-    """Describe a processor by what GetLogicalProcessorInformationEx gives, features and the registry's clock."""
+    """Describe a CPU from GetLogicalProcessorInformationEx, feature flags and the registry's clock."""
     classes: list[int] = []
     sizes: dict[int, int] = {}
     at = 0
@@ -156,13 +156,13 @@ def windows_cpu(topology: bytes, flags: Mapping[str, bool] | None, base_mhz: flo
         l1_data_bytes=sizes.get(1) or None,
         l2_bytes=sizes.get(2) or None,
         l3_bytes=sizes.get(3) or None,
-        # Missing ones are not told, so that only what is there can be listed.
+        # Windows reports only the presence of a feature, so only those present can be listed.
         instruction_sets=None if flags is None else tuple(name for name, there in flags.items() if there),
     )
 
 
 def _linux_clocks_mhz(folders: list[Path]) -> tuple[float | None, float | None]:
-    """Return base and boost clock; acpi-cpufreq calls the base clock the highest where it knows of no boost."""
+    """Return base and boost clock; without a boost, acpi-cpufreq calls the base clock the highest."""
     base_khz = _highest(folders, "cpufreq/base_frequency")
     nominal_mhz = _highest(folders, "acpi_cppc/nominal_freq")
     highest_khz = _highest(folders, "cpufreq/cpuinfo_max_freq")
@@ -175,7 +175,7 @@ def _linux_clocks_mhz(folders: list[Path]) -> tuple[float | None, float | None]:
 
 
 def _linux_kinds(root: Path, folders: list[Path]) -> tuple[int | None, int | None]:
-    """Count performance and efficiency cores: Intel names them, ARM gives capacities; None where all are alike."""
+    """Count performance and efficiency cores: Intel names them, ARM gives capacities; None if all are alike."""
     named = [numbers_in(read_text(root / f"sys/devices/cpu_{kind}/cpus")) for kind in ("core", "atom")]
     if not all(named):
         capacities = {folder: read_count(folder / "cpu_capacity") for folder in folders}
@@ -196,13 +196,13 @@ def _number(folder: Path) -> int:
 
 
 def _core(folder: Path) -> tuple[str, str]:
-    """Return what only the threads of one physical core share."""
+    """Return what identifies a physical core: only its threads share it."""
     core = read_word(folder / "topology/core_id")
     return read_word(folder / "topology/physical_package_id"), core or folder.name
 
 
 def _linux_caches(folders: list[Path]) -> dict[tuple[int, str], int]:
-    """Add up the caches of each level and type; those that processors share are counted once."""
+    """Add up the caches of each level and type, counting shared ones once."""
     caches: dict[tuple[int, str, str], int] = {}
     for folder in folders:
         for cache in sorted(folder.glob("cache/index[0-9]*")):
@@ -226,7 +226,7 @@ def _clock_mhz(value_mhz: float | None) -> float | None:
 
 
 def _macos_cache(counts: Mapping[str, int], name: str) -> int | None:
-    """Add up the caches of both kinds of cores; older systems tell one size for each core (L1, L2)."""
+    """Add up the caches of both kinds of cores; older systems report one size per core (L1, L2)."""
     total = 0
     for level in ("perflevel0", "perflevel1"):
         size, cores = counts.get(f"hw.{level}.{name}"), counts.get(f"hw.{level}.physicalcpu")
@@ -260,7 +260,7 @@ def _windows_flags() -> dict[str, bool] | None:
 
 
 def _windows_base_mhz() -> float | None:
-    """Return the clock in the registry, which is the base clock as Windows found it when it started."""
+    """Return the clock in the registry: the base clock that Windows measured at start-up."""
     from app.core.hardware.registry import read_value
 
     value = read_value(r"HARDWARE\DESCRIPTION\System\CentralProcessor\0", "~MHz")

@@ -1,4 +1,4 @@
-"""The disks behind a folder: kind, model and size, and the file system on them. Serial numbers are never read."""
+"""The disks behind a folder: kind, model, size and file system. Serial numbers are never read."""
 
 import ctypes
 import os
@@ -14,7 +14,7 @@ from xml.parsers.expat import ExpatError
 from app.core.hardware.reading import output_of, read_count, read_text, read_word, tidy_name
 from workloads.protocol.machine import Disk
 
-_SECTOR_BYTES = 512  # what Linux counts block devices in, whatever their own sectors are
+_SECTOR_BYTES = 512  # Linux counts block devices in these, whatever their own sector size
 _NETWORK = (
     *("nfs", "nfs4", "cifs", "smb3", "smbfs", "sshfs", "fuse.sshfs", "afpfs", "webdav", "ceph", "glusterfs"),
     *("fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "lustre"),
@@ -22,13 +22,13 @@ _NETWORK = (
 _HOST_SHARED = ("9p", "virtiofs", "vboxsf", "fuse.vmhgfs-fuse", "drvfs")
 _VIRTUAL_MODELS = (
     *("virtual", "vbox", "qemu", "vmware", "msft", "virtio"),
-    *("persistentdisk", "google", "nvme_card-pd", "amazon elastic block store"),  # of clouds, in place of a disk
+    *("persistentdisk", "google", "nvme_card-pd", "amazon elastic block store"),  # virtual disks of clouds
 )
 _VIRTUAL_NAMES = ("vd", "xvd", "rbd")
 _USB_BUS, _NVME_BUS = 7, 17  # of STORAGE_BUS_TYPE, from winioctl.h
 _DEVICES_DEPTH = 8
 _LINKS_LIMIT = 40  # as Linux has it
-_STORES_LIMIT = 2  # a Fusion Drive of Apple's is made from two
+_STORES_LIMIT = 2  # Apple's Fusion Drive consists of two
 _DISKUTIL_LIMIT_S = 1.0
 # Of DeviceIoControl, from winioctl.h.
 _QUERY_PROPERTY, _GEOMETRY = 0x002D1400, 0x000700A0
@@ -37,7 +37,7 @@ _DEVICE_PROPERTY, _SEEK_PENALTY_PROPERTY = 0, 7
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """What a folder lies on. None means unknown."""
+    """The storage behind a folder. None means unknown."""
 
     disks: tuple[Disk, ...] = ()
     file_system: str | None = None
@@ -54,12 +54,12 @@ class Mount:
 
 
 def read_storage(folder: Path, root: Path = Path("/")) -> Storage:
-    """Describe the disks behind a folder; for one that does not exist yet, behind the nearest above it."""
+    """Describe the disks behind a folder; if it doesn't exist yet, behind its nearest parent."""
     try:
         if sys.platform.startswith("linux"):
             place = follow_links(folder.absolute(), read_text(root / "proc/self/mountinfo"))
             return linux_storage(place, root)
-        # Not Path.exists: it raises on names that are too long.
+        # Not Path.exists: it raises for names that are too long.
         there = (place for place in (folder, *folder.parents) if os.path.exists(place))  # noqa: PTH110
         place = next(there, folder).resolve()
         return _windows_storage(place) if sys.platform == "win32" else _macos_storage(place)
@@ -68,7 +68,7 @@ def read_storage(folder: Path, root: Path = Path("/")) -> Storage:
 
 
 def follow_links(folder: Path, mountinfo: str) -> Path:
-    """Follow a folder's links up to where a network is mounted: looking at what is there may take for ever."""
+    """Follow a folder's links up to a network mount: reading from there may hang."""
     place, links = Path(folder.anchor), 0
     waiting = list(reversed(folder.parts[1:]))
     while waiting:
@@ -79,7 +79,7 @@ def follow_links(folder: Path, mountinfo: str) -> Path:
             return step.joinpath(*reversed(waiting))
         try:
             target = step.readlink()
-        except (OSError, ValueError):  # no link, not there yet, or no name at all
+        except (OSError, ValueError):  # no link, missing, or an invalid name
             place = step
             continue
         links += 1
@@ -91,7 +91,7 @@ def follow_links(folder: Path, mountinfo: str) -> Path:
 
 
 def linux_storage(place: Path, root: Path) -> Storage:
-    """Describe what Linux has mounted there."""
+    """Describe the file system that Linux has mounted there."""
     mount = mount_of(str(place), read_text(root / "proc/self/mountinfo"))
     if mount is None:
         return Storage()
@@ -100,21 +100,21 @@ def linux_storage(place: Path, root: Path) -> Storage:
     if mount.file_system in _HOST_SHARED:
         return Storage((Disk("folder of the host"),), mount.file_system)
     device = root / "sys/dev/block" / mount.device
-    if not device.exists():  # btrfs and the like have a device of their own that is none
+    if not device.exists():  # btrfs and others use virtual devices
         device = root / "sys/class/block" / Path(mount.source).name
     by_name = {path.name: path for path in _whole_disks(device, _DEVICES_DEPTH)}
     return Storage(tuple(_linux_disk(by_name[name]) for name in sorted(by_name)), mount.file_system)
 
 
 def mount_of(place: str, mountinfo: str) -> Mount | None:
-    """Find where a folder is mounted: the deepest of the places above it, and of these the last one."""
+    """Find the mount of a folder: the deepest mount point above it, and the last one of these."""
     best: Mount | None = None
     for line in mountinfo.splitlines():
         left, _, right = line.partition(" - ")
         words, file_system = left.split(), right.split()
         if len(words) < 5 or len(file_system) < 2:
             continue
-        # Spaces and the like are written as octal numbers.
+        # Spaces and the like are octal escapes.
         folder = words[4].replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
         inside = folder in ("/", place) or place.startswith(f"{folder}/")
         if inside and (best is None or len(folder) >= len(best.folder)):
@@ -126,8 +126,8 @@ def macos_storage(volume: bytes, disks: Sequence[bytes] = ()) -> Storage:
     """Describe a volume.
 
     Args:
-        volume: What diskutil tells of it. Names are not taken from there: the user may have chosen them.
-        disks: What diskutil tells of the whole disks that it lies on.
+        volume: diskutil's information. Names are not used: the user may have chosen them.
+        disks: diskutil's information about the whole disks behind it.
     """
     plist = _plist(volume)
     if plist is None:
@@ -141,7 +141,7 @@ def macos_storage(volume: bytes, disks: Sequence[bytes] = ()) -> Storage:
 
 
 def whole_disks_of(volume: bytes) -> tuple[str, ...]:
-    """Return the whole disks that a volume lies on, by what diskutil tells of it: "disk0"."""
+    """Return the whole disks of a volume from diskutil's information: "disk0"."""
     plist = _plist(volume) or {}
     stores = plist.get("APFSPhysicalStores")
     stores = stores if isinstance(stores, list) else []
@@ -151,7 +151,7 @@ def whole_disks_of(volume: bytes) -> tuple[str, ...]:
 
 
 def windows_disk(descriptor: bytes, seek_penalty: bytes, size_bytes: int | None) -> Disk:
-    """Describe a disk by its STORAGE_DEVICE_DESCRIPTOR and DEVICE_SEEK_PENALTY_DESCRIPTOR."""
+    """Describe a disk from its STORAGE_DEVICE_DESCRIPTOR and DEVICE_SEEK_PENALTY_DESCRIPTOR."""
     name, bus = None, None
     if len(descriptor) >= 32:
         product_at, bus = struct.unpack_from("<I", descriptor, 16)[0], struct.unpack_from("<I", descriptor, 28)[0]
@@ -168,7 +168,7 @@ def windows_disk(descriptor: bytes, seek_penalty: bytes, size_bytes: int | None)
 
 
 def _whole_disks(device: Path, depth: int) -> list[Path]:
-    """Return the disks that a block device is a part of, or is made from (RAID, LVM, encryption)."""
+    """Return the disks that a block device is part of or made from (RAID, LVM, encryption)."""
     try:
         device = device.resolve(strict=True)
     except (OSError, RuntimeError):
@@ -182,7 +182,7 @@ def _whole_disks(device: Path, depth: int) -> list[Path]:
 def _linux_disk(device: Path) -> Disk:
     sectors, spins = read_count(device / "size"), read_count(device / "queue/rotational")
     name = tidy_name(read_text(device / "device/model"))
-    # Not all of devices/virtual: NVMe disks that can be reached by two ways stand there, too.
+    # Not everything in devices/virtual: it also holds multipath NVMe disks.
     made_up = "/devices/virtual/block/" in device.as_posix() or device.name.startswith(_VIRTUAL_NAMES)
     if made_up or _is_virtual(name):
         kind: str | None = "virtual disk"
@@ -191,7 +191,7 @@ def _linux_disk(device: Path) -> Disk:
     elif device.name.startswith("mmcblk"):
         kind = "memory card"
         name = name or tidy_name(read_word(device / "device/name"))
-    elif re.search(r"/usb[0-9]", device.as_posix()):  # sticks, too, say that they spin
+    elif re.search(r"/usb[0-9]", device.as_posix()):  # USB sticks also claim to spin
         kind = "USB disk"
     else:
         kind = {0: "SSD", 1: "hard disk"}.get(spins if spins is not None else -1)
@@ -249,7 +249,7 @@ def _windows_storage(place: Path) -> Storage:
     name = ctypes.create_unicode_buffer(64)
     asked = kernel.GetVolumeInformationW(f"{place.drive}\\", None, 0, None, None, None, name, len(name))
     kernel.CreateFileW.restype = ctypes.c_void_p
-    # No access at all is enough to ask, and needs no rights.
+    # No access rights are needed for this query.
     handle = kernel.CreateFileW(f"\\\\.\\{place.drive}", 0, 3, None, 3, 0, None)
     if handle in (None, ctypes.c_void_p(-1).value):
         return Storage((), name.value if asked else None)

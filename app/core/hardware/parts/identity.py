@@ -1,4 +1,4 @@
-"""A number for this computer that is the same after each start and tells nothing else about it."""
+"""The machine ID: a number that stays the same across restarts and reveals nothing else."""
 
 import hashlib
 import hmac
@@ -9,23 +9,23 @@ from pathlib import Path
 from app.core.hardware import registry
 from app.core.hardware.reading import output_of, read_word
 
-# Public, and only ours: other programs' numbers for the same computer are others, as machine-id(5) asks for.
+# Public, and specific to Epochmark: other programs derive other numbers, as machine-id(5) recommends.
 _SALT = b"epochmark machine 1"
 _DIGITS = 16
 
 
 def read_machine_id(root: Path = Path("/")) -> str | None:
-    """Return the number of this computer; None where its system has none."""
+    """Return this computer's machine ID; None if its system has none."""
     return machine_id(_secret(root))
 
 
 def machine_id(secret: str) -> str | None:
-    """Return a keyed hash (HMAC-SHA256, 64 bits of it) of what a system keeps to itself.
+    """Return a keyed hash (64 bits of HMAC-SHA256) of the system's private ID.
 
-    That is 122 random bits or more: nobody can find it by trying, and so nobody can turn the hash back.
+    The input has at least 122 random bits, so that the hash cannot be reversed by guessing.
     """
     digits = re.sub(r"[^0-9a-f]", "", secret.lower())
-    if len(digits) < 32 or len(set(digits)) < 4:  # "uninitialized", or zeros of a system that has none
+    if len(digits) < 32 or len(set(digits)) < 4:  # "uninitialized", or zeros
         return None
     return hmac.new(_SALT, digits.encode("ascii"), hashlib.sha256).hexdigest()[:_DIGITS]
 

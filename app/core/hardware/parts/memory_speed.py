@@ -1,4 +1,4 @@
-"""The speed of the memory modules, from the firmware's table (SMBIOS) where the system lets everybody read it."""
+"""The speed of the memory modules, from the firmware's table (SMBIOS) if the system lets everybody read it."""
 
 import ctypes
 import re
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from app.core.hardware.reading import count_of, read_text
 
-# From the DMTF's specification of SMBIOS 3: structures of type 17 are memory modules.
+# From the DMTF's SMBIOS 3 specification: structures of type 17 are memory modules.
 _MODULE, _END = 17, 127
 _SIZE_AT, _SPEED_AT, _CONFIGURED_AT, _EXTENDED_AT = 0x0C, 0x15, 0x20, 0x54
 _IS_EXTENDED = 0xFFFF
@@ -17,12 +17,12 @@ _MAX_MTS = 100_000
 
 
 def read_memory_speed(root: Path = Path("/")) -> int | None:
-    """Return million transfers a second, of the slowest module; None where it is not told."""
+    """Return the speed of the slowest module in MT/s; None if unknown."""
     if sys.platform == "win32":
         return speed_from_table(_windows_table())
     if sys.platform == "darwin":
         return None
-    # systemd-udevd reads the table as root, and leaves what it says where everybody may look.
+    # systemd-udevd reads the table as root and stores the result where everybody can read it.
     speed_mts = speed_from_udev(read_text(root / "run/udev/data/+dmi:id"))
     if speed_mts is not None:
         return speed_mts
@@ -31,25 +31,25 @@ def read_memory_speed(root: Path = Path("/")) -> int | None:
 
 
 def speed_from_udev(text: str) -> int | None:
-    """Return the speed in what udev keeps of the table: lines like "E:MEMORY_DEVICE_0_SPEED_MTS=3200"."""
+    """Return the speed in udev's database: lines like "E:MEMORY_DEVICE_0_SPEED_MTS=3200"."""
     modules: dict[str, dict[str, str]] = {}
     for number, name, value in re.findall(r"^E:MEMORY_DEVICE_(\d+)_(\w+)=(.*)$", text, re.MULTILINE | re.ASCII):
         modules.setdefault(number, {})[name] = value.strip()
-    # Empty slots have a speed, too.
+    # Empty slots report a speed too.
     filled = [module for module in modules.values() if module.get("PRESENT") != "0"]
     texts = (module.get("CONFIGURED_SPEED_MTS") or module.get("SPEED_MTS", "") for module in filled)
     return _slowest(speed for text in texts if (speed := count_of(text)) is not None)
 
 
 def speed_from_table(table: bytes) -> int | None:
-    """Return the speed in a whole table of structures, as Windows gives it, behind its head of eight bytes."""
+    """Return the speed in a table as Windows returns it: structures after a header of eight bytes."""
     return _slowest(
         speed for structure in _structures(table[8:]) if (speed := _module_speed(structure)) is not None
     )
 
 
 def _structures(table: bytes) -> Iterator[bytes]:
-    """Yield the structures without their texts, which end with two zero bytes."""
+    """Yield the structures without their strings, which end with two zero bytes."""
     at = 0
     while at + 4 <= len(table):
         kind, length = table[at], table[at + 1]
@@ -63,7 +63,7 @@ def _structures(table: bytes) -> Iterator[bytes]:
 
 
 def _module_speed(structure: bytes) -> int | None:
-    """Return the speed that a module runs at, else what it is rated for; None for empty slots and other parts."""
+    """Return a module's configured speed, or else its rated speed; None for empty slots and other parts."""
     if len(structure) < _SPEED_AT + 2 or structure[0] != _MODULE or not _word(structure, _SIZE_AT):
         return None
     for at, extended_at in ((_CONFIGURED_AT, _EXTENDED_AT + 4), (_SPEED_AT, _EXTENDED_AT)):

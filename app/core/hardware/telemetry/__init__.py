@@ -1,1 +1,1 @@
-"""What the computer does while something runs."""
+"""What the computer does while something runs: telemetry."""

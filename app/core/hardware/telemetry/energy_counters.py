@@ -1,12 +1,12 @@
-"""Energy that the processors used, by their own counters (RAPL), where Linux lets everybody read them."""
+"""The CPU's energy from its own counters (RAPL), where Linux lets everybody read them."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.hardware.reading import read_count, read_word
 
-# Linux, Documentation/power/powercap: one zone for each package, in microjoules; zones inside are parts of it.
-# The best first: many Intel laptops show the same packages a second time, by another way (mmio).
+# Linux, Documentation/power/powercap: one zone per package, in microjoules, with subzones for its parts. Best
+# first: many Intel laptops list the same packages again through another interface (mmio).
 _ZONES = ("sys/class/powercap/intel-rapl:*", "sys/class/powercap/intel-rapl-mmio:*")
 _MAX_JUMP_W = 10_000.0
 UDEV_RULE = 'SUBSYSTEM=="powercap", ACTION=="add", KERNEL=="intel-rapl*:*", RUN+="/bin/chmod a+r /sys%p/energy_uj"'
@@ -14,14 +14,14 @@ UDEV_RULE = 'SUBSYSTEM=="powercap", ACTION=="add", KERNEL=="intel-rapl*:*", RUN+
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A processor package and its counter, which begins anew after `range_uj`."""
+    """A CPU package and its counter, which wraps around at `range_uj`."""
 
     path: Path
     range_uj: int
 
 
 class PackageEnergy:
-    """Add up what the packages' counters grew by, from one thread.
+    """Adds up the growth of the packages' counters, from one thread.
 
     Args:
         root: Where Linux's sys folder is found.
@@ -33,10 +33,10 @@ class PackageEnergy:
         self._total_j = 0.0
 
     def read_j(self, elapsed_s: float) -> float | None:
-        """Return the energy of all packages since the first look; None while a counter cannot be read.
+        """Return the energy of all packages since the first read; None while a counter can't be read.
 
         Args:
-            elapsed_s: Since the look before; growth that no processor could need in it is left out.
+            elapsed_s: Time since the previous read; growth that no CPU could cause in it is ignored.
         """
         before, self._counts_uj = self._counts_uj, read_counts(self._zones)
         if self._counts_uj is None:
@@ -52,26 +52,26 @@ class PackageEnergy:
 
 
 def find_zones(root: Path) -> tuple[Zone, ...]:
-    """Find the packages that have a counter, readable or not; each once."""
+    """Find the packages with a counter, readable or not, each once."""
     zones: dict[str, Zone] = {}
     for pattern in _ZONES:
         for folder in sorted(root.glob(pattern)):
             name = read_word(folder / "name")
-            is_whole = folder.name.count(":") == 1  # "intel-rapl:0:0" is a part of "intel-rapl:0"
+            is_whole = folder.name.count(":") == 1  # "intel-rapl:0:0" is part of "intel-rapl:0"
             if is_whole and name.startswith("package-") and name not in zones and (folder / "energy_uj").exists():
                 zones[name] = Zone(folder / "energy_uj", read_count(folder / "max_energy_range_uj") or 0)
     return tuple(zones.values())
 
 
 def read_counts(zones: tuple[Zone, ...]) -> tuple[int, ...] | None:
-    """Read all counters in microjoules; None without any, or where one cannot be read."""
+    """Read all counters in microjoules; None if there are none or one can't be read."""
     counts = [read_count(zone.path) for zone in zones]
     readable = tuple(count for count in counts if count is not None)
     return readable if zones and len(readable) == len(zones) else None
 
 
 def grown_uj(before_uj: int, after_uj: int, range_uj: int) -> int:
-    """Compute what a counter grew by that begins anew at its range; 0 where that cannot be told."""
+    """Return the growth of a counter that wraps around at its range; 0 if unknown."""
     if after_uj >= before_uj:
         return after_uj - before_uj
     return max(0, range_uj - before_uj) + after_uj if range_uj >= before_uj else 0

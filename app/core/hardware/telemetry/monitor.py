@@ -1,6 +1,6 @@
-"""Telemetry while something runs: one look at the machine, and a thread that looks once per interval.
+"""Collects telemetry: a sampler, and a thread that calls it at intervals.
 
-Runs in the app's process, never in the worker that is being measured.
+It runs in the app's process, never in the worker being measured.
 """
 
 import logging
@@ -30,19 +30,19 @@ _logger = logging.getLogger(__name__)
 _Value = TypeVar("_Value")
 STOP_LIMIT_S = 3.0
 
-# psutil reads files and calls that differ with every kernel; these are the ways in which it fails.
+# How psutil fails: it reads files and makes calls that differ between kernels.
 _PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError)
 
-# Of the processor's sensor chips: the labels of their whole-package readings.
+# Labels of the whole-package sensors in the CPU's sensor chips.
 
 
 class Sampler:
-    """Look at the machine, from one thread. Shares of CPU time and changes count from the look before.
+    """Collects telemetry once per call, from one thread. CPU shares and changes count from the previous call.
 
     Args:
-        gpus: What reads the GPUs; without it they are left out and stay asleep.
-        worker_pid: The process whose load, with that of all it started and of this process, is the run's own;
-            None: nothing is said about other load.
+        gpus: Reads the GPUs; without it, they are left out and stay asleep.
+        worker_pid: The process whose load counts as the run's own, together with its descendants and this process;
+            None: other load is unknown.
         root: Where Linux's proc and sys folders are found.
     """
 
@@ -59,7 +59,7 @@ class Sampler:
         self.prime()
 
     def prime(self) -> None:
-        """Let the next sample's shares of CPU time and changes count from now."""
+        """Start counting CPU shares and changes for the next sample."""
         self._conditions.prime()
         self._own.spent_s()
         self._cpu_times_s = _cpu_times_s()
@@ -69,7 +69,7 @@ class Sampler:
         self._disk_bytes = self._disks.read_bytes()
 
     def sample(self) -> Telemetry:
-        """Look once. What this machine does not tell is None; so are CPU shares right after another look."""
+        """Collect telemetry once. Unknown values are None; so are CPU shares right after another sample."""
         before, own_s, self._cpu_times_s = self._cpu_times_s, self._own.spent_s(), _cpu_times_s()
         cores_before, self._core_times_s = self._core_times_s, _core_times_s()
         looked_s, self._looked_s = self._looked_s, time.monotonic()
@@ -101,13 +101,13 @@ class Sampler:
         )
 
     def close(self) -> None:
-        """Let go of the GPU driver; a later sample opens it again."""
+        """Release the GPU driver; a later sample opens it again."""
         if self._gpus is not None:
             self._gpus.close()
 
 
 class DiskCounters:
-    """Count what the disks read and write. Linux counts it again for each layer above: RAID, volumes, encryption.
+    """Counts what disks read and wrote. Linux counts it again for each layer on top: RAID, volumes, encryption.
 
     Args:
         root: Where Linux's sys folder is found.
@@ -119,9 +119,9 @@ class DiskCounters:
         self._disks: frozenset[str] = frozenset()
 
     def read_bytes(self) -> tuple[int | None, int | None]:
-        """Return what all disks have read and written since the start."""
+        """Return the bytes that all disks have read and written since start-up."""
         counts = _attempt(lambda: psutil.disk_io_counters(perdisk=True, nowrap=False)) or {}
-        if self._names != counts.keys():  # to ask for each of them costs more than to read all counters
+        if self._names != counts.keys():  # checking each one costs more than reading all counters
             self._names = frozenset(counts)
             self._disks = frozenset(filter(self._is_disk, counts))
         disks = [count for name, count in counts.items() if name in self._disks]
@@ -130,14 +130,14 @@ class DiskCounters:
         return sum(int(count.read_bytes) for count in disks), sum(int(count.write_bytes) for count in disks)
 
     def _is_disk(self, name: str) -> bool:
-        """Say whether it is a whole disk with hardware behind it; parts, too, are listed."""
+        """Return whether it is a whole disk backed by hardware; partitions are listed too."""
         if not sys.platform.startswith("linux"):
             return True
         try:
             folder = (self._blocks / name.replace("/", "!")).resolve(strict=True)
         except OSError:
             return False
-        # Of a disk that can be reached by two ways (NVMe), the ways are counted, and not what joins them.
+        # For a multipath disk (NVMe), its paths are counted, not the device that joins them.
         return (folder / "device").exists() and "/devices/virtual/" not in folder.as_posix()
 
 
@@ -145,13 +145,13 @@ class Monitor:
     """Calls `on_sample(monotonic_s, telemetry)` once per interval from a thread of its own, until stopped.
 
     Args:
-        on_sample: Called in the monitor's thread. What it raises is logged, and sampling goes on.
-        interval_s: Time between samples; the first comes after one interval.
-        sampler: What looks, or what makes it in the monitor's thread; by default one that reads GPUs too. It is
-            closed when the thread ends.
+        on_sample: Called in the monitor's thread. Its errors are logged, and sampling continues.
+        interval_s: Seconds between samples; the first comes after one interval.
+        sampler: A sampler, or a function that creates one in the monitor's thread; by default, one that reads GPUs
+            too. It is closed when the thread ends.
         stop_limit_s: How long `stop` waits for a driver that hangs.
-        clock: Tells the seconds since some moment.
-        wait: Waits until an event is set, or so many seconds; tells whether it is set.
+        clock: Monotonic time in seconds.
+        wait: Waits for an event, with a timeout in seconds; returns whether it is set.
     """
 
     def __init__(
@@ -177,12 +177,12 @@ class Monitor:
         """Start sampling. Does nothing while the monitor runs."""
         if self._thread is not None:
             return
-        self._stopping = threading.Event()  # a thread that hung keeps its own, so that it still ends
+        self._stopping = threading.Event()  # a hung thread keeps its own, so that it still ends
         self._thread = threading.Thread(target=self._run, args=(self._stopping,), name="monitor", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop sampling; returns within `stop_limit_s` even if a driver hangs. No later sample is passed on."""
+        """Stop sampling; returns within `stop_limit_s` even if a driver hangs. No more samples are passed on."""
         thread, self._thread = self._thread, None
         self._stopping.set()
         if thread is None or thread is threading.current_thread():
@@ -211,7 +211,7 @@ class Monitor:
             try:
                 self._sample_once(sampler, stopping)
                 last_failure = ""
-            except Exception as error:  # sampling must outlive whatever one look or its receiver does
+            except Exception as error:  # sampling must survive any error in it or in its receiver
                 if repr(error) != last_failure:  # once, not every second for hours
                     _logger.exception("A telemetry sample failed")
                 last_failure = repr(error)
@@ -232,16 +232,16 @@ def read_telemetry(
     stop: threading.Event | None = None,
     patience_s: float = STOP_LIMIT_S,
 ) -> tuple[Telemetry, ...]:
-    """Look so many times within this duration, as before a run: all but this process is other load.
+    """Collect telemetry over a duration, as before a run: everything except this process is other load.
 
-    Returns `patience_s` later at the latest, then without the looks that a driver which hangs holds up.
+    Returns at most `patience_s` late, and then without the telemetry that a hanging driver holds up.
 
     Args:
-        duration_s: How long that takes.
-        count: How often.
-        with_gpus: Whether to look at GPUs too, which starts their driver, and so wakes those that sleep.
-        stop: Once it is set, no more looks are taken.
-        patience_s: How much longer a driver that hangs is waited for.
+        duration_s: How long this takes.
+        count: Number of samples.
+        with_gpus: Whether to read GPUs too, which starts their driver and wakes sleeping ones.
+        stop: Ends it early when set.
+        patience_s: How much longer to wait for a hanging driver.
     """
     pause = stop or threading.Event()
     telemetry: list[Telemetry] = []
@@ -262,16 +262,16 @@ def read_telemetry(
 
 
 def next_tick(tick: int, elapsed_s: float, interval_s: float) -> int:
-    """Return the number of the next sample on the grid of intervals, without those that a slow one missed."""
+    """Return the number of the next sample on the grid of intervals, skipping those that a slow one missed."""
     return max(tick + 1, math.ceil(elapsed_s / interval_s))
 
 
 def cpu_shares_pct(
     before_s: Mapping[str, float], after_s: Mapping[str, float]
 ) -> tuple[float | None, float | None]:
-    """Compute the busy and stolen shares of CPU time (0 to 100) between two looks at psutil's CPU times.
+    """Return the busy and stolen shares of CPU time in percent between two of psutil's CPU times.
 
-    Stolen time counts as busy, as in psutil. None where no time has passed or the system does not count it.
+    Stolen time counts as busy, as in psutil. None if no time has passed or the system doesn't count it.
     """
     total_s, busy_s, steal_s = _spent_s(before_s, after_s)
     if total_s <= 0:
@@ -283,7 +283,7 @@ def cpu_shares_pct(
 def core_shares_pct(
     before_s: Sequence[Mapping[str, float]], after_s: Sequence[Mapping[str, float]]
 ) -> tuple[float, ...] | None:
-    """Compute each logical processor's busy share (0 to 100); None where they are not the same ones."""
+    """Return each logical CPU's busy share in percent; None if the CPUs differ."""
     shares = [cpu_shares_pct(*both)[0] for both in zip(before_s, after_s, strict=False)]
     rounded = tuple(round(share, 1) for share in shares if share is not None)
     return rounded if rounded and len(rounded) == len(before_s) == len(after_s) else None
@@ -292,9 +292,9 @@ def core_shares_pct(
 def other_share_pct(
     before_s: Mapping[str, float], after_s: Mapping[str, float], own_s: float | None
 ) -> float | None:
-    """Compute the share of CPU time (0 to 100) that others than the run's own processes used; stolen is not used.
+    """Return the share of CPU time in percent that other programs used; stolen time doesn't count as used.
 
-    None where no time has passed, the system does not count it, or the own time is not known.
+    None if no time has passed, the system doesn't count it, or the run's own time is unknown.
     """
     total_s, busy_s, steal_s = _spent_s(before_s, after_s)
     if total_s <= 0 or own_s is None:
@@ -303,17 +303,17 @@ def other_share_pct(
 
 
 def _spent_s(before_s: Mapping[str, float], after_s: Mapping[str, float]) -> tuple[float, float, float | None]:
-    """Return all processors' time between two looks, what of it was busy, and stolen; 0 in all if not counted."""
+    """Return the time of all CPUs: total, busy and stolen; all 0 if not counted."""
     spent_s = {name: max(0.0, after_s[name] - before_s[name]) for name in after_s if name in before_s}
     if "idle" not in spent_s:
         return 0.0, 0.0, None
-    # Linux counts the time of guests in user and nice already.
+    # Linux already counts the time of guests in user and nice.
     total_s = sum(share_s for name, share_s in spent_s.items() if name not in {"guest", "guest_nice"})
     return total_s, total_s - spent_s["idle"] - spent_s.get("iowait", 0.0), spent_s.get("steal")
 
 
 def _cpu_times_s() -> dict[str, float]:
-    # Not psutil.cpu_percent: it remembers per thread, and its first answer in a new thread is a false 0.
+    # Not psutil.cpu_percent: it remembers per thread, and its first value in a new thread is a false 0.
     return _attempt(lambda: dict(psutil.cpu_times()._asdict())) or {}
 
 
@@ -323,12 +323,12 @@ def _core_times_s() -> list[dict[str, float]]:
 
 def _power_w(before_j: float | None, after_j: float | None, elapsed_s: float) -> float | None:
     if before_j is None or after_j is None or elapsed_s <= 0 or after_j <= before_j:
-        return None  # a processor that runs uses some
+        return None  # a running CPU uses some
     return (after_j - before_j) / elapsed_s
 
 
 def _cpu_clock_mhz() -> float | None:
-    current_mhz = float(psutil.cpu_freq().current)  # AttributeError where psutil knows none
+    current_mhz = float(psutil.cpu_freq().current)  # AttributeError if psutil has none
     return current_mhz if current_mhz > 0 else None
 
 

@@ -1,4 +1,4 @@
-"""The processor time of a run's own processes, to be told apart from that of everything else."""
+"""The CPU time of a run's own processes, to separate it from everything else."""
 
 import os
 import time
@@ -9,7 +9,7 @@ from typing import Any
 
 import psutil
 
-# Looking for new children costs more than reading the known ones; the time of one that is found late is not lost.
+# Finding new children costs more than reading known ones; the time of one that is found late isn't lost.
 TREE_EVERY_S = 5.0
 _CHILDREN_LIMIT = 1_000
 _FAILURES = (psutil.Error, RuntimeError, OSError, ValueError, AttributeError)
@@ -17,18 +17,18 @@ _FAILURES = (psutil.Error, RuntimeError, OSError, ValueError, AttributeError)
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """Processor time of one process since it began, and of those of its children that are gone."""
+    """CPU time of one process since it started, and of its children that have ended."""
 
     own_s: float = 0.0
     gone_s: float = 0.0
 
 
 class OwnProcesses:
-    """A worker, all that it started, and this process. Read from one thread.
+    """A worker, its descendants and this process. Used from one thread.
 
     Args:
-        worker_pid: Number of the worker's process, or this process's own to stand for it; None if there is none.
-        proc: Linux's folder of processes.
+        worker_pid: The worker's process ID, or this process's own to stand for it; None if there is none.
+        proc: Linux's proc folder.
     """
 
     def __init__(self, worker_pid: int | None, proc: Path = Path("/proc")) -> None:
@@ -40,11 +40,11 @@ class OwnProcesses:
 
     @property
     def pids(self) -> frozenset[int] | None:
-        """Numbers of the processes as of the latest look; None if the worker is not known."""
+        """Process IDs as of the latest read; None if the worker is unknown."""
         return None if self._used is None else frozenset(self._used)
 
     def spent_s(self) -> float | None:
-        """Return the processor time since the look before; None for the first look, and without a worker."""
+        """Return the CPU time in seconds since the previous read; None for the first, and without a worker."""
         before, self._used = self._used, self._look()
         return None if before is None or self._used is None else spent_s(before, self._used)
 
@@ -60,22 +60,22 @@ class OwnProcesses:
             return None
         own = os.getpid()
         if own not in used_by_pid and (mine := _used(own)) is not None:
-            used_by_pid[own] = Used(mine.own_s)  # children that are gone were other runs' workers
+            used_by_pid[own] = Used(mine.own_s)  # children that ended were other runs' workers
         return used_by_pid
 
 
 def spent_s(before: Mapping[int, Used], after: Mapping[int, Used]) -> float:
-    """Compute the processor time of a tree of processes between two looks, whichever began or ended in between."""
+    """Return the CPU time of a process tree between two reads, whichever processes started or ended in between."""
     new = Used()
     running_s = sum(max(0.0, used.own_s - before.get(pid, new).own_s) for pid, used in after.items())
     gone_s = sum(max(0.0, used.gone_s - before.get(pid, new).gone_s) for pid, used in after.items())
-    # With a child that is gone, its parent was given all of its time, and a part of that has been counted before.
+    # When a child ends, its parent gets all of its time, part of which has already been counted.
     counted_s = sum(used.own_s + used.gone_s for pid, used in before.items() if pid not in after)
     return running_s + max(0.0, gone_s - counted_s)
 
 
 def descendants(pid: int, proc: Path = Path("/proc")) -> tuple[int, ...]:
-    """List the processes below this one; empty when it is gone."""
+    """List a process's descendants; empty if it has ended."""
     pids: dict[int, None] = {}
     waiting = [pid]
     while waiting and len(pids) < _CHILDREN_LIMIT:
@@ -89,9 +89,9 @@ def descendants(pid: int, proc: Path = Path("/proc")) -> tuple[int, ...]:
 
 
 def child_pids(pid: int, proc: Path) -> list[int] | None:
-    """List a process's children as Linux does; None where the kernel has no such list.
+    """List a process's children from Linux's own list; None if the kernel has none.
 
-    psutil would look at every process of the computer, which costs a hundred times as much.
+    psutil would go through every process of the computer, which costs a hundred times as much.
     """
     try:
         lists = [task / "children" for task in (proc / str(pid) / "task").iterdir()]
@@ -103,7 +103,7 @@ def child_pids(pid: int, proc: Path) -> list[int] | None:
     for path in lists:
         try:
             texts.append(path.read_text(encoding="ascii", errors="replace"))
-        except OSError:  # the thread is gone, or there is no such file at all
+        except OSError:  # the thread has ended, or there is no such file
             continue
     if lists and not texts:
         return None
@@ -126,7 +126,7 @@ def _process(pid: int | None) -> Any:
 
 
 def _is_there(process: Any) -> bool:
-    """Say whether it is the same process still, and not another one by its number."""
+    """Return whether it is still the same process, not another one with its ID."""
     try:
         return bool(process.is_running())
     except _FAILURES:

@@ -1,4 +1,4 @@
-"""What the computer runs on, and whether power and temperature of its processor can be read."""
+"""What the computer runs on, and whether CPU power and temperature can be read."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,44 +9,44 @@ from app.core.hardware.telemetry.energy_counters import find_zones, read_counts
 from app.core.hardware.telemetry.slowdowns import read_power_state
 from app.core.records import PowerState
 
-# Sensor chips inside processors, best first.
+# Sensor chips inside CPUs, best first.
 _PACKAGE_LABELS = ("Package id", "Tdie", "Tctl")  # of whole packages
 CPU_CHIPS = ("coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "soc_thermal", "x86_pkg_temp")
 
 
 @dataclass(frozen=True, slots=True)
 class Sensors:
-    """Which of the processor's sensors this program can read."""
+    """Which of the CPU's sensors this program can read."""
 
     power: bool = False
-    power_forbidden: bool = False  # only the administrator may read it, as is usual since Linux 5.10
+    power_forbidden: bool = False  # readable only by the administrator, as usual since Linux 5.10
     temperature: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What the computer runs on at a moment, and which sensors of the processor can be read."""
+    """What the computer runs on now, and which of the CPU's sensors can be read."""
 
     state: PowerState = field(default_factory=PowerState)
     sensors: Sensors = field(default_factory=Sensors)
 
 
 def read_power(root: Path = Path("/")) -> Power:
-    """Look what the computer runs on, and for the sensors."""
+    """Read what the computer runs on, and find the sensors."""
     return Power(read_power_state(root), find_sensors(root))
 
 
 def find_sensors(root: Path = Path("/")) -> Sensors:
-    """Look for the sensors. Those of graphics cards are left alone: reading them would wake the cards."""
+    """Find the sensors. Those of GPUs are left alone: reading them would wake the GPUs."""
     zones = find_zones(root)
     readable = read_counts(zones) is not None
     return Sensors(readable, bool(zones) and not readable, CpuTemperature(root).read_c() is not None)
 
 
 class CpuTemperature:
-    """Read the processor's temperature on Linux, from one thread; elsewhere systems do not tell it.
+    """Reads the CPU temperature on Linux, from one thread; other systems don't report it.
 
-    Not psutil.sensors_temperatures: it reads all chips, and of a graphics card that sleeps that wakes the card.
+    Not psutil.sensors_temperatures: it reads all chips, which wakes a sleeping GPU.
 
     Args:
         root: Where Linux's sys folder is found.
@@ -56,7 +56,7 @@ class CpuTemperature:
         self._inputs = _temperature_inputs(root)
 
     def read_c(self) -> float | None:
-        """Return degrees Celsius; None where no sensor of the processor gives any."""
+        """Return degrees Celsius; None if no CPU sensor reports any."""
         chips: dict[str, list[tuple[str, float]]] = {}
         for chip, label, path in self._inputs:
             if (count := read_count(path)) is not None:
@@ -65,7 +65,7 @@ class CpuTemperature:
 
 
 def pick_cpu_temperature_c(chips: Mapping[str, Iterable[tuple[str, float]]]) -> float | None:
-    """Pick from each chip's labels and degrees: the hottest package, else the hottest core."""
+    """Choose from each chip's labels and degrees: the hottest package, or else the hottest core."""
     for chip in CPU_CHIPS:
         true = [(label, celsius) for label, celsius in chips.get(chip, ()) if 0 < celsius < 150]
         for wanted in (*_PACKAGE_LABELS, ""):
@@ -76,7 +76,7 @@ def pick_cpu_temperature_c(chips: Mapping[str, Iterable[tuple[str, float]]]) -> 
 
 
 def _temperature_inputs(root: Path) -> tuple[tuple[str, str, Path], ...]:
-    """Find the processor's sensors: chip, label and file of each; thermal zones where no chip is."""
+    """Find the CPU's sensors: chip, label and file of each; thermal zones if there is no chip."""
     sensors = []
     for name in sorted(root.glob("sys/class/hwmon/hwmon*/name")):
         if (chip := read_word(name)) in CPU_CHIPS:

@@ -1,7 +1,7 @@
-"""What makes a computer slower than it is: power saving, throttling, swapping, sleep; and clocks that are set.
+"""What makes a computer slower than it could be: power saving, throttling, swapping, sleep; and clock changes.
 
-Read unprivileged, and without starting a program but for macOS' power plan. Parsers are pure functions of text or
-of a root folder, so any system can test them. None means that the system does not tell.
+Read without special rights, and without starting a program except for macOS's power plan. Parsers are pure
+functions of text or of a root folder, so any system can test them. None means that the system doesn't report it.
 """
 
 import math
@@ -19,17 +19,17 @@ from app.core.hardware import registry
 from app.core.hardware.reading import output_of, read_text
 from app.core.records import PowerState
 
-PLAN_EVERY_S = 10.0  # it is in files of all processors, and nobody changes it by the second
-# Two clocks are read one after the other; a look that was held up for less than this in between is no clock step.
+PLAN_EVERY_S = 10.0  # it takes files of all CPUs, and rarely changes
+# Clocks are read one after another; a delay below this in between is no clock step.
 CLOCK_STEP_S = 0.5
 _READ_TOGETHER_S = 0.1
 
 _FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError)
-# These two take any clock under the governor that they call powersave; elsewhere it is the lowest clock there is.
+# With these two drivers, the governor "powersave" allows any clock; with others it is the lowest one.
 _DRIVERS_OF_THEIR_OWN = ("intel_pstate", "amd-pstate-epp")
 _SAVING_PROFILES = ("low-power", "cool", "quiet")
 _POWER_SAVER, _BEST_EFFICIENCY, _LOW_POWER = "power saver", "best power efficiency", "low power mode"
-# Microsoft's GUIDs of the plans that Windows brings, and of the power modes that lie over "balanced".
+# Microsoft's GUIDs of Windows' own plans, and of the power modes on top of "balanced".
 _WINDOWS_PLANS = {
     "381b4222-f694-41f0-9685-ff5bb260df2e": "balanced",
     "a1841308-3541-4fab-bc81-f71556f20b4a": _POWER_SAVER,
@@ -40,7 +40,7 @@ _WINDOWS_MODES = {
     "961cc777-2547-4f9d-8174-7d86181b8a7a": _BEST_EFFICIENCY,
     "ded574b5-45a0-4f42-8737-46345c09c238": "best performance",
 }
-# Settings of `pmset -g`: older systems have one for each mode, newer ones a number.
+# Settings of `pmset -g`: older systems have one per mode, newer ones a number.
 _MACOS_MODES = {
     ("lowpowermode", "1"): _LOW_POWER,
     ("highpowermode", "1"): "high power mode",
@@ -52,7 +52,7 @@ _WINDOWS_KEY = r"SYSTEM\CurrentControlSet\Control\Power\User\PowerSchemes"
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """One look, and what changed since the one before; the fields of app.core.records.Telemetry."""
+    """The conditions now, and what has changed since the previous read; fields of app.core.records.Telemetry."""
 
     swap_bytes_per_s: float | None
     throttle_count: int | None
@@ -64,7 +64,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """One moment by three clocks: the one that people set, one that nobody sets, one that goes on in sleep."""
+    """One moment on three clocks: the wall clock, the monotonic one, and one that also counts sleep."""
 
     wall_s: float
     steady_s: float
@@ -72,11 +72,11 @@ class Clocks:
 
 
 class ConditionsReader:
-    """Look again and again, from one thread; changes count from the look before.
+    """Reads the conditions repeatedly, from one thread; changes count from the previous read.
 
     Args:
         root: Where Linux's proc and sys folders are found.
-        clocks: Reads all clocks at one moment.
+        clocks: Reads all clocks at once.
     """
 
     def __init__(self, root: Path = Path("/"), clocks: Callable[[], Clocks] | None = None) -> None:
@@ -88,13 +88,13 @@ class ConditionsReader:
         self.prime()
 
     def prime(self) -> None:
-        """Let the next look's changes count from now."""
+        """Start counting changes for the next read."""
         self._clocks = self._read_clocks()
         self._swapped_bytes = self._swapped()
         self._throttles = throttle_counts(self._throttle_files)
 
     def read(self) -> Conditions:
-        """Look once."""
+        """Read the conditions once."""
         clocks, self._clocks = self._clocks, self._read_clocks()
         swapped_bytes, self._swapped_bytes = self._swapped_bytes, self._swapped()
         throttles, self._throttles = self._throttles, throttle_counts(self._throttle_files)
@@ -119,16 +119,16 @@ class ConditionsReader:
     def _swapped(self) -> int | None:
         if sys.platform.startswith("linux"):
             return swapped_bytes_from(read_text(self._root / "proc/vmstat"), os.sysconf("SC_PAGE_SIZE"))
-        if sys.platform == "win32":  # psutil's counters are constant there
+        if sys.platform == "win32":  # psutil's counters don't change there
             return None
         try:
-            return int(psutil.swap_memory().sout)  # what it calls swapped in counts all files there
+            return int(psutil.swap_memory().sout)  # its "swapped in" there includes all file reads
         except _FAILURES:
             return None
 
 
 def read_clocks(clock: Callable[[], float] = time.monotonic) -> Clocks:
-    """Read the clocks at one moment: again if something came in between, which would look like a clock step."""
+    """Read the clocks at once; repeat if something came in between, which would look like a clock step."""
     for _ in range(3):
         steady_s = clock()
         clocks = Clocks(time.time(), steady_s, _sleepless_s())
@@ -138,9 +138,9 @@ def read_clocks(clock: Callable[[], float] = time.monotonic) -> Clocks:
 
 
 def clock_changes(before: Clocks, after: Clocks) -> tuple[float, float | None]:
-    """Compute how far the wall clock was set between two looks, and how long the computer slept.
+    """Return how far the wall clock was set between two reads, and how long the computer slept, in seconds.
 
-    Where no clock tells of sleep, a wall clock that went on in it looks like one that was set.
+    If no clock counts sleep, a wall clock that kept running looks as if it had been set.
     """
     steady_s = after.steady_s - before.steady_s
     slept_s = None
@@ -152,14 +152,14 @@ def clock_changes(before: Clocks, after: Clocks) -> tuple[float, float | None]:
 
 
 def rate_per_s(before: int | None, after: int | None, elapsed_s: float) -> float | None:
-    """Compute what a counter grew by in a second; None where it is unknown or began anew."""
+    """Return a counter's growth per second; None if it is unknown or was reset."""
     if before is None or after is None or after < before or elapsed_s <= 0:
         return None
     return (after - before) / elapsed_s
 
 
 def swapped_bytes_from(vmstat: str, page_bytes: int) -> int | None:
-    """Take from /proc/vmstat's text what was read from and written to swap since the start."""
+    """Parse the bytes read from and written to swap since start-up, from /proc/vmstat."""
     pages = dict(line.split() for line in vmstat.splitlines() if len(line.split()) == 2)
     try:
         return page_bytes * (int(pages["pswpin"]) + int(pages["pswpout"]))
@@ -168,7 +168,7 @@ def swapped_bytes_from(vmstat: str, page_bytes: int) -> int | None:
 
 
 def throttle_files(root: Path) -> tuple[Path, ...]:
-    """Find Linux's throttle counters (Intel only), one for each core and each package."""
+    """Find Linux's throttle counters (Intel only), one per core and one per package."""
     files: dict[tuple[str, str], Path] = {}
     for cpu in sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*")):
         package = read_text(cpu / "topology/physical_package_id").strip() or cpu.name
@@ -181,7 +181,7 @@ def throttle_files(root: Path) -> tuple[Path, ...]:
 
 
 def throttle_counts(files: tuple[Path, ...]) -> dict[Path, int]:
-    """Read the counters; those that cannot be read are left out."""
+    """Read the counters; unreadable ones are left out."""
     texts = {path: read_text(path).strip() for path in files}
     return {
         path: int(text) for path, text in texts.items() if text.isascii() and text.isdigit() and len(text) < 20
@@ -189,13 +189,13 @@ def throttle_counts(files: tuple[Path, ...]) -> dict[Path, int]:
 
 
 def count_increase(before: Mapping[Path, int], after: Mapping[Path, int]) -> int | None:
-    """Sum up what counters grew by; None without any that was read twice."""
+    """Add up the growth of counters; None if none was read twice."""
     grown = [max(0, count - before[path]) for path, count in after.items() if path in before]
     return sum(grown) if grown else None
 
 
 def read_on_battery(root: Path = Path("/")) -> bool | None:
-    """Tell whether the computer runs on its battery; None where there is none, or no word of it."""
+    """Return whether the computer runs on battery; None if it has none, or doesn't say."""
     if sys.platform.startswith("linux"):
         return battery_from(root)
     try:
@@ -206,9 +206,9 @@ def read_on_battery(root: Path = Path("/")) -> bool | None:
 
 
 def battery_from(root: Path) -> bool | None:
-    """Tell from Linux's power supplies whether the computer runs on its battery.
+    """Return whether the computer runs on battery, from Linux's power supplies; None if unknown.
 
-    Batteries of mice and keyboards, and supplies that keep a whole desk running, do not count.
+    Batteries of mice and keyboards, and uninterruptible power supplies, don't count.
     """
     chargers, states = [], []
     for supply in sorted(root.glob("sys/class/power_supply/*")):
@@ -231,7 +231,7 @@ def battery_from(root: Path) -> bool | None:
 
 
 def read_power_state(root: Path = Path("/")) -> PowerState:
-    """Look what the computer runs on right now."""
+    """Read what the computer runs on now."""
     on_battery = read_on_battery(root)
     charge_pct = None
     try:
@@ -244,7 +244,7 @@ def read_power_state(root: Path = Path("/")) -> PowerState:
 
 
 def read_power_plan(root: Path = Path("/"), on_battery: bool | None = None) -> str | None:
-    """Name the power plan; None where the system has none, or tells none."""
+    """Name the power plan; None if the system has none or doesn't report it."""
     if sys.platform == "win32":
         mode = f"ActiveOverlay{'Dc' if on_battery else 'Ac'}PowerScheme"
         return windows_plan(
@@ -256,7 +256,7 @@ def read_power_plan(root: Path = Path("/"), on_battery: bool | None = None) -> s
 
 
 def macos_plan(settings: str) -> str | None:
-    """Name the mode in what `pmset -g` prints; None for a Mac without modes."""
+    """Name the mode that `pmset -g` prints; None for a Mac without modes."""
     modes = re.findall(r"^\s*((?:low|high)?powermode)\s+(\d+)", settings, re.MULTILINE | re.ASCII)
     return next((mode for pair in modes if (mode := _MACOS_MODES.get(pair))), "automatic" if modes else None)
 
@@ -278,14 +278,14 @@ def linux_plan(root: Path) -> str | None:
 
 
 def windows_plan(scheme: str, mode: str = "") -> str | None:
-    """Name Windows' plan by its GUID, and the power mode where it changes the plan."""
+    """Name Windows' plan by its GUID, and the power mode if it modifies the plan."""
     plan = _WINDOWS_PLANS.get(scheme.strip().strip("{}").lower(), "a plan of its own" if scheme.strip() else "")
     parts = (plan, _WINDOWS_MODES.get(mode.strip().strip("{}").lower(), ""))
     return ", ".join(part for part in parts if part) or None
 
 
 def saves_power(plan: str) -> bool:
-    """Say whether a plan, as it is named here, keeps the processor from its speed."""
+    """Return whether a plan, as named here, limits the CPU's speed."""
     for part in plan.split(", "):
         first, _, rest = part.partition(" ")
         if part in (_POWER_SAVER, _BEST_EFFICIENCY, _LOW_POWER):
@@ -300,13 +300,13 @@ def saves_power(plan: str) -> bool:
 
 
 def _sleepless_s() -> float | None:
-    """Read a clock that differs from time.monotonic by what the computer slept; None where there is none."""
+    """Read a clock that differs from time.monotonic by the time slept; None if there is none."""
     if sys.platform.startswith("linux"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return None
 
 
 def _word(path: Path) -> str:
-    """Read a setting of one word; "" for anything else."""
+    """Read a setting that is one word; "" for anything else."""
     text = read_text(path).strip()
     return text if len(text) <= 40 and text.replace("-", "").replace("_", "").isalnum() else ""
