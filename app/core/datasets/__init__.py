@@ -1,1 +1,1 @@
-"""Data sets as files: fetched, imported, checked, removed."""
+"""Data sets as files: downloading, importing, checking and removing them."""

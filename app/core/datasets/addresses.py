@@ -1,4 +1,4 @@
-"""Addresses on the web: what of one may be shown, and what is asked of a server."""
+"""Web addresses: what may be shown of one, and what is requested from a server."""
 
 import re
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ _LIMIT = 200
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address without its user, and the user.
+    """An address without its login, and the login.
 
     Attributes:
-        url: To be asked for.
-        login: "user:password"; None where there is none.
+        url: The address to request.
+        login: "user:password"; None if there is none.
     """
 
     url: str
@@ -23,7 +23,7 @@ class Address:
 
 
 def split_login(url: str) -> Address:
-    """Take user and password out of an address, where no server and no log shall see them."""
+    """Split user and password off an address, so that no server and no log sees them."""
     scheme, mark, rest = url.partition("://")
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
     user, at, host = authority.rpartition("@")
@@ -33,7 +33,7 @@ def split_login(url: str) -> Address:
 
 
 def shown(url: str) -> str:
-    """Return an address for a sentence: without user, password and query, any of which may be a secret."""
+    """Return an address to show: without user, password and query, which may be secret."""
     scheme, mark, rest = url.partition("://")
     if not mark:
         scheme, rest = "", url
@@ -42,5 +42,5 @@ def shown(url: str) -> str:
     _, at, host = authority.rpartition("@")
     path = re.split(r"[?#]", tail, maxsplit=1)[0]
     if "@" in tail and (at or ":" in authority):
-        host, path = "…", ""  # perhaps a password with a slash in it, which nobody can tell from a path
+        host, path = "…", ""  # perhaps a password that contains a slash, which looks like a path
     return one_line(f"{scheme}{mark}{host}{path}", _LIMIT)

@@ -1,4 +1,4 @@
-"""Downloading one file: with progress, resumed after a break, checked, and only when the user asked for it."""
+"""Downloading one file: with progress, resumed after an interruption, and checked."""
 
 import base64
 import errno
@@ -23,32 +23,32 @@ _CHUNK_BYTES = 1 << 18
 TIMEOUT_S = 30.0
 _REASON_LIMIT = 100
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-Progress = Callable[[int, int], None]  # bytes done, bytes in all; may raise to cancel
+Progress = Callable[[int, int], None]  # bytes done, total bytes; may raise to cancel
 
 
 class DownloadError(AppError):
-    """A download was interrupted; the part that arrived is kept, and the next attempt resumes there."""
+    """A download was interrupted; what has arrived is kept, and the next attempt resumes there."""
 
 
 class _NoSuchPartError(DownloadError):
-    """The server can't resume; the part is removed, and the next attempt starts over."""
+    """The server can't resume; the partial file is removed, and the next attempt starts over."""
 
 
 def download(
     url: str, target: Path, size_bytes: int, sha256: str | None, progress: Progress = lambda *_: None
 ) -> None:
-    """Fetch a file of known size and checksum to `target`, which appears only when it is complete and right.
+    """Download a file to `target`, which appears only when it is complete and correct.
 
     Args:
         url: http or https.
-        target: Next to it grows `target`.part, from where an interrupted download goes on.
-        size_bytes: What must come, to the byte.
-        sha256: What it must be; None when that is not published, and the contents are checked later.
-        progress: Told after each piece.
+        target: Final path. The partial file `target`.part next to it allows resuming.
+        size_bytes: Exact size.
+        sha256: Checksum; None if none is published, and the contents are checked later.
+        progress: Called after each chunk.
 
     Raises:
-        DownloadError: The connection failed or broke, or the server refused.
-        AppError: What came is not the file, or the disk cannot take it.
+        DownloadError: The connection failed, or the server refused.
+        AppError: The file is the wrong one, or the disk refused it.
     """
     if not url.lower().startswith(("http://", "https://")):
         raise UsageError(message("dataset.not_a_web_address", address=shown(url)))
@@ -74,7 +74,7 @@ def download(
 
 
 def _refuse_strangers(*paths: Path) -> None:
-    """Raise AppError unless each is a plain file or missing: a link could lead into one of the user's files."""
+    """Raise AppError unless each is a plain file or missing: a link could point to one of the user's files."""
     for path in paths:
         try:
             status = path.lstat()
@@ -94,7 +94,7 @@ class WrongFileError(AppError):
 def check_file(path: Path, size_bytes: int | None, sha256: str | None, name: str) -> None:
     """Raise WrongFileError unless the file has this size and SHA-256; OSError if it can't be read.
 
-    What is None isn't checked.
+    Nothing is checked against None.
     """
     state = path.stat()
     if not stat.S_ISREG(state.st_mode):
@@ -137,14 +137,14 @@ def _read(response: "HTTPResponse", size_bytes: int) -> bytes:
 def _fetch(url: str, part: Path, done_bytes: int, size_bytes: int, progress: Progress) -> None:
     with _open(url, done_bytes) as response:
         if response.status != HTTPStatus.PARTIAL_CONTENT:
-            done_bytes = 0  # a server that cannot resume sends everything
+            done_bytes = 0  # a server that can't resume sends everything
         elif not response.headers.get("Content-Range", "").startswith(f"bytes {done_bytes}-"):
             raise _NoSuchPartError(message("dataset.server_sent_wrong_part", address=shown(url)), _START_OVER)
         _receive(response, part, done_bytes, size_bytes, progress)
 
 
 def _open(url: str, done_bytes: int) -> "HTTPResponse":
-    # Loaded here: TLS and its like take memory in a window that, as a rule, never downloads anything.
+    # Imported late: TLS needs memory in a window that usually downloads nothing.
     import urllib.error
     import urllib.request
     from http.client import HTTPException, InvalidURL
@@ -154,13 +154,13 @@ def _open(url: str, done_bytes: int) -> "HTTPResponse":
         request = urllib.request.Request(address.url, headers={"User-Agent": "Epochmark"})  # noqa: S310 - checked
         if address.login is not None:
             login = base64.b64encode(address.login.encode()).decode()
-            request.add_unredirected_header("Authorization", f"Basic {login}")  # for this server, no other
+            request.add_unredirected_header("Authorization", f"Basic {login}")  # for this server only
         if done_bytes:
             request.add_header("Range", f"bytes={done_bytes}-")
         response: HTTPResponse = _opener().open(request, timeout=TIMEOUT_S)
     except urllib.error.HTTPError as error:
         error.close()
-        if HTTPStatus.MULTIPLE_CHOICES <= error.code < HTTPStatus.BAD_REQUEST:  # its text holds the other address
+        if HTTPStatus.MULTIPLE_CHOICES <= error.code < HTTPStatus.BAD_REQUEST:  # its text has the other address
             said = message("dataset.server_redirects", address=shown(url), status=error.code)
         else:
             reason = one_line(str(error.reason), _REASON_LIMIT)
@@ -168,7 +168,7 @@ def _open(url: str, done_bytes: int) -> "HTTPResponse":
         if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise _NoSuchPartError(said, _START_OVER) from error
         raise DownloadError(said, _RESUME) from error
-    except (ValueError, InvalidURL) as error:  # whose texts show all of the address
+    except (ValueError, InvalidURL) as error:  # their texts contain the whole address
         raise UsageError(message("dataset.unusable_address", address=shown(url))) from error
     except (HTTPException, OSError) as error:
         raise _broken_off(url, error) from error
@@ -176,7 +176,7 @@ def _open(url: str, done_bytes: int) -> "HTTPResponse":
 
 
 def _opener() -> "OpenerDirector":
-    """Return an opener for http and https only: a redirect could lead to a local file or another protocol."""
+    """Return an opener for http and https only: a redirect could point to a local file or another protocol."""
     from urllib import request
 
     opener = request.OpenerDirector()
@@ -211,5 +211,5 @@ def _receive(response: "HTTPResponse", part: Path, done_bytes: int, size_bytes: 
 
 
 def _open_own(name: str, flags: int) -> int:
-    """Open a file without following a link or waiting for a pipe in its place."""
+    """Open a file without following a link or blocking on a pipe in its place."""
     return os.open(name, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)

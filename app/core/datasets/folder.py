@@ -1,8 +1,8 @@
-"""The folder of one data set: filled, replaced and removed, in a place that may be the user's own.
+"""The folder of one data set: installed, replaced and removed in a place that may belong to the user.
 
-There may be a `mnist` or a `.mnist-backup` that we never made, and other processes may come, work or be killed at
-any moment. Beside it, new files are unpacked in `.<data set>-????????.epochmark-new`, and what they replace is put
-aside as `.<data set>-????????.epochmark-old`.
+There may be a `mnist` or a `.mnist-backup` that isn't ours, and other processes may start, work or be killed at
+any moment. New files are unpacked next to it in `.<data set>-????????.epochmark-new`; what they replace is moved
+to `.<data set>-????????.epochmark-old`.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class DataFolder:
-    """Where a data set is, or will be, in a folder in which others may do what they like meanwhile."""
+    """The place of a data set, in a folder that others may change at any time."""
 
     def __init__(self, datasets: Path, module: Dataset) -> None:
         self.path = datasets / module.SOURCE.id
@@ -42,7 +42,7 @@ class DataFolder:
         )
 
     def check_replaceable(self) -> None:
-        """Raise UsageError if the folder holds something that isn't ours; OSError if it can't be read."""
+        """Raise UsageError if the folder holds files that aren't ours, OSError if it can't be read."""
         with _undisturbed(self._datasets):
             self._check_replaceable()
 
@@ -68,15 +68,15 @@ class DataFolder:
         return status.st_ino, status.st_mtime_ns
 
     def install(self, files: Mapping[str, Path]) -> None:
-        """Unpack beside the final place and rename: the data set is there as a whole or not at all.
+        """Unpack next to the final place, then rename: the data set is installed completely or not at all.
 
         Raises:
-            HostileArchiveError: By the data set: a file is not what it should be.
-            UsageError: Something is in the way that is not ours.
-            OSError: It cannot be written.
+            HostileArchiveError: Raised by the data set: a file isn't what it should be.
+            UsageError: Files that aren't ours are in the way.
+            OSError: It can't be written.
         """
         source = self._module.SOURCE
-        with _undisturbed(self._datasets):  # by who would take it for a leftover
+        with _undisturbed(self._datasets):  # by a process that takes it for a leftover
             fresh = Path(tempfile.mkdtemp(prefix=f".{source.id}-", suffix=_NEW, dir=self._datasets))
             hold = _claim(fresh)
         try:
@@ -87,7 +87,7 @@ class DataFolder:
             _write_json(fresh / NOTE, {**note, "installed_at": now_text()})
             fresh.chmod(0o755)
             if hold is not None and os.name == "nt":
-                hold.release()  # there, no folder can be renamed in which a file is open
+                hold.release()  # on Windows, a folder can't be renamed while a file in it is open
             with _undisturbed(self._datasets):
                 self._put_in_place(fresh)
         finally:
@@ -96,7 +96,7 @@ class DataFolder:
             self._discard(fresh)
 
     def remove(self) -> Found:
-        """Delete our files and return what was there. After an OSError the rest is still known as ours."""
+        """Delete our files and return what was there. After an OSError, the rest still counts as ours."""
         with _undisturbed(self._datasets):
             content = find(self.path, self._module)
             if content.own is not None:
@@ -104,16 +104,16 @@ class DataFolder:
         return content
 
     def is_cut_off(self) -> bool:
-        """Say whether a data set must be put back because a program was killed while replacing it."""
+        """Return whether a program was killed while replacing the data set, so that it must be put back."""
         return any(path.suffix == _OLD for path in self._besides()) and not os.path.lexists(self.path)
 
     def tidy(self) -> None:
-        """Put back a half-replaced data set, and delete what killed installations left."""
+        """Put back a half-replaced data set, and delete the leftovers of killed installations."""
         if not self._besides():
             return
         with _undisturbed(self._datasets):
             for path in self._besides():
-                # What cannot be done leaves all as it is, and what comes next tells what is wrong.
+                # A failure leaves everything as it is, and the next operation reports it.
                 with contextlib.suppress(OSError):
                     self._tidy(path)
 
@@ -127,7 +127,7 @@ class DataFolder:
                 self._discard(path)
 
     def _besides(self) -> list[Path]:
-        """Return the folders that installations of this data set may have left."""
+        """Return folders next to it that installations of this data set may have left."""
         try:
             return [path for path in self._datasets.iterdir() if self._beside.fullmatch(path.name)]
         except OSError:
@@ -137,7 +137,7 @@ class DataFolder:
         return find(self.path, self._module) == Found(None)
 
     def _discard(self, folder: Path) -> None:
-        """Delete one of our folders beside the final place, unless it is in use or holds other files."""
+        """Delete one of these folders, unless it is in use or holds other files."""
         try:
             content = find(folder, self._module, is_ours=True)
             if content.own is None or _is_in_use(folder):
@@ -151,8 +151,8 @@ class DataFolder:
             _log.info("%s cannot be removed (%s).", one_line(str(folder), 300), error.strerror)
 
     def _put_in_place(self, fresh: Path) -> None:
-        """Rename the old folder aside and the new one into place: at any moment one of them exists."""
-        self._check_replaceable()  # again: unpacking may have taken minutes
+        """Move the old folder aside and the new one into place; one of them exists at any moment."""
+        self._check_replaceable()  # checked again: unpacking may have taken minutes
         aside: Path | None = None
         try:
             if find(self.path, self._module).own is not None:
@@ -170,7 +170,7 @@ class DataFolder:
             self._discard(aside)
 
     def _rename(self, folder: Path) -> None:
-        """Give a folder the final name, replacing nothing but an empty folder."""
+        """Rename a folder to the final name, replacing at most an empty folder."""
         with contextlib.suppress(FileNotFoundError):
             self.path.rmdir()
         folder.rename(self.path)
@@ -179,9 +179,9 @@ class DataFolder:
 
 @contextlib.contextmanager
 def _undisturbed(datasets: Path) -> Iterator[None]:
-    """Lock the data set folder against renames by processes that have another home.
+    """Lock the data set folder against renames by processes with another home folder.
 
-    The folder itself is locked, so no lock file is left in it. Where that isn't possible, go on without a lock.
+    The folder itself is locked, so no lock file is left in it. If that isn't possible, continue without a lock.
     """
     if sys.platform == "win32" or not datasets.is_dir():
         yield
@@ -190,7 +190,7 @@ def _undisturbed(datasets: Path) -> Iterator[None]:
 
     descriptor = os.open(datasets, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
     try:
-        for _ in range(round(_PATIENCE_S / _LOOK_EVERY_S)):  # a stranger may have locked it for ever
+        for _ in range(round(_PATIENCE_S / _LOOK_EVERY_S)):  # another program may hold the lock forever
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -205,12 +205,12 @@ def _undisturbed(datasets: Path) -> Iterator[None]:
 
 
 def _is_hardly_begun(folder: Path) -> bool:
-    """Say whether the folder holds nothing but our lock and mark: its process was killed at once."""
+    """Return whether the folder holds only our lock and mark: its process was killed right away."""
     return {path.name for path in folder.iterdir()} <= {LOCK, MARK}
 
 
 def _claim(fresh: Path) -> locks.Hold | None:
-    """Lock a folder as in use; None where the file system has no locks (nobody tidies up there)."""
+    """Lock a folder as in use; None if the file system has no locks (nothing is tidied there)."""
     try:
         return locks.take(fresh / LOCK)
     except AppError:

@@ -1,4 +1,4 @@
-"""Installed data sets: fetched or imported, checked, unpacked beside the others, listed and removed."""
+"""Installed data sets: downloading or importing, checking, unpacking, listing and removing them."""
 
 import contextlib
 import errno
@@ -17,20 +17,20 @@ from app.core.plain_text import one_line
 from workloads.datasets import DATASETS
 from workloads.datasets.source import Dataset, DatasetSource, HostileArchiveError, SourceFile
 
-Waits = Callable[[], None]  # told again and again while another Epochmark is at work; may raise to give up
+Waits = Callable[[], None]  # called repeatedly while another Epochmark is at work; may raise to give up
 _LOOK_EVERY_S = 0.2
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledDataset:
-    """A data set and its state here."""
+    """A data set and its state on this computer."""
 
     id: str
     title: str
     installed: bool
-    fetchable: bool  # or only the user may bring it
-    size_bytes: int | None  # of the official files; None when it is not published
+    fetchable: bool  # False: only the user may supply it
+    size_bytes: int | None  # of the official files; None if not published
     files: tuple[SourceFile, ...]
     citation: str
     licence: str
@@ -38,12 +38,12 @@ class InstalledDataset:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What came of a removal.
+    """The result of a removal.
 
     Attributes:
-        was_there: Whether anything was there: an installation, or what is left of a download.
+        was_there: Whether there was an installation or a partial download.
         folder: Where the data set was.
-        kept: What is still in there, because Epochmark did not put it there; empty where the folder is gone.
+        kept: What is still in there because Epochmark didn't put it there; empty if the folder is gone.
     """
 
     was_there: bool
@@ -80,17 +80,17 @@ def fetch_dataset(
     progress: Progress = lambda *_: None,
     waits: Waits = lambda: None,
 ) -> Path:
-    """Download a data set, check and install it; returns its folder.
+    """Download, check and install a data set; return its folder.
 
     Args:
-        paths: Where everything is.
-        dataset_id: Which.
-        url: A mirror of its file, or of the folder that holds its files where there are several.
-        progress: Told of all files together.
-        waits: Told while another Epochmark is at work on it; what that has installed is not downloaded again.
+        paths: The app's folders.
+        dataset_id: The data set.
+        url: A mirror of its file, or of the folder with its files if there are several (default: official).
+        progress: Called with the total of all files.
+        waits: Called while another Epochmark is at work on it; what that installs isn't downloaded again.
 
     Raises:
-        AppError: It cannot be downloaded, checked or installed; a partial download is kept for the next time.
+        AppError: It can't be downloaded, checked or installed; a partial download is kept for the next attempt.
     """
     module, source = _known(dataset_id)
     if not source.fetchable:
@@ -105,30 +105,30 @@ def fetch_dataset(
         if place.stamp() != before and module.is_installed(place.path):
             return place.path
         with _explained(source, place):
-            place.check_replaceable()  # before many minutes of downloading
+            place.check_replaceable()  # before minutes of downloading
         make_folder(paths.downloads)
         files = {file.name: _download_place(paths, source, file) for file in source.files}
         _download(source, files, url, progress)
         try:
             _install(paths, place, source, files)
         except _RefusedError:
-            _delete(files.values())  # else they would be refused again and again
+            _delete(files.values())  # or else they would be refused again and again
             raise
         _delete(files.values())
     return place.path
 
 
 def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = lambda: None) -> Path:
-    """Install a data set from its official files here, which stay; returns its folder.
+    """Install a data set from official files on this computer, which are kept; return its folder.
 
     Args:
-        paths: Where everything is.
-        dataset_id: Which.
-        places: The files, or the folder that holds them. Several files are told apart by their names.
-        waits: Told while another Epochmark is at work on it.
+        paths: The app's folders.
+        dataset_id: The data set.
+        places: The files, or the folder that holds them. Several files are identified by name.
+        waits: Called while another Epochmark is at work on it.
 
     Raises:
-        AppError: A file is missing, cannot be read, is another one, or cannot be installed.
+        AppError: A file is missing, unreadable, the wrong one, or can't be installed.
     """
     module, source = _known(dataset_id)
     check_datasets_folder(paths)
@@ -138,7 +138,7 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
         path = files[file.name]
         shown = one_line(str(path), 300)
         try:
-            # Where only the contents can be known, another packing of them is as good.
+            # If only the contents can be checked, any archive of them will do.
             check_file(path, file.size_bytes if file.sha256 else None, file.sha256, shown)
         except WrongFileError as error:
             raise UsageError(error.said, message("dataset.use_official_file", file=file.name)) from error
@@ -151,16 +151,16 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
 
 
 def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -> Removal:
-    """Delete an installed data set and what is left of its download, and nothing else.
+    """Delete an installed data set and its partial download, and nothing else.
 
     Args:
-        paths: Where everything is.
-        dataset_id: Which.
-        waits: Told while another Epochmark is at work on it.
+        paths: The app's folders.
+        dataset_id: The data set.
+        waits: Called while another Epochmark is at work on it.
 
     Raises:
-        UsageError: What is in its place was not installed by Epochmark; it stays.
-        AppError: It cannot be deleted.
+        UsageError: Epochmark didn't install what is there; it is kept.
+        AppError: It can't be deleted.
     """
     module, source = _known(dataset_id)
     check_datasets_folder(paths)
@@ -190,7 +190,7 @@ def _known(dataset_id: str) -> tuple[Dataset, DatasetSource]:
 
 @contextlib.contextmanager
 def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
-    """Lock a data set and its downloads against all other processes with these folders."""
+    """Lock a data set and its downloads against all other processes that use these folders."""
     make_folder(paths.locks)
     path = _lock_place(paths, source)
     hold = locks.take(path)
@@ -202,12 +202,12 @@ def _alone(paths: Paths, source: DatasetSource, waits: Waits) -> Iterator[None]:
 
 
 def _lock_place(paths: Paths, source: DatasetSource) -> Path:
-    # Not beside the data: that folder is the user's, and drives differ in what locks they know.
+    # Not next to the data: that folder is the user's, and not every drive supports locks.
     return paths.locks / f"data-{source.id}.lock"
 
 
 def _put_back(paths: Paths) -> None:
-    """Put back data sets that a killed program was replacing, unless another process is at work on them."""
+    """Put back data sets whose replacement was killed, unless another process is at work on them."""
     for module in DATASETS.values():
         place = DataFolder(paths.datasets, module)
         if place.is_cut_off() and paths.locks.is_dir():
@@ -241,7 +241,7 @@ def _names(source: DatasetSource) -> list[str]:
 
 
 def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
-    """Return the user's file for each official one, by its name."""
+    """Find the user's file for each official one, by name."""
     names = _names(source)
     files: dict[str, Path] = {}
     for place in places:
@@ -273,12 +273,12 @@ def _find(source: DatasetSource, places: Sequence[Path]) -> dict[str, Path]:
 
 
 def _download(source: DatasetSource, targets: Mapping[str, Path], mirror: str | None, progress: Progress) -> None:
-    """Download those files of a data set that are not there yet."""
+    """Download the files of a data set that are missing."""
     done_bytes, all_bytes = 0, source.size_bytes or 0
     for file in source.files:
-        assert file.size_bytes is not None  # of everything that may be fetched
+        assert file.size_bytes is not None  # true for all downloadable files
         target = targets[file.name]
-        if not _is_whole(target, file):  # the last installation may have failed after its downloads
+        if not _is_whole(target, file):  # the last installation may have failed after downloading
             before_bytes = done_bytes
 
             def report(part_bytes: int, _: int, before_bytes: int = before_bytes) -> None:
@@ -300,7 +300,7 @@ def _download_place(paths: Paths, source: DatasetSource, file: SourceFile) -> Pa
 
 
 def _delete(files: Iterable[Path]) -> bool:
-    """Delete downloads, but nothing else in their place; returns whether there was one."""
+    """Delete downloads, but nothing else in their place; return whether there was one."""
     was_there = False
     for path in files:
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):

@@ -1,8 +1,8 @@
-"""Which files in a data set's folder are ours, and deleting those and no others.
+"""Which files in a data set's folder are ours, and deleting only those.
 
-A folder is ours when a sound note of an installation lies in it, or, beside the final place, a mark that names it.
-Of what is in there, only what the note or the data set's module names is ours. That is deleted file by file, never
-a folder with something else in it.
+A folder is ours if it contains a valid note of an installation or, next to the final place, a mark that names it.
+Only the files named by the note or by the data set's module are ours. They are deleted one by one; a folder with
+other files in it stays.
 """
 
 import errno
@@ -18,11 +18,11 @@ from app.core.plain_text import one_line
 from workloads.datasets.regular_file import read_regular
 from workloads.datasets.source import Dataset
 
-NOTE = "installed.json"  # of an installation that has been done
-MARK = "installing.json"  # of one that is being done: in the new folder, and in the old one that it replaces
-LOCK = "installing.lock"  # held by who works in a new folder
+NOTE = "installed.json"  # of a finished installation
+MARK = "installing.json"  # of an installation in progress: in the new folder, and in the old one that it replaces
+LOCK = "installing.lock"  # held by the process at work in a new folder
 _NOTE_LIMIT_BYTES = 8 << 20
-# What systems leave in every folder that was looked at; nobody wrote it.
+# Files that systems add to any folder that was opened; nobody wrote them.
 _LEFT_BY_SYSTEMS = frozenset({".DS_Store", "Thumbs.db"})
 _JUNCTION_TAG = 0xA0000003  # Windows' IO_REPARSE_TAG_MOUNT_POINT
 _NOT_EMPTY_OR_GONE = frozenset({errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY})
@@ -30,12 +30,12 @@ _NOT_EMPTY_OR_GONE = frozenset({errno.ENOENT, errno.EEXIST, errno.ENOTEMPTY})
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What lies in a folder that may be a data set's.
+    """The content of a folder that may be a data set's.
 
     Attributes:
-        own: Names of our files and folders, in an order in which they can be deleted; None where nothing is ours.
-        strangers: Names of what is somebody else's.
-        problem: Why nothing is ours; None where it is, or where nothing is there.
+        own: Names of our files and folders, in an order that allows deleting them; None if nothing is ours.
+        strangers: Names of files that aren't ours.
+        problem: Why nothing is ours; None if something is, or nothing is there.
     """
 
     own: tuple[str, ...] | None
@@ -44,12 +44,12 @@ class Found:
 
 
 def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
-    """Sort a folder's content into ours and others'; raises OSError if it can't be read.
+    """Sort a folder's content into ours and others'; raise OSError if it can't be read.
 
     Args:
-        folder: Where to look.
+        folder: The folder.
         module: The data set that it should hold.
-        is_ours: The folder is known to be ours, even without a note.
+        is_ours: Whether the folder is known to be ours, even without a note.
     """
     try:
         status = folder.lstat()
@@ -71,36 +71,36 @@ def find(folder: Path, module: Dataset, *, is_ours: bool = False) -> Found:
     strangers: list[str] = []
     for name, is_own in _entries(folder, "", owns):
         (own if is_own else strangers).append(name)
-    # What marks the folder as ours goes last: what a killed removal leaves must be known again.
+    # What marks the folder as ours goes last: after a killed removal, the rest must still count as ours.
     own.sort(key=lambda name: name in {NOTE, MARK})
     return Found(tuple(own), tuple(sorted(strangers)))
 
 
 def is_marked(folder: Path, module: Dataset) -> bool:
-    """Say whether a folder beside the final place has a mark that names it; a copy doesn't, and is the user's."""
+    """Return whether a folder next to the final place has a mark that names it; a copy doesn't."""
     content = _read(folder / MARK)
     return content is not None and content == mark_of(folder, module)
 
 
 def mark_of(folder: Path, module: Dataset) -> dict[str, object]:
-    """Return what the mark of a folder beside the final place says."""
+    """Return the content of the mark in a folder next to the final place."""
     return {"dataset": module.SOURCE.id, "folder": folder.name}
 
 
 def _noted(folder: Path, module: Dataset) -> Collection[str] | None:
-    """Return the files that the note of an installation names; None without a sound one of this data set."""
+    """Return the files named by an installation's note; None without a valid note of this data set."""
     content = _read(folder / NOTE)
     if content is None or content.get("dataset", module.SOURCE.id) != module.SOURCE.id:
         return None
     if not isinstance(content.get("files"), list) or not isinstance(content.get("installed_at"), str):
         return None
-    # Earlier versions noted only where the files came from.
+    # Earlier versions noted only the source.
     names = content.get("contents", module.STORED.contents(folder))
     return {name for name in names if isinstance(name, str)} if isinstance(names, list | frozenset) else None
 
 
 def _read(path: Path) -> dict[str, object] | None:
-    """Return the content of one of our small JSON files; None if it isn't one."""
+    """Read one of our small JSON files; None if it isn't one."""
     if path.is_symlink():
         return None
     try:
@@ -111,14 +111,14 @@ def _read(path: Path) -> dict[str, object] | None:
 
 
 def named(names: Collection[str]) -> str:
-    """Return the first names as text, and how many more there are."""
+    """Return the first names as text, and the number of the others."""
     some = [one_line(name, 60) for name in sorted(names)[:3]]
     more = len(names) - len(some)
     return sentence("dataset.names_and_more", names=some, more=more) if more else ", ".join(some)
 
 
 def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator[tuple[str, bool]]:
-    """Yield each name and whether it is ours, a folder's content before the folder; skip others' folders."""
+    """Yield each name and whether it is ours, content before its folder; skip others' folders."""
     with os.scandir(folder) as entries:
         in_order = sorted(entries, key=lambda entry: entry.name)
     for entry in in_order:
@@ -132,7 +132,7 @@ def _entries(folder: Path, prefix: str, owns: Callable[[str], bool]) -> Iterator
 
 
 def _is_real_folder(status: os.stat_result) -> bool:
-    # A junction of Windows looks like a folder and leads elsewhere.
+    # A Windows junction looks like a folder but leads elsewhere.
     return stat.S_ISDIR(status.st_mode) and getattr(status, "st_reparse_tag", 0) != _JUNCTION_TAG
 
 
@@ -143,7 +143,7 @@ def _problem(status: os.stat_result) -> Message:
 
 
 def delete(folder: Path, names: Collection[str]) -> None:
-    """Delete our files and folders, and the folder itself; what others added meanwhile stays."""
+    """Delete our files and folders, and the folder itself; keep what others have added."""
     for name in names:
         path = folder / name
         if name.endswith("/"):

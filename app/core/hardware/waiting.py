@@ -12,7 +12,7 @@ _Value = TypeVar("_Value")
 
 
 def in_background(call: Callable[[], _Value], name: str) -> Future[_Value]:
-    """Call a function in a thread of its own. `result(limit_s)` returns or raises what it does, or TimeoutError."""
+    """Call in a thread of its own. `result(limit_s)` returns its value, or raises its error or TimeoutError."""
     outcome: Future[_Value] = Future()
 
     def run() -> None:

@@ -1,1 +1,1 @@
-"""The database: runs, groups and imported logs, kept and read back."""
+"""The database: runs, groups and imported logs."""

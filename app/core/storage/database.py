@@ -18,20 +18,20 @@ from app.core.storage.salvage import differs, salvage
 from app.core.storage.schema import APPLICATION_ID, MIGRATIONS, statements
 
 BUSY_TIMEOUT_S = 5.0
-# A file up to this size is checked when a process opens it first, which takes some milliseconds.
+# A file up to this size is checked when a process first opens it, which takes a few milliseconds.
 LOOKED_THROUGH_BYTES = 8 << 20
 _MEND_PATIENCE_S = 60.0
-# SQLite quotes what is damaged, and Python takes that for UTF-8.
+# SQLite quotes the damaged bytes, and Python decodes them as UTF-8.
 _MISQUOTED = "malformed schema"
 _log = logging.getLogger(__name__)
 
 
 class DatabaseError(AppError):
-    """The database cannot be used right now; what was to be written is still with the caller."""
+    """The database cannot be used right now; the caller still has what was to be written."""
 
 
 def storable(value: object) -> object:
-    """Return a value that SQLite accepts: invalid Unicode in a text (a file's name, say) becomes "?"."""
+    """Return a value that SQLite accepts: invalid Unicode in a text (such as a file name) becomes "?"."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
@@ -39,12 +39,12 @@ class Database:
     """One connection, for one thread.
 
     Args:
-        path: The file; made if it does not exist. A damaged one is set aside (never deleted), and what can be
-            read of it is brought over into a new one.
+        path: The file; created if missing. A damaged one is set aside (never deleted), and what can be read from
+            it is copied into a new one.
         busy_timeout_s: How long to wait for another Epochmark that is writing.
 
     Raises:
-        DatabaseError: It is from a newer Epochmark, locked, or on a disk that is full or read-only.
+        DatabaseError: It was written by a newer Epochmark, is locked, or its disk is full or read-only.
     """
 
     def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
@@ -78,7 +78,7 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Write all of a block or nothing of it; raises DatabaseError."""
+        """Write everything in a block, or nothing; raises DatabaseError."""
         with self.complaints():
             self.connection.execute("BEGIN IMMEDIATE")
             try:
@@ -91,8 +91,8 @@ class Database:
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Read the same state throughout a block, whatever others write meanwhile; raises DatabaseError."""
-        if self.connection.in_transaction:  # of a larger block
+        """Read the same state throughout a block, whatever others write in the meantime; raises DatabaseError."""
+        if self.connection.in_transaction:  # part of a larger block
             yield
             return
         with self.complaints():
@@ -112,12 +112,12 @@ class Database:
                 raise _DamagedError(_MISQUOTED) from error
         except sqlite3.DatabaseError as error:
             if _is_damage(error):
-                with contextlib.suppress(OSError):  # then the next opening looks through all of it
+                with contextlib.suppress(OSError):  # or else the next opening checks all of it
                     _suspicion(self.path).touch()
             raise DatabaseError(*_explanation(error, self.path)) from error
 
     def _open_patiently(self) -> sqlite3.Connection:
-        """Open the file; SQLite itself does not wait while another process switches a new file to WAL."""
+        """Open the file; SQLite itself doesn't wait while another process switches a new file to WAL."""
         deadline_s = time.monotonic() + self._busy_timeout_s
         while True:
             try:
@@ -130,9 +130,9 @@ class Database:
                 time.sleep(0.02)
 
     def mend(self) -> None:
-        """Set a damaged file aside and put what can be read of it in its place; raises DatabaseError.
+        """Set a damaged file aside and replace it with what can be read from it; raises DatabaseError.
 
-        A file that another process has mended meanwhile stays as it is.
+        If another process has already repaired the file, it stays as it is.
         """
         with contextlib.ExitStack() as stack:
             lock = take(self.path.with_name(self.path.name + ".lock"), _MEND_PATIENCE_S)
@@ -147,7 +147,7 @@ class Database:
                 if not _is_damage(error):
                     raise
                 self._replace(error)
-            # Else another process has mended it meanwhile.
+            # Or else another process has repaired it already.
 
     def _replace(self, error: sqlite3.Error) -> None:
         fresh = self.path.with_name(f"{self.path.stem}.mended-{secrets.token_hex(4)}{self.path.suffix}")
@@ -174,7 +174,7 @@ class Database:
         _log.warning("%s", text)
 
     def _set_aside(self) -> Path:
-        """Rename the file, never over another one; raises OSError."""
+        """Rename the file without overwriting another one; raises OSError."""
         aside = _free(self.path, f"{self.path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}")
         for suffix in ("", "-wal", "-shm"):
             source = self.path.with_name(self.path.name + suffix)
@@ -186,7 +186,7 @@ class Database:
         connection = sqlite3.connect(self.path, timeout=self._busy_timeout_s, isolation_level=None)
         try:
             connection.row_factory = sqlite3.Row
-            # One text that is no UTF-8 must not stop the reading of all others.
+            # One text that isn't UTF-8 must not prevent reading the others.
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             version = _checked_version(connection, self.path)
             connection.execute("PRAGMA journal_mode = WAL")
@@ -202,14 +202,14 @@ class Database:
 
 
 class _DamagedError(sqlite3.DatabaseError):
-    """The file is no sound database, although SQLite has not complained."""
+    """The file is damaged, although SQLite hasn't complained."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 
 
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the file's format; raises DatabaseError for what is not ours, and sqlite3's for damage."""
-    # In this order: another Epochmark may be making the tables, and signs them in the same transaction.
+    """Return the file's format; raise DatabaseError if it isn't ours, sqlite3's errors if it is damaged."""
+    # In this order: another Epochmark may be creating the tables, and sets the ID in the same transaction.
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     owner = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -233,7 +233,7 @@ def _written_format(connection: sqlite3.Connection) -> object:
 
 
 def _look_through(connection: sqlite3.Connection, path: Path) -> None:
-    """Raise sqlite3's error for damage that only some query would show; in a large file once it is suspected."""
+    """Raise sqlite3's error for damage that only some queries would show; in large files only on suspicion."""
     state = path.stat()
     identity = (str(path), state.st_dev, state.st_ino)
     suspected = _suspicion(path).exists()
@@ -248,7 +248,7 @@ def _look_through(connection: sqlite3.Connection, path: Path) -> None:
             _suspicion(path).unlink(missing_ok=True)
 
 
-# Files that this process has looked through.
+# Files that this process has checked.
 looked_through: set[tuple[str, int, int]] = set()
 
 
@@ -261,7 +261,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _suspicion(path: Path) -> Path:
-    """Return the file that says that damage was met, for the next opening to look for."""
+    """Return the file that tells the next opening that damage was seen."""
     return path.with_name(path.name + ".suspect")
 
 
@@ -275,7 +275,7 @@ def _foreign(path: Path, version: int, owner: int) -> DatabaseError:
 
 
 def _free(path: Path, stem: str) -> Path:
-    """Return a name beside the file that is not taken."""
+    """Return an unused name next to the file."""
     names = (f"{stem}-{number}" if number else stem for number in itertools.count())
     return next(free for name in names if not os.path.lexists(free := path.with_name(name + path.suffix)))
 
@@ -287,7 +287,7 @@ def _migrate(connection: sqlite3.Connection, path: Path, version: int) -> None:
             connection.backup(copy)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another Epochmark may have been quicker.
+        # Another Epochmark may have been faster.
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         for step in MIGRATIONS[version:]:
             for statement in statements(step):
@@ -310,7 +310,7 @@ def _code(error: sqlite3.Error) -> int:
 
 
 def _explanation(error: sqlite3.DatabaseError, path: Path) -> tuple[Message, Message]:
-    """Return what an error of SQLite's means, and what to do about it."""
+    """Return the meaning of SQLite's error, and what to do about it."""
     code, where, reason = _code(error), str(path), str(error)
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return message("database.locked", path=where), message("database.close_other_program")

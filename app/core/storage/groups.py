@@ -1,4 +1,4 @@
-"""Groups of runs that were made as one: repetitions of the same run, or the two sides of an A/B."""
+"""Groups of runs: repetitions of one run, or the two sides of an A/B."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ def list_groups(database: Database, kind: str | None = None, limit: int | None =
 
 
 def load_group(database: Database, group_id: int) -> Group:
-    """Return a group with the runs that are left of it; raises UsageError if there is no such group."""
+    """Return a group with its remaining runs; raises UsageError if there is no such group."""
     with database.complaints():
         sql = "SELECT id, created_at, kind, plan FROM groups WHERE id = ?"
         rows = database.connection.execute(sql, (group_id,)).fetchall()
@@ -49,7 +49,7 @@ def load_group(database: Database, group_id: int) -> Group:
 
 
 def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, str]:
-    """Return the place of each grouped run in its group, as text, by the run's number.
+    """Return each grouped run's place in its group as text, by run number.
 
     "run 2 of 5 in group 3" for repetitions, "side B of group 4" for an A/B test.
     """
@@ -79,7 +79,7 @@ def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, st
 
 
 class _PlanShape(msgspec.Struct):
-    """The known fields of a stored plan; all others may be another version's."""
+    """The known fields of a stored plan; others may belong to another version."""
 
     specs: list[dict[str, Any]] = []
     times: int = 1
@@ -90,7 +90,7 @@ class _PlanShape(msgspec.Struct):
 
 
 def _read_plan(row: Mapping[str, Any]) -> tuple[Plan, tuple[int, ...] | None]:
-    """Return a stored plan and the runs that were begun of it, as far as they can be read."""
+    """Return a stored plan and the runs started for it, as far as they can be read."""
     plain = read_object(row["plan"], _PlanShape, "the plan", []) or {}
     run_ids = plain.pop("run_ids", None)
     plan = take_fitting(plain | {"kind": str(row["kind"])}, Plan)
@@ -98,7 +98,7 @@ def _read_plan(row: Mapping[str, Any]) -> tuple[Plan, tuple[int, ...] | None]:
 
 
 def _members(database: Database, group_ids: Sequence[int]) -> dict[int, list[int]]:
-    """Return the runs of groups whose plan cannot be read, in the order of their numbers."""
+    """Return the runs of groups whose plan can't be read, by number."""
     members: dict[int, list[int]] = {}
     with database.complaints():
         sql = "SELECT group_id, id FROM runs WHERE group_id IN (SELECT value FROM json_each(?)) ORDER BY id"

@@ -1,4 +1,4 @@
-"""Measurements of others, read from the log that study 000 wrote: a CSV row for each epoch.
+"""Others' measurements, read from the log format of study 000: a CSV row per epoch.
 
 Its columns are epoch (from 0), elapsed (seconds of this epoch), loss, acc, val_loss and val_acc; all but the first
 two may be missing or empty. Source: github.com/minimaxir/deep-learning-cpu-gpu-benchmark, the scripts' callback.
@@ -24,7 +24,7 @@ from workloads.workload import Workload
 SIZE_LIMIT_BYTES = 1_000_000
 EPOCHS_LIMIT = 10_000
 NAME_LIMIT = 80
-# A microsecond, and about three years: outside of them lies no epoch.
+# A microsecond and about three years: no epoch is outside these.
 SHORTEST_S, LONGEST_S = 1e-6, 1e8
 NEEDED = ("epoch", "elapsed")
 _log = logging.getLogger(__name__)
@@ -32,13 +32,13 @@ KNOWN = (*NEEDED, "loss", "acc", "val_loss", "val_acc")
 
 
 def import_log(database: Database, path: Path, workload: Workload, name: str) -> ImportedLog:
-    """Read a log and store it; returns it as it is stored.
+    """Read a log and store it; return it as stored.
 
     Args:
         database: The results.
         path: The CSV file.
-        workload: What was trained; the log itself does not say.
-        name: Of the machine, as it is to be called.
+        workload: What was trained, which the log doesn't say.
+        name: What to call the machine.
 
     Raises:
         UsageError: The file isn't such a log, the name is unusable, or the workload isn't measured in epochs.
@@ -62,7 +62,7 @@ def import_log(database: Database, path: Path, workload: Workload, name: str) ->
 
 
 def read_log(path: Path) -> tuple[float, ...]:
-    """Return the seconds of each epoch of a log, in order; raises UsageError that says where it is wrong."""
+    """Return the seconds of each epoch in a log, in order; raise UsageError, naming the line, if it is invalid."""
     shown = str(path)
     try:
         if not path.is_file():
@@ -95,7 +95,7 @@ class _NotALogError(Exception):
 
 
 def list_logs(database: Database, workload: str | None = None) -> list[ImportedLog]:
-    """Return the imported logs that can be read, oldest first; those of one workload if it is given."""
+    """Return the readable imported logs, oldest first; only those of one workload if given."""
     sql = "SELECT id, imported_at, workload, name, durations_s, seconds_per_epoch_s FROM logs ORDER BY id"
     with database.complaints():
         rows = database.connection.execute(sql).fetchall()
@@ -113,7 +113,7 @@ def _stored_log(row: dict[str, Any]) -> ImportedLog | None:
 
 
 def remove_log(database: Database, log_id: int) -> None:
-    """Delete an imported log; raises UsageError if there is none of that number."""
+    """Delete an imported log; raises UsageError if there is no such log."""
     with database.transaction() as connection:
         if not connection.execute("DELETE FROM logs WHERE id = ?", (log_id,)).rowcount:
             raise UsageError(message("logs.unknown", log_id=log_id), message("logs.see_list"))

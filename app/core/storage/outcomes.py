@@ -1,4 +1,4 @@
-"""How runs end in the store: with what they come to, or, where that fails, as they are; and those left behind."""
+"""Storing how runs end: with their summary, or without it if that fails; and recovering abandoned runs."""
 
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 import logging
@@ -25,9 +25,9 @@ _log = logging.getLogger(__name__)
 
 
 def end_run(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
-    """Store how a run ended, its headline and its verdict; raises DatabaseError if that cannot be written.
+    """Store how a run ended, its headline and its verdict; raises DatabaseError if that can't be written.
 
-    A record that cannot be summarised is stored as it is, with a code that says so: no other run waits for it.
+    A record that can't be summarised is stored as it is, with a code that says so, and delays no other run.
     """
     try:
         _store_outcome(database, run_id, status, error)
@@ -54,7 +54,7 @@ def end_run(database: Database, run_id: int, status: str, error: events.Error | 
 
 
 def _store_outcome(database: Database, run_id: int, status: str, error: events.Error | None) -> None:
-    with database.complaints():  # outside of the transaction: a long run takes seconds
+    with database.complaints():  # outside the transaction: a long run takes seconds
         outcome = outcome_of(_measured(database.connection, run_id))
     result = outcome.statistics
     values = {
@@ -97,9 +97,9 @@ def _measured(connection: sqlite3.Connection, run_id: int) -> Measured:
 
 
 def recover_runs(database: Database) -> list[int]:
-    """Mark runs whose owner is gone as interrupted, their epochs kept; returns their numbers.
+    """Mark runs whose owner is gone as interrupted, keeping their epochs; return their numbers.
 
-    Each for itself: one that cannot be ended now is left to the next start.
+    Each on its own: a run that can't be ended now is left for the next start.
     """
     with database.complaints():
         rows = database.connection.execute(
@@ -110,7 +110,7 @@ def recover_runs(database: Database) -> list[int]:
         if is_owned(database.path, owner, pid, started_s):
             continue
         if not _is_running(database, run_id):
-            continue  # its owner has ended it, and let go of it, in this moment
+            continue  # its owner has just ended and released it
         try:
             end_run(database, run_id, "interrupted", None)
         except AppError as error:
@@ -127,7 +127,7 @@ def _is_running(database: Database, run_id: int) -> bool:
 
 
 def store_verdict(database: Database, run_id: int) -> None:
-    """Judge a run that is over by its record; store the verdict and its energy beside it; raises DatabaseError."""
+    """Judge a finished run by its record and store the verdict and its energy; raises DatabaseError."""
     run = load_run(database, run_id, with_peak=False)
     verdict = judge(run)
     codes = " ".join(reason.code for reason in verdict.reasons if reason.level != "fact")

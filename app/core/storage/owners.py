@@ -1,6 +1,6 @@
-"""Who owns a run that is going on: a lock that is held until the run is stored, or its process is gone.
+"""Which process owns a running run: a lock that is held until the run is stored or its process ends.
 
-Neither a clock that was set nor another container's process numbers change what it says.
+Neither a changed clock nor another container's process IDs affect it.
 """
 
 import contextlib
@@ -23,8 +23,7 @@ class Ownership:
     """The lock of one run.
 
     Attributes:
-        token: What is stored with the run; None where the folder cannot hold locks: then the process's number
-            and start time must do.
+        token: Stored with the run; None if the folder can't hold locks: then process ID and start time must do.
     """
 
     def __init__(self, token: str | None, path: Path, hold: Hold | None) -> None:
@@ -33,7 +32,7 @@ class Ownership:
         self._hold = hold
 
     def release(self) -> None:
-        """Let go of the run; its file goes too."""
+        """Release the run and delete its lock file."""
         if self._hold is not None:
             with contextlib.suppress(OSError):
                 self._hold.release()
@@ -42,7 +41,7 @@ class Ownership:
 
 
 def own(database: Path) -> Ownership:
-    """Take a new lock beside the database, for a run that is about to be stored there."""
+    """Take a new lock next to the database, for a run that is about to be stored."""
     token = secrets.token_hex(8)
     path = _path(database, token)
     try:
@@ -54,13 +53,13 @@ def own(database: Path) -> Ownership:
 
 
 def is_owned(database: Path, token: object, pid: object, started_s: object) -> bool:
-    """Say whether a running run still has an owner, by what is stored with it.
+    """Return whether a run still has an owner, by what is stored with it.
 
     Args:
-        database: Where it is stored.
-        token: Of its lock; None in records of older versions, and where there was none to be had.
-        pid: Number of its process, which tells where there is no token.
-        started_s: When that began, in seconds since the epoch.
+        database: The run's database.
+        token: Its lock's token; None in records of older versions, and without locks.
+        pid: ID of its process, which decides if there is no token.
+        started_s: Start of the process, in seconds since the epoch.
     """
     if token is None:
         return _is_alive(pid, started_s)
@@ -82,12 +81,12 @@ def _path(database: Path, token: str) -> Path:
 
 
 def _forget(path: Path) -> None:
-    with contextlib.suppress(OSError):  # somebody else has done it, or looks at it just now
+    with contextlib.suppress(OSError):  # another process has done it, or is checking it
         path.unlink(missing_ok=True)
 
 
 def _is_alive(pid: object, started_s: object) -> bool:
-    """Say whether the very process is still there; a number alone may belong to another by now."""
+    """Return whether it is still the same process, not another one with its ID."""
     if not isinstance(pid, int) or not isinstance(started_s, int | float) or not 0 < pid < 2**31:
         return False
     try:

@@ -1,4 +1,4 @@
-"""How much of what the machine can do a run reached, by the best late run of `matmul` on the same machine."""
+"""A run's share of peak, which is the best recent run of `matmul` on the same machine."""
 
 from app.core.records import PeakShare, RunSummary
 from app.core.storage.database import Database
@@ -6,12 +6,12 @@ from workloads.protocol.events import Model
 
 
 def peak_share(database: Database, run: RunSummary, model: Model | None) -> PeakShare | None:
-    """Return what a stored run reached; None for one without a network, counted operations or steps.
+    """Return a stored run's share of peak; None without a network, counted operations or steps.
 
     Args:
-        database: Where its machine's other runs are.
+        database: Has the machine's other runs.
         run: The run.
-        model: Its network, as it is stored.
+        model: Its network, as stored.
     """
     flops = None if model is None else model.flops_per_example
     if not flops or not run.step_median_s:
@@ -21,8 +21,8 @@ def peak_share(database: Database, run: RunSummary, model: Model | None) -> Peak
     return PeakShare(flops * run.batch_size / run.step_median_s, peak[0] if peak else None)
 
 
-# The number of threads changes the peak, so that a run on fewer is not measured against all. A busy computer only
-# lowers what is measured: the best of some counts, without those that were cut.
+# The number of threads changes the peak, so a run on fewer isn't measured against all of them. Load only lowers
+# what is measured: hence the best of several runs, without those that were cut.
 _PEAK = """
     SELECT max(value) FROM (
     SELECT peak.value FROM runs AS peak JOIN runs AS run ON run.machine_id = peak.machine_id

@@ -1,4 +1,4 @@
-"""What is done with stored runs: finding, sorting and naming them, the trash, how long the next one will take."""
+"""Queries on stored runs: finding, sorting, naming, the trash, and how long the next run will take."""
 
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 import json
@@ -36,14 +36,14 @@ SORT_KEYS = (
     "comment",
 )
 _CHOSEN = "id IN (SELECT value FROM json_each(?))"
-# Named because SQLite would rather read whole rows where that saves it the sorting, which takes longer.
+# Named explicitly because SQLite would rather read whole rows to avoid sorting, which takes longer.
 _LISTED = "runs INDEXED BY runs_listed"
-# What is no JSON would stop the whole query.
+# Invalid JSON would abort the whole query.
 _SOUND = "CASE WHEN json_valid(machine) THEN machine END"
 _CPU_NAMES = f"SELECT id, json_extract({_SOUND}, '$.cpu_name') AS cpu_name FROM machines"
-# Among the newest, the best measured one tells how long the next run takes; what is older may no longer be true.
+# Of the newest runs, the best measured one predicts the next; older ones may no longer apply.
 _RECENT_RUNS = 20
-# A year, a month, a whole day: shorter numbers would find most runs.
+# A year, a month, a whole day: shorter numbers would match most runs.
 _DAY = re.compile("[0-9-]{4,10}")
 _VERDICTS = ("valid", "caution", "invalid")
 
@@ -53,10 +53,9 @@ class Query:
     """What the table of results shows, and in which order.
 
     Attributes:
-        text: Words that must all occur, in upper or lower case, somewhere in a run's comment, workload (id or
-            title), processor, device, status, preset, data source, engine, number or day (UTC, as it is stored);
-            or begin its verdict.
-        sort: One of SORT_KEYS. Runs without a value come last in both directions, equal ones by their number.
+        text: Words that must all occur, ignoring case, somewhere in a run's comment, workload (id or title), CPU,
+            device, status, preset, data source, engine, number or day (UTC, as stored); or start its verdict.
+        sort: One of SORT_KEYS. Runs without a value come last in both directions, equal ones by number.
     """
 
     text: str = ""
@@ -67,14 +66,14 @@ class Query:
 
 
 def find_ids(database: Database, query: Query) -> list[int]:
-    """Return the numbers of the runs that fit, in order; raises UsageError for an unknown sort key."""
+    """Return the numbers of matching runs, in order; raises UsageError for an unknown sort key."""
     order = _order(query)
     words = set(query.text.casefold().split())
     conditions = ["deleted_at IS NULL"]
     conditions += ["workload = :workload"] if query.workload is not None else []
     conditions += ["status = :status"] if query.status is not None else []
     conditions += ["id IN (SELECT value FROM json_each(:ids))"] if words else []
-    # Materialised: a machine has many runs, and its JSON need be read only once.
+    # Materialised, so that each machine's JSON is parsed once, not once per run.
     parts = f"WITH parts AS MATERIALIZED ({_CPU_NAMES})"
     sql = f"{parts} SELECT id FROM {_LISTED} WHERE {' AND '.join(conditions)} ORDER BY {order}"
     with database.complaints():
@@ -84,15 +83,15 @@ def find_ids(database: Database, query: Query) -> list[int]:
 
 
 def set_comment(database: Database, run_id: int, comment: str | None) -> None:
-    """Keep the user's own words for a run; none, or only spaces, take them away.
+    """Store the user's comment on a run; empty text or spaces remove it.
 
     Raises:
-        UsageError: The comment is too long or no plain line, or there is no such run.
+        UsageError: The comment is too long or isn't one line of plain text, or there is no such run.
     """
     text = (comment or "").strip()
     if len(text) > COMMENT_LIMIT:
         raise UsageError(message("runs.comment_too_long", limit=COMMENT_LIMIT, given=len(text)))
-    # Controls, line and paragraph separators, and halves of characters, which no file can hold.
+    # Controls, line and paragraph separators, and lone surrogates, which no file can hold.
     if any(unicodedata.category(char) in ("Cc", "Zl", "Zp", "Cs") for char in text):
         raise UsageError(message("runs.bad_comment"))
     sql = f"UPDATE runs SET comment = ? WHERE deleted_at IS NULL AND {_CHOSEN}"
@@ -105,7 +104,7 @@ def trash_runs(database: Database, ids: Sequence[int]) -> None:
     """Hide runs, all or none, until they are restored or purged.
 
     Raises:
-        UsageError: One does not exist or is still running.
+        UsageError: One doesn't exist or is still running.
     """
     with database.transaction() as connection:
         check_removable(connection, ids)
@@ -113,17 +112,17 @@ def trash_runs(database: Database, ids: Sequence[int]) -> None:
 
 
 def restore_runs(database: Database, ids: Sequence[int]) -> int:
-    """Bring runs back from the trash; returns how many of them were in it."""
+    """Restore runs from the trash; return how many there were."""
     sql = f"UPDATE runs SET deleted_at = NULL WHERE deleted_at IS NOT NULL AND {_CHOSEN}"
     with database.transaction() as connection:
         return connection.execute(sql, (ids_text(ids),)).rowcount
 
 
 def purge_trash(database: Database, ids: Sequence[int] | None = None, older_than_s: float = 0.0) -> int:
-    """Delete what is in the trash for good: all of it, or these runs, or what has been there for so long.
+    """Delete runs in the trash for good: all, these, or those that have been in it for so long.
 
     Returns:
-        How many runs were deleted.
+        The number of deleted runs.
     """
     sql = "DELETE FROM runs WHERE deleted_at IS NOT NULL"
     values: list[str] = []
@@ -149,9 +148,9 @@ def own_runs(database: Database, workload: str, limit: int) -> list[RunSummary]:
 
 
 def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> float | None:
-    """Return how long a run will train on this machine, by the newest completed runs that are like it.
+    """Return how long a run will train on this machine in seconds, from its newest completed comparable runs.
 
-    None for Quick, which has a time limit instead, and when nothing comparable ran here.
+    None for Quick, which has a time limit instead, and if there is no comparable run.
     """
     if spec.preset == "quick":
         return None
@@ -186,7 +185,7 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
     return float(step_s * spec.epochs * steps + workload.after_steps_s(step_s / spec.batch_size))
 
 
-# The device and the parameters as they were asked for; what the engine made of them is in other columns.
+# Device and parameters as asked for; what the engine used is in other columns.
 _COMPARABLE = """
     SELECT CASE WHEN seconds_per_epoch_s BETWEEN 0 AND 1e12 THEN seconds_per_epoch_s END,
         CASE WHEN step_median_s BETWEEN 0 AND 1e12 THEN step_median_s END
@@ -217,7 +216,7 @@ def _order(query: Query) -> str:
 
 
 def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
-    """Return the runs that hold all words; texts that many runs share are looked through once."""
+    """Return the runs that contain all words; texts shared by many runs are searched once."""
     cpu_names = dict(connection.execute(_CPU_NAMES).fetchall())
     sql = f"SELECT id, comment FROM {_LISTED} WHERE comment IS NOT NULL"
     comments = {row[0]: str(row[1]).casefold() for row in connection.execute(sql)}
@@ -231,7 +230,7 @@ def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
         missing = [word for word in words if word not in text]
         numbers: list[int] = json.loads(ids)
         for word in missing:
-            # Not for words behind one that is nowhere: there may be thousands.
+            # Not for the words after one that doesn't occur: there may be thousands.
             of_text = of_day(word) | judged(word) if numbers else frozenset()
             numbers = [
                 run_id
@@ -243,7 +242,7 @@ def _ids_with(connection: sqlite3.Connection, words: set[str]) -> list[int]:
 
 
 def _ids_of_day(connection: sqlite3.Connection, word: str) -> frozenset[int]:
-    """Return the runs whose day holds a word; none if it is no part of a day."""
+    """Return the runs whose day contains a word; none if it can't be part of a day."""
     if not _DAY.fullmatch(word):
         return frozenset()
     sql = f"SELECT id FROM {_LISTED} WHERE instr(substr(started_at, 1, 10), ?)"
@@ -251,7 +250,7 @@ def _ids_of_day(connection: sqlite3.Connection, word: str) -> frozenset[int]:
 
 
 def _ids_judged(connection: sqlite3.Connection, word: str) -> frozenset[int]:
-    """Return the runs whose verdict begins with a word: in its middle, "valid" would find what is invalid."""
+    """Return the runs whose verdict starts with a word: "valid" must not find "invalid"."""
     verdicts = [verdict for verdict in _VERDICTS if verdict.startswith(word)]
     sql = f"SELECT id FROM {_LISTED} WHERE verdict IN (SELECT value FROM json_each(?))"
     rows = connection.execute(sql, (json.dumps(verdicts),)) if verdicts else ()

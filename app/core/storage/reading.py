@@ -1,4 +1,4 @@
-"""Stored rows as records. What cannot be read is left out and said; it hides no other row, and no other run."""
+"""Stored rows as records. Whatever can't be read is left out and reported; all other rows stay readable."""
 
 import dataclasses
 import json
@@ -21,10 +21,10 @@ from workloads.protocol.stored import take_fitting
 from workloads.protocol.telemetry import Telemetry
 
 DAMAGED_CODE = "damaged_record"
-# What is kept of a run beside its row, and its order.
+# What is stored of a run besides its row, and its order.
 TABLES = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq", "samples": "rowid"}
 _NAMES = tuple(field.name for field in dataclasses.fields(RunSummary))
-# What stands in a list where the record has something that no run can have.
+# Marks values in a list that no run can have.
 _STAND_INS = {"epochs": 1, "steps_per_epoch": 1, "batch_size": 1, "jit": False, "metric": "seconds_per_epoch_s"}
 _INFINITE = (math.inf, -math.inf)
 _BOOLEANS = ("jit", "virtual_machine")
@@ -33,24 +33,24 @@ _UNKNOWN = dataclasses.asdict(UNKNOWN_MACHINE)
 
 
 class _Parameters(msgspec.Struct):
-    """What is looked for in a stored spec; all else may be another version's."""
+    """The fields needed from a stored spec; others may belong to another version."""
 
     workload: str = ""
     parameters: dict[str, bool | int | float | str] = {}
 
 
-# What is looked for in these cells; they were stored from these events.
+# The fields needed from these cells, which were stored from these events.
 ENVIRONMENT, DATASET, MODEL = events.Environment, events.Dataset, events.Model
 
 
 class _WithGpus(msgspec.Struct):
-    """What must fit in a stored machine, or its telemetry; all else is checked where it is used."""
+    """What must be valid in a stored machine or its telemetry; the rest is checked where it is used."""
 
     gpus: list[dict[str, Any]] = []
 
 
 def stored_rows(connection: sqlite3.Connection, table: str, run_id: int) -> Iterator[dict[str, Any]]:
-    """Yield what one of TABLES holds of a run, in its order; without the run's number."""
+    """Yield a run's rows from one of TABLES, in order, without the run's number."""
     sql = f"SELECT * FROM {table} WHERE run_id = ? ORDER BY {TABLES[table]}"  # noqa: S608 - our own names
     for row in connection.execute(sql, (run_id,)):
         values = dict(row)
@@ -59,12 +59,12 @@ def stored_rows(connection: sqlite3.Connection, table: str, run_id: int) -> Iter
 
 
 def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSummary:
-    """Return a run's row as a record, whatever is in it.
+    """Return a run's row as a record, whatever it contains.
 
     Args:
         row: Values in the order of RunSummary's fields.
-        damage: Gets a clause for what cannot be read. The record itself then has the status "damaged" and an
-            error that says what, and counts as invalid.
+        damage: Receives a clause for whatever can't be read. The record then has the status "damaged" and an error
+            that names it, and counts as invalid.
     """
     values: dict[str, Any] = dict(zip(_NAMES, row, strict=True))
     for name in _BOOLEANS:
@@ -92,7 +92,7 @@ def read_summary(row: tuple[Any, ...], damage: list[str] | None = None) -> RunSu
 
 
 def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a run's row as it can be exported: itself where all of it can be read, which is quick to tell."""
+    """Return a run's row for export: unchanged if all of it can be read, which is quick to check."""
     try:
         msgspec.convert(row, _row_type())
     except msgspec.ValidationError:
@@ -102,13 +102,13 @@ def read_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def read_event(text: object, kind: type[_Record], label: str, damage: list[str]) -> _Record | None:
-    """Return a cell of JSON as the event that it was stored from; None if it is empty or cannot be read."""
+    """Parse a JSON cell as the event it was stored from; None if it is empty or can't be read."""
     plain = read_object(text, kind, label, damage)
     return None if plain is None else msgspec.convert(plain, kind)
 
 
 def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict[str, Any] | None:
-    """Return a cell of JSON as a dictionary if it fits the shape; None if it is empty or cannot be read."""
+    """Parse a JSON cell as a dictionary of the given shape; None if it is empty or can't be read."""
     if text is None or text == "":
         return None
     try:
@@ -121,7 +121,7 @@ def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict
 
 
 def sorted_json(cell: object, otherwise: str) -> str:
-    """Return a cell of JSON with its keys in order and without spaces; `otherwise` if it cannot be read."""
+    """Return a JSON cell with sorted keys and without spaces; `otherwise` if it can't be read."""
     try:
         plain = msgspec.json.decode(_text(cell), type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
@@ -130,14 +130,14 @@ def sorted_json(cell: object, otherwise: str) -> str:
 
 
 def read_spec(text: object, damage: list[str]) -> RunSpec:
-    """Return what was asked, as far as it can be read; of no workload if it cannot."""
+    """Return what was asked for, as far as it can be read; a spec without a workload if not."""
     plain = read_object(text, _Parameters, "what was asked", damage) or {}
     return take_fitting(plain, RunSpec, workload="")
 
 
 def read_machine(text: object, damage: list[str]) -> Machine:
     """Return the machine, as far as it can be read."""
-    if text is None:  # its row is gone
+    if text is None:  # its row is missing
         damage.append("the machine")
     plain = read_object(text, _WithGpus, "the machine", damage) or {}
     gpus = [{"name": sentence("result.unknown_gpu"), "vendor": "unknown"} | gpu for gpu in plain.get("gpus", ())]
@@ -145,7 +145,7 @@ def read_machine(text: object, damage: list[str]) -> Machine:
 
 
 def read_epochs(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[events.Epoch, ...]:
-    """Return the epochs that can be read, in the order of the rows."""
+    """Return the readable epochs, in the order of the rows."""
 
     def epoch(row: Mapping[str, Any]) -> events.Epoch:
         values = dict(row)
@@ -155,7 +155,7 @@ def read_epochs(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[e
 
 
 def iter_steps(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> Iterator[events.Steps]:
-    """Yield the blocks of steps that can be read, in the order of the rows; those without a step are left out."""
+    """Yield the readable blocks of steps, in the order of the rows, without empty ones."""
 
     def steps(row: Mapping[str, Any]) -> events.Steps:
         durations_s = msgspec.json.decode(_text(row["durations_s"]), type=tuple[events.Duration, ...])
@@ -165,7 +165,7 @@ def iter_steps(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> Iterator
 
 
 def read_samples(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[events.Sample, ...]:
-    """Return the telemetry that can be read, in the order of the rows."""
+    """Return the readable telemetry, in the order of the rows."""
 
     def sample(row: Mapping[str, Any]) -> events.Sample:
         plain = msgspec.json.decode(_text(row["telemetry"]), type=dict[str, Any])
@@ -177,7 +177,7 @@ def read_samples(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[
 
 
 def read_warnings(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[events.Warn, ...]:
-    """Return what was warned of, as far as it can be read."""
+    """Return the readable warnings."""
 
     def warning(row: Mapping[str, Any]) -> events.Warn:
         return _convert({**row, "said": read_message(row["said"])}, events.Warn)
@@ -186,7 +186,7 @@ def read_warnings(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple
 
 
 def read_message(cell: object) -> Message | None:
-    """Return a stored message; None if there is none, or it cannot be read: its sentence stands beside it."""
+    """Return a stored message; None if there is none or it can't be read: the sentence is stored too."""
     try:
         return None if cell is None else msgspec.json.decode(_text(cell), type=Message)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
@@ -194,17 +194,17 @@ def read_message(cell: object) -> Message | None:
 
 
 def read_metrics(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> dict[str, float | None]:
-    """Return the single numbers that can be read, by their keys."""
+    """Return the readable metrics by key."""
     metrics = _read(rows, lambda row: _convert(dict(row), events.Metric), "single numbers", damage)
     return {metric.key: metric.value for metric in metrics}
 
 
 def _read(rows: Iterable[Mapping[str, Any]], read: Any, label: str, damage: list[str]) -> Iterator[Any]:
-    """Yield the rows that can be read; those that cannot are counted."""
+    """Yield the readable rows, counting the others."""
     count = lost = 0
     for row in rows:
         count += 1
-        # What is no number is not available: SQLite can hold infinity, and JSON cannot.
+        # Not a number means not available: SQLite can hold infinity, JSON can't.
         finite = {name: None if value in _INFINITE else value for name, value in row.items()}
         try:
             yield read(finite)
@@ -240,6 +240,6 @@ def _types() -> dict[str, Any]:
 
 @cache
 def _row_type() -> type[msgspec.Struct]:
-    # As SQLite has them: it knows no booleans. A class, because msgspec looks anew at any other type each time.
+    # SQLite has no booleans. A class, because msgspec analyses any other type again each time.
     kinds = [(name, int | None if name in _BOOLEANS else kind) for name, kind in _types().items()]
     return msgspec.defstruct("_Row", kinds, array_like=True)

@@ -1,4 +1,4 @@
-"""Runs while they happen: begun, and written as their events arrive."""
+"""Runs in progress: started, and written as their events arrive."""
 
 # ruff: noqa: S608 - SQL is put together from our own column names, never from values
 import json
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class RunGoneError(DatabaseError):
-    """The run is not in the database any more: what was to be written has no place there."""
+    """The run is no longer in the database, so its events can't be stored."""
 
 
 def begin_run(
@@ -45,12 +45,12 @@ def begin_run(
     """Store a run as running, owned by this process, and return its number.
 
     Args:
-        database: Where it is stored.
+        database: The database.
         spec: What is run.
-        workload: The spec's.
+        workload: The workload of the spec.
         machine: What it runs on.
-        group: The group that it is made in and its side there ("A", "B", None), or None.
-        owner: The token of the lock that is held until it is over; None where there is none.
+        group: Its group and side ("A", "B" or None); None if it is a single run.
+        owner: Token of the lock that is held until it ends; None if there is none.
     """
     machine_json, parts_json = machine_text(machine), json.dumps(msgspec.to_builtins(machine), sort_keys=True)
     values = _first_values(spec, workload) | {"owner": owner}
@@ -65,7 +65,7 @@ def begin_run(
         parts_row = connection.execute("SELECT id FROM machine_parts WHERE parts = ?", (parts_json,))
         values["machine_parts_id"] = parts_row.fetchone()[0]
         cursor = connection.execute(*_insert("runs", values))
-        if group is not None:  # in its order, which the rows no longer tell once some of them are deleted
+        if group is not None:  # in order, as the rows no longer show it once some are deleted
             appended = "UPDATE groups SET plan = json_insert(plan, '$.run_ids[#]', ?) WHERE id = ?"
             connection.execute(appended, (cursor.lastrowid, group[0]))
     assert cursor.lastrowid is not None
@@ -73,7 +73,7 @@ def begin_run(
 
 
 def _first_values(spec: RunSpec, workload: Workload) -> dict[str, Any]:
-    """Return the columns of a run that begins now."""
+    """Return the columns of a run that starts now."""
     process = psutil.Process()
     return {
         "started_at": now_text(),
@@ -102,7 +102,7 @@ def _first_values(spec: RunSpec, workload: Workload) -> dict[str, Any]:
 
 
 class RunWriter:
-    """Writes one run's events. What cannot be written stays here and is tried again with the next flush."""
+    """Writes one run's events. What can't be written stays in memory and is retried at the next flush."""
 
     def __init__(self, database: Database, run_id: int) -> None:
         self._database = database
@@ -112,15 +112,15 @@ class RunWriter:
         self.trouble: DatabaseError | None = None
 
     def add(self, event: events.Event) -> None:
-        """Take an event; epochs and everything else but steps and samples are committed at once."""
+        """Add an event; all but steps and samples are committed at once."""
         self._pending.extend((event, sql, values) for sql, values in self._statements(event))
-        # After a failure nothing is urgent: each attempt may have to wait for the disk.
+        # After a failure, wait for the next flush: each attempt may have to wait for the disk.
         waits = isinstance(event, events.Steps | events.Sample) or self.trouble is not None
         if not waits or time.monotonic() - self._flushed_s >= FLUSH_INTERVAL_S:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is pending; a failure is kept in `trouble` and loses nothing."""
+        """Write pending events; a failure is kept in `trouble` and loses nothing."""
         try:
             self._write(self._pending)
         except DatabaseError as error:
@@ -136,14 +136,14 @@ class RunWriter:
         self._flushed_s = time.monotonic()
 
     def unsaved(self) -> list[events.Event]:
-        """Return the events that are not in the database."""
+        """Return the events that aren't in the database."""
         return list({event.seq: event for event, _, _ in self._pending}.values())
 
     def rescue(self, folders: Iterable[Path]) -> Message | None:
-        """Write what the database refuses to a new file, in the first folder that takes it.
+        """Write what the database refuses to a new file, in the first folder that accepts it.
 
         Returns:
-            Where it is; None where nothing is left to write.
+            Its path; None if nothing is left to write.
         """
         unsaved = self.unsaved()
         if not unsaved:
@@ -177,7 +177,7 @@ class RunWriter:
                     connection.execute(sql, values)
 
     def _write_singly(self) -> None:
-        """Leave out what contradicts what is stored (an epoch told twice), so that it cannot hold up the rest."""
+        """Leave out what contradicts stored rows (an epoch sent twice), so that it doesn't block the rest."""
         for statement in list(self._pending):
             try:
                 self._write([statement])
@@ -195,7 +195,7 @@ class RunWriter:
             case events.Epoch():
                 fields = _plain(event, "seq", "type", "index")
                 yield _insert("epochs", {"run_id": run_id, "idx": event.index, **fields}, "OR IGNORE")
-                # Not counted anew: a run may have a hundred thousand.
+                # Not counted again: a run may have a hundred thousand.
                 yield "UPDATE runs SET epochs_done = epochs_done + changes() WHERE id = ?", (run_id,)
             case events.Steps() if event.durations_s:
                 fields = _plain(event, "type", "durations_s")
@@ -250,5 +250,5 @@ def _plain(event: events.Event, *without: str) -> dict[str, Any]:
 
 
 def _json(value: object) -> str:
-    """Return JSON that can be read back: what is no number becomes null."""
+    """Return JSON that can be read back: values that aren't numbers become null."""
     return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""Stored runs: listed, read, deleted. Each for itself: what is damaged in one hides no other."""
+"""Stored runs: listing, reading and deleting them. Damage in one affects no other."""
 
 import dataclasses
 import json
@@ -20,7 +20,7 @@ from workloads.protocol.machine import Machine
 _log = logging.getLogger(__name__)
 NAMED_RUNS = 10
 _MACHINE_FIELDS = ("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "virtual_machine")
-# What is here may not change: the records of one machine are found by it.
+# Must not change: records of the same machine are found by it.
 _MACHINE_STAYS = (
     *("cpu_name", "physical_cores", "logical_cores", "memory_bytes", "os_name", "architecture"),
     *("python_version", "virtual_machine", "virtualization"),
@@ -31,14 +31,14 @@ _EPOCH_FIELDS = {
     field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
     for field in dataclasses.fields(EpochColumns)
 }
-# Cells that may name folders in a way that nobody can find in them any more, or the process.
+# Cells that may contain folder names in a form that nothing can find, or the process.
 _UNSAID = ("spec", "owner", "owner_pid", "owner_started_s", "error_traceback")
 
 
 def list_runs(
     database: Database, *, limit: int | None = None, workload: str | None = None, ids: Sequence[int] | None = None
 ) -> Iterator[RunSummary]:
-    """Yield stored runs, newest first, one at a time; those in the trash are not among them."""
+    """Yield stored runs one at a time, newest first, without those in the trash."""
     sql, values = _select(ids, limit=limit, workload=workload)
     with database.complaints():
         for row in database.connection.execute(sql, values):
@@ -48,7 +48,7 @@ def list_runs(
 def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield plain rows in the order of RunSummary's and then EpochColumns' fields, oldest first; no ids: all."""
     sql, values = _select(ids or None, oldest_first=True)
-    # What is no number has no place in a cell of numbers: in SQLite texts compare as larger than any.
+    # Values that aren't numbers don't belong in numeric cells: in SQLite, texts compare as larger.
     finite = "CASE WHEN {0} BETWEEN -1e300 AND 1e300 THEN {0} ELSE 'n/a' END"
     columns = ", ".join(f"group_concat({finite.format(name)}, ' ')" for name in _EPOCH_FIELDS.values())
     chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
@@ -56,13 +56,13 @@ def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tup
     grouped = f"SELECT run_id, {columns} FROM {ordered} GROUP BY run_id ORDER BY run_id"
     without = (None,) * len(_EPOCH_FIELDS)
     with database.complaints():
-        # Both follow their tables' own order, so neither is sorted or held in memory.
+        # Both follow their tables' order, so that nothing is sorted or held in memory.
         epochs = iter(database.connection.execute(grouped, values))
         group = next(epochs, None)
         runs = database.connection.cursor()
-        runs.row_factory = None  # plain tuples: nothing is looked up by name
+        runs.row_factory = None  # plain tuples: faster, as nothing is looked up by name
         for row in runs.execute(sql, values):
-            while group is not None and group[0] < row[0]:  # of a run in the trash
+            while group is not None and group[0] < row[0]:  # belongs to a run in the trash
                 group = next(epochs, None)
             yield (
                 *reading.read_row(row),
@@ -78,7 +78,7 @@ def all_ids(database: Database) -> list[int]:
 
 
 def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
-    """Return a run with everything kept that can be read, and its share of the peak unless that is not wanted.
+    """Return a run with all its readable records, and its share of peak unless that isn't wanted.
 
     Raises:
         UsageError: There is no such run.
@@ -121,7 +121,7 @@ def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
 
 
 def load_runs(database: Database, ids: Iterable[int]) -> Iterator[Run]:
-    """Yield runs one at a time, as they were when the first was read; one that is deleted by then is left out."""
+    """Yield runs one at a time, as of when the first was read; runs deleted by then are left out."""
     with database.snapshot():
         for run_id in ids:
             try:
@@ -157,7 +157,7 @@ def check_removable(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
 
 
 def missing_runs(ids: Sequence[int]) -> UsageError:
-    """Return the error that says which runs do not exist."""
+    """Return the error that names the missing runs."""
     run_ids, more = list(ids[:NAMED_RUNS]), len(ids) - NAMED_RUNS
     unknown = message("runs.unknown", run_ids=run_ids, count=len(ids))
     if more > 0:
@@ -166,12 +166,12 @@ def missing_runs(ids: Sequence[int]) -> UsageError:
 
 
 def ids_text(ids: Sequence[int]) -> str:
-    """Return run numbers as one SQL value for json_each: any number of them, and of any size."""
+    """Return run numbers as one SQL value for json_each: any number of them, of any size."""
     return json.dumps(list(ids))
 
 
 def machine_text(machine: Machine) -> str:
-    """Return what tells machines apart, as it is stored and found again: only what stays from run to run."""
+    """Return what identifies a machine, as stored: only what stays the same from run to run."""
     plain: dict[str, Any] = msgspec.to_builtins(machine)
     stays = {name: plain[name] for name in _MACHINE_STAYS}
     stays["gpus"] = [
@@ -185,10 +185,10 @@ def _select(
 ) -> tuple[str, list[Any]]:
     """Return the query for RunSummary's columns and its values."""
     columns = [f"{'parts' if name in _MACHINE_FIELDS else 'runs'}.{name}" for name in _SUMMARY_FIELDS]
-    # What is no JSON would stop the whole query.
+    # Invalid JSON would abort the whole query.
     sound = "CASE WHEN json_valid(machine) THEN machine END"
     extracted = ", ".join(f"json_extract({sound}, '$.{name}') AS {name}" for name in _MACHINE_FIELDS)
-    # Materialised: a machine has many runs, and its JSON need be read only once.
+    # Materialised, so that each machine's JSON is parsed once, not once per run.
     parts = f"WITH parts AS MATERIALIZED (SELECT id, {extracted} FROM machines)"
     conditions = ["runs.deleted_at IS NULL"]
     values: list[Any] = []

@@ -1,4 +1,4 @@
-"""Brings what can still be read of a damaged database over into a new one; the damaged file is only read."""
+"""Copies what can still be read from a damaged database into a new one; the damaged file is only read."""
 
 import contextlib
 import logging
@@ -12,38 +12,38 @@ from pathlib import Path
 
 from app.core.storage.schema import APPLICATION_ID, MIGRATIONS, statements
 
-# A table and what its rows are found by: whole ranges of it are copied, and halved where they cannot be read.
+# A table and the key of its rows: ranges of keys are copied, and halved if they can't be read.
 _KEYS = {
     **dict.fromkeys(("machines", "machine_parts", "groups", "logs", "runs"), "id"),
     **dict.fromkeys(("epochs", "step_blocks", "metrics", "warnings"), "run_id"),
     "samples": "rowid",
 }
 _SECOND_KEYS = {"epochs": "idx", "step_blocks": "seq", "metrics": "key", "warnings": "seq"}
-# Where the largest number cannot be read.
+# Used if the largest number can't be read.
 _LARGEST = 1_000_000
-# In a row, each on another range, before a table is given up.
+# Consecutive failed ranges before a table is given up.
 _FAILURES = 500
-# Keys that are looked for at once.
+# Number of keys per query.
 _RANGE = 256
-# So many of them are gone through whether there are rows in them or not.
+# This many are tried even if there may be no rows in them.
 _RANGES = 20_000
-# Bytes that the headers of all of our files have alike: magic, page size, versions, fractions · schema format ·
+# Bytes that are the same in the headers of all our files: magic, page size, versions, fractions · schema format ·
 # encoding (https://www.sqlite.org/fileformat2.html, section 1.3).
 _HEADER = ((0, 24), (44, 48), (56, 60))
-# Python decodes what SQLite says of damage strictly, and that may quote the damage.
+# Python strictly decodes SQLite's messages, which may quote the damage.
 _DAMAGE = (sqlite3.DatabaseError, UnicodeError)
 _log = logging.getLogger(__name__)
 
 
 def salvage(damaged: Path, fresh: Path) -> int:
-    """Make a new database of all rows that can be read; returns how many runs it has.
+    """Create a database with all readable rows; return its number of runs.
 
     Args:
-        damaged: The file, with its write-ahead log beside it; it is not changed.
-        fresh: Where the new one is made.
+        damaged: The file, with its write-ahead log next to it; unchanged.
+        fresh: Path of the new one.
 
     Raises:
-        OSError, sqlite3.Error: It cannot be written.
+        OSError, sqlite3.Error: It can't be written.
     """
     with tempfile.TemporaryDirectory(prefix="epochmark-", dir=fresh.parent, ignore_cleanup_errors=True) as folder:
         copy = Path(folder) / damaged.name
@@ -53,8 +53,8 @@ def salvage(damaged: Path, fresh: Path) -> int:
                 shutil.copyfile(source, copy.with_name(copy.name + suffix))
         version = _mend_header(copy)
         with contextlib.closing(sqlite3.connect(fresh, isolation_level=None)) as connection:
-            # Each range is written by itself, because a commit would touch the damaged file too. A crash leaves
-            # nothing but this new file, and the next start begins anew.
+            # Each range is committed on its own, because a joint commit would touch the damaged file too. A crash
+            # leaves only this new file, and the next start begins again.
             connection.execute("PRAGMA journal_mode = MEMORY")
             connection.execute("PRAGMA synchronous = OFF")
             _make_schema(connection, version)
@@ -62,7 +62,7 @@ def salvage(damaged: Path, fresh: Path) -> int:
                 _mend_schema(copy, version)
             except _DAMAGE:
                 _graft_schema(copy, version)
-            # It also opens files that are shorter than their header says, or whose schema has a fault left.
+            # It also opens files that are shorter than their header says, or whose schema is still faulty.
             connection.execute("PRAGMA writable_schema = ON")
             try:
                 connection.execute("ATTACH ? AS old", (str(copy),))
@@ -77,14 +77,14 @@ def salvage(damaged: Path, fresh: Path) -> int:
 
 
 def differs(connection: sqlite3.Connection, version: int) -> bool:
-    """Say whether tables, columns, indexes and references are others than those of a format.
+    """Return whether tables, columns, indexes or references differ from those of a format.
 
-    Also where one letter of a table's definition has changed: SQLite itself would notice with the first query.
+    Even one changed letter in a table's definition counts, as SQLite itself would fail at the first query.
     """
     try:
         return not _template(version) <= _shape(connection)
     except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:  # it is locked, say
+        if error.sqlite_errorcode != sqlite3.SQLITE_ERROR:  # for example because it is locked
             raise
         return True
 
@@ -97,7 +97,7 @@ def _template(version: int) -> frozenset[tuple[object, ...]]:
 
 
 def _shape(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:
-    """Return the schema as SQLite understands it: its text differs between versions of SQLite."""
+    """Return the schema as SQLite understands it, since its text differs between versions of SQLite."""
     shape: set[tuple[object, ...]] = set()
     for pragma in ("table_info", "foreign_key_list", "index_info"):
         kind = "index" if pragma == "index_info" else "table"
@@ -120,7 +120,7 @@ def _make_schema(connection: sqlite3.Connection, version: int) -> None:
 
 
 def _mend_header(copy: Path) -> int:
-    """Write the parts of the header that are known; returns the format that the file says it has."""
+    """Write the known parts of the header; return the format that the file claims to have."""
     with tempfile.TemporaryDirectory(prefix="epochmark-") as folder:
         sample = Path(folder) / "sample.sqlite3"
         with contextlib.closing(sqlite3.connect(sample, isolation_level=None)) as connection:
@@ -137,7 +137,7 @@ def _mend_header(copy: Path) -> int:
 
 
 def _mend_schema(copy: Path, version: int) -> None:
-    """Write the definitions anew: the same steps have put them into the same places in every file."""
+    """Write the definitions again: the same migrations have put them in the same places in every file."""
     with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as sample:
         _make_schema(sample, version)
         rows = sample.execute("SELECT type, name, tbl_name, sql, rowid FROM sqlite_master").fetchall()
@@ -151,12 +151,12 @@ def _mend_schema(copy: Path, version: int) -> None:
 
 
 def _graft_schema(copy: Path, version: int) -> None:
-    """Put the schema's pages of a new file in place of those that are lost.
+    """Replace lost schema pages with those of a new file.
 
-    A file that was made with this format has its tables where a new one has them. One that was made with an
-    older format may not: then they are not found, as before.
+    A file created with this format has its tables in the same places as a new one. A file created with an older
+    format may not: then its tables are still not found.
     """
-    copy.with_name(copy.name + "-wal").unlink(missing_ok=True)  # its pages would come over these
+    copy.with_name(copy.name + "-wal").unlink(missing_ok=True)  # its pages would overwrite these
     with tempfile.TemporaryDirectory(prefix="epochmark-") as folder:
         sample = Path(folder) / "sample.sqlite3"
         with contextlib.closing(sqlite3.connect(sample, isolation_level=None)) as connection:
@@ -164,7 +164,7 @@ def _graft_schema(copy: Path, version: int) -> None:
         content = sample.read_bytes()
     size_bytes = int.from_bytes(content[16:18], "big")
     with copy.open("r+b") as file:
-        file.seek(100)  # behind the header
+        file.seek(100)  # after the header
         file.write(content[100:size_bytes])
         for page in _children(content):
             start = (page - 1) * size_bytes
@@ -173,7 +173,7 @@ def _graft_schema(copy: Path, version: int) -> None:
 
 
 def _children(content: bytes) -> list[int]:
-    """Return the pages below a file's first one, if it is an interior page of a table (section 1.6 there)."""
+    """Return the child pages of a file's first page, if it is an interior page of a table (section 1.6 there)."""
     if content[100] != 5:
         return []
     cells = int.from_bytes(content[103:105], "big")
@@ -184,28 +184,28 @@ def _children(content: bytes) -> list[int]:
 def _copy_tables(connection: sqlite3.Connection) -> None:
     for table, key in _KEYS.items():
         columns = [row[1] for row in connection.execute(f"PRAGMA main.table_info({table})")]
-        if not columns:  # of a later format
+        if not columns:  # added by a later format
             continue
-        with contextlib.suppress(*_DAMAGE):  # a table that is gone altogether
+        with contextlib.suppress(*_DAMAGE):  # a table that is lost completely
             _Copier(connection, table, columns, key).copy()
     for table in ("epochs", "step_blocks", "metrics", "warnings", "samples"):
         connection.execute(f"DELETE FROM main.{table} WHERE run_id NOT IN (SELECT id FROM main.runs)")  # noqa: S608
 
 
 class _Copier:
-    """Copies one table from the attached file; ranges that cannot be read are halved until one row is left out."""
+    """Copies one table from the attached file, halving unreadable ranges down to a single row."""
 
     def __init__(self, connection: sqlite3.Connection, table: str, columns: Sequence[str], key: str) -> None:
         self._connection = connection
         self._table, self._key = table, key
-        if key == "rowid":  # so that what is copied twice is known
+        if key == "rowid":  # so that rows copied twice are recognised
             columns = [key, *columns]
         self._names = ", ".join(columns)
         self._marks = ", ".join("?" * len(columns))
         self._failures = 0
 
     def copy(self) -> None:
-        """Copy all rows that can be read."""
+        """Copy all readable rows."""
         low, high = self._limits()
         leaps = high - low > _RANGES * _RANGE  # a damaged key may be any number
         while low <= high and self._failures <= _FAILURES:
@@ -214,7 +214,7 @@ class _Copier:
             low = self._after(end) if leaps else end + 1
 
     def _after(self, end: int) -> int:
-        """Return the next key that there is, or one that is too high."""
+        """Return the next existing key, or a very high one."""
         sql = f"SELECT min({self._key}) FROM old.{self._table} WHERE {self._key} > ?"  # noqa: S608
         try:
             next_rowid = self._connection.execute(sql, (end,)).fetchone()[0]
@@ -224,7 +224,7 @@ class _Copier:
         return next_rowid if isinstance(next_rowid, int) else 2**63
 
     def _limits(self) -> tuple[int, int]:
-        """Return the lowest and the highest key; those of runs are known by now, others may be damaged."""
+        """Return the lowest and the highest key; run numbers are known by now, others may be damaged."""
         source = "main.runs" if self._table in _SECOND_KEYS else f"old.{self._table}"
         key = "id" if self._table in _SECOND_KEYS else self._key
         try:
@@ -242,7 +242,7 @@ class _Copier:
             f" FROM old.{self._table} WHERE {self._key} BETWEEN ? AND ? ORDER BY {self._key}"
         )
         try:
-            # From both ends: a key that is damaged, and seems to lie beyond the range, ends the reading of it.
+            # From both ends: a damaged key that seems to be beyond the range would end the reading.
             self._connection.execute(f"{sql} ASC", (low, high))
             self._connection.execute(f"{sql} DESC", (low, high))
             self._failures = 0
@@ -256,7 +256,7 @@ class _Copier:
                 self._copy_singly(low)
 
     def _copy_singly(self, run_id: int) -> None:
-        """Copy the rows of one run from both of their ends, up to where they cannot be read."""
+        """Copy one run's rows from both ends, up to where they can't be read."""
         sql = f"INSERT OR IGNORE INTO main.{self._table} ({self._names}) VALUES ({self._marks})"  # noqa: S608
         for direction in ("ASC", "DESC"):
             with contextlib.suppress(*_DAMAGE):

@@ -1,4 +1,4 @@
-"""The database's shape, as a ladder of plain SQL steps. A step that has been released is never edited."""
+"""The database's schema, as a series of plain SQL migrations. A released one is never edited."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -184,7 +184,7 @@ MIGRATIONS: tuple[str, ...] = (
 
 
 def statements(script: str) -> Iterator[str]:
-    """Split a script; executescript would commit behind the transaction's back."""
+    """Split a script into statements; executescript would commit the transaction."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
