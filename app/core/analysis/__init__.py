@@ -1,1 +1,1 @@
-"""What raw durations come to, and how results compare: pure functions."""
+"""From raw durations to results and comparisons: pure functions."""

@@ -1,4 +1,4 @@
-"""What groups of runs come to: which side of an A/B is faster and how surely, and how much repetitions differ."""
+"""Results of groups: which side of an A/B is faster and how certainly, and how much repetitions differ."""
 
 import dataclasses
 import math
@@ -15,9 +15,9 @@ from app.core.metrics import format_value, headline_kind
 from app.core.records import Group, RunSummary
 from workloads import CATALOGUE
 
-# Below this, the interval is so wide that it says little.
+# Below this, the interval is too wide to mean much.
 ENOUGH_PAIRS = 3
-# Beyond it a number of Python's is infinite.
+# Larger numbers overflow Python's floats.
 _LARGEST_LOG = 700.0
 
 
@@ -26,8 +26,8 @@ class PairResult:
     """B against A.
 
     Attributes:
-        ratios: For each pair that counts, how many times as fast as A its B is.
-        ratio: Their geometric mean; None without any pair.
+        ratios: For each valid pair, how many times as fast as A its B is.
+        ratio: Their geometric mean; None without pairs.
         low, high: Its 95 % confidence interval; None below two pairs.
     """
 
@@ -38,16 +38,16 @@ class PairResult:
 
     @property
     def pairs(self) -> int:
-        """How many pairs count."""
+        """Number of valid pairs."""
         return len(self.ratios)
 
     @property
     def is_shown(self) -> bool:
-        """Whether there is a difference: the interval leaves 1 out."""
+        """Whether there is a difference: the interval doesn't include 1."""
         return self.low is not None and self.high is not None and not self.low <= 1 <= self.high
 
     def sentence(self, label_a: str = "A", label_b: str = "B") -> str:
-        """Return it in words; where there is a difference, the faster side comes first."""
+        """Return it as a sentence; if there is a difference, the faster side comes first."""
         a, b = _quoted(label_a), _quoted(label_b)
         if self.ratio is None:
             return sentence("ab.no_pair")
@@ -86,13 +86,13 @@ class PairResult:
 
 @dataclass(frozen=True, slots=True)
 class RepeatResult:
-    """What repetitions come to; None where there are too few.
+    """The result of repetitions; None if there are too few.
 
     Attributes:
-        between_pct: How much the runs differ: sample standard deviation, in percent of the median.
-        within_pct: How much the parts of a typical run differ: median of the runs' own spreads.
-        low, high: Between which two of the runs the median of many more lies, whatever their distribution.
-        confidence_pct: With which probability; below 95 where there are fewer than six runs.
+        between_pct: Spread between the runs: sample standard deviation, in percent of the median.
+        within_pct: Spread within a typical run: median of the runs' own spreads.
+        low, high: Confidence interval of the median of many runs, for any distribution.
+        confidence_pct: Its confidence; below 95 with fewer than six runs.
     """
 
     count: int
@@ -104,7 +104,7 @@ class RepeatResult:
     confidence_pct: float | None
 
     def sentence(self, metric: str) -> str:
-        """Return it in words; `metric` is what the values are, a workloads.workload.HeadlineKey."""
+        """Return it as a sentence; `metric` is the unit of the values, a workloads.workload.HeadlineKey."""
         if self.median is None:
             return sentence("repeat.no_result")
         value = f"{format_value(metric, self.median)} {headline_kind(metric).unit}"
@@ -116,7 +116,7 @@ class RepeatResult:
         return sentence("repeat.spreads", **arguments, within_pct=self.within_pct)
 
     def limits(self, metric: str) -> str:
-        """Return where the median lies, in words; "" where that says nothing."""
+        """Return the confidence interval as a sentence; "" if it means nothing."""
         low, high = format_value(metric, self.low), format_value(metric, self.high)
         if self.confidence_pct is None or low == high:
             return ""
@@ -125,14 +125,14 @@ class RepeatResult:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two neighbours of an A/B; None for a run that was not begun or is deleted."""
+    """Two neighbours of an A/B; None for a run that wasn't started or was deleted."""
 
     a: RunSummary | None
     b: RunSummary | None
 
     @property
     def counts(self) -> bool:
-        """Whether both were measured to their end."""
+        """Whether both were measured to the end."""
         return _counts(self.a) and _counts(self.b)
 
 
@@ -140,9 +140,9 @@ def compare_pairs(a: Sequence[float | None], b: Sequence[float | None], is_rate:
     """Compare the sides of an A/B, pair by pair.
 
     Args:
-        a: The values of A, a pair each; None where there is none, and then the pair does not count.
-        b: Likewise of B.
-        is_rate: Whether more is faster; else less is.
+        a: The values of A, one per pair; None if missing, which makes the pair invalid.
+        b: The same for B.
+        is_rate: Whether higher is faster.
     """
     logs = [
         math.log(value_b) - math.log(value_a) if is_rate else math.log(value_a) - math.log(value_b)
@@ -160,13 +160,13 @@ def compare_pairs(a: Sequence[float | None], b: Sequence[float | None], is_rate:
 
 
 def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | None]) -> RepeatResult:
-    """Say how much repetitions differ, and where their median lies.
+    """Return how much repetitions differ, and the interval of their median.
 
-    The interval is one of order statistics, which assumes no distribution: runs that a computer disturbs are
-    skewed, and few runs do not show how much.
+    The interval is one of order statistics, which assumes no distribution: runs on a busy computer are skewed, and
+    a few runs don't show by how much.
 
     Args:
-        values: Of the runs that were measured to their end.
+        values: Of the runs that were measured to the end.
         within_spread_pct: Their own spreads.
     """
     spreads = [spread for spread in within_spread_pct if spread is not None]
@@ -182,7 +182,7 @@ def between_runs(values: Sequence[float], within_spread_pct: Sequence[float | No
 
 
 def pairs_of(group: Group) -> list[Pair]:
-    """Return the pairs of an A/B that were begun, in their order: neighbours, whatever was deleted since."""
+    """Return the started pairs of an A/B in order: neighbours, whatever was deleted since."""
     runs = {run.id: run for run in group.runs}
     pairs = []
     for start in range(0, len(group.run_ids), 2):
@@ -192,7 +192,7 @@ def pairs_of(group: Group) -> list[Pair]:
 
 
 def judge_pairs(group: Group) -> PairResult:
-    """Return what a stored A/B comes to."""
+    """Return the result of a stored A/B."""
     pairs = [pair for pair in pairs_of(group) if pair.counts]
     values = [(pair.a.value, pair.b.value) for pair in pairs if pair.a and pair.b]
     is_rate = bool(group.runs) and headline_kind(group.runs[0].metric).is_rate
@@ -200,20 +200,20 @@ def judge_pairs(group: Group) -> PairResult:
 
 
 def judge_repeats(group: Group) -> RepeatResult:
-    """Return what stored repetitions come to."""
+    """Return the result of stored repetitions."""
     runs = [run for run in group.runs if _counts(run)]
     return between_runs([run.value for run in runs if run.value is not None], [run.spread_pct for run in runs])
 
 
 def group_sentence(group: Group) -> str:
-    """Say what a stored group comes to."""
+    """Return the result of a stored group as a sentence."""
     if group.kind == "ab":
         return judge_pairs(group).sentence(*group.labels)
     return judge_repeats(group).sentence(_metric(group))
 
 
 def group_remarks(group: Group) -> list[str]:
-    """Return what else is to know about a stored group: limits, unlike sides, runs to leave out or to doubt."""
+    """Return remarks on a stored group: limits, incomparable sides, runs left out or in doubt."""
     remark = _unlike(group) if group.kind == "ab" else judge_repeats(group).limits(_metric(group))
     remarks = [remark] if remark else []
     left_out = _left_out(group)
@@ -235,7 +235,7 @@ def _metric(group: Group) -> str:
 
 
 def _unlike(group: Group) -> str:
-    """Say why the sides are no two ways to do the same; "" if they are."""
+    """Explain why the sides aren't two ways of doing the same; "" if they are."""
     sides = {run.side: run for run in group.runs}
     a, b = sides.get("A"), sides.get("B")
     if a is None or b is None or (reason := run_refusal(a, dataclasses.replace(b, engine=a.engine))) is None:
@@ -246,7 +246,7 @@ def _unlike(group: Group) -> str:
 
 
 def _left_out(group: Group) -> list[Message]:
-    """Return the runs that do not count, each with the reason."""
+    """Return the runs that don't count, each with the reason."""
     runs = {run.id: run for run in group.runs}
     reasons = []
     broken = [pair for pair in pairs_of(group) if not pair.counts] if group.kind == "ab" else []
@@ -277,12 +277,12 @@ def _exp(log: float) -> float:
 
 
 def _quoted(label: str) -> str:
-    """Return a label that cannot be taken for words of the sentence."""
+    """Return a quoted label, so that it can't be mistaken for words of the sentence."""
     return f"“{label}”" if " " in label else label
 
 
 def _times(ratio: float, digits: int) -> str:
-    """Return a ratio for people, with more digits where it is below one tenth and fewer where it is large."""
+    """Format a ratio, with more digits below one tenth and fewer if it is large."""
     if ratio >= 100:
         return f"{ratio:,.0f}"
     if ratio >= 10:
@@ -291,7 +291,7 @@ def _times(ratio: float, digits: int) -> str:
 
 
 def _digits(low: float, high: float, *, apart: bool) -> int:
-    """Return how many decimals tell the ends from each other, and, if `apart`, from 1; at least two."""
+    """Return how many decimals separate the ends from each other, and, if `apart`, from 1; at least two."""
     for digits in (2, 3):
         ends = {f"{value:.{digits}f}" for value in (low, high)}
         if len(ends) == 2 and not (apart and f"{1:.{digits}f}" in ends):

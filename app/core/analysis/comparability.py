@@ -1,4 +1,4 @@
-"""Like with like: in what two results must agree to be comparable, and in what they may differ."""
+"""Like with like: what must agree for two results to be comparable, and what may differ."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from app.core.records import Run, RunSummary
 from workloads.engines.registry import engine_title
 from workloads.settings import Setting, all_settings, read_recorded
 
-# Beside the run settings whose rows say so: fields of RunSummary.
+# Fields of RunSummary, in addition to the run settings that say so.
 _ALIKE = ("workload", "workload_version", "metric", "variant", "samples_per_epoch")
-# What became of these settings is told by fields of their own, see `differences`.
+# The values used for these settings have fields of their own, see `differences`.
 _TOLD_APART = ("engine", "device", "data")
 
 
 def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
-    """Say why two runs are not comparable, or return None."""
+    """Explain why two runs aren't comparable; None if they are."""
     for name in _ALIKE:
         mine, theirs = getattr(run, name), getattr(other, name)
         if mine != theirs:
@@ -29,7 +29,7 @@ def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
 
 
 def recorded(run: RunSummary, setting: Setting) -> Any:
-    """Return what a run's record says of a setting; as usual where it says nothing."""
+    """Return a setting from a run's record; the default if it isn't recorded."""
     if hasattr(run, setting.name):
         return getattr(run, setting.name)
     typed = read_recorded(run.settings).get(setting.name)
@@ -37,7 +37,7 @@ def recorded(run: RunSummary, setting: Setting) -> Any:
 
 
 def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
-    """Return what another run has that this one does not have, where that leaves them comparable."""
+    """Return how another run differs from this one, as far as that leaves them comparable."""
     parts = [
         engine_name(other.engine, other.engine_version)
         if (run.engine, run.engine_version) != (other.engine, other.engine_version)
@@ -57,14 +57,14 @@ def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
 
 
 def usual_settings_apart(run: RunSummary) -> list[str]:
-    """Return the settings of a run that are not as usual, in words, where it stands beside others' results."""
+    """Describe the settings of a run that differ from the defaults, for comparisons with others' results."""
     settings = (setting for setting in _settings("told") if setting.name not in _TOLD_APART)
     values = ((setting, recorded(run, setting)) for setting in settings)
     return [setting.words(value) for setting, value in values if value != setting.default]
 
 
 def comparison_key(run: Run) -> list[tuple[str, str]]:
-    """Return in what another result must agree with this one, and at last in what it may differ."""
+    """Return what another result must agree in with this one and, last, what may differ."""
     summary, environment = run.summary, run.environment
     samples = f"{summary.samples_per_epoch:,}" if summary.samples_per_epoch else sentence("compare.no_epoch")
     lines = [

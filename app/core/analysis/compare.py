@@ -1,4 +1,4 @@
-"""A run beside published machines and other runs; pure functions over summaries and rows."""
+"""A run among published results and other runs; pure functions over summaries and rows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +12,10 @@ from app.core.metrics import format_value, headline_kind
 from app.core.records import ImportedLog, RunSummary
 from workloads import CATALOGUE
 
-# What "4.8× the …" is said against; other workloads take their slowest row.
+# The usual baseline of "4.8× the …"; other workloads use their slowest row.
 _BASELINES = {"cifar10_keras_cnn": "Intel Core i5-8250U"}
 _PRECISIONS = {"fp32": "float32", "fp16": "float16", "mixed fp16": "mixed_float16"}
-# What a row's metric measures, in the words of app.core.metrics.
+# Metrics of the rows, in the terms of app.core.metrics.
 _ROW_METRICS = {
     "s_per_epoch": "seconds_per_epoch_s",
     "s_per_minibatch": "seconds_per_batch_s",
@@ -25,11 +25,11 @@ _ROW_METRICS = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: a published machine, a stored run, or an imported log.
+    """One bar: a published result, a stored run, or an imported log.
 
     Attributes:
-        value: In the unit that `metric` names, a workloads.workload.HeadlineKey.
-        remarks: What differs from the run that is looked at, in words; empty when nothing is known to differ.
+        value: In the unit of `metric`, a workloads.workload.HeadlineKey.
+        remarks: How it differs from the run in question, in words; empty if no difference is known.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Bar:
 
     @property
     def shown(self) -> float:
-        """The value in the unit that it is shown in."""
+        """The value in the unit it is shown in."""
         return self.value * headline_kind(self.metric).scale
 
     @property
@@ -52,22 +52,22 @@ class Bar:
         return format_value(self.metric, self.value)
 
     def times_as_fast(self, other: "Bar") -> float:
-        """Return how many times as fast this one is as another."""
+        """Return how many times as fast this is as another."""
         return headline_kind(self.metric).times_as_fast(self.value, other.value)
 
 
 def chart_metric(workload: str, run: RunSummary | None = None) -> str:
-    """Return what the bars of a workload measure."""
+    """Return the metric of a workload's bars."""
     if run is not None:
         return run.metric
     return CATALOGUE[workload].metric if workload in CATALOGUE else "seconds_per_epoch_s"
 
 
 def converted(row: ReferenceRow, metric: str) -> tuple[float, str] | None:
-    """Return a row's value in another metric, with a remark on the conversion; None where it is not exact.
+    """Return a row's value in another metric, with a remark; None if the conversion isn't exact.
 
-    Seconds of a mini-batch and images per second tell the same, as long as the batch is known. An epoch is images
-    alone only where no validation pass is in it.
+    Seconds per mini-batch and images per second are equivalent if the batch size is known. An epoch equals its
+    images only if it has no validation pass.
     """
     own = _ROW_METRICS.get(row.metric)
     if own == metric:
@@ -87,7 +87,7 @@ def converted(row: ReferenceRow, metric: str) -> tuple[float, str] | None:
 
 
 def refusal(run: RunSummary, row: ReferenceRow) -> str | None:
-    """Say why the two must not be drawn together, or return None."""
+    """Explain why the two must not be drawn together; None if they may."""
     if converted(row, run.metric) is None:
         unit = headline_kind(_ROW_METRICS.get(row.metric, row.metric)).unit
         return sentence("compare.published_otherwise", unit=unit)
@@ -98,9 +98,9 @@ def refusal(run: RunSummary, row: ReferenceRow) -> str | None:
 
 
 def row_variant(row: ReferenceRow) -> str:
-    """Return which network a row is of, as workloads.workload.Workload.variant says it; "" for the usual one.
+    """Return the network of a row in the form of workloads.workload.Workload.variant; "" for the usual one.
 
-    Study 000's scripts were run again with cuDNN's LSTM, which is the fused one.
+    Study 000's scripts were also run with cuDNN's LSTM, which is the fused one.
     """
     return "lstm=fused" if "CuDNNLSTM" in row.notes else ""
 
@@ -114,10 +114,10 @@ def bars(
     """Return everything that may be drawn together, fastest first.
 
     Args:
-        workload: Whose published rows are taken.
-        run: The run that is "you", or None to see the published rows alone.
-        others: More runs; those that are not like `run`, or have no headline, are left out.
-        logs: Imported logs; they are of the study's own batch and network, in single precision.
+        workload: The workload of the published rows.
+        run: The run shown as "you", or None for published rows only.
+        others: More runs; those that aren't comparable with `run`, or have no headline, are left out.
+        logs: Imported logs; they have the study's own batch size and network, in single precision.
     """
     metric = chart_metric(workload, run)
     result = [
@@ -137,11 +137,11 @@ def bars(
 
 
 def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
-    """Return at most so many bars for places that have no room for all, in their order.
+    """Return at most this many bars, in order, for places without room for all.
 
-    One published bar stands for each device: an exact one before a close one, float32 before less, TensorFlow
-    before others, newer software before older. Where that is still too many, "you", its neighbours, the best known
-    ones and the nearest stay; without "you", some from the whole range.
+    Each device keeps one published bar: exact before close, float32 before lower precision, TensorFlow before
+    others, newer software before older. If there are still too many, "you", its neighbours, the best known ones
+    and the nearest remain; without "you", a selection from the whole range.
     """
     if len(bars_) <= limit:
         return list(bars_)
@@ -151,7 +151,7 @@ def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
             best[bar.name] = bar
     kept = [bar for bar in bars_ if bar.row is None or best.get(bar.name) is bar]
     mine = next((number for number, bar in enumerate(kept) if bar.kind == "you"), None)
-    if mine is None:  # nothing to be near to
+    if mine is None:  # no bar to be near to
         wanted = min(limit, len(kept))
         return [kept[number * (len(kept) - 1) // max(1, wanted - 1)] for number in range(wanted)]
 
@@ -169,16 +169,16 @@ def _standing(bar: Bar) -> tuple[bool, bool, bool, int]:
 
 
 def left_out(run: RunSummary) -> list[tuple[str, str]]:
-    """Return the published machines that cannot be drawn beside the run, each with the reason."""
+    """Return the published results that can't be drawn beside the run, each with the reason."""
     reasons = [(row, refusal(run, row)) for row in comparable_rows(run.workload)]
     return [(row.short_name, reason) for row, reason in reasons if reason]
 
 
 def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar | None:
-    """Return the bar that the others are compared with; None if there is none at all.
+    """Return the baseline of the others; None if there are no bars.
 
     Raises:
-        UsageError: The name fits no bar, or several.
+        UsageError: The name matches no bar, or several.
     """
     published = [bar for bar in bars_ if bar.row is not None]
     if name is None:
@@ -206,7 +206,7 @@ def _baseline_error(name: str, matches: Sequence[Bar], bars_: Sequence[Bar]) -> 
 
 
 def position(run: RunSummary, baseline: str | None = None) -> str | None:
-    """Return in one sentence where a run stands; None without a headline or anything to compare with."""
+    """Return a run's rank as a sentence; None without a headline or anything to compare with."""
     if run.value is None:
         return None
     published = bars(run.workload, run)
@@ -220,7 +220,7 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
     faster = [bar.name for bar in published[:at] if bar.value != you.value]
     slower = [bar.name for bar in published[at:] if bar.value != you.value]
     level = [bar.name for bar in others if bar.value == you.value]
-    count = len({bar.name for bar in others})  # one may stand there with several software
+    count = len({bar.name for bar in others})  # a machine may have several bars
     arguments = {"ratio": ratio_text(you.times_as_fast(base)), "baseline": base.name}
     if faster and slower:
         said = message("position.between", **arguments, faster=faster[-1], slower=slower[0])
@@ -235,7 +235,7 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:
-    """Return where a bar's number is from, as labels and texts; what the source does not say is left out."""
+    """Return where a bar's number comes from, as labels and texts; unknown details are left out."""
     value = f"{bar.text} {headline_kind(bar.metric).unit}"
     if bar.log is not None:
         parts = _log_provenance(bar.log, value)
@@ -282,7 +282,7 @@ def _row_provenance(row: ReferenceRow, metric: str, value: str) -> list[tuple[st
 
 
 def chart_note(metric: str, bars_: Iterable[Bar]) -> str:
-    """Return what bars measure, which way is better, and from which years the published ones are."""
+    """Return what bars measure, which direction is better, and the years of the published ones."""
     years = sorted({bar.row.year for bar in bars_ if bar.row and bar.row.year})
     kind = headline_kind(metric)
     better = message("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
@@ -300,7 +300,7 @@ def chart_note(metric: str, bars_: Iterable[Bar]) -> str:
 
 
 def doubts(bar: Bar) -> tuple[str, ...]:
-    """Return a bar's remarks without year, software and engine, for places that say these elsewhere."""
+    """Return a bar's remarks without year, software and engine, for places that show these elsewhere."""
     if bar.log is not None:
         return bar.remarks
     if bar.row is None:
@@ -310,7 +310,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 
 
 def ratio_text(ratio: float) -> str:
-    """Return a ratio with two telling digits: "4.8×", "53×", "0.27×"."""
+    """Format a ratio with two significant digits: "4.8×", "53×", "0.27×"."""
     for limit, digits in ((9.95, 0), (0.995, 1), (0.0995, 2), (0.00995, 3)):
         if ratio >= limit:
             return f"{ratio:.{digits}f}×"
@@ -318,13 +318,13 @@ def ratio_text(ratio: float) -> str:
 
 
 def run_name(run: RunSummary) -> str:
-    """Return what a run ran on, in short."""
+    """Return the short name of what a run ran on."""
     device = run.device_name if run.device and run.device.startswith("gpu") else run.cpu_name
     return short_name(device or run.device or sentence("compare.this_computer"))
 
 
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | None = None) -> list[Bar]:
-    """Return a run's bar, none without a headline; beside another run it says only in what the two differ."""
+    """Return a run's bar; None without a headline. Beside another run, its remarks are only the differences."""
     if run.value is None:
         return []
     device = run_name(run)
@@ -348,7 +348,7 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | 
 
 
 def _is_usual(run: RunSummary) -> bool:
-    """Say whether a run is as its study ran it."""
+    """Return whether a run has the study's own settings."""
     usual = CATALOGUE[run.workload].batch_size if run.workload in CATALOGUE else None
     return run.batch_size == usual and not run.variant and run.precision == "float32"
 
@@ -359,7 +359,7 @@ def _log_bar(log: ImportedLog) -> Bar:
 
 
 def _row_bar(row: ReferenceRow, metric: str, *, alone: bool) -> list[Bar]:
-    """Return a row's bar, none if its value cannot be had in the metric; `alone`: not beside a run like it."""
+    """Return a row's bar; None if its value can't be converted. `alone`: not beside a comparable run."""
     value = converted(row, metric)
     if value is None:
         return []
@@ -383,14 +383,14 @@ def _row_remarks(row: ReferenceRow, conversion: str = "") -> tuple[str, ...]:
     remarks += [sentence("compare.anomaly")] if "anomaly" in row.notes else []
     remarks += [row.precision] if row.precision not in ("", "fp32") else []
     remarks += [conversion] if conversion else []
-    remarks.append(_short_software(row.software))  # last, so that a narrow view cuts it and no doubt
+    remarks.append(_short_software(row.software))  # last, so that a narrow view cuts it first
     return tuple(remarks)
 
 
 def _short_software(software: str) -> str:
-    """Return what stands before the first remark in brackets, cut where a part ends if that is still long.
+    """Return the name before the first brackets, shortened at a separator if it is still long.
 
-    Whether it was compiled for its processor stays: this makes half of a difference.
+    Whether it was compiled for its CPU is kept: that accounts for half of a difference.
     """
     short, _, remark = software.partition(" (")
     short += ", compiled" if remark.startswith("compiled") else ""

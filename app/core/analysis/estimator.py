@@ -1,6 +1,6 @@
-"""What a typical step takes, from steps as they were timed: warm-up, interruptions, confidence interval.
+"""Estimating the typical step from timed steps: warm-up, interruptions, confidence interval.
 
-Pure functions; the method in plain words is in docs/measurement.md. Sources:
+Pure functions; docs/measurement.md explains the method. Sources:
 - end of the warm-up (MSER): White, An effective truncation heuristic for bias reduction in simulation output,
   Simulation 69 (1997) 323;
 - interruptions (modified z-score above 3.5): Iglewicz and Hoaglin, How to detect and handle outliers (1993);
@@ -16,19 +16,19 @@ from dataclasses import dataclass
 
 from app.core.analysis.student_t import student_t
 
-# Short steps are timed together: interruptions of a tenth of a second still stand out, and jitter of microseconds
-# does not.
+# Short steps are timed together: interruptions of a tenth of a second still stand out, jitter of microseconds
+# doesn't.
 BLOCK_S = 0.1
 MODIFIED_Z = 3.5
-# Jitter of very even steps is no interruption, however many deviations it is away.
+# Jitter of very even steps isn't an interruption, however many deviations it is away.
 INTERRUPTION_RATIO = 1.5
 PRECISION = 0.02
-# Fewer blocks tell their autocorrelation too badly, and a machine's speed wanders within seconds.
+# Fewer blocks don't show their autocorrelation well enough, and a machine's speed varies within seconds.
 BLOCKS_AT_LEAST = 60
 MEASURED_S_AT_LEAST = 10.0
-# Blocks below which an interval would be a guess.
+# With fewer blocks, an interval would be a guess.
 INTERVAL_BLOCKS = 4
-# A warm-up is short and shows; what is less is the machine's own wandering.
+# A warm-up is short and obvious; smaller changes are ordinary variation.
 _WARMUP_SHARE = 1 / 3
 _WARMUP_RATIO = 1.05
 _ROUNDS = 5
@@ -37,12 +37,12 @@ _AUTOCORRELATION_LIMIT = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Interruption:
-    """Consecutive steps that took far longer than they usually do.
+    """Consecutive steps that took far longer than usual.
 
     Attributes:
-        first: Number of the first of them in the sequence that was looked at.
-        steps: How many.
-        excess_s: How much longer than usual they took together.
+        first: Number of the first one in the sequence.
+        steps: Number of steps.
+        excess_s: How much longer than usual they took in total.
     """
 
     first: int
@@ -52,17 +52,17 @@ class Interruption:
 
 @dataclass(frozen=True, slots=True)
 class Estimation:
-    """What timed steps come to.
+    """The result of timed steps.
 
     Attributes:
-        step_s: A typical step: the mean after the warm-up, without interruptions.
+        step_s: The typical step: the mean after the warm-up, without interruptions.
         low_s, high_s: Its 95 % confidence interval; None with too few blocks.
-        warmup_steps: Left out at the beginning.
-        steps: That count.
-        blocks: That they were timed in.
+        warmup_steps: Number of steps left out at the beginning.
+        steps: Number of steps that count.
+        blocks: Number of blocks they were timed in.
         parts_s: Means of up to ten consecutive parts of the steps that count.
         interruptions: After the warm-up.
-        is_enough: Whether measuring longer would not change much: the interval is within ±2 %.
+        is_enough: Whether the interval is within ±2 %, so that measuring longer would change little.
     """
 
     step_s: float
@@ -77,16 +77,16 @@ class Estimation:
 
     @property
     def interrupted_s(self) -> float:
-        """How much longer the interruptions made it."""
+        """Seconds lost to interruptions."""
         return sum(interruption.excess_s for interruption in self.interruptions)
 
 
 def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Estimation | None:
-    """Estimate the typical step from durations in their order; None without any.
+    """Estimate the typical step from durations in order; None without any.
 
     Args:
-        steps_s: Of steps of one kind: without the first ones of epochs, which also set the input up.
-        has_warmup: Whether the first ones may be slower than the rest.
+        steps_s: Steps of one kind: without the first steps of epochs, which also set up the input.
+        has_warmup: Whether the first steps may be slower than the rest.
     """
     if not steps_s:
         return None
@@ -123,7 +123,7 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
 
 
 def find_interruptions(steps_s: Sequence[float]) -> tuple[Interruption, ...]:
-    """Find the interruptions among steps of one kind, in their order: no first steps of epochs, no warm-up."""
+    """Find the interruptions among ordered steps of one kind, without first steps of epochs and warm-up."""
     if not steps_s:
         return ()
     size = block_size(steps_s)
@@ -140,19 +140,19 @@ def block_size(steps_s: Sequence[float]) -> int:
 
 
 def block_means(steps_s: Sequence[float], size: int) -> list[float]:
-    """Return the mean step of each whole block; the rest at the end is left out."""
+    """Return the mean step of each whole block, leaving out the rest at the end."""
     return [statistics.fmean(steps_s[start : start + size]) for start in range(0, len(steps_s) - size + 1, size)]
 
 
 def warmup_end(blocks_s: Sequence[float]) -> int:
-    """Return how many blocks at the beginning are warm-up, by MSER: the cut after which the mean is surest.
+    """Return the number of warm-up blocks by MSER: the cut after which the mean is most certain.
 
-    Interruptions are brought down to the threshold first: they are none of the warm-up's. At most a third is cut,
-    and only what is slower than the rest by a twentieth.
+    Interruptions are first reduced to the threshold, as they don't belong to the warm-up. At most a third is cut,
+    and only if it is at least a twentieth slower than the rest.
     """
     count = len(blocks_s)
     if count < 2 * INTERVAL_BLOCKS:
-        return min(1, count - 1)  # its first step traces and compiles, whatever the others say
+        return min(1, count - 1)  # the first step always traces and compiles
     later = blocks_s[count // 2 :]
     middle_s, limit_s = _limits(later)
     calm_s = [min(block_s, limit_s) for block_s in blocks_s]
@@ -178,10 +178,10 @@ def warmup_end(blocks_s: Sequence[float]) -> int:
 
 
 def interrupted(blocks_s: Sequence[float]) -> list[bool]:
-    """Say of each block whether it took far longer than the others.
+    """Return for each block whether it took far longer than the others.
 
-    The threshold is found again without what was found, until nothing changes: a burst of slow blocks widens it.
-    Neighbours of an interruption that are half as far outside belong to it.
+    The threshold is recomputed without the interruptions until nothing changes, because a burst of slow blocks
+    widens it. Neighbours that are half as far outside belong to the interruption.
     """
     kept = list(blocks_s)
     middle_s = limit_s = math.inf
@@ -201,9 +201,9 @@ def interrupted(blocks_s: Sequence[float]) -> list[bool]:
 
 
 def half_width(values: Sequence[float]) -> float | None:
-    """Return half of the 95 % confidence interval of the mean of a series that may depend on itself.
+    """Return half the width of the 95 % confidence interval of the mean of a correlated series.
 
-    The wider of two: as many independent values as the autocorrelation of neighbours leaves, and batch means.
+    The wider of two: one from the effective number of independent values by autocorrelation, one from batch means.
     None below four values.
     """
     count = len(values)
@@ -228,7 +228,7 @@ def half_width(values: Sequence[float]) -> float | None:
 
 
 def _limits(blocks_s: Sequence[float]) -> tuple[float, float]:
-    """Return the middle of blocks, and the duration above which one is an interruption."""
+    """Return the median of blocks, and the duration above which one is an interruption."""
     middle_s = statistics.median(blocks_s)
     spread_s = statistics.median(abs(block_s - middle_s) for block_s in blocks_s)
     return middle_s, max(middle_s + MODIFIED_Z * spread_s / 0.6745, INTERRUPTION_RATIO * middle_s)
@@ -237,7 +237,7 @@ def _limits(blocks_s: Sequence[float]) -> tuple[float, float]:
 def _merged(
     blocks_s: Sequence[float], flags: Sequence[bool], usual_s: float, *, first: int, size: int
 ) -> tuple[Interruption, ...]:
-    """Make one interruption of blocks that follow each other."""
+    """Merge consecutive blocks into one interruption."""
     merged: list[Interruption] = []
     for number, (block_s, flag) in enumerate(zip(blocks_s, flags, strict=True)):
         if not flag:

@@ -1,4 +1,4 @@
-"""The headline that a run's raw durations come to."""
+"""The headline of a run, from its raw durations."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,11 @@ from workloads.protocol import events
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """What was asked of a run, and its raw durations: all that its headline is computed from.
+    """What was asked of a run, and its raw durations: everything its headline is computed from.
 
     Attributes:
-        steps: Those that each epoch was cut to; None for whole epochs.
-        metrics: What it reported beside its steps, by key.
+        steps: Length that epochs were cut to; None for whole epochs.
+        metrics: What it reported besides its steps, by key.
     """
 
     workload: str
@@ -42,16 +42,16 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run's raw durations come to. None means not reached.
+    """The result of a run's raw durations. None means not reached.
 
     Attributes:
         value: The headline.
-        statistics: What it rests on.
-        seconds_per_epoch_s: Also where another number is the headline.
+        statistics: The statistics behind it.
+        seconds_per_epoch_s: Set even if the headline is another number.
         low, high: Confidence interval of the value, in its unit.
-        mean: What plain averaging says, in the same unit.
-        interruptions, interruptions_s: Steps that took far longer than their neighbours, and how much longer.
-        sustained_pct: Of a Sustained run: speed of its last third, in percent of the first.
+        mean: The plain average, in the same unit.
+        interruptions, interruptions_s: Steps that took far longer than their neighbours, and the seconds lost.
+        sustained_pct: For a Sustained run, the speed of its last third in percent of its first.
     """
 
     value: float | None = None
@@ -67,7 +67,7 @@ class Outcome:
 
 
 def outcome_of(measured: Measured) -> Outcome:
-    """Return what a run's raw durations come to, and what disturbed it."""
+    """Return the result of a run's raw durations, and its interruptions."""
     steps, preset = measured.timed_steps, measured.preset
     is_uneven = measured.metric == "words_per_s"
     per_epoch = run_statistics(
@@ -96,9 +96,9 @@ def outcome_of(measured: Measured) -> Outcome:
 
 
 def interruptions(preset: str, steps: Timed) -> tuple[Disturbance, ...]:
-    """Return the interruptions of a run, without its warm-up.
+    """Return a run's interruptions after its warm-up.
 
-    That ends where an estimate finds its end, else with the first epoch, as long as there is another.
+    The warm-up ends where the estimate says or, otherwise, with the first epoch if there is another.
     """
     if preset == "standard":
         warmup = steps.first_epoch_steps
@@ -117,16 +117,16 @@ def summarise(
     step_median_s: float | None,
     reported: float | None = None,
 ) -> Outcome:
-    """Choose what the run's headline rests on.
+    """Choose the statistics behind the run's headline.
 
     Args:
-        workload: Its id; one that this version does not know counts an example as one.
-        metric: What its headline is.
-        batch_size: Examples of a step.
-        per_epoch: Of whole epochs, None without any.
-        per_step: Of steps, None without any that count.
-        step_median_s: The typical step, whatever it belongs to.
-        reported: The headline as the workload itself measured it, where steps do not tell it.
+        workload: Its id; for an unknown one, an example counts as one.
+        metric: Its headline's metric.
+        batch_size: Examples per step.
+        per_epoch: Statistics of whole epochs; None without any.
+        per_step: Statistics of steps; None without any that count.
+        step_median_s: The typical step of all kinds.
+        reported: The headline as measured by the workload itself, if steps don't give it.
     """
     whole_s = per_epoch.median_s if per_epoch and per_epoch.median_s > 0 else None
     if reported is not None:
@@ -134,7 +134,7 @@ def summarise(
     chosen = per_epoch if metric == "seconds_per_epoch_s" else per_step
     examples = batch_size * (CATALOGUE[workload].units_per_example if workload in CATALOGUE else 1)
     steps_tell = metric in ("seconds_per_epoch_s", "seconds_per_batch_s", "images_per_s", "words_per_s")
-    # A duration of 0 is one that the clock was too coarse for: it tells no speed.
+    # A duration of 0 is below the clock's resolution and gives no speed.
     if chosen is None or chosen.median_s <= 0 or not steps_tell or _reports(workload):
         return Outcome(None, None, whole_s, step_median_s)
 
@@ -154,9 +154,9 @@ def summarise(
 
 
 def estimate_so_far(run: RunSummary, steps: Timed) -> events.Estimate | None:
-    """Return what steps come to while a run goes on, in the unit of its headline; None if they do not tell.
+    """Return a running run's estimate in the unit of its headline; None if steps don't give it.
 
-    What an epoch has beside its steps is known at the end only, and not in it.
+    It leaves out what an epoch has besides its steps, which is known only at the end.
     """
     if not steps.usual_s or _reports(run.workload):
         return None
@@ -186,5 +186,5 @@ def estimate_so_far(run: RunSummary, steps: Timed) -> events.Estimate | None:
 
 
 def _reports(workload: str) -> bool:
-    """Say whether a workload reports its headline itself: its steps are those of many different cases."""
+    """Return whether a workload reports its headline itself: its steps are of many different kinds."""
     return workload in CATALOGUE and CATALOGUE[workload].reports_headline

@@ -1,4 +1,4 @@
-"""The published measurements that come with Epochmark, with their provenance."""
+"""The published results included in Epochmark, with their provenance."""
 
 import csv
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from typing import Any
 
 from app.core.paths import RESOURCES
 
-# The seven machines of study 004 are what the standard workload is known by.
+# The standard workload is known for study 004's seven machines.
 FIRST_SOURCE_IDS = "s004-"
 _PREFIXES = ("Intel Core ", "NVIDIA GeForce ", "NVIDIA ", "Google ", "Apple ", "AMD ", "Intel ")
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRow:
-    """One published measurement. None means that the source does not say.
+    """One published measurement. None means that the source doesn't say.
 
     Attributes:
         match: exact, close (one difference, see notes), context or claim.
-        value: In the unit that `metric` names.
+        value: In the unit of `metric`.
     """
 
     id: str
@@ -45,7 +45,7 @@ class ReferenceRow:
 
     @property
     def short_name(self) -> str:
-        """The device without its maker: "GTX 1080 Ti", "4 × Tesla P100", "Xeon Skylake, 8 vCPU"."""
+        """The device without its vendor: "GTX 1080 Ti", "4 × Tesla P100", "Xeon Skylake, 8 vCPU"."""
         name = short_name(self.device)
         if self.hardware_kind == "gpu" and self.cores_or_units.isdecimal() and self.cores_or_units != "1":
             return f"{self.cores_or_units} × {name}"
@@ -53,7 +53,7 @@ class ReferenceRow:
 
 
 def short_name(device: str) -> str:
-    """Return a device's name without its maker and without remarks in brackets."""
+    """Return a device's name without its vendor and without remarks in brackets."""
     name = device.split(" (", maxsplit=1)[0]
     for prefix in _PREFIXES:
         if name.startswith(prefix):
@@ -70,7 +70,7 @@ def reference_rows() -> tuple[ReferenceRow, ...]:
 
 
 def comparable_rows(workload: str) -> list[ReferenceRow]:
-    """Return a workload's exact and close rows, whatever they measure, the best known ones first."""
+    """Return a workload's exact and close rows, in any metric, the best known first."""
     rows = [row for row in reference_rows() if row.workload == workload and row.match in ("exact", "close")]
     return sorted(rows, key=lambda row: (not row.id.startswith(FIRST_SOURCE_IDS), row.match != "exact"))
 

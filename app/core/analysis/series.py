@@ -1,4 +1,4 @@
-"""What the charts of a run show, followed from its events or read back from the store; knows no drawing."""
+"""The data of a run's charts, from its events or the store; no drawing."""
 
 import statistics
 from collections.abc import Iterator
@@ -27,13 +27,13 @@ _GPU_CURVES = tuple(
 
 @dataclass(slots=True)
 class Curve:
-    """Points of one line, x ascending. A y that is None is a gap."""
+    """Points of one line, x ascending. A y of None is a gap."""
 
     x: list[float] = field(default_factory=list)
     y: list[float | None] = field(default_factory=list)
 
     def add(self, x: float, y: float | None) -> None:
-        """Add a point at the end; when there are too many, every second one goes."""
+        """Append a point; if there are too many, drop every second one."""
         self.x.append(x)
         self.y.append(y)
         if len(self.x) > POINTS_LIMIT:
@@ -41,30 +41,30 @@ class Curve:
 
     @property
     def median(self) -> float | None:
-        """The typical value; None where none is available."""
+        """The median; None if no value is available."""
         values = [value for value in self.y if value is not None]
         return statistics.median(values) if values else None
 
     @property
     def last(self) -> float | None:
-        """The latest value; None before the first, or where it is not available."""
+        """The latest value; None before the first, or if it isn't available."""
         return self.y[-1] if self.y else None
 
 
 class RunSeries:
-    """Collects what a run's events come to.
+    """Collects the results of a run's events.
 
     Attributes:
-        epochs: Whole epochs, in their order.
+        epochs: Whole epochs, in order.
         steps_per_s: Throughput over seconds since the worker started; each point covers at least a second.
-        loss: Running training loss over epochs (1.5 is the middle of the second one).
-        telemetry: One curve for each reading of app.core.records.Telemetry that this machine gives, over the same
-            seconds; those of GPUs are named "gpu0_utilization_pct" and so on.
-        current_epoch_s: What the steps of the epoch that is going on took so far; None between epochs.
-        estimate, low, high: What the steps came to so far, and the ends of its interval, over the same seconds.
-        latest_estimate: The last of them; None before the first.
-        verdict: So far; None before the first.
-        interrupted_t_s: When steps took far longer than usual.
+        loss: Running training loss over epochs (1.5 is the middle of the second).
+        telemetry: One curve for each available value of app.core.records.Telemetry, over the same seconds; those
+            of GPUs are named "gpu0_utilization_pct" and so on.
+        current_epoch_s: Duration so far of the steps in the current epoch; None between epochs.
+        estimate, low, high: The estimate and its interval over time, over the same seconds.
+        latest_estimate: The latest one; None before the first.
+        verdict: The verdict so far; None before the first.
+        interrupted_t_s: Times of interruptions.
     """
 
     def __init__(self, steps_per_epoch: int) -> None:
@@ -86,7 +86,7 @@ class RunSeries:
         self.error: events.Error | None = None
 
     def follow(self, event: events.Event) -> None:
-        """Take the next event of the run."""
+        """Follow the next event of the run."""
         match event:
             case events.Steps():
                 self._add_steps(event)
@@ -109,7 +109,7 @@ class RunSeries:
 
     def _add_steps(self, event: events.Steps) -> None:
         if event.phase in ("start", "validate") or not event.durations_s:
-            return  # short epochs, and no training: no throughput
+            return  # short epochs and non-training have no throughput
         self._bin_steps += len(event.durations_s)
         self._bin_duration_s += sum(event.durations_s)
         if event.phase == "measure":
@@ -117,7 +117,7 @@ class RunSeries:
         if self._bin_duration_s < self._bin_s:
             return
         rate = self._bin_steps / self._bin_duration_s
-        if self._bin_duration_s > 2 * self._bin_s:  # one slow step: the rate was low all the while
+        if self._bin_duration_s > 2 * self._bin_s:  # one slow step: the rate was low all the time
             self.steps_per_s.add(max(self._binned_s, event.t_s - self._bin_duration_s), rate)
         self.steps_per_s.add(event.t_s, rate)
         self._binned_s = event.t_s
@@ -132,7 +132,7 @@ class RunSeries:
             curve.add(event.t_s, value)
 
     def _add_sample(self, t_s: float, telemetry: Telemetry) -> None:
-        """Add what is a number of a look at the machine: words and lists make no curve."""
+        """Add the numbers of one telemetry record; words and lists have no curve."""
         readings = {name: getattr(telemetry, name) for name in _CURVES}
         for gpu in telemetry.gpus:
             readings |= {f"gpu{gpu.index}_{name}": getattr(gpu, name) for name in _GPU_CURVES}
@@ -159,7 +159,7 @@ def series_of(run: Run) -> RunSeries:
 
 
 def estimates(run: Run) -> Iterator[events.Estimate]:
-    """Yield how the estimate of a stored run came to be, at up to 60 moments."""
+    """Yield a stored run's estimate at up to 60 moments."""
     blocks = [block for block in run.steps if block.phase == "measure"]
     stride = max(1, len(blocks) // MOMENTS)
     steps = Timed()
@@ -172,9 +172,9 @@ def estimates(run: Run) -> Iterator[events.Estimate]:
 
 
 def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
-    """Return a run's record with the headline that its events come to so far.
+    """Return a run's record with its headline so far.
 
-    Before the first whole epoch that is an estimate from the steps, without validation.
+    Before the first whole epoch, that is an estimate from the steps, without validation.
     """
     summary = replace(summary, epochs_done=len(series.epochs))
     by_epochs = summary.metric == "seconds_per_epoch_s"
@@ -184,7 +184,7 @@ def live_summary(summary: RunSummary, series: RunSeries) -> RunSummary:
     if by_epochs and series.epochs and not cut:
         result = epoch_statistics([epoch.duration_s for epoch in series.epochs])
         assert result is not None
-        if result.median_s <= 0:  # the clock was too coarse
+        if result.median_s <= 0:  # below the clock's resolution
             return summary
         return replace(
             summary,

@@ -1,4 +1,4 @@
-"""Statistics of raw durations: pure functions, the only place where a headline is computed."""
+"""Statistics of raw durations: pure functions, the only place where headlines are computed."""
 
 import bisect
 import itertools
@@ -12,7 +12,7 @@ from app.core.analysis.estimator import Estimation, estimate_steps, half_width
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.analysis.timed_steps import Timed
 
-# The first one traces and compiles; three more are what a network gets whose steps take ten seconds.
+# The first one traces and compiles; three more are all that a network with ten-second steps gets.
 ESTIMATE_STEPS_AT_LEAST = 4
 SUSTAINED_STEPS_AT_LEAST = 30
 Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
@@ -20,18 +20,18 @@ Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
 
 @dataclass(frozen=True, slots=True)
 class DurationStatistics:
-    """What durations come to, in seconds: of whole epochs, or of steps.
+    """Statistics of durations in seconds, of whole epochs or of steps.
 
     Attributes:
-        basis: "later_epochs", or "first_epoch" when there is no other: then tracing and warm-up are in it.
+        basis: "later_epochs", or "first_epoch" if there is no other; then tracing and warm-up are included.
         median_s: The headline: the median of the epochs after the first, or the typical step (scaled to an epoch).
         first_s: The first epoch, kept apart.
         spread_pct: Sample standard deviation of the epochs after the first (or of the parts of the steps), in
             percent of the headline; None below two of them.
-        low_s, high_s: Confidence interval of the headline; None where there is none.
-        confidence_pct: That it has: 95 or a little more, less where there are too few epochs for that.
-        mean_s: The arithmetic mean, interruptions and all; None where it means nothing.
-        warmup_steps: That an estimate left out; None where nothing was estimated.
+        low_s, high_s: Confidence interval of the headline; None if there is none.
+        confidence_pct: Its confidence: 95 or a little more, less with too few epochs.
+        mean_s: The arithmetic mean including interruptions; None if it means nothing.
+        warmup_steps: Steps that an estimate left out; None if nothing was estimated.
     """
 
     basis: Basis
@@ -49,7 +49,7 @@ class DurationStatistics:
 
 
 def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
-    """Summarise whole epochs in their order; None when there are none."""
+    """Summarise whole epochs in order; None without any."""
     if not durations_s:
         return None
     counted = durations_s[1:] or durations_s
@@ -74,18 +74,18 @@ def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
 
 
 def median_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
-    """Return a confidence interval of the median, whatever the distribution, and its confidence in percent.
+    """Return a distribution-free confidence interval of the median, and its confidence in percent.
 
     The narrowest pair of order statistics that covers the median with at least 95 %, by the binomial distribution
     (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2); below six values the extremes,
-    which cover it with less. None for fewer than two.
+    which cover it with less. None below two values.
     """
     count = len(values)
     if count < 2:
         return None, None, None
     ordered = sorted(values)
-    # By logarithms: beyond a thousand values the chance of a single rank is no float, nor is their number.
-    chance_log = -count * math.log(2)  # that no value lies on one side of the median
+    # In logarithms: beyond a thousand values, the chance of a single rank underflows, and their number overflows.
+    chance_log = -count * math.log(2)  # that all values are on one side of the median
     outside = math.exp(chance_log)
     rank = 0
     while rank + 1 < count // 2:
@@ -102,14 +102,15 @@ def estimate_epoch(
 ) -> DurationStatistics | None:
     """Scale timed steps to a whole epoch; None without steps.
 
-    An epoch is its steps, what its first one takes longer, the validation pass, and the rest between these parts.
-    Minimum and maximum come from scaling consecutive parts of about a tenth of the steps each in the same way.
+    An epoch consists of its steps, the extra time of its first step, the validation pass, and the gaps between
+    these parts. Minimum and maximum come from scaling consecutive parts of about a tenth of the steps each in the
+    same way.
 
     Args:
-        steps: What was timed.
-        steps_per_epoch: What is scaled to.
-        validation_batches: Of a whole validation pass.
-        rest_s: What an epoch takes beside its steps and its validation.
+        steps: The timed steps.
+        steps_per_epoch: Steps of a whole epoch.
+        validation_batches: Batches of a whole validation pass.
+        rest_s: Time of an epoch besides its steps and its validation.
     """
     estimation = steps.estimation()
     if estimation is None:
@@ -122,13 +123,13 @@ def estimate_epoch(
 def step_statistics(
     steps: Timed, *, is_estimate: bool = False, is_uneven: bool = False
 ) -> DurationStatistics | None:
-    """Summarise the steps of a workload whose headline is one step; None when there are none that count.
+    """Summarise the steps of a workload whose headline is one step; None if none count.
 
     Args:
-        steps: What was timed. The first epoch warms up, as long as there is another; else the first step, which
+        steps: The timed steps. The first epoch is warm-up if there is another; otherwise the first step, which
             traces and compiles, is left out.
-        is_estimate: Whether they are a Quick run's: then the end of the warm-up is found among them.
-        is_uneven: Whether some steps have more to do than others: then all count, by a plain mean.
+        is_estimate: Whether they are a Quick run's: then the end of the warm-up is estimated.
+        is_uneven: Whether some steps do more work than others: then all count, in a plain mean.
     """
     counted = steps.usual_s or steps.starts_s if is_estimate else steps.later_s or steps.durations_s[1:]
     estimation = estimate_steps(counted, has_warmup=is_estimate and not is_uneven)
@@ -169,9 +170,9 @@ def _of_estimation(
 
 
 def sustained_pct(steps: Timed) -> float | None:
-    """Return the speed in the last third of the measured time, in percent of that in the first third.
+    """Return the speed in the last third of the measured time, in percent of the first third.
 
-    Warm-up and interruptions are left out. None below 30 steps, where thirds say little.
+    Without warm-up and interruptions. None below 30 steps, where thirds mean little.
     """
     count = len(steps.usual_s)
     if count < SUSTAINED_STEPS_AT_LEAST:
@@ -194,12 +195,12 @@ def trimmed_mean(values: Sequence[float], share: float = 0.1) -> float:
 
 
 def headline_value(metric: str, duration_s: float, examples: int) -> float:
-    """Return a headline from its duration: itself where seconds are the headline, else a rate.
+    """Convert a duration to a headline: unchanged if the headline is in seconds, or else a rate.
 
     Args:
         metric: One of workloads.workload.HeadlineKey.
-        duration_s: Of an epoch or of a step, as the metric needs it.
-        examples: What one step counts for in a rate: its batch, times the words of each example.
+        duration_s: Of an epoch or a step, depending on the metric.
+        examples: What one step counts for in a rate: its batch size times the words per example.
     """
     return duration_s if metric.startswith("seconds_per_") else examples / duration_s
 
@@ -214,16 +215,16 @@ def run_statistics(
     validation_batches: int = 0,
     rest_s: float | None,
 ) -> DurationStatistics | None:
-    """Return a run's headline from its raw durations; None when it has none.
+    """Return a run's headline from its raw durations; None if it has none.
 
     Args:
-        preset: "quick" is estimated from steps, "sustained" where it has no two whole epochs; all else has epochs.
-        steps: What each epoch was cut to; a cut epoch is never an epoch's time.
+        preset: "quick" is estimated from steps, and "sustained" too without two whole epochs; others use epochs.
+        steps: Length that epochs were cut to; a cut epoch never counts as an epoch.
         steps_per_epoch: Steps of a whole epoch.
         epoch_durations_s: Whole epochs, in order.
         timed_steps: All steps.
-        validation_batches: Of a whole validation pass.
-        rest_s: For an estimate, what an epoch takes beside steps and validation; None when it was not reached.
+        validation_batches: Batches of a whole validation pass.
+        rest_s: For an estimate, time of an epoch besides steps and validation; None if that phase was not reached.
     """
     if preset == "sustained" and len(epoch_durations_s) < 2:
         return estimate_epoch(timed_steps, steps_per_epoch) if timed_steps.usual_s else None

@@ -1,4 +1,4 @@
-"""Student's t: how far a mean may be off, by how many values it was found from.
+"""Student's t: how far off a mean may be, depending on the number of values.
 
 Abramowitz and Stegun, Handbook of Mathematical Functions (1964), 26.7.3 (odd degrees of freedom), 26.7.4, and
 26.7.5 for many.
@@ -9,12 +9,12 @@ from functools import cache
 from statistics import NormalDist
 
 CONFIDENCE = 0.95
-# Beyond it the series is summed for seconds, and its expansion is exact to ten digits.
+# Beyond this, summing the series would take seconds, while the expansion is exact to ten digits.
 _SUMMED_FREEDOM = 1_000
 
 
 def student_t(freedom: float) -> float:
-    """Return what |t| stays below with 95 %, for at least 1 degree of freedom and for parts of one."""
+    """Return the 95 % limit of |t| for at least 1 degree of freedom, which may be fractional."""
     whole = max(1, int(freedom))
     low = t_limit(whole)
     return low + (max(freedom, 1.0) - whole) * (t_limit(whole + 1) - low)
@@ -22,13 +22,13 @@ def student_t(freedom: float) -> float:
 
 @cache
 def t_limit(freedom: int) -> float:
-    """Return what |t| of so many degrees of freedom stays below with 95 %."""
+    """Return the 95 % limit of |t| for a whole number of degrees of freedom."""
     if freedom > _SUMMED_FREEDOM:
         return _expansion(freedom)
     low, high = 0.0, 1.0
     while _inside(high, freedom) < CONFIDENCE:
         high *= 2
-    for _ in range(60):  # to the last digits of a float
+    for _ in range(60):  # to a float's last digits
         middle = (low + high) / 2
         low, high = (middle, high) if _inside(middle, freedom) < CONFIDENCE else (low, middle)
     return high
@@ -43,7 +43,7 @@ def _expansion(freedom: int) -> float:
 
 
 def _inside(t: float, freedom: int) -> float:
-    """Return how probable |T| <= t is."""
+    """Return the probability of |T| <= t."""
     angle = math.atan(t / math.sqrt(freedom))
     cosine = math.cos(angle)
     odd = freedom % 2

@@ -1,4 +1,4 @@
-"""The timed steps of a run, sorted by what they are: what headlines are computed from, live and stored."""
+"""A run's timed steps sorted by kind, for headlines, both live and stored."""
 
 import bisect
 import math
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from app.core.analysis.estimator import Estimation, Interruption, estimate_steps, interrupted
 from workloads.protocol.events import Steps
 
-# Fewer first steps do not tell what is usual among them.
+# With fewer first steps, there is no telling what is usual.
 STARTS_AT_LEAST = 4
 
 
@@ -23,9 +23,9 @@ class Disturbance:
     """Steps that took far longer than usual.
 
     Attributes:
-        t_s: When they were told, in seconds since the worker started.
-        steps: How many.
-        excess_s: How much longer than usual they took together.
+        t_s: When they were reported, in seconds since the worker started.
+        steps: Number of steps.
+        excess_s: How much longer than usual they took in total.
     """
 
     t_s: float
@@ -35,15 +35,15 @@ class Disturbance:
 
 @dataclass(slots=True)
 class Timed:
-    """Durations in seconds, in their order; arrays, because a long run has millions.
+    """Durations in seconds, in order; arrays, because a long run has millions.
 
     Attributes:
-        durations_s: Of every step that was measured.
-        later_s: Of those, the steps of epochs after the first one.
-        starts_s: First steps of epochs after the first one, which also set the epoch's input up.
-        usual_s: All others: the very first one, which traces and compiles, is in neither.
-        first_epoch_steps: How many of the usual ones the first epoch has, if there is another; else 0.
-        validation_s: Batches of each validation pass that was timed batch by batch; the first one warms up.
+        durations_s: All measured steps.
+        later_s: Those of epochs after the first.
+        starts_s: First steps of epochs after the first, which also set up the epoch's input.
+        usual_s: All others, without the run's very first step, which traces and compiles.
+        first_epoch_steps: Number of usual steps in the first epoch if there is another; otherwise 0.
+        validation_s: Batches of each validation pass that was timed batch by batch; the first one is warm-up.
     """
 
     durations_s: "array[float]" = field(default_factory=_doubles)
@@ -53,10 +53,10 @@ class Timed:
     validation_s: list[list[float]] = field(default_factory=list)
     first_epoch_steps: int = 0
     _starts_t_s: list[float] = field(default_factory=list)
-    _ends: list[tuple[int, float]] = field(default_factory=list)  # usual steps so far, and when they were told
+    _ends: list[tuple[int, float]] = field(default_factory=list)  # usual steps so far, and when they were reported
 
     def add(self, block: Steps) -> None:
-        """Take the next steps; a block without any tells nothing."""
+        """Add the next steps; an empty block is ignored."""
         if not block.durations_s:
             return
         if block.phase == "validate":
@@ -65,7 +65,7 @@ class Timed:
             self.starts_s.extend(block.durations_s)
             self._starts_t_s.extend([block.t_s] * len(block.durations_s))
         elif block.phase == "measure":
-            usual_s = array("d", block.durations_s)  # once: arrays take an array at once, all else item by item
+            usual_s = array("d", block.durations_s)  # once: arrays extend by an array at once, else item by item
             self.durations_s.extend(usual_s)
             if block.epoch > 0:
                 self.later_s.extend(usual_s)
@@ -80,17 +80,17 @@ class Timed:
             self._ends.append((len(self.usual_s), block.t_s))
 
     def disturbances(self, among_usual: Iterable[Interruption], warmup: int = 0) -> tuple[Disturbance, ...]:
-        """Return when interruptions were, those of first steps of epochs too.
+        """Return the interruptions with their times, including first steps of epochs.
 
         Args:
-            among_usual: Those that were found among the usual steps.
-            warmup: How many usual steps were left out before these were numbered.
+            among_usual: The interruptions among the usual steps.
+            warmup: Number of usual steps left out before the numbering.
         """
         disturbances = [
             Disturbance(self._time_s(warmup + each.first), each.steps, each.excess_s) for each in among_usual
         ]
         if len(self.starts_s) >= STARTS_AT_LEAST:
-            # Each on its own: they are of different epochs.
+            # Each on its own: they belong to different epochs.
             flags, usual_s = interrupted(self.starts_s), statistics.median(self.starts_s)
             disturbances += [
                 Disturbance(t_s, 1, duration_s - usual_s)
@@ -100,21 +100,21 @@ class Timed:
         return tuple(sorted(disturbances, key=lambda each: each.t_s))
 
     def _time_s(self, number: int) -> float:
-        """Return when the usual step of that number was told."""
+        """Return when the usual step with this number was reported."""
         place = bisect.bisect_right(self._ends, (number, math.inf))
         return self._ends[min(place, len(self._ends) - 1)][1]
 
     def estimation(self) -> Estimation | None:
-        """Return what a typical step takes, warm-up and interruptions left out; None without any."""
-        # Epochs of one step have first steps only.
+        """Estimate the typical step, without warm-up and interruptions; None without steps."""
+        # Epochs of one step have only first steps.
         return estimate_steps(self.usual_s or self.starts_s)
 
     def start_s(self, step_s: float) -> float:
-        """Return how much longer the first step of an epoch takes; 0.0 where that was not seen."""
+        """Return the extra time of an epoch's first step in seconds; 0.0 if it was not seen."""
         return max(0.0, statistics.median_low(self.starts_s) - step_s) if self.starts_s else 0.0
 
     def pass_s(self, batches: int) -> float:
-        """Return how long a validation pass of so many batches takes, by those that were timed; 0.0 without any.
+        """Return the seconds of a validation pass of this many batches, from timed ones; 0.0 without any.
 
         An interruption counts as a typical batch.
         """

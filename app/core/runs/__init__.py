@@ -1,1 +1,1 @@
-"""Runs while they happen: worker processes, sessions, plans, progress, estimates."""
+"""Runs in progress: worker processes, sessions, plans, progress, estimates."""

@@ -1,4 +1,4 @@
-"""Child processes in groups of their own, which can always be ended with all that they started."""
+"""Child processes in their own groups, which can always be ended together with their descendants."""
 
 import contextlib
 import ctypes
@@ -29,13 +29,13 @@ def start_child(command: WorkerCommand) -> "subprocess.Popen[bytes]":
 
 
 def end_child(process: "subprocess.Popen[bytes]", *, force: bool) -> None:
-    """End a process and all its children: terminate them, or kill them when forced. Does not wait."""
+    """End a process and all its children: terminate them, or kill them when forced. Doesn't wait."""
     children: list[psutil.Process] = []
-    if process.poll() is None:  # its number may be another's by now
+    if process.poll() is None:  # otherwise another process may have its ID by now
         with contextlib.suppress(psutil.Error):
             children = psutil.Process(process.pid).children(recursive=True)
     if hasattr(os, "killpg"):
-        # It leads its own session, so the group has its number even after it is gone.
+        # It leads its own session, so the group keeps its ID even after it has ended.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL if force else signal.SIGTERM)
     else:
@@ -46,10 +46,10 @@ def end_child(process: "subprocess.Popen[bytes]", *, force: bool) -> None:
 
 
 def _mortal() -> dict[str, Any]:
-    """Have Linux end the child with the thread that starts it, also one that was stopped before its first line.
+    """Make Linux end the child together with the thread that starts it, even if stopped before its first line.
 
-    Only between fork and exec is early enough. The function calls into the C library alone, which was loaded
-    before: nothing that another thread could hold at that moment is waited for.
+    Only between fork and exec is early enough. The function calls only the C library, which is already loaded, and
+    so never waits for a lock that another thread may hold at that moment.
     """
     if not sys.platform.startswith("linux"):
         return {}
@@ -57,7 +57,7 @@ def _mortal() -> dict[str, Any]:
 
     def die_with_parent() -> None:
         library.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG, from linux/prctl.h
-        if os.getppid() != parent:  # it was gone by then
+        if os.getppid() != parent:  # the parent has already ended
             os._exit(EXIT_ORPHANED)
 
     return {"preexec_fn": die_with_parent}

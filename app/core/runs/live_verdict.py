@@ -1,4 +1,4 @@
-"""What is known of a run while it goes on: the estimate so far, when it is good enough, and the verdict so far."""
+"""A running run's live estimate and verdict, and whether Quick has measured enough."""
 
 import logging
 import time
@@ -16,26 +16,26 @@ from app.core.verdict.rules import judge
 from workloads.protocol import events
 
 ESTIMATE_INTERVAL_S = 1.0
-# Judging reads the whole record, which must not disturb what is measured.
+# Judging reads the whole record, which must not disturb the measurement.
 VERDICT_INTERVAL_S = 10.0
-# One estimate that is narrow enough may be so by chance.
+# A single narrow interval may be chance.
 ENOUGH_ESTIMATES = 2
-# As long as telling took, so many times it is not told again.
+# After each update, pause for this many times as long as it took.
 _PAUSES = 20
 _News = TypeVar("_News")
 _log = logging.getLogger(__name__)
 
 
 class LiveVerdict:
-    """Looks at the state of one run in the session's thread.
+    """Computes a run's live estimate and verdict in the session's thread.
 
     Attributes:
-        is_enough: Whether a Quick run knows its answer.
+        is_enough: Whether a Quick run has measured enough.
 
     Args:
-        state: Of the run, with its steps.
-        database: Has what the run is judged by.
-        verdict_s: From one verdict to the next.
+        state: The run's state, with its steps.
+        database: Has the record to judge.
+        verdict_s: Seconds between verdicts.
     """
 
     def __init__(self, state: RunState, database: Database, verdict_s: float = VERDICT_INTERVAL_S) -> None:
@@ -52,7 +52,7 @@ class LiveVerdict:
         self.is_enough = False
 
     def follow(self, event: events.Event) -> None:
-        """Wait anew where a phase begins."""
+        """Restart the intervals when a phase begins."""
         if isinstance(event, events.Phase):
             self._wait()
 
@@ -61,7 +61,7 @@ class LiveVerdict:
         self._estimate_at_s, self._judge_at_s = now_s + ESTIMATE_INTERVAL_S, now_s + self._verdict_s
 
     def news(self) -> Iterator[events.Event]:
-        """Yield what there is to tell, in its intervals."""
+        """Yield the events that are due."""
         if self._state.is_measuring and time.monotonic() >= self._estimate_at_s:
             if (estimate := self._unless_it_fails(self._estimate)) is not None:
                 yield estimate
@@ -72,7 +72,7 @@ class LiveVerdict:
             self._judge_at_s = self._next_s(self._verdict_s)
 
     def _unless_it_fails(self, tell: Callable[[], _News | None]) -> _News | None:
-        """Return what there is to tell; a fault of ours must not cost the run."""
+        """Return the event, or None if computing it fails: a bug of ours must not cost the run."""
         self._begun_s = time.monotonic()
         try:
             return tell()
@@ -81,12 +81,12 @@ class LiveVerdict:
             return None
 
     def _next_s(self, interval_s: float) -> float:
-        """Return when to tell again: a run of millions of steps must not wait for what is told of it."""
+        """Return when the next update is due: a run of millions of steps must not wait for it."""
         now_s = time.monotonic()
         return now_s + max(interval_s, _PAUSES * (now_s - self._begun_s))
 
     def _estimate(self) -> events.Estimate | None:
-        """Return what the steps come to so far; None where epochs tell it, or nothing new came."""
+        """Return the estimate so far; None if epochs give the result, or there are no new steps."""
         steps = self._state.steps
         assert steps is not None
         count = len(steps.durations_s)
@@ -104,7 +104,7 @@ class LiveVerdict:
         return msgspec.structs.replace(estimate, is_enough=self.is_enough)
 
     def _judge(self) -> events.Judged | None:
-        """Return the verdict so far, if it is another one than before; None while the database is busy."""
+        """Return the verdict so far if it has changed; None while the database is busy."""
         try:
             run = load_run(self._database, self._run.id, with_peak=False)
         except DatabaseError:

@@ -1,4 +1,4 @@
-"""Whether a run fits into the memory, told before it starts."""
+"""Whether a run fits into memory, checked before it starts."""
 
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message, message
@@ -6,21 +6,21 @@ from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
 
-# Measured needs are scaled to other batches and other machines; only what is far beyond the memory is certain.
+# Measured needs are scaled to other batches and machines, so only a clear excess is certain.
 CERTAIN = 1.2
-# Weights, gradients and two running means of them, four bytes each; nobody trains in less.
+# Weights, gradients and two running means, four bytes each: the least that training needs.
 _BYTES_PER_PARAMETER = 16
 
 
 def memory_problem(spec: RunSpec, machine: Machine) -> Message | None:
-    """Say why a run is certain to run out of memory, and which batch would fit; None where it is not certain."""
+    """Explain why a run is certain to run out of memory, and which batch would fit; None if it isn't certain."""
     workload = CATALOGUE[spec.workload]
     need_bytes = workload.memory_need_bytes(spec)
     there_bytes, gpu = _memory(spec, machine)
     if need_bytes is None or there_bytes is None:
         return None
     base_bytes = workload.memory_base_bytes or 0
-    if gpu is not None:  # the engine and the data stay in the computer's memory
+    if gpu is not None:  # the engine and the data are in the computer's memory
         base_bytes = min(base_bytes, _BYTES_PER_PARAMETER * (workload.parameters_count or 0))
         need_bytes = base_bytes + spec.batch_size * workload.memory_per_example_bytes
     if need_bytes <= CERTAIN * there_bytes:
@@ -35,7 +35,7 @@ def memory_problem(spec: RunSpec, machine: Machine) -> Message | None:
 
 
 def _memory(spec: RunSpec, machine: Machine) -> tuple[int | None, Gpu | None]:
-    """Return how much memory the run's device has, and the card that has it; None for the computer's own."""
+    """Return the memory of the run's device in bytes, and its GPU; None for the computer's own memory."""
     gpus = usable_gpus(machine, spec.engine)
     if spec.device == "cpu" or not gpus:
         return machine.memory_bytes, None
@@ -43,5 +43,5 @@ def _memory(spec: RunSpec, machine: Machine) -> tuple[int | None, Gpu | None]:
     if index >= len(gpus):
         return None, None
     gpu = gpus[index]
-    # On a computer where the engine cannot use it, "auto" means the processor.
+    # If the engine can't use the GPU, "auto" means the CPU.
     return gpu.memory_bytes if spec.device != "auto" else None, gpu

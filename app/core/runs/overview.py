@@ -1,4 +1,4 @@
-"""All workloads as one chooses among them: how long here, how much memory, which data."""
+"""All workloads as the chooser shows them: duration, memory and data on this computer."""
 
 from dataclasses import dataclass
 
@@ -16,14 +16,14 @@ from workloads.workload import Workload
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One workload, in its standard run on this machine.
+    """One workload in its standard run on this machine.
 
     Attributes:
-        duration_s: By earlier runs; None if nothing like it ran here.
-        memory_bytes: About what it needs; None if that was never measured.
-        problem: Why it is certain not to fit; None where it is not certain.
-        data: "real", "synthetic" (the real data is not installed) or "generated" (it needs none).
-        published: How many published measurements there are, and how many of them at the usual batch.
+        duration_s: From earlier runs; None without a comparable run.
+        memory_bytes: Approximate need; None if it was never measured.
+        problem: Why it is certain not to fit; None if it isn't certain.
+        data: "real", "synthetic" (the real data isn't installed) or "generated" (it needs none).
+        published: Number of published results, and how many of them have the usual batch size.
     """
 
     workload: Workload

@@ -1,4 +1,4 @@
-"""How far a run is and how long it still takes, followed from its events; for any view."""
+"""A run's progress and remaining time, followed from its events; for any view."""
 
 from collections import deque
 
@@ -12,10 +12,10 @@ class Progress:
     """Follows one run.
 
     Attributes:
-        phase: Where the run is.
+        phase: Current phase.
         epoch: Number of the current epoch, from 0.
         step: Steps done in the current epoch.
-        steps_per_epoch: Steps of each epoch of this phase; None before training begins.
+        steps_per_epoch: Steps per epoch in this phase; None before training begins.
         loss: Running mean of the current epoch; None before its first step.
     """
 
@@ -34,7 +34,7 @@ class Progress:
         self.loss: float | None = None
 
     def follow(self, event: events.Event) -> None:
-        """Take the next event of the run."""
+        """Follow the next event of the run."""
         match event:
             case events.Phase():
                 self.phase = event.name
@@ -51,7 +51,7 @@ class Progress:
                 self._now_s = event.t_s
                 self.step = event.first_index + len(event.durations_s)
                 self.loss = event.loss
-                # The first step of a run traces and compiles: it says nothing about the rest.
+                # A run's first step traces and compiles, and tells nothing about the others.
                 first = event.epoch == 0 and event.first_index == 0
                 self._recent_s.extend(event.durations_s[1:] if first else event.durations_s)
             case events.Epoch():
@@ -60,12 +60,12 @@ class Progress:
 
     @property
     def step_s(self) -> float | None:
-        """Mean seconds of the latest steps; None before the second step."""
+        """Mean seconds of recent steps; None before the second step."""
         return sum(self._recent_s) / len(self._recent_s) if self._recent_s else None
 
     @property
     def fraction(self) -> float | None:
-        """Share of this phase that is done, 0 to 1, of its steps or its time; None before training begins."""
+        """Completed share of this phase, 0 to 1, by steps or time; None before training begins."""
         if self._budget_s and self._by_time:
             return min(1.0, (self._now_s - self._begin_s) / self._budget_s)
         if not self.steps_per_epoch:
@@ -74,7 +74,7 @@ class Progress:
 
     @property
     def remaining_s(self) -> float | None:
-        """Seconds until training ends, by steps and validation so far, or at the latest; None before any."""
+        """Seconds until training ends, from steps and validation so far, or the time limit; None before any."""
         if self.phase == "measure" and self._budget_s and self._by_time:
             return max(0.0, self._budget_s - (self._now_s - self._begin_s))
         if self.phase != "measure" or not self.steps_per_epoch or self.step_s is None:

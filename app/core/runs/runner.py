@@ -1,4 +1,4 @@
-"""Starts runs: checks what is asked, stores it, and begins a session."""
+"""Starts runs: checks the spec, stores the run and begins a session."""
 
 from collections.abc import Callable
 from difflib import get_close_matches
@@ -22,13 +22,13 @@ from workloads.workload import Workload
 
 
 class Runner:
-    """Starts runs. One at a time is what makes sense, but nothing here forbids more.
+    """Starts runs. Run one at a time for meaningful results, though nothing here enforces it.
 
     Args:
-        paths: Where results and data sets are.
-        machine: What the results are stored for.
+        paths: Folders of results and data sets.
+        machine: The machine to store results for.
         limits: For tests.
-        command: How a worker is started; for tests and other interpreters.
+        command: Command that starts a worker; for tests and other interpreters.
     """
 
     def __init__(
@@ -49,16 +49,16 @@ class Runner:
         listener: Listener = lambda _: None,
         group: tuple[int, str | None] | None = None,
     ) -> Session:
-        """Check and store the run, then begin it in the background.
+        """Check and store the run, then start it in the background.
 
         Args:
             spec: What to run.
             listener: Called with each event, in the session's thread, after the event was stored.
-            group: The group that the run is made in and its side there, or None.
+            group: The run's group and side, or None.
 
         Raises:
-            UsageError: The spec cannot be run; nothing was stored.
-            DatabaseError: The results cannot be written.
+            UsageError: The spec can't be run; nothing was stored.
+            DatabaseError: The results can't be written.
         """
         workload = self.check(spec)
         with Database(self.paths.database) as database:
@@ -83,7 +83,7 @@ class Runner:
         return session
 
     def check(self, spec: RunSpec) -> Workload:
-        """Return the spec's workload; raises UsageError if it cannot be run here as asked."""
+        """Return the spec's workload; raises UsageError if it can't be run on this computer."""
         workload = checked_workload(spec)
         if not interpreter(spec.engine, self.paths).exists():
             raise UsageError(message("engine.not_installed", engine=engine_title(spec.engine)))
@@ -95,20 +95,20 @@ class Runner:
 
 
 def checked_workload(spec: RunSpec) -> Workload:
-    """Return the spec's workload; raises UsageError if it cannot be run as asked."""
+    """Return the spec's workload; raises UsageError if the spec is invalid."""
     workload = known_workload(spec.workload)
     try:
         workload.check(spec)
         write_job(Job(spec=spec, datasets_folder=b""))
     except WorkloadError as error:
         raise UsageError(error.said) from error
-    except UnicodeEncodeError as error:  # a folder's name, for example
+    except UnicodeEncodeError as error:  # such as a folder's name
         raise UsageError(message("run.not_utf8"), message("run.rename_it")) from error
     return workload
 
 
 def known_workload(workload_id: str) -> Workload:
-    """Return the workload of that name; raises UsageError, with the names that are like it, if there is none."""
+    """Return the workload with this name; raises UsageError with similar names if there is none."""
     if workload_id in CATALOGUE:
         return CATALOGUE[workload_id]
     near = get_close_matches(workload_id, CATALOGUE, n=4, cutoff=0.5)

@@ -1,4 +1,4 @@
-"""Several runs that belong together, one after the other, each in a fresh process: repetitions, or an A/B."""
+"""A plan of several runs, one after another, each in a fresh process: repetitions, or an A/B."""
 
 import threading
 from collections.abc import Callable
@@ -19,14 +19,14 @@ LABEL_LIMIT = 60
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Who is told, all in other threads than the caller's.
+    """Callbacks of a plan, all called in other threads than the caller's.
 
     Attributes:
-        listener: Each event of each run, as of a single run.
-        begun: A run was stored; with its number, before its first event.
-        ended: A run is over, as it is stored.
-        ask: The side changes, also at the beginning; only of plans "by hand". False ends the plan. It must come
-            back soon after `Sequence.cancel`.
+        listener: Called with each event of each run, as for a single run.
+        begun: Called with the run's number when it is stored, before its first event.
+        ended: Called with the stored run when it ends.
+        ask: Called at each change of side, including the first; only in plans "by hand". Returning False ends the
+            plan. It must return soon after `Sequence.cancel`.
     """
 
     listener: Listener = lambda _: None
@@ -36,12 +36,12 @@ class Watch:
 
 
 class Sequence:
-    """A plan while it is carried out. `cancel`, `kill` and `wait` are for any thread, as with a session.
+    """A plan in progress. `cancel`, `kill` and `wait` may be called from any thread, as for a session.
 
     Attributes:
-        group_id: Of the stored group.
-        status: running, then completed, cancelled (also where `ask` said no) or failed.
-        trouble: Why it could not go on, beside a run that failed by itself; or None.
+        group_id: The stored group.
+        status: running, then completed, cancelled (also if `ask` returned False) or failed.
+        trouble: Why it couldn't continue, other than a failed run; or None.
     """
 
     def __init__(self, plan: Plan, runner: Runner, watch: Watch, group_id: int) -> None:
@@ -54,7 +54,7 @@ class Sequence:
         self._session: Session | None = None
         self._cancel = threading.Event()
         self._kill = threading.Event()
-        # Not a daemon: a program that ends must not cut the storing of its run short.
+        # Not a daemon: storing a run must not be cut short when the program exits.
         self._thread = threading.Thread(target=self._main, name=f"group-{group_id}")
 
     @property
@@ -63,25 +63,25 @@ class Sequence:
         return self._cancel.is_set()
 
     def cancel(self) -> None:
-        """Ask the run that is going on to stop, and begin no other one."""
+        """Ask the current run to stop, and start no more runs."""
         self._cancel.set()
         if self._session is not None:
             self._session.cancel()
 
     def kill(self) -> None:
-        """End the run that is going on now, and begin no other one."""
+        """End the current run now, and start no more runs."""
         self._kill.set()
         self._cancel.set()
         if self._session is not None:
             self._session.kill()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the end of the plan; returns whether it has ended."""
+        """Wait for the plan to end; return whether it has."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin; called once, by `run_plan`."""
+        """Start; called once, by `run_plan`."""
         self._thread.start()
 
     def _main(self) -> None:
@@ -111,13 +111,13 @@ class Sequence:
         begun = threading.Event()
 
         def listener(event: events.Event) -> None:
-            begun.wait()  # a moment, and only at the first event
+            begun.wait()  # briefly, and only at the first event
             self._watch.listener(event)
 
         session = self._runner.start(planned.spec, listener, (self.group_id, planned.side))
         self._session = session
         try:
-            # Whoever asked to stop before there was a session could not tell it.
+            # A request to stop that came before there was a session.
             if self._kill.is_set():
                 session.kill()
             elif self._cancel.is_set():
@@ -131,22 +131,22 @@ class Sequence:
             raise session.trouble
         with Database(self._runner.paths.database) as database:
             summary = next(list_runs(database, ids=[session.run_id]), None)
-        if summary is not None:  # nobody has deleted it in this moment
+        if summary is not None:  # None if it has just been deleted
             self._watch.ended(planned, summary)
         return session.status
 
 
 def run_plan(plan: Plan, runner: Runner, watch: Watch | None = None) -> Sequence:
-    """Check and store the plan, then begin it in the background.
+    """Check and store the plan, then start it in the background.
 
     Args:
-        plan: What to run.
+        plan: The plan.
         runner: Starts the runs.
-        watch: Who is told.
+        watch: Callbacks.
 
     Raises:
-        UsageError: One of its runs cannot be run; nothing was stored.
-        DatabaseError: The results cannot be written.
+        UsageError: One of its runs can't be run; nothing was stored.
+        DatabaseError: The results can't be written.
     """
     for spec in plan.specs:
         runner.check(spec)

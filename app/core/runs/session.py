@@ -1,4 +1,4 @@
-"""One run while it happens: worker and monitor feed one queue; one thread stores what comes and tells of it."""
+"""One run in progress: worker and monitor feed one queue; one thread stores its events and passes them on."""
 
 import logging
 import os
@@ -36,7 +36,7 @@ from workloads.protocol.telemetry import Telemetry
 
 _log = logging.getLogger(__name__)
 Listener = Callable[[events.Event], None]
-# Enough to never hold a worker up, and small enough that one gone wild cannot fill the memory.
+# Large enough never to block a worker, small enough that a runaway one can't fill the memory.
 QUEUE_LIMIT = 2_000
 TICK_S = 0.1
 WRITE_PATIENCE_S = 0.2
@@ -45,20 +45,20 @@ DAMAGED_TOLD = 3
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How patient the runner is, in seconds.
+    """Time limits, in seconds.
 
     Attributes:
-        silence_s: Without any event for this long, a warning is given; the first step of a network may be
-            compiled for long, so nothing is ended for it before `start_s`.
-        start_s: Silence after which a worker counts as hung before its first step; NVIDIA states up to 30
-            minutes for compiling kernels for a card that TensorFlow was not built for.
-        hung_s, hung_steps: The same after the first step: whichever is longer, seconds or typical steps.
-        cancel_s: From asking a worker to stop until it is terminated.
-        terminate_s: From terminating a worker until it is killed.
-        exit_s: From a worker's last word until its process, or what it left behind, is killed; and from killing
-            it until it is given up (a process inside a driver that hangs cannot be killed).
-        store_s: How long the end of a run waits for a database that is locked or a disk that is full.
-        verdict_s: From one verdict on a run that goes on to the next.
+        silence_s: Silence after which a warning is given. A network's first step may take long to compile, so
+            nothing is ended before `start_s`.
+        start_s: Silence after which a worker counts as hung before its first step; NVIDIA states up to 30 minutes
+            for compiling kernels for a GPU that TensorFlow was not built for.
+        hung_s, hung_steps: The same after the first step: the longer of seconds and typical steps.
+        cancel_s: Time between asking a worker to stop and terminating it.
+        terminate_s: Time between terminating a worker and killing it.
+        exit_s: Time between a worker's last event and killing its process, or what it left behind; and between
+            killing and giving it up (a process inside a hanging driver can't be killed).
+        store_s: How long the end of a run waits for a locked database or a full disk.
+        verdict_s: Time between live verdicts.
     """
 
     silence_s: float = 120.0
@@ -73,7 +73,7 @@ class Limits:
 
 
 class Session:
-    """One run while it happens. Its state belongs to its thread; `cancel`, `kill` and `wait` are for others."""
+    """One run in progress. Its state belongs to its thread; `cancel`, `kill` and `wait` are for others."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Session:
         self.run_id = run_id
         self.status: str = "running"
         self.trouble: AppError | None = None
-        # Not a daemon: a program that ends must not cut the storing of its run short.
+        # Not a daemon: storing a run must not be cut short when the program exits.
         self._thread = threading.Thread(target=self._main, name=f"run-{run_id}")
         self._spec = spec
         self._command = command
@@ -109,8 +109,8 @@ class Session:
         self._end: events.End | None = None
         self._cancelled_s: float | None = None
         self._terminated = False
-        # Counted in empty waits, not by the clock: time in which this process slept or a view was slow is no
-        # silence of the worker's.
+        # Counted in empty waits, not by the clock: time in which this process slept or a view was slow isn't the
+        # worker's silence.
         self._silent_s = 0.0
         self._silence_told = False
         self._damaged = 0
@@ -119,7 +119,7 @@ class Session:
         self._told_enough = False
 
     def cancel(self) -> None:
-        """Ask the run to stop; it ends within cancel_s + terminate_s, however deaf the worker is."""
+        """Ask the run to stop; it ends within cancel_s + terminate_s, even if the worker doesn't react."""
         self._cancel.set()
 
     def kill(self) -> None:
@@ -130,17 +130,17 @@ class Session:
             self._worker.end(force=True)
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the end of the run; returns whether it has ended."""
+        """Wait for the run to end; return whether it has."""
         self._thread.join(timeout_s)
         return not self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin; called once, by the runner."""
+        """Start; called once, by the runner."""
         self._thread.start()
 
     def _main(self) -> None:
         try:
-            # Impatient: while the database is busy, events wait here and the run goes on.
+            # A short timeout: while the database is busy, events wait here and the run continues.
             with Database(self._paths.database, busy_timeout_s=WRITE_PATIENCE_S) as database:
                 self._writer = RunWriter(database, self.run_id)
                 try:
@@ -159,7 +159,7 @@ class Session:
             self._ownership.release()
 
     def _note_fault(self) -> AppError:
-        """Log the error that is being handled, and have the run end by it."""
+        """Log the current exception, and make the run fail with it."""
         _log.exception("Run %s ended by an error of Epochmark itself.", self.run_id)
         said = message("run.fault")
         self.trouble = AppError(said)
@@ -167,7 +167,7 @@ class Session:
         return self.trouble
 
     def _give_up(self, error: AppError) -> None:
-        """End a run that cannot be stored; the next start finds what is."""
+        """End a run that can't be stored; the next start recovers it."""
         self.trouble = error
         self.status = "failed"
         self._tell(failure("internal", problem(error)))
@@ -221,12 +221,12 @@ class Session:
             self._press(worker)
 
     def _is_over(self, worker: Worker) -> bool:
-        """Say whether the worker is done although its stream is open: a child of its own may hold it."""
+        """Return whether the worker is done although its stream is open: a child of its own may hold it."""
         done = self._end is not None or self._kill.is_set() or worker.wait(0) is not None
         return done and self._silent_s > self._limits.exit_s
 
     def _count_damaged(self, line: Damaged) -> None:
-        """Tell of the first damaged lines; a worker gone wild must not fill the database with them."""
+        """Report the first damaged lines; a runaway worker must not fill the database with them."""
         self._damaged += 1
         if self._damaged <= DAMAGED_TOLD:
             self._handle(warn("damaged_event", message("run.damaged_event", reason=line.reason)))
@@ -248,7 +248,7 @@ class Session:
                 self._note_unused_gpu(event)
             case events.Error():
                 self._error = self._error or event
-                return  # stored and told with the end, with nothing after it
+                return  # stored and passed on with the end, which nothing follows
             case events.End():
                 self._end = event
                 return
@@ -257,7 +257,7 @@ class Session:
         self._live.follow(event)
 
     def _press(self, worker: Worker) -> None:
-        """Keep the promise that every run ends: cancel, then terminate, then kill; notice a hung worker."""
+        """Make sure that every run ends: cancel, then terminate, then kill; detect a hung worker."""
         now_s = time.monotonic()
         if self._kill.is_set():
             worker.end(force=True)
@@ -283,7 +283,7 @@ class Session:
         return max(self._limits.hung_s, self._limits.hung_steps * self._step_s)
 
     def _explain(self, worker: Worker, code: int | None) -> None:
-        """Say for a worker what it could not say itself."""
+        """Report for a worker what it couldn't report itself."""
         if self._end is None and self._error is None and not self._cancel.is_set():
             ended, lines = explain_exit(code), worker.last_lines()
             said = (
@@ -294,7 +294,7 @@ class Session:
             self._error = failure("crashed", said)
 
     def _note_unused_gpu(self, event: events.Environment) -> None:
-        # Also a card whose driver or system keeps the engine from it: the doctor says what to do about that.
+        # Also for a GPU that its driver or the system keeps from the engine: the doctor says what to do.
         engine = engine_named(self._spec.engine)
         gpus = [gpu for gpu in self._machine.gpus if gpu.vendor in engine.vendors]
         if gpus and event.device == "cpu" and self._spec.device == "auto" and event.engine != "none":
@@ -307,7 +307,7 @@ class Session:
             sample = events.Sample(t_s=max(0.0, now_s - self._start_s), telemetry=telemetry)
             self._messages.put_nowait(sample)
         except queue.Full:
-            pass  # a worker is flooding the queue: its events matter more than a sample
+            pass  # a worker is flooding the queue, and its events matter more
 
     def _finish(self, database: Database) -> None:
         if self._error is not None:
@@ -345,7 +345,7 @@ class Session:
         self._tell(events.End(status=_end_status(self.status)))
 
     def _store_end(self) -> None:
-        """Store how the run ended; waits for a locked database or a full disk, unless the user has no patience."""
+        """Store how the run ended; wait for a locked database or a full disk, unless the run was killed."""
         deadline_s = time.monotonic() + self._limits.store_s
         while True:
             try:
@@ -362,7 +362,7 @@ class Session:
                 self._kill.wait(1)
 
     def _handle(self, event: events.Event) -> None:
-        """Store an event, then tell the listener."""
+        """Store an event, then pass it to the listener."""
         stamped = self._stamp(event)
         self._writer.add(stamped)
         self._pass_on(stamped)
@@ -371,7 +371,7 @@ class Session:
         self._pass_on(self._stamp(event))
 
     def _stamp(self, event: events.Event) -> events.Event:
-        """Give the event its number in the joint stream, and a time if it comes without one."""
+        """Give the event its number in the joint stream, and a time if it has none."""
         t_s = event.t_s or max(0.0, time.monotonic() - self._start_s)
         if isinstance(event, events.Run):
             t_s = 0.0
@@ -383,7 +383,7 @@ class Session:
         try:
             self._listener(event)
         except Exception:  # noqa: BLE001 - see below
-            # A view's fault must not cost the run.
+            # A bug in a view must not cost the run.
             _log.exception("The listener of run %s failed on %s.", self.run_id, event.type)
 
 

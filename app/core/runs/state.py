@@ -1,4 +1,4 @@
-"""A run's events as one state: window, command line and live verdict read this, and keep no books of their own."""
+"""A run's events as one state, which window, command line and live verdict read."""
 
 from dataclasses import replace
 
@@ -12,19 +12,19 @@ from workloads.protocol.spec import RunSpec
 
 
 class RunState:
-    """What is known of one run from its events so far.
+    """The state of one run after its events so far.
 
     Attributes:
-        spec: What was asked.
-        summary: Its record as far as it is stored, with what the engine and the data became; None before that.
-        progress: Where it is, and how long it still takes.
-        series: What it comes to: epochs, curves, metrics, warnings, the estimate and the verdict.
-        steps: Every timed step; None where nobody needs them, for a long run has millions.
+        spec: What was asked for.
+        summary: Its stored record, with the engine and data used; None before it is stored.
+        progress: Progress and remaining time.
+        series: Results: epochs, curves, metrics, warnings, estimate and verdict.
+        steps: Every timed step; None if not kept, as a long run has millions.
 
     Args:
-        spec: What is run.
+        spec: The run's spec.
         summary: Its record.
-        keeps_steps: Whether every timed step is kept.
+        keeps_steps: Whether to keep every timed step.
     """
 
     def __init__(self, spec: RunSpec, summary: RunSummary | None = None, *, keeps_steps: bool = False) -> None:
@@ -35,7 +35,7 @@ class RunState:
         self.steps = Timed() if keeps_steps else None
 
     def follow(self, event: events.Event) -> None:
-        """Take the next event of the run."""
+        """Follow the next event of the run."""
         self.progress.follow(event)
         self.series.follow(event)
         if self.steps is not None and isinstance(event, events.Steps):
@@ -44,17 +44,17 @@ class RunState:
             self.summary = _with_event(self.summary, event)
 
     def live(self) -> RunSummary | None:
-        """Return the run's record with what it comes to so far; None before it was stored."""
+        """Return the run's record with its results so far; None before it was stored."""
         return None if self.summary is None else live_summary(self.summary, self.series)
 
     @property
     def is_measuring(self) -> bool:
-        """Whether steps are timed now."""
+        """Return whether steps are being timed."""
         return self.progress.phase == "measure"
 
     @property
     def verdict(self) -> events.Judged | None:
-        """The verdict so far, with what was warned of since; None while there is nothing to say."""
+        """The verdict so far, including warnings since; None if there is nothing to report."""
         verdict, warned = self.series.verdict, {warning.code for warning in self.series.warnings}
         judged = {reason.code for reason in verdict.reasons} if verdict else set()
         if not warned - judged:

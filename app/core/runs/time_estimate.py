@@ -1,4 +1,4 @@
-"""How long a run would take, found out in seconds: the real worker, a few steps, nothing kept."""
+"""How long a run would take, estimated in seconds: the real worker, a few steps, nothing stored."""
 
 import tempfile
 from collections.abc import Callable
@@ -29,16 +29,16 @@ class ProbeError(AppError):
 def probe_duration_s(
     spec: RunSpec, paths: Paths, machine: Machine, on_start: Callable[[Session], None] = lambda _: None
 ) -> float:
-    """Return about how many seconds a run takes, by steps that are timed for two seconds.
+    """Return roughly how many seconds a run takes, from steps timed for two seconds.
 
     Args:
-        spec: The run as it is to be; its preset does not matter.
-        paths: Where the data sets are; nothing is written there.
+        spec: The run; its preset doesn't matter.
+        paths: Folders of the data sets; nothing is written there.
         machine: This computer.
-        on_start: Gets the session, to cancel it.
+        on_start: Called with the session, so that it can be cancelled.
 
     Raises:
-        UsageError: The spec cannot be run.
+        UsageError: The spec can't be run.
         ProbeError: The worker failed or was cancelled.
     """
     workload = CATALOGUE[spec.workload]

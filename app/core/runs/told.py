@@ -1,4 +1,4 @@
-"""What the app itself says in a run's stream of events."""
+"""The app's own messages in a run's stream of events."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from app.core.errors import AppError
 from app.core.messages import Message, message, text
 from workloads.protocol import events
 
-SENTENCE_LIMIT = 20_000  # what an event may hold
+SENTENCE_LIMIT = 20_000  # the limit of an event
 
 
 def warn(code: str, said: Message) -> events.Warn:
@@ -15,19 +15,19 @@ def warn(code: str, said: Message) -> events.Warn:
 
 
 def failure(code: events.ErrorCode, said: Message) -> events.Error:
-    """Return why a run failed, with its sentence."""
+    """Return a failure with its sentence."""
     return events.Error(code=code, said=said, message=_sentence(said))
 
 
 def problem(error: AppError) -> Message:
-    """Return an error's sentence and its advice as one message."""
+    """Return an error and its advice as one message."""
     if error.advised is None:
         return error.said if isinstance(error.said, Message) else message("run.problem", problem=error.said)
     return message("run.problem_with_advice", problem=error.said, advice=error.advised)
 
 
 def readable(event: events.AnyEvent) -> events.AnyEvent:
-    """Return an event with its sentence in English, where it came as a message alone."""
+    """Return an event with its English sentence, if it came only as a message."""
     if isinstance(event, events.Warn | events.Error) and event.said is not None and not event.message:
         return msgspec.structs.replace(event, message=_sentence(event.said))
     return event

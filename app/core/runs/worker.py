@@ -1,4 +1,4 @@
-"""One worker process seen from the parent: its events come out of a queue, and it can always be ended."""
+"""A worker process seen from its parent: it sends events to a queue, and can always be ended."""
 
 import contextlib
 import queue
@@ -32,7 +32,7 @@ _EXITS = {
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A line from the worker that is no event."""
+    """A line from the worker that isn't an event."""
 
     reason: Message | str
 
@@ -46,10 +46,10 @@ Heard: TypeAlias = events.Event | Damaged | Gone
 
 
 class Worker:
-    """A started worker. Events arrive in `messages`, which others may feed too; `Gone` is the last of ours.
+    """A started worker. Events arrive in `messages`, which others may feed too; `Gone` is its last one.
 
     Raises:
-        AppError: It cannot be started.
+        AppError: It can't be started.
     """
 
     def __init__(self, command: WorkerCommand, job: Job, log: Path, messages: "queue.Queue[Heard]") -> None:
@@ -68,15 +68,15 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """Number of the worker's process; another's once it was waited for."""
+        """The worker's process ID; invalid after it was waited for."""
         return self._process.pid
 
     def cancel(self) -> None:
-        """Ask the worker to stop; it keeps what it measured."""
+        """Ask the worker to stop; it keeps what it has measured."""
         self._write(b"cancel\n")
 
     def enough(self) -> None:
-        """Tell a worker that measures a Quick run that more would not change its answer."""
+        """Tell the worker of a Quick run that it has measured enough."""
         self._write(b"enough\n")
 
     def end(self, *, force: bool) -> None:
@@ -84,32 +84,32 @@ class Worker:
         end_child(self._process, force=force)
 
     def wait(self, timeout_s: float) -> int | None:
-        """Return the exit code, negative for a signal, or None if it still runs after the time."""
+        """Return the exit code, negative for a signal, or None if it is still running after the timeout."""
         try:
             return self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             return None
 
     def close(self) -> None:
-        """Leave nothing behind: no process, no open pipe. One that cannot be killed is given up after a while."""
+        """Clean up: no process, no open pipe. A process that can't be killed is given up after a while."""
         self.end(force=True)
         self.wait(GIVEN_UP_S)
         self._reader.join(2)
         self._log.join(2)
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            # Not under a thread that is still inside a read: a grandchild may hold the other end.
+            # Not under a thread that is still reading: a grandchild may hold the other end.
             if stream is not None and not self._reader.is_alive() and not self._log.is_alive():
                 with contextlib.suppress(OSError):
                     stream.close()
 
     def last_lines(self) -> list[str]:
-        """Return the last telling lines that the worker printed; called when it has ended."""
-        self._log.join(LAST_WORDS_S)  # on a busy computer they are read after the end of its events
+        """Return the last meaningful lines that the worker printed; called after it has ended."""
+        self._log.join(LAST_WORDS_S)  # on a busy computer, they arrive after its last event
         return self._log.last_lines()
 
     def _write(self, line: bytes) -> None:
         assert self._process.stdin is not None
-        with contextlib.suppress(OSError):  # it is gone, which the reader notices
+        with contextlib.suppress(OSError):  # if it has ended, the reader notices
             self._process.stdin.write(line)
             self._process.stdin.flush()
 
@@ -134,7 +134,7 @@ def _parse(line: bytes) -> Heard:
 
 
 def explain_exit(code: int | None) -> Message:
-    """Return how a worker ended that did not say it itself: what it did, without a subject."""
+    """Explain how a worker ended that didn't say so itself: a predicate without a subject."""
     if code is None:
         return message("exit.had_to_be_killed")
     if code in _EXITS:

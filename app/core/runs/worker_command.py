@@ -1,4 +1,4 @@
-"""How a worker is started: its command line and its environment, for the engine that the run asks for."""
+"""The worker's command line and environment, for the engine that the run asks for."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ from app.core.paths import Paths
 from workloads.engines.registry import ENGINES, USUAL, engine_named
 from workloads.protocol.spec import RunSpec
 
-# Everything else stays out: KERAS_MAX_EPOCHS, TF_*, PYTHON* and the like silently change what is measured.
+# Everything else is left out: KERAS_MAX_EPOCHS, TF_*, PYTHON* and the like silently change what is measured.
 _PASSED_ON = frozenset(
     """
     PATH HOME USER USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC
@@ -24,14 +24,14 @@ _PASSED_ON = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class WorkerCommand:
-    """What to start."""
+    """A command line and its environment."""
 
     arguments: tuple[str, ...]
     environment: dict[str, str]
 
 
 def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] = os.environ) -> WorkerCommand:
-    """Return the command for a worker that nothing of the user's surroundings can change."""
+    """Return the command for a worker, independent of the user's environment."""
     clean = _clean_environment(paths, environment) | engine_named(spec.engine).run_variables(spec)
     return WorkerCommand(_arguments(spec.engine, paths, "--worker", "workloads"), clean)
 
@@ -39,7 +39,7 @@ def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] =
 def trial_command(
     trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ
 ) -> WorkerCommand:
-    """Return the command for a trial of the doctor: as for a worker, but the engine says all that it sees."""
+    """Return the command for a trial of the doctor: like a worker, but with all of the engine's logging."""
     clean = (
         _clean_environment(paths, environment) | engine_named(USUAL).variables() | {"TF_CPP_MIN_LOG_LEVEL": "0"}
     )
@@ -59,7 +59,7 @@ def _clean_environment(paths: Paths, environment: Mapping[str, str]) -> dict[str
 
 
 def interpreter(engine: str, paths: Paths) -> Path:
-    """Return the Python that runs an engine: that of the app, or one of the engine's own."""
+    """Return the Python that runs an engine: the app's, or one of the engine's own."""
     home = ENGINES[engine].home
     if home is None:
         return Path(sys.executable)
@@ -70,5 +70,5 @@ def _arguments(engine: str, paths: Paths, frozen_option: str, module: str) -> tu
     python = str(interpreter(engine, paths))
     if getattr(sys, "frozen", False) and ENGINES[engine].home is None:
         return (python, frozen_option)
-    # -P keeps the current folder, and whatever lies in it, out of the import path.
+    # -P keeps the current folder and its contents out of the import path.
     return (python, "-P", "-m", module)

@@ -1,6 +1,6 @@
-"""What limited a run, in one sentence from its own record: telemetry, steps, and the share of its peak.
+"""What limited a run, in one sentence, from its record: telemetry, steps and share of peak.
 
-It says what the readings show and what could be tried; where they do not tell, it says that.
+It says what the telemetry shows and what to try; if that is unclear, it says so.
 """
 
 import math
@@ -17,18 +17,18 @@ from workloads import CATALOGUE
 RECORDS_AT_LEAST = 3
 # NVML counts a GPU as busy while any kernel runs on it: below this it waits between kernels.
 GPU_IDLES_PCT, GPU_FULL_PCT = 60.0, 90.0
-# Time in which its memory was read or written; memory-bound kernels come near 100 %, convolutions stay far below.
+# Share of time in which its memory is accessed; memory-bound kernels come near 100 %, convolutions stay far below.
 GPU_MEMORY_FULL_PCT = 70.0
 GPU_CAPPED_PCT = 50.0
-# Of what the run may use of the processor, and others leave it.
+# Of what the run may use of the CPU and other programs leave.
 CPU_FULL_PCT, CPU_IDLES_PCT = 85.0, 60.0
-# What others and the host may take before they are the limit.
+# Others and the host may take this much before they count as the limit.
 TAKEN_PCT = 20.0
-# Matrix products of a usual size reach more than this where arithmetic is the limit.
+# Matrix products of common sizes reach more than this if arithmetic is the limit.
 PEAK_GOOD_PCT, PEAK_POOR_PCT = 50.0, 25.0
 _SMALL_PARAMETERS = 10_000_000
 _BATCH_FACTOR_MOST = 16
-_BATCH_MOST = 1_024  # what most cards and computers have room for
+_BATCH_MOST = 1_024  # most computers and GPUs have room for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class Explanation:
     """What limited a run.
 
     Attributes:
-        code: too_short, unknown, throttled; of GPUs launch_bound, input_bound, gpu_waits, memory_bound,
-            power_capped, gpu_bound; of processors taken, few_threads, physical_cores, cores_idle, cpu_waits,
+        code: too_short, unknown, throttled; for GPUs launch_bound, input_bound, gpu_waits, memory_bound,
+            power_capped, gpu_bound; for CPUs taken, few_threads, physical_cores, cores_idle, cpu_waits,
             arithmetic_bound, cpu_memory_bound, cpu_bound.
     """
 
@@ -52,14 +52,14 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """How many logical processors there were on average; None means not known.
+    """Average numbers of logical CPUs; None means unknown.
 
     Attributes:
         there: In the machine.
-        allowed: That the run might use: a container or the user may have limited them.
-        free: Of those, what other programs and the host left.
-        busy: What the run used.
-        taken_pct: What other programs and the host took of all.
+        allowed: Available to the run: a container or the user may have limited them.
+        free: Of those, left over by other programs and the host.
+        busy: Used by the run.
+        taken_pct: Share of all that other programs and the host took.
     """
 
     there: float
@@ -70,11 +70,11 @@ class _Load:
 
 
 def explain(run: Run) -> Explanation | None:
-    """Say what limited a run that measured something; None where that is no question."""
+    """Explain what limited a run; None if it measured nothing, or the question doesn't apply."""
     workload = CATALOGUE.get(run.summary.workload)
     if run.summary.step_median_s is None or workload is None:
         return None
-    if workload.reports_headline or workload.is_demo:  # they measure one part by itself, or nothing
+    if workload.reports_headline or workload.is_demo:  # they measure one part, or nothing
         return None
     evidence = evidence_of(run)
     if not evidence.telemetry.is_within or len(evidence.telemetry.records) < RECORDS_AT_LEAST:
@@ -150,7 +150,7 @@ def _on_cpu(evidence: Evidence) -> Explanation | None:
 
 def _cores(evidence: Evidence, load: _Load) -> Explanation:
     physical = _physical(evidence.run, load)
-    # Two threads share a core: with one of each at work, the others would add little.
+    # Two threads share a core: with one busy on each, the others would add little.
     if physical is not None and load.free > 1.2 * physical and 0.9 <= load.busy / physical <= 1.1:
         said = message("bottleneck.physical_cores", busy=load.busy, there=load.there)
         return Explanation("physical_cores", said)
@@ -176,7 +176,7 @@ def _full_cpu(evidence: Evidence, busy: Message) -> Explanation:
 
 
 def _load(evidence: Evidence) -> _Load | None:
-    """Return how the processor was used; None where the system does not tell."""
+    """Return how the CPUs were used; None if the system doesn't report it."""
     window, run = evidence.telemetry, evidence.run
     there = run.machine.logical_cores
     busy_pct, other_pct = _mean(window.values("cpu_pct")), _mean(window.values("other_cpu_pct"))
@@ -192,7 +192,7 @@ def _load(evidence: Evidence) -> _Load | None:
 
 
 def _physical(run: Run, load: _Load) -> float | None:
-    """Return the physical cores where each has two threads and the run may use all of them; else None."""
+    """Return the number of physical cores if each has two threads and the run may use all; otherwise None."""
     physical = run.machine.physical_cores
     doubled = physical is not None and physical > 1 and load.there >= 2 * physical and load.allowed >= load.there
     return physical if doubled else None
@@ -204,9 +204,9 @@ def _is_small(run: Run) -> bool:
 
 
 def _try_batch(run: Run, busy_pct: float) -> Message | None:
-    """Advise the next power of two that gives as much more work as there is room; None where there is none.
+    """Suggest the next power of two that fills the remaining capacity; None if there is none.
 
-    Within what most computers have memory for, and what the data has examples for.
+    Limited by the memory of most computers, and by the number of examples.
     """
     summary = run.summary
     factor = min(_BATCH_FACTOR_MOST / 2, max(1.5, 100 / max(busy_pct, 1.0)))  # rounding up may double it

@@ -1,4 +1,4 @@
-"""What around a run makes its number another one: rules for the record, and for telemetry read before a run."""
+"""What around a run can falsify its number: rules for the record, and for telemetry before a run."""
 
 import statistics
 from collections import Counter
@@ -12,41 +12,41 @@ from app.core.verdict.context import Evidence, Rule, TelemetryWindow, reason
 from workloads.protocol import events
 from workloads.protocol.telemetry import Telemetry
 
-# A benchmark's usual limit for background load; a busy loop beside a run on two cores cost it 62 % (V. Stinner,
-# FOSDEM 2017), so that a tenth may cost some percent.
+# A common limit of benchmarks for background load; a busy loop beside a run on two cores cost 62 % (V. Stinner,
+# FOSDEM 2017), so that a tenth may cost several percent.
 OTHER_LOAD_PCT = 10.0
-# Taken by the host from one run and perhaps not from the next: more than a result is to be repeatable to.
+# The host may take it in one run and not in the next: more than results should vary.
 STEAL_PCT = 5.0
-# A solid-state disk moves hundreds of times as much; what is less are pages that lay idle.
+# A solid-state disk moves hundreds of times as much; less than this is only idle pages.
 SWAP_BYTES_PER_S = 1_000_000.0
-# A desktop with a browser holds less of a graphics card; a game, a language model, another training more.
+# A desktop with a browser holds less GPU memory; a game, a language model or other training holds more.
 GPU_MEMORY_TAKEN_BYTES = 1_500_000_000
-# Above what drawing a desktop takes.
+# More than drawing a desktop takes.
 GPU_BUSY_PCT = 5.0
-# A sleep that is shorter than a second could be telemetry that came late.
+# A shorter sleep could be telemetry that came late.
 SUSPENDED_S = 1.0
-# What services that set the clock correct at once is less as a rule; such small steps say nothing.
+# Time services usually correct less than this at once, which is harmless.
 CLOCK_STEP_S = 1.0
-# In one second of twenty: more than an accident.
+# One second in twenty: more than chance.
 THROTTLED_PCT = 5.0
-# The processor's clock before it is warm, which every run has.
+# The CPU clock before it is warm, as in every run.
 CLOCK_SETTLES_S = 5.0
-# A clock that is one twentieth lower makes a run about as much slower.
+# A clock that is a twentieth lower makes a run about as much slower.
 CLOCK_FALLEN_PCT = 95.0
 _THIRD_AT_LEAST = 3
-# Reaching its power limit is what a graphics card does when it works well.
+# A GPU at its power limit is working well.
 _HELD_DOWN_BY = ("thermal", "hardware slowdown", "power brake")
 _HEAT = ("thermal", "hardware slowdown")
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What can be seen before a run as well as in its record.
+    """A condition that can be checked both before a run and in its record.
 
     Attributes:
-        figure: What was measured, as arguments of its messages; None where it is within its limit or not known.
-        advice: The code of what to do about it.
-        in_records: Whether a record can tell it: while it runs, the run itself keeps a GPU busy.
+        figure: The measured figure, as arguments of its messages; None if it is within its limit or unknown.
+        advice: Code of the advice.
+        in_records: Whether a record can show it: during a run, the run itself keeps the GPU busy.
     """
 
     code: str
@@ -64,7 +64,7 @@ class Condition:
         return Rule(self.code, "caution", find, self.advice)
 
     def before(self, window: TelemetryWindow) -> events.Reason | None:
-        """Return what is to be said before a run; None for nothing."""
+        """Return what to report before a run; None for nothing."""
         figure = self.figure(window)
         said = None if figure is None else message(f"preflight.{self.code}", **figure)
         return None if said is None else reason(self.code, "caution", said, self.advice)
@@ -150,12 +150,12 @@ def _throttled(evidence: Evidence) -> Message | None:
 
 @dataclass(frozen=True, slots=True)
 class Throttling:
-    """What held the clock of a run's device down.
+    """What limited the clock of a run's device.
 
     Attributes:
-        after_s: Since the measurement began.
-        said: What was seen, as a clause.
-        is_heat: Whether it was heat; else it may also have been a limit of power.
+        after_s: Seconds since the measurement began.
+        said: What was observed, as a clause.
+        is_heat: Whether heat was the cause; otherwise it may also be a power limit.
     """
 
     after_s: float
@@ -164,7 +164,7 @@ class Throttling:
 
 
 def throttling(evidence: Evidence) -> Throttling | None:
-    """Return how the clock of what computed was held down; None if that was not so for long enough to matter."""
+    """Return how the clock of the run's device was limited; None if not for long enough to matter."""
     window = evidence.telemetry
     held = [_held_down(record, window.gpu) for record in window.records]
     readable = [word for word in held if word is not None]
@@ -187,7 +187,7 @@ def throttling(evidence: Evidence) -> Throttling | None:
 
 
 def _held_down(record: Telemetry, gpu: int | None) -> str | None:
-    """Return why a device's clock was held down, "" if it was not, None if that is not known."""
+    """Return why a device's clock was limited; "" if it was not, None if unknown."""
     if gpu is None:
         count = record.throttle_count
         return None if count is None else "thermal" if count > 0 else ""
@@ -197,7 +197,7 @@ def _held_down(record: Telemetry, gpu: int | None) -> str | None:
 
 
 def _clocks_mhz(window: TelemetryWindow) -> list[tuple[float, float]]:
-    """Return moments and clocks of what computes, once they have settled."""
+    """Return times and clocks of the run's device, after they have settled."""
     clocks = []
     for at_s, record in zip(window.times_s, window.records, strict=True):
         clock_mhz = record.cpu_clock_mhz if window.gpu is None else None
@@ -209,7 +209,7 @@ def _clocks_mhz(window: TelemetryWindow) -> list[tuple[float, float]]:
 
 
 def _fallen_mhz(evidence: Evidence) -> tuple[float, float] | None:
-    """Return the clock of the first and the last third where it fell; else None."""
+    """Return the clocks of the first and last third if it fell; otherwise None."""
     clocks_mhz = [clock_mhz for _, clock_mhz in _clocks_mhz(evidence.telemetry)]
     third = len(clocks_mhz) // 3
     if third < _THIRD_AT_LEAST:
@@ -256,7 +256,7 @@ CAUTION_RULES = (
     *(condition.rule() for condition in CONDITIONS if condition.in_records),
     Rule("throttled", "caution", _throttled, "advice.cool_down"),
     Rule("clock_falling", "caution", _clock_falling, "advice.run_sustained", at_end=True),
-    # Durations are taken from a clock that nobody sets, so that the number stands.
+    # Durations come from a clock that nobody sets, so the number is still good.
     Rule("clock_step", "caution", _clock_step, "advice.clock_step"),
     Rule("engine_changed", "caution", _engine_changed, "advice.engine_changed"),
     Rule("cpus_hidden", "caution", _cpus_hidden, "advice.cpus_hidden"),

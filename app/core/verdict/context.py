@@ -1,4 +1,4 @@
-"""A stored run as the rules of its verdict see it: the telemetry and the steps that its number rests on."""
+"""A stored run as the verdict's rules see it: the telemetry and steps behind its number."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,20 +12,20 @@ from workloads.protocol import events
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 Level = Literal["fact", "caution", "invalid"]
-# Telemetry tells of the time before it, and comes once a second.
+# Telemetry describes the second before it.
 _INTERVAL_S = 1.0
-UNKNOWN_GPU = -1  # no telemetry has it
+UNKNOWN_GPU = -1  # no telemetry has this index
 
 
 @dataclass(frozen=True, slots=True)
 class TelemetryWindow:
-    """Telemetry that a number rests on.
+    """The telemetry behind a number.
 
     Attributes:
-        records: In their order.
-        times_s: When each was taken, in seconds since the time that counts began.
-        gpu: The index of the GPU that matters; None for none, UNKNOWN_GPU for one that cannot be told.
-        is_within: Whether they were taken while it was measured; else none was, and these are all there are.
+        records: In order.
+        times_s: When each was taken, in seconds since the measurement began.
+        gpu: Index of the GPU that the run used; None for none, UNKNOWN_GPU if unclear.
+        is_within: Whether they were taken during the measurement; otherwise none was, and these are all.
     """
 
     records: tuple[Telemetry, ...]
@@ -34,29 +34,28 @@ class TelemetryWindow:
     is_within: bool = True
 
     def values(self, name: str) -> list[float]:
-        """Return the values of this name that were available."""
+        """Return the available values with this name."""
         return [float(value) for record in self.records if (value := getattr(record, name)) is not None]
 
     def gpu_values(self, name: str) -> list[float]:
-        """Return those of the GPU that matters."""
+        """Return the available values of the run's GPU."""
         return [float(value) for gpu in self.gpus() if (value := getattr(gpu, name)) is not None]
 
     def gpus(self) -> list[GpuTelemetry]:
-        """Return what was read of the GPU that matters, in the order of the records."""
+        """Return the telemetry of the run's GPU, in order."""
         return [gpu for record in self.records if (gpu := record.gpu(self.gpu)) is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What rules judge.
+    """What the rules judge.
 
     Attributes:
         run: The stored record.
-        telemetry: From the first measured step to the last one; all of them before there is any.
+        telemetry: From the first measured step to the last; all of it before there is any.
         steps_s: Durations of all measured steps.
-        typical_s: Of those that are neither of the first epoch nor warm-up, where all steps do the same; else
-            empty.
-        measured_s: How long was measured; None where that is not in the record.
+        typical_s: Those outside the first epoch and the warm-up, if all steps do the same work; otherwise empty.
+        measured_s: Duration of the measurement; None if the record doesn't say.
     """
 
     run: Run
@@ -68,13 +67,13 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing that may be wrong with a number, or is to be known about it.
+    """One thing that may be wrong with a number, or worth knowing about it.
 
     Attributes:
-        find: Says what was found, with the measured figure; None for nothing.
-        advice: The code of what to do about it; "" for nothing.
-        instead: Another advice, by the code of what was found.
-        at_end: Whether only a run that is over can break it.
+        find: Returns what was found, with the measured figure; None for nothing.
+        advice: Code of the advice; "" for none.
+        instead: Other advice, by the code of the finding.
+        at_end: Whether only a finished run can break it.
     """
 
     code: str
@@ -85,7 +84,7 @@ class Rule:
     instead: Mapping[str, str] = field(default_factory=dict)
 
     def reason(self, evidence: Evidence) -> events.Reason | None:
-        """Return the reason that a record gives; None if it keeps to the rule."""
+        """Return the reason if a record breaks the rule, or else None."""
         said = self.find(evidence)
         return (
             None if said is None else reason(self.code, self.level, said, self.instead.get(said.code, self.advice))
@@ -93,14 +92,14 @@ class Rule:
 
 
 def reason(code: str, level: Level, said: Message, advice: str = "") -> events.Reason:
-    """Return a reason with its sentences in English; `advice` is the code of what to do, "" for nothing."""
+    """Return a reason with its English sentences; `advice` is the code of the advice, "" for none."""
     advised = message(advice) if advice else None
     advice_text = text(advised) if advised is not None else ""
     return events.Reason(code=code, level=level, text=text(said), advice=advice_text, said=said, advised=advised)
 
 
 def evidence_of(run: Run) -> Evidence:
-    """Gather what the rules judge."""
+    """Collect what the rules judge."""
     steps = timed(run.steps)
     epochs_s = [epoch.duration_s for epoch in run.epochs]
     return Evidence(
@@ -113,15 +112,15 @@ def evidence_of(run: Run) -> Evidence:
 
 
 def gpu_index(device: str) -> int | None:
-    """Return which GPU a device is: 1 for "gpu:1"; None for the processor."""
+    """Return a device's GPU index: 1 for "gpu:1"; None for the CPU."""
     name, _, index = device.partition(":")
     return int(index) if name == "gpu" and index.isascii() and index.isdigit() and len(index) < 10 else None
 
 
 def used_gpu(run: Run) -> int | None:
-    """Return which of the machine's GPUs a run used; None for the processor, UNKNOWN_GPU if it cannot be told.
+    """Return which of the machine's GPUs a run used; None for the CPU, UNKNOWN_GPU if unclear.
 
-    Where a variable hides GPUs, TensorFlow numbers them anew: then the name tells, if just one card has it.
+    If a variable hides GPUs, TensorFlow renumbers them: then the name decides, if only one GPU has it.
     """
     environment = run.environment
     index = gpu_index(environment.device) if environment is not None else None
@@ -153,5 +152,5 @@ def _typical(run: Run, steps: Timed) -> Sequence[float]:
         return ()
     if run.summary.preset == "quick":
         return steps.durations_s[run.summary.warmup_steps or 1 :]
-    # The first epoch warms up, as long as there is another; else its first step, which traces and compiles.
+    # The first epoch is warm-up if there is another; otherwise its first step, which traces and compiles.
     return steps.later_s or steps.durations_s[1:]

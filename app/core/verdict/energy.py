@@ -1,8 +1,8 @@
-"""Energy of a run and of its epochs, from the telemetry that is stored with it.
+"""Energy of a run and its epochs, from the stored telemetry.
 
-A counter of the hardware comes first; where there is none (NVIDIA cards before Volta), the power that was
-read each second is integrated (trapezoids). What is not known stays None: nothing is estimated from a rated power.
-What the computer would use while idle is in it; what no counter sees (memory, fans, the power supply) is not.
+Hardware counters come first; without one (NVIDIA GPUs before Volta), the power of each second is integrated
+(trapezoids). What is unknown stays None: nothing is estimated from a rated power. Idle consumption is included;
+memory, fans and the power supply, which no counter covers, are not.
 """
 
 import bisect
@@ -17,9 +17,9 @@ from app.core.verdict.context import used_gpu
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 Basis = Literal["counter", "power"]
-# Telemetry comes once a second. Over a longer gap (the computer slept, the queue was full) power is not known.
+# Telemetry comes once a second. Over a longer gap (the computer slept, the queue was full), power is unknown.
 _GAP_S = 5.0
-# An epoch may begin before the first telemetry and end after the last; further out nothing is known.
+# An epoch may begin before the first telemetry and end after the last; nothing is known further out.
 _EDGE_S = 1.5
 _PARTS: tuple[tuple[Literal["cpu", "gpu"], str], ...] = (("cpu", "processor"), ("gpu", "graphics card"))
 
@@ -29,9 +29,9 @@ class EnergyCurve:
     """Energy since the first telemetry.
 
     Attributes:
-        times_s: When the telemetry was read, ascending.
-        total_j: What was used until then; nothing is known over gaps of more than five seconds.
-        basis: Where it comes from.
+        times_s: Times of the telemetry, ascending.
+        total_j: Energy used until then; unknown over gaps of more than five seconds.
+        basis: Its source.
     """
 
     times_s: tuple[float, ...]
@@ -39,7 +39,7 @@ class EnergyCurve:
     basis: Basis
 
     def between_j(self, begin_s: float, end_s: float) -> float | None:
-        """Return the energy between two moments; None unless telemetry covers them all."""
+        """Return the energy between two moments; None unless telemetry covers all of it."""
         begin_j, end_j = self._at_j(begin_s), self._at_j(end_s)
         if begin_j is None or end_j is None or end_s <= begin_s:
             return None
@@ -52,7 +52,7 @@ class EnergyCurve:
         return any(later - earlier > _GAP_S for earlier, later in itertools.pairwise(inside))
 
     def _at_j(self, time_s: float) -> float | None:
-        """Interpolate; a moment just outside goes on as the nearest two do."""
+        """Interpolate; a moment just outside is extrapolated from the nearest two."""
         times_s, total_j = self.times_s, self.total_j
         if len(times_s) < 2 or not times_s[0] - _EDGE_S <= time_s <= times_s[-1] + _EDGE_S:
             return None
@@ -64,13 +64,13 @@ class EnergyCurve:
 
 @dataclass(frozen=True, slots=True)
 class Energy:
-    """What a part used. None means not known.
+    """The energy used by one part. None means unknown.
 
     Attributes:
-        total_j: From the first telemetry of the run to the last.
-        per_epoch_j: Median of the whole epochs behind the first, or of the only one.
-        epochs_j: Of each epoch.
-        basis: Where it comes from; None without a curve.
+        total_j: From the run's first telemetry to its last.
+        per_epoch_j: Median of the whole epochs after the first, or of the only one.
+        epochs_j: One value per epoch.
+        basis: Its source; None without a curve.
     """
 
     total_j: float | None = None
@@ -80,12 +80,12 @@ class Energy:
 
 
 def energy_of(run: Run) -> dict[str, Energy]:
-    """Return the energy of the processors ("cpu") and of the GPU that the run used ("gpu")."""
+    """Return the energy of the CPU packages ("cpu") and of the GPU that the run used ("gpu")."""
     return {part: _energy(run, _curve(run, part)) for part, _ in _PARTS}
 
 
 def epoch_energies(run: Run) -> list[dict[str, float | None]]:
-    """Return for each epoch what the parts ("cpu", "gpu") used in joules; None where it is not known."""
+    """Return for each epoch the energy of the parts ("cpu", "gpu") in joules; None if unknown."""
     by_part = {part: energy.epochs_j or (None,) * len(run.epochs) for part, energy in energy_of(run).items()}
     return [{part: epochs_j[at] for part, epochs_j in by_part.items()} for at in range(len(run.epochs))]
 
@@ -99,7 +99,7 @@ def energy_columns(run: Run) -> dict[str, float | str | None]:
 
 
 def energy_used(run: RunSummary) -> Message | None:
-    """Say how much energy a run used; None where that is not known."""
+    """Describe how much energy a run used; None if unknown."""
     parts = []
     for part, _ in _PARTS:
         total_j = getattr(run, f"{part}_energy_j")
@@ -125,7 +125,7 @@ def _curve(run: Run, part: str) -> EnergyCurve | None:
 
 
 def _counted(records: list[tuple[float, Telemetry | GpuTelemetry]], key: str) -> EnergyCurve | None:
-    """Return the curve of a counter; None if it did not count (some cards have one that stands still)."""
+    """Return the curve of a counter; None if it doesn't count (on some GPUs it stands still)."""
     by_time = [(time_s, value) for time_s, record in records if (value := getattr(record, key)) is not None]
     rising = all(later[1] >= earlier[1] for earlier, later in itertools.pairwise(by_time))
     if len(by_time) < 2 or not rising or by_time[-1][1] <= by_time[0][1]:
@@ -150,7 +150,7 @@ def _integrated(records: list[tuple[float, Telemetry | GpuTelemetry]], key: str)
 def _energy(run: Run, curve: EnergyCurve | None) -> Energy:
     if curve is None:
         return Energy()
-    # Epochs of older versions do not tell when they were.
+    # Epochs from older versions have no times.
     epochs_j = tuple(
         curve.between_j(epoch.t_s - epoch.duration_s, epoch.t_s) if epoch.t_s > 0 else None for epoch in run.epochs
     )

@@ -1,4 +1,4 @@
-"""What is to be known about a run's number beside how far it can be trusted: without a threshold."""
+"""Facts about a run's number that don't affect its verdict."""
 
 from collections.abc import Iterable
 
@@ -9,13 +9,13 @@ from app.core.records import PeakShare, RunSummary
 from app.core.verdict.context import Evidence, Rule
 from app.core.verdict.energy import energy_used
 
-_WSL = "wsl"  # as app.core.hardware.machine calls it
+_WSL = "wsl"  # as in app.core.hardware.machine
 # Nine epochs that spread by 5 % leave their median uncertain by 4 % (95 %: 1.96 × 1.25 × 5 % / √9).
 SPREAD_PCT = 5.0
 
 
 def derived_epoch(run: RunSummary) -> Message | None:
-    """Say how long an epoch takes where another number is the headline; None where the study knows no epoch."""
+    """Describe how long an epoch takes if the headline is another number; None if the study has no epoch."""
     if run.metric == "seconds_per_epoch_s" or not run.samples_per_epoch:
         return None
     duration_s = run.seconds_per_epoch_s
@@ -28,7 +28,7 @@ def derived_epoch(run: RunSummary) -> Message | None:
 
 
 def peak_share(share: PeakShare | None) -> Message | None:
-    """Say what share of the machine's measured peak a run reached; None where there is nothing to say."""
+    """Describe a run's share of the machine's measured peak; None if there is nothing to report."""
     if share is None:
         return None
     reached = format_value("flop_per_s", share.reached_flop_per_s)
@@ -41,23 +41,23 @@ def peak_share(share: PeakShare | None) -> Message | None:
 
 
 def short_run(run: RunSummary) -> Message | None:
-    """Say that a run of cut epochs has no epoch time; None for any other."""
+    """Note that a run of cut epochs has no epoch time; None for any other run."""
     if run.metric != "seconds_per_epoch_s" or run.value is not None or None in (run.steps, run.step_median_s):
         return None
     return message("note.short_run", steps=run.steps, steps_per_epoch=run.steps_per_epoch)
 
 
 def damaged(damage: Iterable[str]) -> Message:
-    """Say what of a record cannot be read."""
+    """Describe which parts of a record can't be read."""
     return message("note.damaged", parts=list(damage))
 
 
 def spread(run: RunSummary, *, wide: bool) -> Message | None:
-    """Say how far the parts of the measurement differed.
+    """Describe the spread of the measurement's parts.
 
     Args:
         run: The run.
-        wide: Whether it is to be above the limit, or within it; None if it is not, or where there are too few
+        wide: True reports a spread above the limit only, False one within it; None otherwise or with too few
             parts.
     """
     if run.spread_pct is None or (run.spread_pct > SPREAD_PCT) != wide:
@@ -112,7 +112,7 @@ def _virtual_machine(evidence: Evidence) -> Message | None:
     return message("note.virtual_machine_by", kind=kind) if kind else message("note.virtual_machine")
 
 
-# The share of the peak first, as a narrow view cuts the last ones.
+# Share of peak first, as a narrow view cuts the last ones.
 FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),
     Rule("estimate", "fact", _estimate),

@@ -1,4 +1,4 @@
-"""What would make a number less than it could be, told before the run: nothing of it forbids the run."""
+"""What could falsify a run's number, checked before the run. Nothing here prevents the run."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,17 +12,17 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 from workloads.protocol.telemetry import Telemetry
 
-# What a run needs of which nothing was measured: TensorFlow alone, with a small network and its data.
+# The minimum for workloads that were not measured: TensorFlow alone, a small network and its data.
 USUAL_NEED_BYTES = 1_000_000_000
 
 
 def preflight(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> tuple[events.Reason, ...]:
-    """Say what is wrong right now, with the codes of the verdict.
+    """Describe what is wrong right now, with the codes of the verdict.
 
     Args:
         spec: What is about to run.
-        machine: Where.
-        telemetry: Two or three records, of app.core.hardware.telemetry.monitor.read_telemetry.
+        machine: This machine.
+        telemetry: Two or three records from app.core.hardware.telemetry.monitor.read_telemetry.
     """
     return tuple(_cautions(spec, machine, telemetry))
 

@@ -13,17 +13,17 @@ from app.core.verdict.notes import FACT_RULES, damaged, short_run, spread
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-# Beyond what a quiet computer's steps wander, and the pass line of 3DMark's stress test and of Novabench's.
+# More than steps vary on a quiet computer; the pass line of 3DMark's and Novabench's stress tests.
 DRIFT_PCT = 3.0
-# Thirds of ten steps: their medians stay within a percent where single steps jitter by two.
+# Thirds of ten steps: their medians stay within a percent even if single steps jitter by two.
 _DRIFT_STEPS_AT_LEAST = 30
-# What Quick measures for.
+# Quick's aim.
 INTERVAL_PCT = 2.0
-# More than the precision of a Quick run, lost to something else than the network …
+# More than the precision of a Quick run, lost to something other than the network …
 INTERRUPTED_TIME_PCT = 2.0
-# … or so many steps that typical ones and held up ones are no longer told apart.
+# … or so many steps that typical and interrupted ones can no longer be separated.
 INTERRUPTED_STEPS_PCT = 5.0
-# A desktop's pause of a tenth of a second is 2 % of it, and fewer than five seconds of telemetry fall into it.
+# A desktop's pause of a tenth of a second is 2 % of it, and it has fewer than five seconds of telemetry.
 SHORT_S = 5.0
 _log = logging.getLogger(__name__)
 _ORDER: dict[Level, int] = {"invalid": 0, "caution": 1, "fact": 2}
@@ -33,11 +33,11 @@ def judge(run: Run, *, is_over: bool = True) -> events.Judged:
     """Judge a run by its record; the worst reasons come first.
 
     Args:
-        run: The record, as far as it goes.
-        is_over: Whether the run has ended; if not, rules that only a finished run can break are left out.
+        run: The record so far.
+        is_over: Whether the run has ended; if not, rules that only a finished run can break are skipped.
 
     Returns:
-        Always a verdict: a record that the rules fail on is invalid, with the code "not_judged".
+        Always a verdict: if the rules fail, the record is invalid, with the code "not_judged".
     """
     try:
         return _judge(run, is_over=is_over)
@@ -59,9 +59,9 @@ def _judge(run: Run, *, is_over: bool) -> events.Judged:
 
 
 def _warnings(run: Run) -> Iterator[events.Reason]:
-    """Give what was warned of while it ran, each once."""
+    """Return the warnings during the run, each once."""
     for warning in {(each.code, each.message): each for each in run.warnings}.values():
-        if warning.code != "loss_out_of_band":  # a rule of its own
+        if warning.code != "loss_out_of_band":  # has its own rule
             warning_text = text(warning.said) if warning.said is not None else warning.message
             yield events.Reason(code=warning.code, level="caution", text=warning_text, said=warning.said)
 
@@ -95,7 +95,7 @@ def _cancelled(evidence: Evidence) -> Message | None:
 def _ending(evidence: Evidence) -> Message:
     run = evidence.run.summary
     ended = run.status if run.status in ("failed", "cancelled", "interrupted") else "ended"
-    if run.preset != "standard":  # they end by time
+    if run.preset != "standard":  # others end by time
         return message(f"verdict.{ended}_early")
     return message(f"verdict.{ended}_after", epochs_done=run.epochs_done, epochs=run.epochs)
 
@@ -115,7 +115,7 @@ def _steps_missing(evidence: Evidence) -> Message | None:
     counts = workload is not None and workload.counts_steps
     asked = run.epochs * (run.steps or run.steps_per_epoch)
     if not counts or run.preset != "standard" or run.status != "completed" or done in (0, asked):
-        return None  # no step at all: a record that holds none
+        return None  # no step at all: the record holds none
     return message("verdict.steps_missing", done=done, asked=asked)
 
 
@@ -154,7 +154,7 @@ def _loss_not_finite(evidence: Evidence) -> Message | None:
     losses = [(epoch.index, epoch.loss) for epoch in evidence.run.epochs]
     lost = [index for index, loss in losses if loss is None or not math.isfinite(loss)]
     if not lost or (len(lost) == len(losses) and all(loss is None for _, loss in losses)):
-        return None  # without any loss: a workload that has none
+        return None  # no loss at all: the workload has none
     return message("verdict.diverged_in_epoch", epoch=lost[0] + 1)
 
 
@@ -205,13 +205,13 @@ def _drift(evidence: Evidence) -> Message | None:
 
 
 def _speed_pct(evidence: Evidence) -> float:
-    """Return the speed of the last third of the steps, in percent of the first; 100 where that is not known."""
+    """Return the speed of the last third of the steps, in percent of the first; 100 if unknown."""
     run, steps_s = evidence.run.summary, evidence.typical_s
     is_sustained = run.preset == "sustained" and run.sustained_pct is not None
     if is_sustained or len(steps_s) < _DRIFT_STEPS_AT_LEAST:
         return 100.0
     third = len(steps_s) // 3
-    # Medians, so that single interruptions do not count.
+    # Medians, so that single interruptions don't matter.
     first_s, last_s = statistics.median(steps_s[:third]), statistics.median(steps_s[-third:])
     return 100 * first_s / last_s if last_s > 0 else 100.0
 

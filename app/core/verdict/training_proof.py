@@ -1,4 +1,4 @@
-"""What shows that a run really trained: losses, updates and weights, told with what they should be."""
+"""Evidence that a run really trained: losses, updates and weights, beside the expected values."""
 
 from app.core.messages import Message, message, sentence
 from app.core.records import Run
@@ -6,7 +6,7 @@ from workloads import CATALOGUE
 
 
 def proof_lines(run: Run) -> list[tuple[str, str]]:
-    """Return what is known, as labels and texts; nothing for runs that do not train."""
+    """Return the evidence as labels and texts; empty for runs that don't train."""
     metrics, lines = run.metrics, []
     if (loss := metrics.get("proof_loss")) is not None:
         lines.append((sentence("proof.loss"), sentence("proof.loss_text", loss=loss, band=_band(run))))
@@ -24,7 +24,7 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
 
 
 def _band(run: Run) -> Message:
-    """Say between which losses an honest run lies, or why that is not known."""
+    """Return the losses expected of an honest run, or why they are unknown."""
     summary = run.summary
     workload = CATALOGUE.get(summary.workload)
     proof = workload.proof if workload is not None else None
