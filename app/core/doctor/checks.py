@@ -1,4 +1,4 @@
-"""The checks in their order: driver, TensorFlow, its list, and real work on each device. A pure function."""
+"""The checks in order: driver, TensorFlow, its devices, and real work on each. A pure function."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ class Check:
 
     @property
     def title(self) -> str:
-        """What was checked, for people."""
+        """What was checked, as text."""
         return text(
             message(_TITLES[self.id]) if self.id in _TITLES else message("doctor.check_device", device=self.id)
         )
 
     @property
     def text(self) -> str:
-        """What came of it, for people."""
+        """The result, as text."""
         return text(self.result)
 
 
@@ -40,7 +40,7 @@ _TITLES = {
 
 
 def checks(facts: Facts, trials: Sequence[Trial]) -> tuple[Check, ...]:
-    """Return the checks that are decided so far, in their order."""
+    """Return the checks that are decided so far, in order."""
     return tuple(_checks(facts, {trial.target: trial for trial in trials}))
 
 
@@ -93,7 +93,7 @@ def _devices(facts: Facts, listing: Trial) -> Check:
     if not listing.devices:
         return Check("devices", "skipped", message("doctor.not_reached"))
     names = [f"{device.id} ({device.name})" if device.name else device.id for device in listing.devices]
-    # An old GPU that only drives the screen isn't missed.
+    # An old GPU that only drives the display isn't missed.
     wanted = sum(not is_too_old(card.capability) for card in facts.nvidia_cards)
     missing = wanted > sum(device.id != "cpu" for device in listing.devices)
     if missing:
@@ -117,7 +117,7 @@ def _work(trial: Trial) -> Check:
 
 
 def _result(code: str, done: Sequence[Message | str], **arguments: object) -> Message:
-    """Return what went wrong, after what worked, if anything did."""
+    """Return what worked, then what failed, if anything did."""
     result = message(code, **arguments)
     return message("doctor.some_worked", done=done, result=result) if done else result
 

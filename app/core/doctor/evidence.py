@@ -1,4 +1,4 @@
-"""What a diagnosis is made from: the facts, and each trial with what its log says."""
+"""The input of a diagnosis: the facts, and each trial with the findings in its log."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,13 +7,13 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.logs import LogDiagnosis, diagnose_log
 from app.core.doctor.trial import Build, Device, Trial
 
-# Rows of the table from here on are about graphics cards, those before about TensorFlow itself.
+# Rows of the table from this rank on are about GPUs, those before about TensorFlow itself.
 FIRST_RANK_OF_GPUS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Facts and trials, by the device or "list" that each was about."""
+    """Facts and trials; trials by device, or "list"."""
 
     facts: Facts
     trials: dict[str, Trial]
@@ -21,12 +21,12 @@ class Evidence:
 
     @property
     def listing(self) -> Trial | None:
-        """The trial that lists the devices, None if it was not made."""
+        """The trial that lists the devices; None if it wasn't run."""
         return self.trials.get("list")
 
     @property
     def build(self) -> Build | None:
-        """How TensorFlow was built, None if it did not say."""
+        """How TensorFlow was built; None if it didn't say."""
         return self.listing.build if self.listing else None
 
     @property
@@ -42,7 +42,7 @@ class Evidence:
 
 
 def evidence_of(facts: Facts, trials: Sequence[Trial]) -> Evidence:
-    """Put facts and trials together; what failed imports and steps say counts as said in the log."""
+    """Combine facts and trials; errors of failed imports and steps count as part of the log."""
     return Evidence(
         facts,
         {trial.target: trial for trial in trials},
@@ -52,11 +52,11 @@ def evidence_of(facts: Facts, trials: Sequence[Trial]) -> Evidence:
 
 def _log(trial: Trial) -> LogDiagnosis:
     diagnosis = diagnose_log(_said(trial))
-    if trial.status == "completed":  # what it did matters more than what it muttered
+    if trial.status == "completed":  # its results matter more than its messages
         diagnosis = replace(diagnosis, unknown_lines=(), unknown=False)
     if trial.target != "cpu":
         return diagnosis
-    # Graphics cards are hidden from this one, about which TensorFlow complains.
+    # GPUs are hidden from this one, and TensorFlow complains about that.
     own = tuple(finding for finding in diagnosis.findings if finding.signal.rank < FIRST_RANK_OF_GPUS)
     return replace(diagnosis, findings=own)
 

@@ -1,4 +1,4 @@
-"""The whole examination, as the command line and the window ask for it. Nothing goes to the network."""
+"""The whole examination, for the command line and the window. It uses no network."""
 
 import threading
 from collections.abc import Callable
@@ -17,16 +17,16 @@ def examine(
     cancel: threading.Event | None = None,
     on_check: Callable[[Check], None] = lambda _: None,
 ) -> Diagnosis:
-    """Check the system, let TensorFlow list its devices, and test each of them; takes seconds to minutes.
+    """Check the system, let TensorFlow list its devices, and test each one; takes seconds to minutes.
 
     Args:
-        paths: Where the engine may keep its own files.
-        on_step: Gets what is about to be done.
-        cancel: Ends the examination within a second when another thread sets it; what is known is returned.
-        on_check: Gets each check as soon as it is decided.
+        paths: Folders where the engine may keep its own files.
+        on_step: Called with what is about to be done.
+        cancel: When set by another thread, ends the examination within a second; returns what is known by then.
+        on_check: Called with each check as soon as it is decided.
 
     Raises:
-        AppError: A trial cannot be started at all.
+        AppError: A trial can't be started at all.
     """
     cancel = cancel or threading.Event()
     announced: set[str] = set()

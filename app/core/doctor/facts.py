@@ -1,6 +1,6 @@
-"""What can be known about GPUs without starting an engine: driver, devices, libraries, packages, surroundings.
+"""Facts about GPUs that need no engine: driver, devices, libraries, packages, environment.
 
-Each look has a limit of time, and what does not show is None. No path, name, serial number or address is kept.
+Each query has a time limit, and whatever it doesn't find is None. No path, name, serial number or address is kept.
 """
 
 import os
@@ -42,16 +42,16 @@ LibraryKind: TypeAlias = Literal["wsl", "stub", "conda", "system"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What is known of this computer. None means unknown.
+    """Facts about this computer. None means unknown.
 
     Attributes:
-        gpus: All GPUs that the system knows by name, of any vendor; see `Machine.gpus`.
-        pci: Vendor of each GPU on the PCI bus, also of those without a driver; None but on Linux.
-        libcuda: Which libcuda.so.1 the loader would take; None when it finds none.
-        visible_devices: Value of CUDA_VISIBLE_DEVICES: numbers, or "other"; None when it is not set.
-        library_path_cuda: Whether LD_LIBRARY_PATH leads to CUDA; None when it is not set.
-        packages: Versions of the installed packages that matter, by their names.
-        avx: Whether the processor has AVX.
+        gpus: All GPUs that the system can name, of any vendor; see `Machine.gpus`.
+        pci: Vendor of each GPU on the PCI bus, even without a driver; None except on Linux.
+        libcuda: The libcuda.so.1 that the loader would use; None if it finds none.
+        visible_devices: Value of CUDA_VISIBLE_DEVICES: numbers, or "other"; None if not set.
+        library_path_cuda: Whether LD_LIBRARY_PATH includes CUDA; None if not set.
+        packages: Versions of the relevant installed packages, by name.
+        avx: Whether the CPU has AVX.
     """
 
     system: SystemName
@@ -73,36 +73,37 @@ class Facts:
     avx: bool | None = None
 
     def package(self, name: str) -> str | None:
-        """Return the version of a package, None if it is not installed."""
+        """Return the version of a package; None if it isn't installed."""
         return dict(self.packages).get(name)
 
     @property
     def nvidia_cards(self) -> tuple[NvidiaGpu, ...]:
-        """All NVIDIA cards, also those that no driver speaks for: by whoever knows the most of them."""
+        """All NVIDIA GPUs, even without a working driver, from the source that knows the most."""
         named = tuple(
             NvidiaGpu(gpu.name, gpu.compute_capability, gpu.memory_bytes)
             for gpu in self.gpus
             if gpu.vendor == "nvidia"
         )
         longest = max((self.nvml.gpus, named), key=len)
-        # Windows puts the driver's library there only where it has an NVIDIA card; and only a card can be lost.
+        # Windows puts the driver's library there only if it has an NVIDIA GPU; and only an existing GPU can be
+        # lost.
         certain = bool(self.wsl_libcuda) or self.nvml.state in ("gpu_lost", "version_mismatch", "blocked")
         count = max((self.pci or ()).count("nvidia"), int(certain))
         return longest + (NvidiaGpu(NAMELESS),) * (count - len(longest))
 
     @property
     def is_wsl(self) -> bool:
-        """Whether this is Linux inside Windows, of either version."""
+        """Whether this is Linux inside Windows, in either version."""
         return self.system.startswith("wsl")
 
 
 def numbers(text: str | None) -> tuple[int, ...] | None:
-    """Read a version: "9.28.0.42" is (9, 28, 0, 42)."""
+    """Parse a version: "9.28.0.42" is (9, 28, 0, 42)."""
     return tuple(map(int, re.findall(r"\d+", text or "")[:4])) or None
 
 
 def is_too_old(capability: str | None) -> bool:
-    """Say whether a card is known to be older than any that TensorFlow has code for."""
+    """Return whether a GPU is known to be older than any that TensorFlow has code for."""
     capability_numbers = numbers(capability)
     return capability_numbers is not None and capability_numbers < OLDEST_CAPABILITY
 
@@ -110,14 +111,14 @@ def is_too_old(capability: str | None) -> bool:
 def gather_facts(
     root: Path = Path("/"), environment: Mapping[str, str] = os.environ, limit_s: float = LOOKS_LIMIT_S
 ) -> Facts:
-    """Look at everything once.
+    """Collect all facts once.
 
     Args:
         root: Where Linux's proc, sys, dev and usr folders are found.
-        environment: The variables that engines would see.
-        limit_s: How long a driver that may hang is waited for.
+        environment: The environment variables that engines would see.
+        limit_s: How long to wait for a driver that may hang.
     """
-    from importlib.metadata import distributions  # half as long to import as all else here
+    from importlib.metadata import distributions  # importing it takes half as long as everything else here
 
     end_s = time.monotonic() + limit_s
     nvml, gpus = _Look(ask_nvml), _Look(list_gpus)
@@ -136,7 +137,7 @@ def gather_facts(
 
 
 def system_name(root: Path = Path("/")) -> SystemName:
-    """Name the system as the table does; Linux inside Windows is a system of its own."""
+    """Name the system as the table does; Linux inside Windows counts as its own system."""
     if not sys.platform.startswith("linux"):
         return "windows" if sys.platform == "win32" else "macos"
     wsl = wsl_version(_read(root / "proc/sys/kernel/osrelease"))
@@ -144,19 +145,19 @@ def system_name(root: Path = Path("/")) -> SystemName:
 
 
 def find_libcuda(root: Path, environment: Mapping[str, str]) -> LibraryKind | None:
-    """Tell which libcuda.so.1 the loader takes: LD_LIBRARY_PATH first, then its cache, then the usual folders."""
+    """Find the libcuda.so.1 that the loader uses: LD_LIBRARY_PATH, then its cache, then the default folders."""
     named = [folder for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]
     cached = re.findall(rb"(/[^\x00\n]{1,300}/)libcuda\.so\.1\x00", _read_bytes(root / "etc/ld.so.cache"))
     usual = ("/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib", "/lib")
     for folder in (*named, *(path.decode("utf-8", "replace") for path in cached), *usual):
-        # In the cache there are also the 32-bit libraries.
+        # The cache also lists 32-bit libraries.
         if not re.search(r"i386|lib32", folder) and _exists(root / folder.lstrip("/") / "libcuda.so.1"):
             return _library_kind(folder)
     return None
 
 
 def cuda_majors(facts: Facts) -> set[str]:
-    """Return the generations of CUDA that installed packages belong to: {"12"}."""
+    """Return the major versions of CUDA that installed packages belong to: {"12"}."""
     return {match[1] for name, _ in facts.packages if (match := re.search(r"-cu(\d\d)$", name))}
 
 
@@ -193,13 +194,13 @@ def _library_kind(folder: str) -> LibraryKind:
 
 
 def _plain_devices(value: str) -> str:
-    """Keep numbers; what names a card by its serial is only said to be there."""
+    """Keep numbers; replace anything that names a GPU by its serial number."""
     text = value.strip()
     return text[:40] if re.fullmatch(r"[-0-9, ]*", text) else "other"
 
 
 def installed(distributions: "Iterable[Distribution]") -> tuple[tuple[str, str], ...]:
-    """Name the packages that matter to an engine, with their versions."""
+    """Return the relevant packages with their versions."""
     versions: dict[str, str] = {}
     for distribution in distributions:
         # A half-removed package has no metadata.
@@ -210,7 +211,7 @@ def installed(distributions: "Iterable[Distribution]") -> tuple[tuple[str, str],
 
 
 class _Look(Generic[_Value]):
-    """A call in a thread of its own, because a driver may hang; then the thread is left to itself."""
+    """A call in a thread of its own, because a driver may hang; then the thread is abandoned."""
 
     def __init__(self, call: Callable[[], _Value]) -> None:
         self._answers: list[_Value] = []
@@ -218,7 +219,7 @@ class _Look(Generic[_Value]):
         self._thread.start()
 
     def result(self, end_s: float) -> _Value | None:
-        """Wait for the answer until a time of the monotonic clock; None when it takes longer."""
+        """Wait for the result until a monotonic time; None if it takes longer."""
         self._thread.join(max(end_s - time.monotonic(), 0))
         return self._answers[0] if self._answers else None
 

@@ -1,4 +1,4 @@
-"""What a log says: known lines with their meaning, the cause before its consequences, harmless ones apart."""
+"""Explaining a log: known lines with their meaning, the cause before its consequences, harmless ones apart."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,30 +11,30 @@ from app.core.errors import UsageError
 from app.core.messages import Message, message, text
 
 MAX_CHARS = 2 << 20
-# Of which each takes four bytes at most, whatever the encoding; one more tells that there is more.
+# Each takes at most four bytes, whatever the encoding; one more shows that there is more.
 MAX_BYTES = 4 * (MAX_CHARS + 1)
 MAX_LINE_CHARS = 2_000
 WHERE_TO_ASK = "https://github.com/tensorflow/tensorflow/issues"
 _ORDER: dict[Severity, int] = {"fault": 0, "caution": 1, "harmless": 2}
 _UNKNOWN_LINES = 5
-# Colours and cursor movements of terminals, and what sets their titles and more.
+# Terminal colours and cursor movements, window titles and the like.
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|[\]PX^_][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\))")
-# What looks like trouble: TensorFlow's own letters E and F, what Python raises, what systems print.
+# What looks like trouble: TensorFlow's own letters E and F, Python's exceptions, the system's messages.
 _TROUBLE = re.compile(
     r"^[EF]\d{4} |: [EF] [\w/.]{1,120}:\d|\w(?-i:Error|Exception)\b"
     r"|\b(?:errors?|failed|failure|fatal|cannot|could not|couldn't|unable to|abort|aborted|exception|traceback)\b"
     r"|\b(?:core dumped|segmentation fault|not supported|unsupported)\b",
     re.IGNORECASE,
 )
-# Python says where and how often, which is no trouble in itself; its warnings are for programmers,
-# TensorFlow's lines with an I are information, and the error of a network is a number.
+# Python's location lines aren't trouble in themselves; its warnings are for programmers, TensorFlow's I lines are
+# information, and a network's error is a number.
 _NO_TROUBLE = re.compile(
     r"^\s{0,20}File \"|During handling of the above|direct cause of the following|^Traceback"
     r"|\b[A-Z]\w{1,40}Warning: |^WARNING:\w{1,40}:|^I\d{4} |: I [\w/.]{1,120}:\d"
     r"|\b(?i:0|no) (?i:errors?|failed|failures?)\b"
     r"|(?i:\berrors?(?: rate)?\s{0,2}[:=]?\s{0,2}(?:\d{0,6}\.\d|\d{1,6}\s?[%/]|(?:nan|inf)\b))"
 )
-# A crash of the computer leaves zeros in its logs.
+# A crash of the computer leaves zero bytes in its logs.
 _ZEROS = re.compile(r"\x00{16,}")
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1a]")
 _CONTROLS_PART = 0.05
@@ -42,11 +42,11 @@ _CONTROLS_PART = 0.05
 
 @dataclass(frozen=True, slots=True)
 class LogFinding:
-    """A row of the table that a log shows, with the first line that shows it.
+    """A row of the table that matches the log, with the first matching line.
 
     Attributes:
         line_number: From 1.
-        count: How many lines show it.
+        count: Number of matching lines.
     """
 
     signal: Signal
@@ -57,15 +57,15 @@ class LogFinding:
 
 @dataclass(frozen=True, slots=True)
 class LogDiagnosis:
-    """What a log says.
+    """The diagnosis of a log.
 
     Attributes:
         findings: Faults, then cautions; causes before their consequences.
-        harmless: What looks bad and is not, in the order of the table.
-        unknown_lines: Lines that look like trouble and are in no row, with their numbers: the first few.
+        harmless: What looks bad but isn't, in the order of the table.
+        unknown_lines: The first few numbered lines that look like trouble but match no row.
         unknown: Whether something looks like trouble and no fault explains it.
-        cut: Whether the log was too long, or had too long lines, to be read whole.
-        conclusion: All of it in a message or two, the first one as its headline.
+        cut: Whether the log, or a line, was too long to be read completely.
+        conclusion: One or two messages, the first one as headline.
     """
 
     findings: tuple[LogFinding, ...]
@@ -78,7 +78,7 @@ class LogDiagnosis:
 
     @property
     def summary(self) -> str:
-        """All of it in a sentence or two."""
+        """The conclusion as one or two sentences."""
         return " ".join(map(text, self.conclusion))
 
     @property
@@ -116,11 +116,11 @@ def diagnose_log(log: str) -> LogDiagnosis:
 
 
 def read_log(path: Path) -> str:
-    """Read as much of a log file as is looked at; raises UsageError if that can't be done."""
+    """Read the part of a log file that is diagnosed; raises UsageError if that fails."""
     try:
         if path.is_dir():
             raise UsageError(message("doctor.log_is_folder", path=str(path)), message("doctor.name_log"))
-        # Opening a pipe waits for somebody to write into it. Those of shells, <(command), have their writer.
+        # Opening a pipe waits for a writer. Those of shells, <(command), have one.
         if path.exists() and not path.is_file() and not str(path).startswith(("/dev/fd/", "/proc/self/fd/")):
             raise UsageError(message("doctor.log_is_no_file", path=str(path)), message("doctor.name_or_pipe_log"))
         with path.open("rb") as file:
@@ -132,7 +132,7 @@ def read_log(path: Path) -> str:
 
 
 def decode_log(data: bytes, name: str) -> str:
-    """Turn a log's bytes into text, also what PowerShell writes; raises UsageError if it isn't text."""
+    """Decode a log, even one written by PowerShell; raises UsageError if it isn't text."""
     log = _ZEROS.sub("", data.decode(_encoding(data), errors="replace"))
     if data and len(_CONTROLS.findall(log)) >= _CONTROLS_PART * len(log):
         raise UsageError(message("doctor.log_is_no_text", name=name), message("doctor.name_log"))
@@ -142,13 +142,13 @@ def decode_log(data: bytes, name: str) -> str:
 def _encoding(data: bytes) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "utf-16"
-    # Some of Windows' programs leave the mark out: then every second byte of plain letters is zero.
+    # Some Windows programs omit the byte order mark: then every second byte of plain letters is zero.
     even, odd = data[:4096:2], data[1:4096:2]
     return "utf-16-le" if odd.count(0) > 0.8 * len(odd) and 0 not in even else "utf-8-sig"
 
 
 def telling_lines(diagnosis: LogDiagnosis) -> Iterator[str]:
-    """Yield the lines worth showing to a helper: the findings' first lines, then the unknown ones."""
+    """Yield the lines to show to someone who helps: the findings' first lines, then the unknown ones."""
     for finding in diagnosis.findings:
         yield finding.line
     for _, line in diagnosis.unknown_lines:
@@ -163,11 +163,11 @@ def _lines(log: str) -> tuple[list[str], bool]:
 
 
 def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:
-    """Return the indexes of the lines that show the row."""
+    """Return the indexes of the lines that match the row."""
     lines_hit: set[int] = set()
     for expression in row.patterns or row.together:
         pattern = compiled(expression)
-        # Most are nowhere in a log, which one look over all of it tells fast.
+        # Most rows match nothing, which one search over the whole text shows quickly.
         here = [index for index, line in enumerate(lines) if pattern.search(line)] if pattern.search(whole) else []
         if row.together and not here:
             return []
@@ -177,7 +177,7 @@ def _hits(row: Signal, whole: str, lines: Sequence[str]) -> list[int]:
 
 @cache
 def compiled(expression: str) -> re.Pattern[str]:
-    """Return a pattern of the table, compiled."""
+    """Return a compiled pattern of the table."""
     return re.compile(expression, re.MULTILINE)
 
 
@@ -186,7 +186,7 @@ def _has_fault(findings: Sequence[LogFinding]) -> bool:
 
 
 def _trouble(lines: Sequence[str], explained: set[int]) -> Iterator[tuple[int, str]]:
-    """Yield the first few lines that look like trouble and that no row explains, each once."""
+    """Yield the first few different lines that look like trouble and match no row."""
     seen: set[str] = set()
     for index, line in enumerate(lines):
         if index in explained or line in seen or not _TROUBLE.search(line) or _NO_TROUBLE.search(line):

@@ -1,4 +1,4 @@
-"""What NVIDIA's management library says: whether the driver runs, and which cards it lists."""
+"""NVIDIA's management library: whether the driver runs, and which GPUs it lists."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -21,20 +21,20 @@ _STATES: tuple[tuple[str, NvmlState], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class NvidiaGpu:
-    """One card as NVIDIA's driver lists it, in its order. None means that the driver does not say."""
+    """One GPU as NVIDIA's driver lists it. None means that the driver doesn't say."""
 
     name: str
     capability: str | None = None  # compute capability: "8.9"
     memory_bytes: int | None = None
-    memory_used_bytes: int | None = None  # by whatever runs now
+    memory_used_bytes: int | None = None  # by anything running now
 
 
 @dataclass(frozen=True, slots=True)
 class Nvml:
-    """What NVIDIA's management library answers."""
+    """The answer of NVIDIA's management library."""
 
     state: NvmlState
-    text: str = ""  # its own words where it is neither there nor missing
+    text: str = ""  # its own words if it neither works nor is missing
     driver: str | None = None
     gpus: tuple[NvidiaGpu, ...] = ()
 
@@ -43,7 +43,7 @@ NO_NVML = Nvml("library_not_found")
 
 
 def ask_nvml() -> Nvml:
-    """Ask NVIDIA's library once; its errors become a state."""
+    """Query NVIDIA's library once; errors become a state."""
     try:
         import pynvml
     except ImportError:

@@ -1,4 +1,4 @@
-"""Why a device cannot be used: the first row of the table for which facts or a log speak, causes first."""
+"""Why a device can't be used: the table's first row that facts or a log support, causes first."""
 
 import re
 from collections.abc import Callable
@@ -10,20 +10,20 @@ from app.core.doctor.facts import OLDEST_CAPABILITY, Facts, cuda_majors, numbers
 from app.core.doctor.signals import Signal, signal
 from app.core.doctor.trial import Trial
 
-# Of TensorFlow's CUDA 12 builds, by NVIDIA's support matrix of cuDNN 9.
+# For TensorFlow's CUDA 12 builds, from NVIDIA's support matrix of cuDNN 9.
 OLDEST_DRIVER, OLDEST_WINDOWS_DRIVER = (525, 60, 13), (527, 41)
-# Compute capabilities: cuDNN 9.11's oldest, and the first that CUDA 12.5 does not know.
+# Compute capabilities: the oldest of cuDNN 9.11, and the first that CUDA 12.5 doesn't support.
 OLDEST_OF_NEW_CUDNN, _TOO_NEW = (7, 5), (10, 0)
 _NEW_CUDNN = (9, 11)
-# Rows that only say that no device was found: facts know better why.
+# Rows that only say that no device was found: facts explain that better.
 _CONSEQUENCES = frozenset({"no_cuda_device", "kernel_module", "cuda_unknown_error", "built_without_cuda"})
-# SIGILL, and what Windows calls it.
+# SIGILL and its equivalent on Windows.
 _ILLEGAL_INSTRUCTION = (-4, 0xC000001D)
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """An NVIDIA card that does not do its work."""
+    """An NVIDIA GPU that doesn't work."""
 
     evidence: Evidence
     trial: Trial
@@ -36,7 +36,7 @@ class _Case:
 
 
 def processor_reason(evidence: Evidence, target: str) -> Signal | None:
-    """Return the row that explains why not even the processor works, None when none does."""
+    """Return the row that explains why not even the CPU works; None if none does."""
     trial, said = evidence.trials[target], evidence.logs[target].faults
     lacks_avx = evidence.facts.avx is False and trial.status == "crashed"
     if trial.exit_code in _ILLEGAL_INSTRUCTION or lacks_avx:
@@ -50,11 +50,11 @@ def processor_reason(evidence: Evidence, target: str) -> Signal | None:
 
 
 def card_reason(evidence: Evidence, target: str, capability: str | None) -> Signal | None:
-    """Return the row that explains best why an NVIDIA card does not work, None when none does.
+    """Return the row that best explains why an NVIDIA GPU doesn't work; None if none does.
 
     Args:
-        evidence: What is known.
-        target: The trial of the card, or "list" for a card that TensorFlow does not list.
+        evidence: Facts and trials.
+        target: The GPU's trial, or "list" for a GPU that TensorFlow doesn't list.
         capability: Its compute capability, if known.
     """
     trial = evidence.trials[target]
@@ -70,7 +70,7 @@ def card_reason(evidence: Evidence, target: str, capability: str | None) -> Sign
 
 
 def _may_explain(row: Signal, case: _Case) -> bool:
-    """Whether a row of the log can be the reason: its lines may be about another card."""
+    """Return whether a row of the log can be the reason: its lines may be about another GPU."""
     if case.capability is not None and row.id in ("gpu_too_new", "cudnn_dropped_gpu"):
         return case.capability >= _TOO_NEW if row.id == "gpu_too_new" else case.capability < OLDEST_OF_NEW_CUDNN
     return row.severity == "fault" or row.id == "few_multiprocessors"
@@ -93,13 +93,13 @@ def _no_card_in_container(case: _Case) -> bool:
 
 
 def _shut_out(case: _Case) -> bool:
-    """Whether the driver runs, but not for this program: NVML knows no better word for it."""
+    """Return whether the driver runs, but not for this program, for which NVML has no better error."""
     nvml, inside = case.facts.nvml, case.facts.container or case.facts.is_wsl
     return inside and nvml.state == "error" and "unknown error" in nvml.text.lower()
 
 
 def _hidden(case: _Case) -> bool:
-    """Whether CUDA_VISIBLE_DEVICES hides all: CUDA stops reading it at the first that is no card's number."""
+    """Return whether CUDA_VISIBLE_DEVICES hides all: CUDA stops reading it at the first invalid number."""
     value = case.facts.visible_devices
     if value is None or value == "other" or case.is_listed:
         return False
@@ -107,7 +107,7 @@ def _hidden(case: _Case) -> bool:
 
 
 def _partly_hidden(case: _Case) -> bool:
-    """Whether CUDA_VISIBLE_DEVICES shows fewer cards than there are."""
+    """Return whether CUDA_VISIBLE_DEVICES shows fewer GPUs than there are."""
     value, count = case.facts.visible_devices, len(case.facts.nvidia_cards)
     if value is None or case.is_listed:
         return False
@@ -122,7 +122,7 @@ def _driver_too_old(case: _Case) -> bool:
 
 
 def _too_new(case: _Case) -> bool:
-    """Whether TensorFlow has no code for the card and its CUDA cannot make any."""
+    """Return whether TensorFlow has no code for the GPU and its CUDA can't generate any."""
     if case.capability is None or case.capability < _TOO_NEW or case.trial.status == "timed_out":
         return False
     build = case.evidence.build
@@ -138,7 +138,7 @@ def _cudnn_dropped(case: _Case) -> bool:
 
 
 _Rule: TypeAlias = tuple[str, Callable[[_Case], bool]]
-# What holds whatever a log says.
+# Certain, whatever a log says.
 _CERTAIN: tuple[_Rule, ...] = (
     ("windows_native", lambda case: case.facts.system == "windows" and not case.is_listed),
     ("wsl1", lambda case: case.facts.system == "wsl1"),
@@ -154,10 +154,10 @@ _CERTAIN: tuple[_Rule, ...] = (
     ("kernel_module", _nvml("driver_not_loaded")),
     ("hidden", _hidden),
     ("built_without_cuda", lambda case: case.evidence.build is not None and not case.evidence.build.cuda),
-    # Before the driver's age: a newer driver would leave such a card out altogether.
+    # Before the driver's age: a newer driver would drop such a GPU.
     ("gpu_too_old", lambda case: case.capability is not None and case.capability < OLDEST_CAPABILITY),
     ("driver_too_old", _driver_too_old),
-    # Its errors are those of a container without a card.
+    # The same errors as in a container without a GPU.
     (
         "cuda_libraries",
         lambda case: case.facts.libcuda == "stub" and not case.facts.container and not case.is_listed,
@@ -169,7 +169,7 @@ _CERTAIN: tuple[_Rule, ...] = (
     ("gpu_too_new", lambda case: case.is_listed and _too_new(case)),
     ("cudnn_dropped_gpu", lambda case: case.is_listed and _cudnn_dropped(case)),
 )
-# What explains a card that does nothing where the log is silent.
+# Reasons for a GPU that does nothing, if the log has no answer.
 _LIKELY: tuple[_Rule, ...] = (
     ("two_cuda_majors", lambda case: len(cuda_majors(case.facts)) > 1),
     ("cuda_libraries", lambda case: case.facts.library_path_cuda is True or case.facts.libcuda == "stub"),

@@ -1,4 +1,4 @@
-"""The diagnosis as text to paste into a question, and as plain types; nothing in it names the user or a folder."""
+"""The diagnosis as text to paste into a question, and as plain types. It names neither user nor folder."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -17,16 +17,16 @@ from app.core.report.private_texts import private_texts
 
 _LINES_AT_MOST = 20
 _STEP_CHARS = 300
-# These come from the table alone; a command whose folders are taken out would help nobody.
+# These come only from the table, and a command without its folders would help nobody.
 _OF_THE_TABLE = frozenset({"commands", "fix", "link", "meaning", "title"})
 
 
 def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
-    """Return the text: versions, checks, devices, findings and the most telling lines.
+    """Return the text: versions, checks, devices, findings and the most meaningful lines.
 
     Args:
-        diagnosis: What was examined.
-        log: What a log of the user's says, where there is one.
+        diagnosis: The diagnosis.
+        log: The diagnosis of the user's own log, if any.
     """
     parts = ["", diagnosis.overall, "", sentence("doctor.report_checks")]
     parts += [f"- {check.title}: {check.state}. {check.text}" for check in diagnosis.checks]
@@ -39,13 +39,13 @@ def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
     if log is not None:
         parts += _findings(sentence("doctor.report_in_log"), log.findings, tuple(telling_lines(log)))
         parts.append(log.summary)
-    # What is known of the surroundings are versions, yes and no; a version would pass for an address.
+    # The facts are versions, yes and no; scrubbing would take a version for an address.
     head, body = "\n".join(_head(diagnosis.facts)), scrub("\n".join(parts)).rstrip()
     return safe_text(f"{head}\n{body}\n")
 
 
 def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
-    """Return the diagnosis as plain JSON types, without the logs themselves."""
+    """Return the diagnosis as plain JSON types, without the logs."""
     plain: dict[str, Any] = {
         "overall": diagnosis.overall,
         "complete": diagnosis.complete,
@@ -70,7 +70,7 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
 
 
 def log_as_dict(log: LogDiagnosis) -> dict[str, Any]:
-    """Return what a log says as plain JSON types."""
+    """Return the diagnosis of a log as plain JSON types."""
     plain = {
         "summary": log.summary,
         "has_fault": bool(log.faults),

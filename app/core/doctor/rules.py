@@ -18,7 +18,7 @@ from app.core.messages import Message, message, sentence, text
 from app.core.runs.worker import explain_exit
 
 State: TypeAlias = Literal["usable", "slow path", "not usable"]
-# Longer than any healthy card takes for a small step; a driver that compiles first takes minutes.
+# Longer than any healthy GPU takes for a small step; a driver that compiles first takes minutes.
 _SLOW_STEP_S = 30.0
 _UNTRIED = (message("doctor.untried"),)
 _REPAIR = "python3 start.py --repair"
@@ -27,15 +27,15 @@ _OTHER_VENDORS = {"amd": ("amd_gpu", "AMD GPU"), "intel": ("intel_gpu", "Intel G
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceDiagnosis:
-    """What is known of one device.
+    """The diagnosis of one device.
 
     Attributes:
-        id: As runs are asked for it ("cpu", "gpu:0"); None for what TensorFlow does not list.
-        reasons: Why it is in this state: a message or two.
-        fix: What to do next; "" when there is nothing to do.
-        commands: What to type for it on this system.
-        signal_id: The row of the table behind it; None when no row is.
-        is_fault: Whether something is broken or missing; not every device that cannot be used is that.
+        id: As in run settings ("cpu", "gpu:0"); None for a GPU that TensorFlow doesn't list.
+        reasons: Why it is in this state: one or two messages.
+        fix: What to do next; "" if there is nothing to do.
+        commands: The commands for it on this system.
+        signal_id: The table's row behind it; None if there is none.
+        is_fault: Whether something is broken or missing; a device may be unusable without a fault.
     """
 
     id: str | None
@@ -51,26 +51,26 @@ class DeviceDiagnosis:
 
     @property
     def why(self) -> str:
-        """The reasons, for people."""
+        """The reasons, as text."""
         return " ".join(map(text, self.reasons))
 
     @property
     def state_text(self) -> str:
-        """The state, for people."""
+        """The state, as text."""
         return sentence(f"doctor.device_{self.state.replace(' ', '_')}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """All that was found out.
+    """The whole diagnosis.
 
     Attributes:
-        devices: The processor first.
-        findings: What the trials' logs say, each row once, causes first.
-        harmless: Rows that are nothing to worry about.
-        unknown_lines: What looks like trouble in a trial's log and is in no row.
-        conclusion: The answer in a message or two, the first one as its headline.
-        complete: Whether all was looked at: False when it was cancelled.
+        devices: The CPU first.
+        findings: Rows that match the trials' logs, each once, causes first.
+        harmless: Matching rows that need no attention.
+        unknown_lines: Lines of a trial's log that look like trouble but match no row.
+        conclusion: One or two messages, the first one as headline.
+        complete: False if it was cancelled.
     """
 
     facts: Facts
@@ -85,7 +85,7 @@ class Diagnosis:
 
     @property
     def overall(self) -> str:
-        """The answer in a sentence or two."""
+        """The conclusion as one or two sentences."""
         return " ".join(map(text, self.conclusion))
 
     @property
@@ -96,7 +96,7 @@ class Diagnosis:
 
 
 def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
-    """Diagnose what is known; missing trials count as not made yet."""
+    """Diagnose what is known; missing trials count as not run yet."""
     evidence = evidence_of(facts, trials)
     cards = tuple(_cards(evidence))
     devices = (_processor(evidence), *_excused(cards), *_others(facts))
@@ -133,11 +133,11 @@ def _processor(evidence: Evidence) -> DeviceDiagnosis:
 
 
 def _cards(evidence: Evidence) -> Iterator[DeviceDiagnosis]:
-    """Yield a diagnosis for each NVIDIA card, and for whatever else TensorFlow lists as a GPU."""
+    """Yield a diagnosis for each NVIDIA GPU, and for anything else that TensorFlow lists as a GPU."""
     cards, left = evidence.facts.nvidia_cards, list(evidence.gpus)
     named = [_take(left, partial(_has_name, card.name)) for card in cards]
     for card, listed in zip(cards, named, strict=True):
-        # Sources name the same card differently; what is too old is not what TensorFlow lists.
+        # Sources name the same GPU differently; one that is too old can't be what TensorFlow lists.
         device = listed or (None if is_too_old(card.capability) else _take(left, _may_be_nvidia))
         yield _unlisted(evidence, card) if device is None else _listed(evidence, device, card)
     for device in left:
@@ -153,7 +153,7 @@ def _may_be_nvidia(device: Device) -> bool:
 
 
 def _take(left: list[Device], fits: Callable[[Device], bool]) -> Device | None:
-    """Take the first device that fits out of those that are left."""
+    """Remove and return the first matching device."""
     for device in left:
         if fits(device):
             left.remove(device)
@@ -162,7 +162,7 @@ def _take(left: list[Device], fits: Callable[[Device], bool]) -> Device | None:
 
 
 def _excused(cards: Sequence[DeviceDiagnosis]) -> Iterator[DeviceDiagnosis]:
-    """Yield the cards; beside one that works, a card that is only too old for TensorFlow is no fault."""
+    """Yield the GPUs; beside a working one, a GPU that is only too old for TensorFlow isn't a fault."""
     works = any(card.state != "not usable" for card in cards)
     for card in cards:
         excused = works and card.signal_id == "gpu_too_old"
@@ -178,7 +178,7 @@ def _unlisted(evidence: Evidence, card: NvidiaGpu) -> DeviceDiagnosis:
 
 
 def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> DeviceDiagnosis:
-    """Judge a device that TensorFlow lists, and the card that it is, by what it did."""
+    """Judge a device that TensorFlow lists, and its GPU, by what it did."""
     name = device.name or (card.name if card else "GPU")
     vendor = "nvidia" if card or device.capability else "other"
     plain = DeviceDiagnosis(id=device.id, name=name, vendor=vendor, state="not usable", reasons=_UNTRIED)
@@ -204,10 +204,10 @@ def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> Devic
 
 
 def _others(facts: Facts) -> Iterator[DeviceDiagnosis]:
-    """Yield a diagnosis for each GPU of another maker, and for WSL that shows none at all."""
+    """Yield a diagnosis for each GPU of another vendor, and for WSL without any."""
     named = [(gpu.vendor, gpu.name) for gpu in facts.gpus if gpu.vendor != "nvidia"]
     vendors_named = {vendor for vendor, _ in named}
-    # Nobody would miss a virtual display as a GPU.
+    # A virtual display isn't missed as a GPU.
     on_bus = [vendor for vendor in facts.pci or () if vendor in _OTHER_VENDORS and vendor not in vendors_named]
     for vendor, name in (*named, *((vendor, _OTHER_VENDORS[vendor][1]) for vendor in on_bus)):
         row_id = "apple_gpu" if vendor == "apple" else _OTHER_VENDORS.get(vendor, ("other_gpu", ""))[0]
@@ -235,7 +235,7 @@ def _unusable(
     otherwise: Message | None,
     card: NvidiaGpu | None = None,
 ) -> DeviceDiagnosis:
-    """Give a device the row that explains it, or `otherwise` where none does."""
+    """Diagnose an unusable device by the row that explains it, or else `otherwise`."""
     if row is None:
         reasons = () if otherwise is None else (otherwise,)
         return replace(plain, reasons=reasons, fix=sentence("doctor.ask"), is_fault=True)
@@ -265,7 +265,7 @@ def _with_row(
 
 
 def _memory(row: Signal, card: NvidiaGpu | None) -> tuple[Message, ...]:
-    """Say how full the GPU's memory was, where that may be the reason."""
+    """Describe how full the GPU's memory was, if that may be the reason."""
     if row.id not in ("out_of_memory", "library_handle") or card is None:
         return ()
     if card.memory_bytes is None or card.memory_used_bytes is None:
@@ -275,7 +275,7 @@ def _memory(row: Signal, card: NvidiaGpu | None) -> tuple[Message, ...]:
 
 
 def _own_commands(row: Signal, system: str, card: NvidiaGpu | None) -> tuple[str, ...]:
-    """Return the row's commands as they help Epochmark's own environment, which pip would not find."""
+    """Adapt the row's commands to Epochmark's own environment, which pip would not find."""
     capability = numbers(card.capability) if card else None
     profile = "cuda-legacy" if capability and capability < OLDEST_OF_NEW_CUDNN else "cuda"
     own = (_REPAIR if command.startswith("pip ") else command for command in row.commands.on(system))
@@ -283,7 +283,7 @@ def _own_commands(row: Signal, system: str, card: NvidiaGpu | None) -> tuple[str
 
 
 def _failure(trial: Trial) -> Message:
-    """Say how a trial failed that no row explains."""
+    """Describe how a trial failed if no row explains it."""
     if trial.status == "timed_out":
         return message("doctor.no_answer", limit_s=trial.duration_s)
     if trial.import_error:
@@ -318,7 +318,7 @@ def _conclusion(devices: Sequence[DeviceDiagnosis]) -> Iterator[Message]:
 def _with_reason(
     code: str, code_with_reason: str, broken: Sequence[DeviceDiagnosis], **arguments: object
 ) -> Message:
-    """Return the message, with its reason where one reason explains all of the devices."""
+    """Return the message, with the reason if all devices share one."""
     reasons = {device.signal_id for device in broken}
     reason = reasons.pop() if len(reasons) == 1 else None
     if reason is None:
@@ -327,7 +327,7 @@ def _with_reason(
 
 
 def _names(some: Sequence[DeviceDiagnosis], gpus: Sequence[DeviceDiagnosis]) -> list[Message]:
-    """Name some of the GPUs; of equal ones, say how many."""
+    """Name some of the GPUs; count equal ones."""
     names = []
     for name, number in Counter(gpu.name for gpu in some).items():
         all_of_them = sum(gpu.name == name for gpu in gpus)

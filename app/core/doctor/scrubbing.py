@@ -1,19 +1,19 @@
-"""Takes out of a text what names its owner: paths, names, serial numbers, addresses."""
+"""Removes what identifies the owner from a text: paths, names, serial numbers, addresses."""
 
 import re
 from collections.abc import Mapping
 
 from app.core.report.private_texts import hide, private_texts
 
-# What ends a path in a log. A space does so only after its last slash: folders have spaces in their names.
+# What ends a path in a log. A space does so only after the last slash: folder names may contain spaces.
 _INNER = r"[^\n\"'`<>|*?,;:()\[\]{}]{0,400}"
 _LAST = r"[^\s\"'`<>|*?,;:()\[\]{}]{0,200}"
 _HEX = "[0-9a-f]"
 _RULES: tuple[tuple[str, str], ...] = (
     (r"(https?://)[^\s/@]{1,200}@", r"\1<user>@"),
-    # Also the user and host of a prompt; symbols of libraries have such names too: memcpy@GLIBC_2.14.
+    # Also the user and host in a prompt; library symbols look similar: memcpy@GLIBC_2.14.
     (r"\b[\w.+-]{1,64}@(?!GLIBC|lib)[\w-]{1,64}(?:\.[\w-]{1,64}){0,5}", "<address>"),
-    # What journals begin with: a time, and then the host.
+    # Journal lines start with a time, and then the host.
     (
         r"((?:^|\n)(?:- \[\w{1,40}\] )?(?:[a-z]{3} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.,+-]{8,24}z?)) "
         r"[\w.-]{1,64}(?= [\w.@/-]{1,64}(?:\[\d{1,9}\])?:)",
@@ -23,7 +23,7 @@ _RULES: tuple[tuple[str, str], ...] = (
     (rf"\b(?:[a-z]{{2,6}}-)?{_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}\b", "<serial>"),
     (rf"\b(?:{_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}\b", "<address>"),
     (rf"\b(?:PCI:?)?{_HEX}{{4,8}}:{_HEX}{{2}}:{_HEX}{{2}}(?:\.{_HEX})?\b", "<bus>"),
-    # Versions of packages have four numbers too: nvidia-cudnn-cu12==9.10.2.21.
+    # Package versions also have four numbers: nvidia-cudnn-cu12==9.10.2.21.
     (r"(?:(?<![\w.=<>~-])|(?<=addr=)|(?<=ip=)|(?<=peer=))\d{1,3}(?:\.\d{1,3}){3}\b(?!\.\d)", "<address>"),
     (rf"(?<![\w:])(?:{_HEX}{{1,4}}:){{4,7}}{_HEX}{{1,4}}\b", "<address>"),
     (
@@ -35,32 +35,32 @@ _RULES: tuple[tuple[str, str], ...] = (
     (r"\b(name|pid|process)( ?= ?)(?:'[^'\n]{0,200}'|<[^>\n]{0,200}>|[^\s,]{1,200})", r"\1\2<process>"),
     (r"\b(serial(?: number)?|uuid)( {0,40}[:=]? {0,20})(?=[\w-]{0,60}\d)[\w-]{4,60}", r"\1\2<serial>"),
     (rf"file:/{{1,3}}{_LAST}", "<path>"),
-    # A Windows user may have a space in the name, also where the path ends with it.
+    # A Windows user name may contain a space, even at the end of a path.
     (
         r"\b([a-z]:(?:\\{1,2}|/)users(?:\\{1,2}|/))[^\s\\/:\"'<>|]{1,64} (?-i:[A-Z][\w.-]{0,63})(?=[>\"'\n,;)]|$)",
         "<path>",
     ),
-    # Windows, with one backslash or two, and shares.
+    # Windows, with single or double backslashes, and network shares.
     (rf"(?<!\w)(?:[a-z]:[\\/]|\\\\(?=\w))(?:{_INNER}[\\/])?{_LAST}", "<path>"),
     (rf"(?<![\w~])(?:~\w{{0,64}}|\.\.?)[\\/](?:{_INNER}[\\/])?{_LAST}", "<path>"),
-    # Not what TensorFlow calls its devices, and not in the middle of its own source files.
+    # Not TensorFlow's device names, and not within its own source paths.
     (
         r"(?:(?<![\w.<>/-])|(?<=\s-[A-Za-z]))/(?!/|(?:job|device|physical_device|replica|task):)"
         rf"(?:{_INNER}/)?{_LAST}",
         "<path>",
     ),
-    # An environment's name, before what was the prompt of a shell.
+    # An environment's name before a shell prompt.
     (r"\([\w.-]{1,40}\) (?=(?:PS )?<(?:address|path)>)", "(<environment>) "),
 )
 _COMPILED = tuple((re.compile(pattern, re.IGNORECASE), stand_in) for pattern, stand_in in _RULES)
 
 
 def scrub(text: str, private: Mapping[str, str] | None = None) -> str:
-    """Return the text without anything that tells whose computer it comes from.
+    """Return the text without anything that identifies a computer or its owner.
 
     Args:
-        text: Any text, also another computer's log.
-        private: Texts to replace first, by default this user's folders and names.
+        text: Any text, even another computer's log.
+        private: Texts to replace first; by default, this user's folders and names.
     """
     text = hide(text, private_texts() if private is None else private) or ""
     for pattern, stand_in in _COMPILED:

@@ -1,4 +1,4 @@
-"""The table of what lines in logs mean: resources/doctor/signals.toml, checked when it is read."""
+"""The table of known log lines: resources/doctor/signals.toml, checked when it is read."""
 
 import re
 import tomllib
@@ -12,13 +12,13 @@ from app.core.paths import RESOURCES
 TABLE = RESOURCES / "doctor" / "signals.toml"
 Severity: TypeAlias = Literal["fault", "caution", "harmless"]
 System: TypeAlias = Literal["linux", "windows", "wsl", "macos"]
-# Names that begin titles and, unlike CUDA, have no capital but the first.
+# Names at the start of titles that, unlike CUDA, have only one capital.
 _NAMES = frozenset({"Docker", "Secure", "Windows"})
 _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=400)]
 
 
 class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What to type, by system; `any` holds where a system has none of its own."""
+    """Commands by system; `any` applies to systems without their own."""
 
     any: tuple[_Text, ...] = ()
     linux: tuple[_Text, ...] = ()
@@ -27,19 +27,19 @@ class Commands(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     macos: tuple[_Text, ...] = ()
 
     def on(self, system: str) -> tuple[str, ...]:
-        """Return the commands for a system; those of both WSLs are the same."""
+        """Return the commands for a system; both versions of WSL share theirs."""
         own: tuple[str, ...] = getattr(self, "wsl" if system.startswith("wsl") else system, ())
         return own or self.any
 
 
 class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One row: what it looks like, what it means and what to do.
+    """One row: what the lines look like, what they mean and what to do.
 
     Attributes:
-        seen: A text that shows the row, for readers.
-        rank: Of several, the lower one is the cause.
-        together: Expressions that must all be found, in whatever lines, where there are no `patterns`.
-        unless: Expressions that make the row harmless, wherever they are found.
+        seen: An example of the text, for readers.
+        rank: Of several rows, the one with the lowest rank is the cause.
+        together: Expressions that must all match, in any lines, if there are no `patterns`.
+        unless: Expressions that make the row harmless wherever they match.
     """
 
     id: Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9_]{1,40}$")]
@@ -62,7 +62,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_table(text: str) -> tuple[Signal, ...]:
-    """Read a table; raises ValueError that says which row is wrong."""
+    """Read a table; raises ValueError that names the invalid row."""
     rows = msgspec.convert(tomllib.loads(text), type=_Table).signal
     seen: set[str] = set()
     for row in rows:
@@ -79,17 +79,17 @@ def read_table(text: str) -> tuple[Signal, ...]:
 
 @cache
 def signals() -> tuple[Signal, ...]:
-    """Return the table that comes with Epochmark, in its own order."""
+    """Return Epochmark's own table, in its order."""
     return read_table(TABLE.read_text(encoding="utf-8"))
 
 
 def signal(signal_id: str) -> Signal:
-    """Return one row by its name, which must exist."""
+    """Return one row by its id, which must exist."""
     return next(row for row in signals() if row.id == signal_id)
 
 
 def inside(text: str) -> str:
-    """Return the text of a sentence as it stands in the middle of another; names keep their capitals."""
+    """Return a sentence's text for use inside another one; names keep their capitals."""
     word = text.split(" ", 1)[0]
     is_name = word[1:] != word[1:].lower() or word in _NAMES
     return text if is_name else text[:1].lower() + text[1:]

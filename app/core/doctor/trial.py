@@ -23,13 +23,13 @@ _LOOK_EVERY_S = 0.1
 _CLOSE_LIMIT_S = 2.0
 _LINE_LIMIT_BYTES = 65_536
 _ANSWERS_AT_MOST = 1_000
-# What a process says first and last tells the most; between them it may flood.
+# The first and last lines of a process matter most; in between it may print any amount.
 _HEAD_BYTES, _TAIL_BYTES = 256 << 10, 256 << 10
 TrialStatus: TypeAlias = Literal["completed", "failed", "crashed", "timed_out", "cancelled"]
 
 
 class Device(msgspec.Struct, frozen=True):
-    """A device that TensorFlow lists. None means that it does not say."""
+    """A device that TensorFlow lists. None means that it doesn't say."""
 
     id: str  # "cpu", "gpu:0"
     name: str | None = None
@@ -37,7 +37,7 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class Build(msgspec.Struct, frozen=True, tag_field="type", tag="build"):
-    """What TensorFlow says of how it was built."""
+    """How TensorFlow says it was built."""
 
     tensorflow: str
     keras: str
@@ -49,7 +49,7 @@ class Build(msgspec.Struct, frozen=True, tag_field="type", tag="build"):
 
 
 class Step(msgspec.Struct, frozen=True, tag_field="type", tag="step"):
-    """A piece of work that a device did, or not: matmul, convolution, xla."""
+    """One step of a device's work: matmul, convolution, xla."""
 
     name: str
     duration_s: float
@@ -74,14 +74,14 @@ _Answer: TypeAlias = Build | Step | _Import | _Devices | _End
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """How one process went.
+    """The result of one process.
 
     Attributes:
         target: "list", or the device.
-        status: completed: it did all that it was asked; failed: it reported what went wrong.
-        exit_code: As the system gave it, negative for a signal; None for one that was ended by us.
-        import_s: How long importing TensorFlow took; None if that wasn't reached.
-        log: What it printed, first and last parts of it.
+        status: completed: it did everything; failed: it reported what went wrong; otherwise how it ended.
+        exit_code: As the system reports it, negative for a signal; None if we ended it.
+        import_s: Time to import TensorFlow; None if not reached.
+        log: The first and last parts of what it printed.
     """
 
     target: str
@@ -99,13 +99,13 @@ class Trial:
 def run_trial(
     target: str, paths: Paths, cancel: threading.Event | None = None, limit_s: float | None = None
 ) -> Trial:
-    """Run one process to its end; raises AppError if it cannot be started.
+    """Run one process to its end; raises AppError if it can't be started.
 
     Args:
         target: "list", "cpu" or "gpu:0".
-        paths: Where the engine may keep its own files.
-        cancel: Ends the process when another thread sets it.
-        limit_s: When it is ended; by default as long as the slowest working computers take.
+        paths: Folders where the engine may keep its own files.
+        cancel: Ends the process when set by another thread.
+        limit_s: When to end it; by default, longer than the slowest working computers take.
     """
     command = trial_command(("list",) if target == "list" else ("device", target), paths)
     limit_s = limit_s or (LIST_LIMIT_S if target == "list" else DEVICE_LIMIT_S)
@@ -148,7 +148,7 @@ def run_command(target: str, command: WorkerCommand, limit_s: float, cancel: thr
 
 @dataclass(slots=True)
 class _Told:
-    """What a process answered, line by line; lines that are no answers are passed over."""
+    """A process's answers, line by line; other lines are skipped."""
 
     imported: _Import | None = None
     build: Build | None = None
@@ -202,7 +202,7 @@ class _Log:
 
 
 def _wait(process: "subprocess.Popen[bytes]", end_s: float, cancel: threading.Event) -> TrialStatus | None:
-    """Wait for the process; None when it ended by itself, else why it has to be ended."""
+    """Wait for the process; None if it ended by itself, or else why it must be ended."""
     while process.poll() is None:
         if cancel.wait(_LOOK_EVERY_S):
             return "cancelled"
@@ -229,7 +229,7 @@ def _reader(read: Callable[[BinaryIO], None], stream: Any) -> threading.Thread:
 
 def _close(process: "subprocess.Popen[bytes]", readers: list[threading.Thread]) -> None:
     for stream in (process.stdin, process.stdout, process.stderr):
-        # Not under a thread that is still inside a read: a process that left the group may hold the other end.
+        # Not under a thread that is still reading: a process that left the group may hold the other end.
         if stream is not None and not any(reader.is_alive() for reader in readers):
             with contextlib.suppress(OSError):
                 stream.close()

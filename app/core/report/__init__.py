@@ -1,1 +1,1 @@
-"""Results for people and files: sentences, tables, exports, the shared picture."""
+"""Results for people and files: sentences, tables, exports, the picture to share."""

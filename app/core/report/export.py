@@ -1,4 +1,4 @@
-"""Exports: the formats that there are, and writing them to a file."""
+"""Exports: the available formats, and writing them to a file."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,12 +14,12 @@ USUAL = csv_table.FORMAT
 
 
 def format_of(path: Path) -> ExportFormat:
-    """Return the format that a file's ending asks for; the usual one where it asks for none."""
+    """Return the format for a file's ending, or else the default one."""
     return next((each for each in FORMATS.values() if each.ending == path.suffix.lower()), USUAL)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a file as a whole, or leave what was there; raises AppError if it cannot be written."""
+    """Write a file completely, or leave the old one; raises AppError if it can't be written."""
     try:
         write_whole(path, (line.encode("utf-8", "replace") for line in lines))
     except OSError as error:

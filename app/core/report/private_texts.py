@@ -1,4 +1,4 @@
-"""Texts that must not leave the computer, and what stands in their place."""
+"""Texts that must not leave the computer, and their replacements."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ from workloads.protocol.spec import RunSpec, spec_as_dict
 
 
 def private_texts() -> dict[str, str]:
-    """Return what must not leave the computer, and what stands in its place."""
+    """Return the texts that must not leave the computer, and their replacements."""
     folders = {Path(sys.base_prefix): "<python>", Path(sys.prefix): "<python>"}
     folders[Path(app.__file__).parents[1]] = "<program>"
     names: dict[str, str] = {}
@@ -39,17 +39,17 @@ def private_texts() -> dict[str, str]:
     for folder, stand_in in folders.items():
         if folder.name:  # HOME=/ in some containers
             texts |= dict.fromkeys((str(folder), str(folder.resolve()), repr(str(folder))[1:-1]), stand_in)
-    # The longest first: a folder may lie in another.
+    # Longest first: a folder may be inside another.
     return {text: texts[text] for text in sorted(texts, key=len, reverse=True)} | names | private_names()
 
 
 def chosen_folders(spec: RunSpec) -> list[str]:
-    """Return the folders that a stored spec names, in their order."""
+    """Return the folders that a stored spec names, in order."""
     return [str(folder) for text in _folder_parameters(spec).values() for folder in folders_of(text)]
 
 
 def chosen_texts(specs: Iterable[RunSpec]) -> dict[str, str]:
-    """Return the folders that were chosen for runs, as texts that must not leave the computer; longest first."""
+    """Return the folders chosen for runs as texts that must not leave the computer, longest first."""
     texts: dict[str, str] = {}
     for spec in specs:
         for number, folder in enumerate(chosen_folders(spec), 1):
@@ -59,7 +59,7 @@ def chosen_texts(specs: Iterable[RunSpec]) -> dict[str, str]:
 
 
 def table_private_texts(database: Database) -> dict[str, str]:
-    """Return what must not leave the computer in a table, whose rows do not hold the folders that were chosen."""
+    """Return what must not leave the computer in a table, whose rows don't contain the chosen folders."""
     choosing = [
         workload.id
         for workload in CATALOGUE.values()
@@ -72,7 +72,7 @@ def table_private_texts(database: Database) -> dict[str, str]:
 
 
 def _folder_parameters(spec: RunSpec) -> dict[str, str]:
-    """Return the texts of a spec's parameters of kind "folders", by their names."""
+    """Return the values of a spec's parameters of kind "folders", by name."""
     workload = CATALOGUE.get(spec.workload)
     names = (
         [parameter.name for parameter in workload.parameters if parameter.kind == "folders"] if workload else []
@@ -82,7 +82,7 @@ def _folder_parameters(spec: RunSpec) -> dict[str, str]:
 
 
 def without_folders(spec: RunSpec) -> dict[str, Any]:
-    """Return a spec as plain JSON types, with stand-ins for the folders that it names."""
+    """Return a spec as plain JSON types, with placeholders for its folders."""
     hidden = {
         name: os.pathsep.join(f"<folder {number}>" for number, _ in enumerate(folders_of(text), 1))
         for name, text in _folder_parameters(spec).items()
@@ -91,7 +91,7 @@ def without_folders(spec: RunSpec) -> dict[str, Any]:
 
 
 def hide(text: str | None, private: Mapping[str, str]) -> str | None:
-    """Return the text with private parts replaced where they are whole names."""
+    """Return the text with private parts replaced wherever they are whole names."""
     if text is not None:
         for secret, stand_in in private.items():
             expression = secret if isinstance(secret, Pattern) else re.escape(secret) + r"(?!\w)"

@@ -1,4 +1,4 @@
-"""The texts and bars of the picture of a result that people share."""
+"""The texts and bars of the picture to share."""
 
 import hashlib
 import json
@@ -18,13 +18,13 @@ from app.core.verdict.rules import judge
 
 @dataclass(frozen=True, slots=True)
 class ShareCard:
-    """The picture's texts, ready to be drawn.
+    """The picture's texts, ready to draw.
 
     Attributes:
-        machine: What computed, with its full name.
+        machine: Full name of the device that computed.
         details: At most two lines.
         badge: Facts about how it was measured.
-        level: How far the number can be trusted.
+        level: The verdict's level.
     """
 
     title: str
@@ -131,7 +131,7 @@ def _badge(run: RunSummary) -> str:
 
 
 def _length(run: RunSummary) -> str:
-    """Return what was run: whole epochs, or cut ones with their steps; "" for what has neither."""
+    """Return the length of the run: whole epochs, or cut ones with their steps; "" if it has neither."""
     if run.basis == "repetitions":
         return ""
     if run.steps is not None and (run.steps < run.steps_per_epoch or not run.samples_per_epoch):
@@ -140,7 +140,7 @@ def _length(run: RunSummary) -> str:
 
 
 def _axis(chart: tuple[Bar, ...], metric: str) -> str:
-    """Return the name of the scale, with the years of the published results."""
+    """Return the title of the scale, with the years of the published results."""
     rows = [bar.row for bar in chart if bar.row is not None]
     years = sorted({row.year for row in rows if row.year is not None})
     label = headline_kind(metric).label.lower()

@@ -1,4 +1,4 @@
-"""The telemetry of a run as a table: the lowest, the median and the highest value of each."""
+"""A run's telemetry as a table: the lowest, median and highest value of each."""
 
 import statistics
 from collections import Counter
@@ -12,10 +12,10 @@ from app.core.records import Run
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """How a value is written.
+    """How to write a value.
 
     Attributes:
-        scale: From the stored value to the one that is shown.
+        scale: Factor from the stored to the displayed value.
     """
 
     name: str
@@ -25,7 +25,7 @@ class _Unit:
 
 _PERCENT, _CELSIUS, _WATT = _Unit("%", 0), _Unit("°C", 0), _Unit("W", 1)
 _GIGAHERTZ, _GIGABYTES, _RATE = _Unit("GHz", 2, 1e-3), _Unit("GB", 1, 1e-9), _Unit("MB/s", 1, 1e-6)
-# By the fields of app.core.records.Telemetry; what isn't here says nothing as three numbers.
+# By field of app.core.records.Telemetry; those missing here aren't meaningful as three numbers.
 _UNITS = {
     "cpu_pct": _PERCENT,
     "other_cpu_pct": _PERCENT,
@@ -39,7 +39,7 @@ _UNITS = {
     "disk_read_bytes_per_s": _RATE,
     "disk_write_bytes_per_s": _RATE,
 }
-# The same by the fields of GpuTelemetry.
+# The same by field of GpuTelemetry.
 _GPU_UNITS = {
     "utilization_pct": _PERCENT,
     "memory_utilization_pct": _PERCENT,
@@ -54,7 +54,7 @@ Row = tuple[str, str, str, str]
 
 
 def reading_rows(run: Run) -> list[Row]:
-    """Return name, lowest, median and highest of each value that the run's machine reported."""
+    """Return name, lowest, median and highest of each value that the machine reported."""
     rows = []
     for name, curve in series_of(run).telemetry.items():
         values = [value for value in curve.y if value is not None]
@@ -81,7 +81,7 @@ def _row(label: str, unit: _Unit, values: list[float]) -> list[Row]:
 
 
 def _held_down(run: Run) -> Iterator[Row]:
-    """Yield for each GPU each reason that held its clock down, and for which share of the time."""
+    """Yield each GPU's reasons for a limited clock, with their share of the time."""
     looks: Counter[int] = Counter()
     held: Counter[tuple[int, str]] = Counter()
     for sample in run.samples:

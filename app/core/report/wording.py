@@ -1,4 +1,4 @@
-"""Texts that terminal and window share: a machine, a result, how far it can be trusted, what to do next."""
+"""Texts shared by terminal and window: machine, result, verdict, advice."""
 
 import logging
 from dataclasses import dataclass
@@ -40,26 +40,26 @@ __all__ = [
     "virtualization",
     "workload_title",
 ]
-# Codes of app.core.verdict.rules that the line with the value says already.
+# Codes of app.core.verdict.rules that the headline's line already covers.
 _SAID_BY_VALUE = ("first_epoch", "no_result")
 _NEAREST_BARS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One thing to know about a number: a fact, or a caution where it may mislead."""
+    """A note on a number: a fact, or a caution if it may mislead."""
 
     kind: Literal["fact", "caution"]
     text: str
 
 
 def error_advice(error_code: str | None) -> str | None:
-    """Return what to do about an error that ended a run, by its code; None for unknown ones."""
+    """Return the advice for an error that ended a run, by code; None for unknown ones."""
     return sentence(f"advice.{error_code}") if f"advice.{error_code}" in ENGLISH else None
 
 
 def bottleneck_text(run: Run) -> str:
-    """Return what limited a run; "" where that is no question, or the record cannot tell."""
+    """Return what limited a run; "" if unknown or not applicable."""
     try:
         explanation = explain(run)
     except Exception:  # noqa: BLE001 - an explanation is no reason not to show the run
@@ -69,17 +69,17 @@ def bottleneck_text(run: Run) -> str:
 
 
 def derived_epoch_text(run: RunSummary) -> str:
-    """Return how long an epoch takes where another number is the headline; "" where there is no epoch."""
+    """Return how long an epoch takes if the headline is another number; "" without epochs."""
     return _text(derived_epoch(run))
 
 
 def peak_text(run: Run) -> str:
-    """Return what share of the machine's peak a run reached; "" where there is nothing to say."""
+    """Return a run's share of peak; "" if there is nothing to report."""
     return _text(peak_share(run.peak))
 
 
 def energy_text(run: RunSummary) -> str:
-    """Return the energy that a run used; "" where none is known."""
+    """Return the energy that a run used; "" if unknown."""
     return _text(energy_used(run))
 
 
@@ -104,12 +104,12 @@ def machine_line(machine: Machine) -> str:
 
 
 def virtualization(machine: Machine) -> tuple[str | None, str | None]:
-    """Return what the machine is virtual by, and the container: "docker in Xen" is ("Xen", "docker")."""
+    """Split what the machine is virtual by from its container: "docker in Xen" is ("Xen", "docker")."""
     return split_virtualization(machine.virtualization)
 
 
 def engine_line(engine: str, version: str | None, device: str | None, *, precision: str, jit: bool) -> str:
-    """Return what computes, in one line: engine, device, precision, compiler."""
+    """Return the engine in one line: engine, device, precision, compiler."""
     return sentence(
         "result.engine_with_xla" if jit else "result.engine_without_xla",
         engine=engine_name(engine, version),
@@ -119,17 +119,17 @@ def engine_line(engine: str, version: str | None, device: str | None, *, precisi
 
 
 def headline(run: RunSummary) -> str:
-    """Return a run's result in a line or two."""
+    """Return a run's result in one or two lines."""
     note = headline_note(run)
     return _value(run) + (f"\n{note}" if note else "")
 
 
 def headline_note(run: RunSummary, *, with_first_epoch: bool = True) -> str:
-    """Return what the headline is based on; "" if there is nothing to say about it.
+    """Return what the headline is based on; "" if there is nothing to add.
 
     Args:
-        run: Any.
-        with_first_epoch: Whether the first epoch's time is part of it.
+        run: Any run.
+        with_first_epoch: Whether to include the first epoch's time.
     """
     if run.metric != "seconds_per_epoch_s":
         return _step_note(run)
@@ -157,9 +157,9 @@ def _spread(run: RunSummary) -> str:
 
 
 def interval_text(run: RunSummary) -> str:
-    """Return the confidence interval of a headline as text; "" where it has none.
+    """Return the confidence interval of a headline as text; "" without one.
 
-    With too few epochs for 95 % it is the measured range.
+    With too few epochs for 95 %, it is the measured range.
     """
     if run.value is None or run.value_low is None or run.value_high is None:
         return ""
@@ -171,18 +171,18 @@ def interval_text(run: RunSummary) -> str:
 
 
 def round_name(run: RunSummary) -> str:
-    """Return what the parts of a run are called: "epoch", or "round" where a workload only repeats steps."""
+    """Return what a run's parts are called: "epoch", or "round" if the workload only repeats steps."""
     return sentence("result.round" if repeats_steps(run) else "result.epoch")
 
 
 def repeats_steps(run: RunSummary) -> bool:
-    """Say whether a run's workload only repeats steps, so that its parts aren't epochs."""
+    """Return whether a run's workload only repeats steps, so that its parts aren't epochs."""
     workload = CATALOGUE.get(run.workload)
     return workload is not None and workload.steps is not None
 
 
 def _step_note(run: RunSummary) -> str:
-    """Return what a headline of steps rests on."""
+    """Return what a headline from steps is based on."""
     if run.minimum_s is None or run.maximum_s is None:
         return ""
     if run.basis == "estimate":
@@ -196,7 +196,7 @@ def _step_note(run: RunSummary) -> str:
 
 
 def result_notes(run: Run) -> list[Note]:
-    """Return what to know about a stored number, cautions first."""
+    """Return the notes on a stored number, cautions first."""
     return [Note("fact" if reason.level == "fact" else "caution", reason.text) for reason in judge(run).reasons]
 
 
@@ -207,7 +207,7 @@ def verdict_line(judged: events.Judged) -> str:
 
 
 def _few_words(reason: events.Reason) -> str:
-    """Return a reason in a few words, with its figure; those of its code where the catalogue has no others."""
+    """Return a reason in a few words with its figure, or else the short words of its code."""
     said = reason.said
     arguments = said.arguments if said is not None else {}
     for code in (said.code if said is not None else "", reason.code):
@@ -218,7 +218,7 @@ def _few_words(reason: events.Reason) -> str:
 
 
 def result_text(run: Run) -> str:
-    """Return a result as plain text, for forums: nothing in it names the user, the computer or a folder."""
+    """Return a result as plain text to post. It names neither user, computer nor folder."""
     summary = run.summary
     private = chosen_texts([run.spec]) | private_texts()
     engine = engine_line(
@@ -275,7 +275,7 @@ def _value(run: RunSummary) -> str:
 
 
 def _bar_lines(run: RunSummary) -> list[str]:
-    """Return the nearest bars, fastest first, a line each; published values keep their year."""
+    """Return the nearest bars, fastest first, one per line; published results keep their year."""
     chart = bars(run.workload, run) if run.value is not None else []
     if len(chart) < 2:
         return []

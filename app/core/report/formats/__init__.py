@@ -1,1 +1,1 @@
-"""The formats that runs are exported in, one a file; app.core.report.export has the table of all."""
+"""The export formats, one per file; app.core.report.export has the table."""

@@ -1,4 +1,4 @@
-"""Runs as CSV: a row a run, for spreadsheets. Nothing in it names the user, the computer or a folder."""
+"""Runs as CSV: one row per run, for spreadsheets. It names neither user, computer nor folder."""
 
 import csv
 import io
@@ -22,18 +22,18 @@ _TEXT_COLUMNS = [
     for index, field in enumerate(fields(RunSummary))
     if "str" in str(field.type) and not field.name.endswith("_at")
 ]
-# A spreadsheet runs cells that begin like this as formulas (OWASP, CSV injection).
+# Spreadsheets run cells that start like this as formulas (OWASP, CSV injection).
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _BOOLEANS = [index for index, field in enumerate(fields(RunSummary)) if "bool" in str(field.type)]
 _MESSAGE = next(index for index, field in enumerate(fields(RunSummary)) if field.name == "error_message")
 
 
 def csv_lines(rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield CSV text piece by piece, so that memory stays flat however many runs there are.
+    """Yield CSV text piece by piece, so that memory stays flat for any number of runs.
 
     Args:
         rows: Values in the order of RunSummary's and EpochColumns' fields (see runs.rows_for_export).
-        private: Texts to be replaced in messages, by default the user's and the program's folders.
+        private: Texts to replace in messages; by default, the user's and the program's folders.
     """
     private = private_texts() if private is None else private
     buffer = io.StringIO()
@@ -46,7 +46,7 @@ def csv_lines(rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None
             if text and text[0] in _FORMULA_STARTS:
                 values[index] = text = "'" + text
             if text and "\r" in text:
-                # Until Python 3.13 csv does not quote it, and the row would break in two.
+                # Before Python 3.13, csv doesn't quote it, and the row would break in two.
                 values[index] = text.replace("\r\n", "\n").replace("\r", "\n")
         for index in _BOOLEANS:
             if values[index] is not None:
@@ -62,7 +62,7 @@ def csv_lines(rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None
 
 
 def _lines(database: Database, ids: Sequence[int]) -> Iterator[str]:
-    # Closed before the database is, also where the output is lost or Ctrl-C ends it.
+    # Closed before the database, even if the output is lost or Ctrl-C ends it.
     with closing(rows_for_export(database, ids)) as rows:
         yield from csv_lines(rows, table_private_texts(database))
 

@@ -1,4 +1,4 @@
-"""What an export format is."""
+"""The interface of an export format."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ class ExportFormat:
     """One way to write runs to a file.
 
     Attributes:
-        name: On the command line.
-        title: Its code in the catalogue, for the file dialog.
-        ending: Of its files, with the dot.
-        lines: Yields the text of runs piece by piece, so that memory stays flat; no ids: all runs.
+        name: Name on the command line.
+        title: Message code of its title in the file dialog.
+        ending: File ending, with the dot.
+        lines: Yields the text of runs piece by piece, so that memory stays flat; no ids means all runs.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Runs as JSON with everything that is kept. Nothing in it names the user, the computer or a folder."""
+"""Runs as JSON with everything that is stored. It names neither user, computer nor folder."""
 
 import dataclasses
 import json
@@ -34,7 +34,7 @@ def json_lines(runs: Iterable[Run], private: Mapping[str, str] | None = None) ->
 
 
 def _run_lines(run: Run, private: Mapping[str, str]) -> Iterator[str]:
-    """Yield a run's JSON; its steps piece by piece, for there may be millions."""
+    """Yield a run's JSON piece by piece, as it may have millions of steps."""
     plain = run_as_dict(dataclasses.replace(run, steps=()), private)
     del plain["step_records"]
     yield json.dumps(plain, allow_nan=False).removesuffix("}") + ', "step_records": ['
@@ -51,7 +51,7 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
     plain: dict[str, Any] = asdict(run.summary)
     plain["error_message"] = hide(run.summary.error_message, private)
     plain["spec"] = without_folders(run.spec)
-    # Without its number: all files of one computer could be put together by it for good.
+    # Without its ID, which would permanently link all files of one computer.
     plain["machine"] = {name: value for name, value in asdict(run.machine).items() if name != "machine_id"}
     parts = {"environment": run.environment, "dataset": run.dataset, "model": run.model}
     plain |= {name: None if event is None else _event(event, "seq", "t_s") for name, event in parts.items()}
@@ -73,7 +73,7 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
 
 
 def _limit(run: Run) -> str:
-    """Return what limited a run, "" where that is no question or cannot be told."""
+    """Return what limited a run; "" if unknown or not applicable."""
     try:
         explanation = explain(run)
     except Exception:  # noqa: BLE001 - one record that no rule foresaw must not stop the export of the others
@@ -82,7 +82,7 @@ def _limit(run: Run) -> str:
 
 
 def _cell(value: object, private: Mapping[str, str]) -> object:
-    """Return a stored cell as JSON has it, whatever it is."""
+    """Return any stored cell as JSON."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
     if isinstance(value, float) and not math.isfinite(value):
@@ -96,7 +96,7 @@ def _event(event: msgspec.Struct, *without: str) -> dict[str, Any]:
 
 
 def _lines(database: Database, ids: Sequence[int]) -> Iterator[str]:
-    # Closed before the database is, also where the output is lost or Ctrl-C ends it.
+    # Closed before the database, even if the output is lost or Ctrl-C ends it.
     with closing(load_runs(database, sorted(set(ids)) or all_ids(database))) as runs:
         yield from json_lines(runs)
 
