@@ -1,9 +1,9 @@
-"""Decides what to start, worker, command line or window, before importing any of them."""
+"""Chooses what to start (worker, command line or window) before importing any of them."""
 
 import _signal as signals  # type: ignore[import-not-found] # what `signal` wraps, without its imports
 
 if __name__ == "__main__" and signals.getsignal(signals.SIGINT) is signals.default_int_handler:
-    # While modules are imported Ctrl-C ends the process without a traceback; then each part says what it does.
+    # During imports, Ctrl-C ends the process without a traceback; after that, each part handles it.
     signals.signal(signals.SIGINT, signals.SIG_DFL)
 
 import os
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def main() -> int:
-    """Start what the arguments and the environment ask for; returns the exit code."""
+    """Start what the arguments and the environment ask for; return the exit code."""
     arguments = sys.argv[1:]
     if arguments == ["--worker"]:
         from workloads.__main__ import start
@@ -50,9 +50,9 @@ def main() -> int:
 
 
 def _open_standard_files() -> None:
-    """Fill the places of closed standard files, or the next file of ours would get the number of one.
+    """Reopen closed standard files, or else the next file that is opened would take the number of one.
 
-    Writing to a closed output still fails: it becomes a device that is open for reading only.
+    Writing to a closed output still fails, as it is replaced by a read-only device.
     """
     if os.name != "posix":
         return
@@ -73,7 +73,7 @@ def _open_standard_files() -> None:
 
 
 def _run_without_window() -> int:
-    """Run in the terminal what the window's big button runs at first."""
+    """Run in the terminal what the window would run by default."""
     from app.cli import main as run_command
     from app.core.messages import sentence
 
@@ -81,7 +81,7 @@ def _run_without_window() -> int:
 
 
 def _draw_share(card: "ShareCard", path: "Path", dark: bool) -> None:
-    """Draw a result for the command line, which knows no Qt; raises AppError where Qt can't be loaded."""
+    """Draw a result for the command line, which has no Qt; raises AppError if Qt can't be loaded."""
     from app.core.errors import AppError
     from app.core.messages import message
 

@@ -1,4 +1,4 @@
-"""The command line: every verb of Epochmark in a terminal. Knows no Qt and no engine."""
+"""The command line: every command of Epochmark in a terminal. It uses neither Qt nor an engine."""
 
 import logging
 import signal
@@ -30,21 +30,22 @@ def main(
     draw_share: DrawShare | None = None,
     notice: str | None = None,
 ) -> int:
-    """Run one command; returns the exit code: 0 done, 1 failed, 2 wrong use or environment, 130 cancelled.
+    """Run one command; return the exit code: 0 done, 1 failed, 2 wrong usage or environment, 130 cancelled.
 
     Args:
-        arguments: What was typed; by default what this process was started with.
-        draw_share: Writes a result's picture to a file, in dark colours or not; what draws lies above this layer.
+        arguments: The command's arguments; by default, those of this process.
+        draw_share: Writes a result's picture to a file, in dark colours or not; drawing belongs to the layer
+            above.
         notice: Printed before anything else.
     """
     ending = Ending()
     try:
         ending.begin()
         code = _run(arguments, draw_share, notice)
-        ending.end(code)  # inside, because a signal may come right before it
+        ending.end(code)  # inside, because a signal may arrive right before it
     except KeyboardInterrupt:
         code = EXIT_CANCELLED
-        forget(sys.stdout)  # what nobody waits for any more must not hold up the end
+        forget(sys.stdout)  # output that nobody waits for must not delay the exit
         ending.end(code)
     except TerminatedError:
         ending.end(EXIT_CANCELLED)
@@ -53,21 +54,21 @@ def main(
 
 
 def _run(arguments: list[str] | None, draw_share: DrawShare | None, notice: str | None) -> int:
-    """Run a command and turn what ends it into an exit code."""
+    """Run a command and turn whatever ends it into an exit code."""
     for stream in (sys.stdout, sys.stderr):
-        _speak(stream, encoding=None)  # a terminal without "×" still gets its numbers
+        _speak(stream, encoding=None)  # a terminal without "×" still shows its numbers
     try:
         if notice is not None:
             say(notice, flush=True)
         code = _carry_out(arguments, draw_share)
         sys.stdout.flush()
-    except SystemExit as error:  # argparse has said all
+    except SystemExit as error:  # argparse has already printed the error
         return error.code if isinstance(error.code, int) else EXIT_DONE
     except AppError as error:
         complain(f"epochmark: {in_line(str(error))}")
         return EXIT_USAGE
     except Exception as error:  # noqa: BLE001 - see below
-        if isinstance(error, OSError) and error.filename is None:  # no file of ours, so standard output
+        if isinstance(error, OSError) and error.filename is None:  # not one of our files, so it is standard output
             return _give_up_output(error)
         # The command line's last resort: one sentence for the user, the traceback for the log.
         _log.exception("%s", sentence("cli.bug", kind=type(error).__name__, log=_log_name()))
@@ -79,7 +80,7 @@ def _carry_out(arguments: list[str] | None, draw_share: DrawShare | None) -> int
     options = make_parser().parse_args(arguments)
     options.draw_share = draw_share
     if getattr(options, "json", False) or options.verb is results.export:
-        _speak(sys.stdout, encoding="utf-8")  # for programs, whatever the terminal speaks
+        _speak(sys.stdout, encoding="utf-8")  # for programs, whatever the terminal's encoding
     paths = default_paths()
     if options.folders:
         paths.create()
@@ -96,7 +97,7 @@ def _speak(stream: TextIO, *, encoding: str | None) -> None:
 
 
 def _log_name() -> str:
-    """Return where the log is, as far as that is known."""
+    """Return the path of the log, as far as it is known."""
     try:
         return str(default_paths().logs / "epochmark.log")
     except AppError:
@@ -104,7 +105,7 @@ def _log_name() -> str:
 
 
 def _give_up_output(error: OSError) -> int:
-    """Say that the output is lost, or nothing if its reader (head, less) has seen enough."""
+    """Report that the output is lost, unless its reader (head, less) has simply stopped reading."""
     forget(sys.stdout)
     if not is_broken_pipe(error):
         _log.info("The output can't be written.", exc_info=error)

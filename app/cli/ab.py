@@ -1,4 +1,4 @@
-"""The verb `ab`: two ways to run the same workload, in turn, and which of them is faster."""
+"""The command `ab`: run a workload in two ways, in turn, and say which is faster."""
 
 import argparse
 from typing import Any
@@ -26,7 +26,7 @@ def ab(options: argparse.Namespace, paths: Paths) -> int:
         )
     asked = options.preset or options.epochs or options.steps
     if not asked and load_settings(paths.settings).preset == "sustained":
-        options.preset = "quick"  # a wish for single runs: an A/B of it would take hours
+        options.preset = "quick"  # the setting is meant for single runs: an A/B would take hours
     specs = tuple(make_spec(_side(options, name), paths) for name in ("a", "b"))
     if specs[0] == specs[1] and not options.by_hand:
         raise UsageError(message("cli.sides_are_equal"), message("cli.set_sides_apart"))
@@ -45,17 +45,17 @@ def ab(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _label(options: argparse.Namespace, side: str) -> str:
-    """Return what a side is called: as the user says, or else what is special about it."""
+    """Return a side's label: the user's, or else what is special about it."""
     asked = " ".join((getattr(options, f"label_{side}") or "").split())
     if len(asked) > LABEL_LIMIT:
         option, given = f"--label-{side}", len(asked)
         raise UsageError(message("cli.label_too_long", option=option, limit=LABEL_LIMIT, given=given))
     label = asked or " ".join(getattr(options, side).split()) or sentence("compare.as_usual")
-    return safe_text(label)[:LABEL_LIMIT]  # also because the database takes no halves of characters
+    return safe_text(label)[:LABEL_LIMIT]  # because the database accepts no lone surrogates
 
 
 def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
-    """Return the options with what one side has of its own."""
+    """Return the options with those of one side."""
     changed = argparse.Namespace(**vars(options))
     changed.settings = list(options.settings)
     parameters = [parameter.name for parameter in known_workload(options.workload).parameters]
@@ -83,7 +83,7 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
 
 
 def _typed(setting: Setting, name: str, text: str) -> Any:
-    """Read what a side says of a setting, as the option of that name takes it."""
+    """Parse a side's value for a setting like the option of that name."""
     if setting.kind != "int" or (setting.may_be_auto and text == AUTO):
         setting.typed(text, name)
         return text
@@ -94,5 +94,5 @@ def _typed(setting: Setting, name: str, text: str) -> Any:
 
 
 def side_keys() -> dict[str, Setting]:
-    """Return the run settings that the sides of an A/B may differ in, by each of their names."""
+    """Return the run settings in which the sides of an A/B may differ, by each of their names."""
     return {key: setting for setting in all_settings() if setting.in_ab for key in (setting.key, *setting.also)}

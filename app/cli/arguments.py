@@ -19,16 +19,16 @@ PAIRS, LISTED_RUNS, THEME = 6, 50, "dark"
 
 
 class _Parser(argparse.ArgumentParser):
-    """Complains in one sentence, like the rest of the app, and exits with 2."""
+    """Reports errors in one sentence, like the rest of the app, and exits with 2."""
 
     def error(self, message: str) -> NoReturn:
-        # "argument ID: must be …" is how argparse joins a sentence of ours to its subject.
+        # argparse joins our sentence to its subject with "argument ID: must be …".
         message = re.sub(r"^argument (\S+): (?=must |is )", r"\1 ", message)
         complain(sentence("cli.usage", problem=in_line(message), command=self.prog))
         raise SystemExit(2)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse itself overlooks that its text cannot be written.
+        # argparse itself ignores errors when writing.
         if file is sys.stdout:
             say(message, end="", flush=True)
         else:
@@ -36,7 +36,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Return the parser; `verb` of its result is the function to call."""
+    """Return the parser; `verb` in its result is the function to call."""
     parser = _Parser(
         prog="epochmark",
         description=sentence("help.app"),
@@ -108,7 +108,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_setting(parser: argparse.ArgumentParser, setting: Setting) -> None:
-    """Add the option of a run setting; without it the workload, the engine or the settings decide."""
+    """Add the option of a run setting; without it, the workload, the engine or the settings decide."""
     allowed = setting.allowed()
     if allowed:
         parser.add_argument(setting.flag, dest=setting.name, choices=allowed, help=_option_help(setting))
@@ -124,7 +124,7 @@ def _option_help(setting: Setting) -> str:
 
 
 def _default(setting: Setting) -> str:
-    """Return what holds where the option is left out."""
+    """Return the default of an option as text."""
     if isinstance(setting.default, bool):
         return "on" if setting.default else "off"
     if setting.default is not None:
@@ -144,7 +144,7 @@ def _add_machine(verbs: Verbs) -> None:
     for name, verb in (("workloads", machine.workloads), ("hardware", machine.hardware)):
         parser = verbs.add_parser(name, help=sentence(f"help.{name}"))
         _add_json(parser)
-        parser.set_defaults(verb=verb, folders=False)  # they only look, so that an unwritable home is no obstacle
+        parser.set_defaults(verb=verb, folders=False)  # these only read, even without a writable home
     parser = verbs.add_parser("compare", help=sentence("help.compare"))
     help_text = sentence("help.compare_workload", workload=STANDARD)
     parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help=help_text)

@@ -1,4 +1,4 @@
-"""The verb `data`: list, fetch, import and remove data sets. Only `fetch` opens a connection."""
+"""The command `data`: list, download, import and remove data sets. Only `fetch` uses the network."""
 
 import argparse
 import json
@@ -47,7 +47,7 @@ def _state(dataset: InstalledDataset) -> str:
 
 
 def _origin(dataset: InstalledDataset) -> str:
-    """Return the address of its file, or of the folder of its files, or the files that the user must have."""
+    """Return the address of its file or folder of files, or the files that the user must supply."""
     url = dataset.files[0].url
     if url is None:
         return sentence("cli.data_own_files", files=[file.name for file in dataset.files])
@@ -79,7 +79,7 @@ def remove(options: argparse.Namespace, paths: Paths) -> int:
 
 
 class _Waiting:
-    """Says once that another Epochmark is at work."""
+    """Reports once that another Epochmark is at work."""
 
     def __init__(self, dataset_id: str) -> None:
         self._dataset_id = dataset_id
@@ -92,7 +92,7 @@ class _Waiting:
 
 
 class _Percent:
-    """Shows a download's progress: in place on a terminal, every 10 % elsewhere."""
+    """Shows a download's progress: in place on a terminal, or else every 10 %."""
 
     def __init__(self) -> None:
         self._line = LiveLine(sys.stderr)

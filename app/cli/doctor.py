@@ -1,4 +1,4 @@
-"""The verb `doctor`: whether TensorFlow can use this computer's devices, why not, and what to do."""
+"""The command `doctor`: whether TensorFlow can use this computer's devices, why not, and what to do."""
 
 import argparse
 import json
@@ -74,7 +74,7 @@ def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
 
 
 def _say_step(step: Message, *, quiet: bool) -> None:
-    # Progress is for people who wait, the result for files and pipes too.
+    # Progress is only for terminals, the result also for files and pipes.
     if not quiet and sys.stderr.isatty():
         complain(f"... {in_line(text(step))}")
 

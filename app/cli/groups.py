@@ -1,4 +1,4 @@
-"""Groups of runs in a terminal: carried out one after the other, and shown when they are done."""
+"""Groups of runs in a terminal: running them one after another, and showing them."""
 
 import argparse
 import json
@@ -69,7 +69,7 @@ def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:
 
 
 def _check_result(spec: RunSpec) -> None:
-    """Refuse runs that would end without a number to compare."""
+    """Refuse runs that would give no number to compare."""
     workload = CATALOGUE[spec.workload]
     cut = spec.steps is not None and spec.steps < workload.steps_per_epoch(spec)
     if cut and workload.metric == "seconds_per_epoch_s":
@@ -77,7 +77,7 @@ def _check_result(spec: RunSpec) -> None:
 
 
 class PlanView(View):
-    """Gets the events of all runs, one run after the other."""
+    """Receives the events of all runs, one run after another."""
 
     @property
     def is_lost(self) -> bool:
@@ -85,7 +85,7 @@ class PlanView(View):
         return self._closed
 
     def begin(self, planned: PlannedRun, run_id: int) -> None:
-        """Begin the next run of the plan."""
+        """Begin the plan's next run."""
 
 
 class JsonPlanView(PlanView):
@@ -111,22 +111,22 @@ class TextPlanView(PlanView):
         self._result: events.Result | None = None
         self._error: events.Error | None = None
         self._told: set[str] = set()
-        self.preflight: list[str] = []  # lines that are told with the beginning of the first run
+        self.preflight: list[str] = []  # lines to show when the first run begins
 
     def begin(self, planned: PlannedRun, run_id: int) -> None:
-        """Begin the next run of the plan."""
+        """Begin the plan's next run."""
         self._planned, self._run_id = planned, run_id
         self._state = RunState(planned.spec)
         self._result = self._error = None
 
     def show(self, event: events.Event) -> None:
-        """Print the event, or draw it on the progress line."""
+        """Print the event, or update the progress line."""
         self._state.follow(event)
         match event:
             case events.Run() if self._planned.number == 1:
                 self._line(self._head())
             case events.Warn() if event.message not in self._told:
-                self._told.add(event.message)  # once, not with every run
+                self._told.add(event.message)  # once, not for each run
                 self._line(sentence("cli.note", note=in_line(event.message)), always=True)
             case events.Result():
                 self._result = event
@@ -177,7 +177,7 @@ class TextPlanView(PlanView):
 
 
 class Hands:
-    """Asks the user on the terminal to set up the next side; an interrupt ends the waiting."""
+    """Asks the user on the terminal to set up the next side; an interrupt ends the wait."""
 
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts
@@ -185,9 +185,9 @@ class Hands:
         self._reader: threading.Thread | None = None
 
     def __call__(self, planned: PlannedRun) -> bool:
-        """Announce the next run and wait for Enter; returns whether to go on."""
+        """Announce the next run and wait for Enter; return whether to go on."""
         if self._reader is None:
-            # Python's own input can't be left: it would hold up the end of the program.
+            # Python's own input can't be interrupted, and would delay the exit.
             self._reader = threading.Thread(target=self._read, daemon=True, name="hands")
             self._reader.start()
         label, side = in_line(planned.label), planned.side or ""

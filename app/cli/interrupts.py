@@ -1,4 +1,4 @@
-"""What Ctrl-C and SIGTERM do: they end a verb, or cancel a run."""
+"""What Ctrl-C and SIGTERM do: they end a command, or cancel a run."""
 
 import contextlib
 import os
@@ -22,11 +22,11 @@ _Handlers = dict[int, Any]
 
 
 class TerminatedError(BaseException):
-    """Somebody asked this process to end (SIGTERM); it cleans up on the way out."""
+    """This process was asked to end (SIGTERM); it cleans up on the way out."""
 
 
 class Ending:
-    """Ends a verb on the first Ctrl-C or SIGTERM, wherever it hits, without a traceback.
+    """Ends a command on the first Ctrl-C or SIGTERM, at any point, without a traceback.
 
     Later ones don't interrupt the clean-up, unless it takes too long.
     """
@@ -37,13 +37,13 @@ class Ending:
         self._code: int | None = None
 
     def begin(self) -> None:
-        """Take the signals over; called inside the `try` that catches what this raises."""
+        """Install the signal handlers; called inside the `try` that catches what they raise."""
         self._unraisable, sys.unraisablehook = sys.unraisablehook, self._catch_lost
         self._before = _handle(self._press)
 
     def end(self, code: int) -> None:
-        """Give the signals back. A process that ends because of one, with this exit code, ends with no other."""
-        self._code = code  # between two calls no handler runs: from here on none raises anything
+        """Restore the signal handlers. A process ended by a signal, with this exit code, exits with no other."""
+        self._code = code  # no handler runs between two calls: from here on, none raises
         is_ending = code == EXIT_INTERRUPTED
         _give_back(
             {
@@ -64,7 +64,7 @@ class Ending:
             die_by(number)
 
     def _catch_lost(self, lost: "sys.UnraisableHookArgs") -> None:
-        """Send the signal again where Python could not raise the exception, as in a destructor."""
+        """Send the signal again if Python could not raise the exception, as in a destructor."""
         if not issubclass(lost.exc_type, KeyboardInterrupt | TerminatedError):
             self._unraisable(lost)
             return
@@ -76,7 +76,7 @@ class Ending:
 
 
 class Stoppable(Protocol):
-    """A run, or several: app.core.runs.session.Session, app.core.runs.sequence.Sequence."""
+    """One or several runs: app.core.runs.session.Session, app.core.runs.sequence.Sequence."""
 
     def cancel(self) -> None:
         """Ask it to stop."""
@@ -85,15 +85,15 @@ class Stoppable(Protocol):
         """End it now."""
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for its end; returns whether it has ended."""
+        """Wait for it to end; return whether it has."""
 
 
 class Interrupts:
-    """Ctrl-C, or a request to end: the first one cancels the run, the second one ends its worker at once.
+    """Ctrl-C or a request to end: the first cancels the run, the second ends its worker at once.
 
-    The signals' handlers do nothing: they run between any two instructions, also where the main thread holds a
-    lock. Python itself writes each signal's number to a socket, which a thread of ours reads. So the main thread
-    may be stuck in its output, and is left when the run has not ended in time.
+    The signal handlers do nothing: they run between any two instructions, even while the main thread holds a lock.
+    Python itself writes each signal's number to a socket, which a thread of ours reads. So the main thread may be
+    stuck in its output, and is abandoned if the run has not ended in time.
     """
 
     def __init__(self) -> None:
@@ -122,12 +122,12 @@ class Interrupts:
         self._writing.close()
 
     def wait(self, running: Stoppable) -> None:
-        """Wait for the end of the run."""
+        """Wait for the run to end."""
         with self._lock:
             self._running = running
             presses = self._presses
         self._carry_out(running, presses)
-        while not running.wait(0.2):  # in pieces: Windows tells of signals only between them
+        while not running.wait(0.2):  # in short waits: Windows delivers signals only between them
             pass
 
     def _watch(self) -> None:
@@ -156,31 +156,31 @@ class Interrupts:
 
     def _leave_if_stuck(self) -> None:
         if not self._ended.wait(STUCK_S):
-            # The next start finds the run interrupted, with its epochs.
+            # The next start marks the run as interrupted and keeps its epochs.
             os._exit(EXIT_INTERRUPTED)
 
 
 def die_by(number: int) -> NoReturn:
-    """End this process by a signal, as if nobody handled it."""
+    """End this process by a signal, as if it had no handler."""
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)
-    os._exit(128 + number)  # where it is blocked
+    os._exit(128 + number)  # if the signal is blocked
 
 
 def _send_to_main_thread(number: int) -> None:
     main_thread = threading.main_thread().ident
     if sys.platform != "win32" and main_thread is not None:
-        signal.pthread_kill(main_thread, number)  # so that what it waits in is interrupted
+        signal.pthread_kill(main_thread, number)  # to interrupt whatever it waits in
     else:
         signal.raise_signal(number)
 
 
 def _handle(handler: Callable[[int, Any], None]) -> _Handlers:
-    """Handle the signals that are not ignored; returns what handled them before."""
+    """Install the handler for signals that aren't ignored; return the previous handlers."""
     if threading.current_thread() is not threading.main_thread():
         return {}
     kept: _Handlers = {number: signal.getsignal(number) for number in _NUMBERS}
-    # nohup, and shells with what they start in the background, want them ignored.
+    # nohup, and shells for background processes, want them ignored.
     mine = {number: old for number, old in kept.items() if old is not signal.SIG_IGN}
     for number in mine:
         signal.signal(number, handler)
@@ -193,7 +193,7 @@ def _give_back(handlers: _Handlers) -> None:
 
 
 def _notify() -> None:
-    """Say that the run is being cancelled, unless writing would have to wait for a reader."""
+    """Report that the run is being cancelled, unless writing would block."""
     with contextlib.suppress(OSError, ValueError):
         if os.name != "posix" or select.select([], [2], [], 0)[1]:
             os.write(2, ("\n" + sentence("cli.cancelling") + "\n").encode("ascii", "replace"))

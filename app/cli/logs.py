@@ -1,4 +1,4 @@
-"""The verb `logs`: others' measurements, imported from epoch logs such as those of study 000."""
+"""The command `logs`: others' measurements, imported from epoch logs such as those of study 000."""
 
 import argparse
 import json

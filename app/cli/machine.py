@@ -1,4 +1,4 @@
-"""The verbs `workloads`, `hardware` and `compare`."""
+"""The commands `workloads`, `hardware` and `compare`."""
 
 import argparse
 import json
@@ -67,7 +67,7 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def reason_lines(parts: Iterable[Part]) -> list[str]:
-    """Return a line for each reason, with all the parts that it applies to."""
+    """Return one line per reason, with all the parts it applies to."""
     names: dict[str, list[str]] = {}
     for part in parts:
         if part.reason:
@@ -76,7 +76,7 @@ def reason_lines(parts: Iterable[Part]) -> list[str]:
 
 
 def compare(options: argparse.Namespace, paths: Paths) -> int:
-    """Show the latest completed run among published machines and the comparable runs before it."""
+    """Show the latest completed run among published results and comparable earlier runs."""
     workload = known_workload(options.workload or STANDARD).id
     with Database(paths.database) as database:
         recover_runs(database)
@@ -85,7 +85,7 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     run, others = (runs[0], runs[1:]) if runs else (None, [])
     chart = bars(workload, run, others, logs)
     baseline = find_baseline(chart, options.baseline, workload)
-    # The sentence compares with published machines; one's own run as baseline is for the bars alone.
+    # The sentence compares with published results; an own run as baseline applies to the bars only.
     place = position(run, baseline.name if baseline and baseline.row else None) if run else None
     if options.json:
         say_json(json.dumps(_comparison(workload, run, chart, baseline) | {"sentence": place}, indent=2))

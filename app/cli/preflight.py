@@ -1,4 +1,4 @@
-"""Warnings before a run in a terminal about what would disturb it; the run starts anyway."""
+"""Warnings about anything that would disturb a run, before it starts in a terminal."""
 
 from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import sentence
@@ -7,12 +7,12 @@ from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
-# Long enough to see what other programs do, and short enough to wait for.
+# Long enough to see the load of other programs, short enough to wait for.
 PREFLIGHT_S = 0.4
 
 
 def preflight_lines(spec: RunSpec, machine: Machine) -> list[str]:
-    """Return a line for each condition; none for the demo, whose times are meaningless."""
+    """Return one line per condition; none for the demo, whose times mean nothing."""
     if CATALOGUE[spec.workload].is_demo:
         return []
     return [

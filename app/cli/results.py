@@ -1,4 +1,4 @@
-"""The verb `results`: list, show, share, delete and export stored runs."""
+"""The command `results`: list, show, share, delete and export stored runs."""
 
 import argparse
 import contextlib
@@ -117,7 +117,7 @@ def group(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def share(options: argparse.Namespace, paths: Paths) -> int:
-    """Draw a run's result as a picture."""
+    """Save a picture of a run's result."""
     with _open(paths) as database:
         card = share_card(load_run(database, options.id))
     if options.draw_share is None:
@@ -212,7 +212,7 @@ def _print_run(run: Run, place: str | None) -> None:
 
 
 def _print_epochs(run: Run) -> None:
-    """Print the epochs as a table; of very many the first and the last."""
+    """Print the epochs as a table; if there are very many, the first and the last."""
     epochs, left_out = run.epochs, 0
     if len(epochs) > EPOCHS_SHOWN:
         left_out = len(epochs) - 2 * EPOCHS_AT_ENDS
@@ -231,7 +231,7 @@ def _print_epochs(run: Run) -> None:
         for epoch in epochs
     ]
     head = (round_name(run.summary), *heads(*_EPOCH_COLUMNS))
-    # Predictions have neither loss nor accuracy.
+    # Inference has neither loss nor accuracy.
     columns = [number for number in range(8) if number < 3 or any(row[number] != "n/a" for row in rows)]
     lines = [[line[number] for number in columns] for line in (head, *rows)]
     shown = table(lines[0], lines[1:], right=range(len(columns))).split("\n")

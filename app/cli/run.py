@@ -1,4 +1,4 @@
-"""The verb `run`: starts a run and shows it while it happens, for people or as a stream of events."""
+"""The command `run`: start a run and show it, as text or as a stream of events."""
 
 import argparse
 
@@ -31,12 +31,12 @@ from app.core.storage.runs import load_run
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
 
-# What a machine's limits are shown without.
+# Not shown with the results of hardware tests.
 _PEAKS = ("peak_memory_bytes", "peak_gpu_memory_bytes")
 
 
 def run(options: argparse.Namespace, paths: Paths) -> int:
-    """Run a workload, once or several times; return 0 done, 1 failed, 130 cancelled."""
+    """Run a workload once or several times; return 0 done, 1 failed, 130 cancelled."""
     spec = make_spec(options, paths)
     if options.repeat is not None:
         if not 2 <= options.repeat <= REPEATS_LIMIT:

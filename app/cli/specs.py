@@ -1,4 +1,4 @@
-"""From the options of the command line to what is run."""
+"""From command-line options to specs."""
 
 import argparse
 from typing import Any
@@ -18,10 +18,10 @@ from workloads.workload import Workload
 
 
 def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
-    """Turn the options into a spec; raises UsageError for values that no run can have."""
+    """Turn the options into a spec; raises UsageError for invalid values."""
     workload = known_workload(options.workload)
     settings = load_settings(paths.settings)
-    # The wish for epochs or steps is a wish for the standard preset, whatever the settings prefer.
+    # Asking for epochs or steps means the standard preset, whatever the settings prefer.
     preferred = "standard" if options.epochs or options.steps else settings.preset or "standard"
     spec = workload.default_spec(
         options.preset or preferred,
@@ -29,7 +29,7 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
         duration_s=options.duration,
         parameters=_parameters(workload, options.settings),
     )
-    checked_workload(spec)  # says it better than the schema below
+    checked_workload(spec)  # its errors are clearer than those of the schema below
     try:
         return msgspec.convert(msgspec.to_builtins(spec), RunSpec)
     except msgspec.ValidationError as error:
@@ -37,7 +37,7 @@ def make_spec(options: argparse.Namespace, paths: Paths) -> RunSpec:
 
 
 def _asked(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the run settings that were asked for; what was left out is not among them."""
+    """Return the run settings that were given, without the omitted ones."""
     values = {setting: getattr(options, setting.name) for setting in all_settings()}
     return {
         setting.name: setting.typed(value) if isinstance(value, str) else value
@@ -47,7 +47,7 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _schema_problem(spec: RunSpec, problem: str) -> Message:
-    """Return what msgspec found, in the words of the option where that is known."""
+    """Return msgspec's error in terms of the option, if that is known."""
     if "device" in problem:
         return message("cli.unknown_device", device=quoted(spec.device))
     if "duration_s" in problem:

@@ -1,4 +1,4 @@
-"""Plain text for terminals: everything that the command line prints goes through here and is made safe."""
+"""Plain text for terminals: everything that the command line prints is made safe here."""
 
 import contextlib
 import errno
@@ -27,7 +27,7 @@ def say(text: str = "", *, end: str = "\n", flush: bool = False) -> None:
 
 
 def say_json(document: str, *, end: str = "\n", flush: bool = False) -> None:
-    """Print a JSON document, safe for terminals and of the same value; raises OSError if the output is lost."""
+    """Print a JSON document of the same value, safe for terminals; raises OSError if the output is lost."""
     _write(sys.stdout, safe_json(document) + end, flush=flush)
 
 
@@ -37,7 +37,7 @@ def in_line(text: str) -> str:
 
 
 def complain(text: str, *, end: str = "\n") -> None:
-    """Print to standard error, and ignore it if that fails."""
+    """Print to standard error, ignoring failures."""
     try:
         _write(sys.stderr, safe_text(text + end), flush=True)
     except (OSError, ValueError):
@@ -45,7 +45,7 @@ def complain(text: str, *, end: str = "\n") -> None:
 
 
 def forget(stream: TextIO) -> None:
-    """Drop what a stream still holds, so that exiting neither waits for its reader nor fails."""
+    """Drop a stream's buffer, so that exiting neither blocks nor fails."""
     with contextlib.suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
@@ -53,7 +53,7 @@ def forget(stream: TextIO) -> None:
 
 
 def is_broken_pipe(error: OSError) -> bool:
-    """Say whether the reader of the output went away; Windows has another error for it."""
+    """Return whether the reader of the output has gone; Windows has a different error for it."""
     return isinstance(error, BrokenPipeError) or (WINDOWS and error.errno == errno.EINVAL)
 
 
@@ -86,12 +86,12 @@ def _write(stream: TextIO, safe: str, *, flush: bool = False) -> None:
 
 
 def heads(*columns: str) -> list[str]:
-    """Return the headings of a table's columns."""
+    """Return a table's column headings."""
     return [sentence(f"column.{column}") for column in columns]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Return rows in columns, each on its line; `right` are the columns that are right-aligned."""
+    """Return a table's lines; the columns in `right` are right-aligned."""
     lines = [head, *([one_line(cell, CELL_WIDTH) for cell in row] for row in rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
 
@@ -106,7 +106,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[in
 
 
 def bar_chart(bars: Sequence[Bar], baseline: Bar | None) -> str:
-    """Return the bars with their values, fastest first, lengths on a logarithmic scale."""
+    """Return the bars with their values, fastest first, on a logarithmic scale."""
     if not bars:
         return ""
     low, high = min(bar.value for bar in bars), max(bar.value for bar in bars)

@@ -1,4 +1,4 @@
-"""Reads numbers and names of files for the command line, and says what is wrong with bad ones."""
+"""Parses numbers and file names of the command line, and says what is wrong with invalid ones."""
 
 import argparse
 import math
@@ -12,7 +12,7 @@ from app.core.plain_text import one_line
 
 SHOWN_CHARS = 60
 STANDARD_OUTPUT = Path("-")
-# Digits of other scripts are digits to Python too; numbers of thousands of digits take it long.
+# Python accepts digits of other scripts, and takes long for thousands of digits.
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _FRACTION = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WHOLE_LIMIT = 2**63 - 1
@@ -20,7 +20,7 @@ _LONGEST = 400
 
 
 def read_whole(text: str) -> int:
-    """Read a whole number that the database can hold; else raises UsageError, whose message has no subject."""
+    """Parse a whole number that fits the database; raises UsageError, whose message has no subject."""
     if not _WHOLE.fullmatch(text):
         raise UsageError(message("cli.must_be_whole", value=quoted(text)))
     if len(text) > _LONGEST or abs(int(text)) > _WHOLE_LIMIT:
@@ -29,7 +29,7 @@ def read_whole(text: str) -> int:
 
 
 def whole(text: str) -> int:
-    """Read a whole number for argparse."""
+    """Parse a whole number for argparse."""
     try:
         return read_whole(text)
     except UsageError as error:
@@ -37,7 +37,7 @@ def whole(text: str) -> int:
 
 
 def fraction(text: str) -> float:
-    """Read a number for argparse."""
+    """Parse a number for argparse."""
     if not _FRACTION.fullmatch(text):
         raise argparse.ArgumentTypeError(sentence("cli.must_be_number", value=quoted(text)))
     if len(text) > _LONGEST or not math.isfinite(float(text)):
@@ -46,7 +46,7 @@ def fraction(text: str) -> float:
 
 
 def output(text: str) -> Path:
-    """Read the name of a file to write for argparse; "-" is STANDARD_OUTPUT."""
+    """Parse the name of an output file for argparse; "-" is STANDARD_OUTPUT."""
     if not text:
         raise argparse.ArgumentTypeError(sentence("cli.file_needs_name"))
     if text.endswith((os.sep, os.altsep or os.sep)):
@@ -55,5 +55,5 @@ def output(text: str) -> Path:
 
 
 def quoted(text: str) -> str:
-    """Return what was typed in quotes, to be shown in a sentence."""
+    """Return the user's input in quotes, for use in a sentence."""
     return f"'{one_line(text, SHOWN_CHARS)}'"

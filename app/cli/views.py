@@ -1,4 +1,4 @@
-"""What a terminal shows of a run while it happens: a stream of events, or lines for people."""
+"""Views of a run in a terminal: a stream of events, or text."""
 
 import sys
 from collections.abc import Callable
@@ -16,16 +16,16 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
 
-# Of the columns of epochs.
+# Column widths of the epoch table.
 _WIDTHS = (8, 8, 8, 8, 8, 12)
 _SAID_PHASES = ("import", "data", "build", "warmup", "evaluate", "finish")
 
 
 class View:
-    """Gets the events in the session's thread; when its output cannot be written any more, it cancels the run.
+    """Receives events in the session's thread; if its output fails, it cancels the run.
 
     Attributes:
-        error: Why the output was lost; None while it is not, or when its reader just went away.
+        error: Why the output was lost; None if it was not, or its reader just stopped.
     """
 
     def __init__(self) -> None:
@@ -34,13 +34,13 @@ class View:
         self._closed = False
 
     def may_cancel_by(self, cancel: Callable[[], None]) -> None:
-        """Say how the run is cancelled; its first events, and the loss of the output, may have come before."""
+        """Set how to cancel the run; its first events, and the loss of the output, may come before this."""
         self._cancel = cancel
         if self._closed:
             cancel()
 
     def __call__(self, event: events.Event) -> None:
-        """Take the next event of the run."""
+        """Follow the next event of the run."""
         if self._closed:
             return
         try:
@@ -65,7 +65,7 @@ class JsonView(View):
 
 
 class TextView(View):
-    """Prints lines that stay, and, on a terminal, one that is drawn over and over."""
+    """Prints permanent lines and, on a terminal, one that is updated in place."""
 
     def __init__(self, workload: Workload, spec: RunSpec, machine: Machine, *, quiet: bool) -> None:
         super().__init__()
@@ -78,10 +78,10 @@ class TextView(View):
         self._trains = workload.trains
         self._live = LiveLine(sys.stdout, wanted=not quiet)
         self._told: set[str] = set()  # codes of the verdict so far
-        self.preflight: list[str] = []  # lines that are told with the beginning of the run
+        self.preflight: list[str] = []  # lines to show when the run begins
 
     def show(self, event: events.Event) -> None:
-        """Print what lasts, and draw the line that does not."""
+        """Print an event's permanent line, and update the live line."""
         self._state.follow(event)
         if isinstance(event, events.Warn):
             self._told.add(event.code)
@@ -97,7 +97,7 @@ class TextView(View):
             self._draw()
 
     def _lasting(self, event: events.Event) -> str | None:
-        """Return the line that an event leaves on the screen, or None."""
+        """Return the permanent line of an event, or None."""
         line = None
         match event:
             case events.Run():
@@ -136,7 +136,7 @@ class TextView(View):
         return [title, sentence("cli.run_machine", machine=in_line(machine_line(self._machine)))]
 
     def _columns(self) -> str:
-        """Return the headings over the lines of epochs."""
+        """Return the headings of the epoch table."""
         cells = [sentence("result.round" if self._workload.steps else "result.epoch"), sentence("column.seconds")]
         if self._trains:
             cells += heads("loss", "accuracy", "val_loss", "val_accuracy")
@@ -171,7 +171,7 @@ class TextView(View):
         self._live.draw(" · ".join(self._progress()))
 
     def _progress(self) -> list[str]:
-        """Return the parts of the line that is drawn over and over."""
+        """Return the parts of the live line."""
         progress, estimate = self._state.progress, self._state.series.latest_estimate
         left = "cli.time_left"
         if self._spec.preset == "quick" and estimate is not None and progress.phase == "measure":

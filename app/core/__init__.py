@@ -1,1 +1,1 @@
-"""What the machine is, running, judging and keeping: no Qt, no engine, usable in a notebook."""
+"""Hardware, runs, verdicts and storage: no Qt, no engine, usable in a notebook."""

@@ -1,4 +1,4 @@
-"""Errors that carry what the user is told. Subclasses exist only where someone catches them."""
+"""Errors that carry a message for the user. Subclasses exist only where someone catches them."""
 
 from app.core.messages import Message, text
 
@@ -7,8 +7,8 @@ class AppError(Exception):
     """Something outside our control that the user can understand and act on.
 
     Args:
-        message: What happened, and where: one sentence.
-        advice: What to do next, one sentence, or None when there is nothing to advise.
+        message: What happened, and where, in one sentence.
+        advice: What to do next, in one sentence; None if there is nothing to advise.
     """
 
     def __init__(self, message: Message | str, advice: Message | str | None = None) -> None:
@@ -30,4 +30,4 @@ class AppError(Exception):
 
 
 class UsageError(AppError):
-    """The request itself is wrong (unknown name, value out of range, unusable environment): exit code 2."""
+    """The request itself is invalid (unknown name, value out of range, unusable environment): exit code 2."""

@@ -1,4 +1,4 @@
-"""Writes files for the user as well-behaved programs do: whole or not at all, through links, into pipes."""
+"""Writes users' files as well-behaved programs do: completely or not at all, through links, into pipes."""
 
 import contextlib
 import errno
@@ -15,11 +15,11 @@ Row = TypeVar("Row")
 
 _WRITE = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NEW = os.O_CREAT | os.O_EXCL
-# A link that somebody else puts in a file's place is not followed.
+# A link that another program puts in a file's place is not followed.
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _OWN_DESCRIPTOR = re.compile(r"/dev/(?:fd/(\d{1,9})|(stdout)|(stderr))|/proc/self/fd/(\d{1,9})")
-# In a folder that others own, or a single file that is mounted into a container.
+# In a folder owned by others, or for a single file mounted into a container.
 _NOT_REPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY, errno.EXDEV})
 _LOOK_EVERY_S = 0.05
 _NAMES_AT_MOST = 10_000
@@ -27,14 +27,14 @@ _BLOCK_BYTES = 1 << 16
 
 
 def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write a file as a whole, or leave what was there.
+    """Write a file completely, or leave the old one.
 
-    A link is followed. Permissions and owner of an existing file stay; a new one gets what the umask says.
-    Devices and pipes are written to; a pipe that nobody reads is waited for. Other hard links to an existing
-    file keep the old content.
+    A link is followed. An existing file keeps its permissions and owner; a new one follows the umask. Devices and
+    pipes are written to; a pipe without a reader blocks. Other hard links to an existing file keep the old
+    content.
 
     Raises:
-        OSError: It cannot be written. Errors of `chunks` pass through; nothing is lost by them.
+        OSError: It can't be written. Errors of `chunks` pass through and lose nothing.
     """
     own = _own_descriptor(path)
     if own is not None:
@@ -43,7 +43,7 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
     try:
         status = path.stat()
     except FileNotFoundError:
-        _replace(path.resolve(), chunks, None)  # a dangling link makes what it names
+        _replace(path.resolve(), chunks, None)  # a dangling link creates its target
         return
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
@@ -51,21 +51,21 @@ def write_whole(path: Path, chunks: Iterable[bytes]) -> None:
         _fill(_open_device(path), chunks)
         return
     target = path.resolve(strict=True)
-    # To replace a file is a right in its folder; who may not write to the file itself shall not.
+    # Replacing a file needs only rights in its folder; without write access to the file itself, refuse.
     os.close(os.open(target, _WRITE | _NO_LINK | _NO_WAIT))
     _replace(target, chunks, status)
 
 
 def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
-    """Write a new file, never over or through one that is there; returns where it is.
+    """Write a new file, never over or through an existing one; return its path.
 
     Args:
-        folder: It must exist.
-        name: What the file is called; where that is taken, -2, -3 and so on come before the ending.
+        folder: An existing folder.
+        name: File name; if it is taken, -2, -3 and so on are added before the ending.
         chunks: The content.
 
     Raises:
-        OSError: It cannot be written; nothing is left of it then.
+        OSError: It can't be written; nothing is left of it.
     """
     plain = Path(name)
     if plain.name != name or name in ("", ".."):
@@ -87,7 +87,7 @@ def write_new(folder: Path, name: str, chunks: Iterable[bytes]) -> Path:
 
 @contextlib.contextmanager
 def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
-    """Close a generator at the end of a `with`, before what it reads from is closed."""
+    """Close a generator at the end of a `with`, before its source is closed."""
     try:
         yield source
     finally:
@@ -96,7 +96,7 @@ def closing(source: Iterator[Row]) -> Iterator[Iterator[Row]]:
 
 
 def _own_descriptor(path: Path) -> int | None:
-    """Return which of our descriptors a name means: opened anew, a file behind it would be begun anew."""
+    """Return the descriptor of ours that a path names: reopening it would truncate a file behind it."""
     match = _OWN_DESCRIPTOR.fullmatch(str(path)) if os.name == "posix" else None
     if match is None:
         return None
@@ -105,7 +105,7 @@ def _own_descriptor(path: Path) -> int | None:
 
 
 def _open_device(path: Path) -> int:
-    """Open what is neither file nor folder; waits for a pipe's reader in a way that Ctrl-C ends."""
+    """Open what is neither file nor folder; wait for a pipe's reader in a way that Ctrl-C can end."""
     while True:
         try:
             descriptor = os.open(path, _WRITE | _NO_WAIT)
@@ -120,12 +120,12 @@ def _open_device(path: Path) -> int:
 
 
 def _replace(target: Path, chunks: Iterable[bytes], status: os.stat_result | None) -> None:
-    """Put a new file in the target's place, or write to it where that cannot be done.
+    """Put a new file in the target's place, or write to it if that isn't possible.
 
     Args:
-        target: No link.
+        target: Not a link.
         chunks: The content.
-        status: What is known of the target; None where nothing is there.
+        status: The target's status; None if it doesn't exist.
     """
     part = target.with_name(f".epochmark-{os.urandom(16).hex()}.part")
     try:
@@ -149,7 +149,7 @@ def _replace(target: Path, chunks: Iterable[bytes], status: os.stat_result | Non
 
 
 def _make(part: Path, target: Path, status: os.stat_result | None) -> int:
-    """Open a new file with the permissions and the owner of the one that it will replace."""
+    """Open a new file with the permissions and the owner of the file that it will replace."""
     if status is None:
         return os.open(part, _WRITE | _NEW | _NO_LINK, 0o666)
     descriptor = os.open(part, _WRITE | _NEW | _NO_LINK, 0o600)
@@ -166,7 +166,7 @@ def _make(part: Path, target: Path, status: os.stat_result | None) -> int:
 
 
 def _copy_attributes(target: Path, descriptor: int) -> None:
-    """Copy access lists and the like, where there are some and the file system knows them."""
+    """Copy access lists and other attributes, if the file system supports them."""
     if hasattr(os, "listxattr"):
         with contextlib.suppress(OSError):
             for name in os.listxattr(target):
@@ -175,7 +175,7 @@ def _copy_attributes(target: Path, descriptor: int) -> None:
 
 
 def _write_in_place(target: Path, chunks: Iterable[bytes]) -> None:
-    """Write to a file whose folder takes no other, when all of the content is known."""
+    """Write to an existing file whose folder allows no new one, once all of the content is known."""
     with tempfile.TemporaryFile() as spool:
         spool.writelines(chunks)
         spool.seek(0)
@@ -187,11 +187,11 @@ def _overwrite(target: Path, chunks: Iterable[bytes]) -> None:
 
 
 def _fill(descriptor: int, chunks: Iterable[bytes]) -> None:
-    """Write to a descriptor and close it; what a file holds then is on the disk."""
+    """Write to a descriptor and close it; a file's content is then on the disk."""
     try:
         for chunk in chunks:
             rest = memoryview(chunk)
-            while rest:  # without a buffer, whose rest closing would wait for in a pipe
+            while rest:  # unbuffered, as closing would block on a pipe to flush a buffer
                 rest = rest[os.write(descriptor, rest) :]
         if stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""Locks between processes: one lives as long as the process that took it, whatever clocks and numbers say."""
+"""Locks between processes: a lock lives exactly as long as the process that took it."""
 
 import contextlib
 from pathlib import Path
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class Hold:
-    """A lock that this process has; leaving its block, or `release`, gives it back."""
+    """A lock that this process holds; `release`, or leaving its block, releases it."""
 
     def __init__(self, lock: "BaseFileLock") -> None:
         self._lock = lock
 
     def release(self) -> None:
-        """Give the lock back; the file stays, for others may be waiting for it."""
+        """Release the lock; the file stays, as others may be waiting for it."""
         self._lock.release()
 
     def __enter__(self) -> Self:
@@ -32,19 +32,19 @@ class Hold:
 
 
 def take(path: Path, patience_s: float = 0.0) -> Hold | None:
-    """Take the lock that a file stands for; None if somebody, also in this process, has it for longer than that.
+    """Take a file's lock; None if another holder, even in this process, keeps it for longer than the wait.
 
     Args:
-        path: The file; made if it is not there.
-        patience_s: How long to wait for it.
+        path: The lock file; created if missing.
+        patience_s: How long to wait.
 
     Raises:
-        AppError: The file cannot be made.
+        AppError: The file can't be created.
     """
-    # Imported late: it brings asyncio along, which takes a tenth of a second and no start needs.
+    # Imported late: it imports asyncio, which takes a tenth of a second and no start needs.
     from filelock import FileLock, Timeout
 
-    # Not one for each thread, and not the one that another part of this process has taken already.
+    # Neither one lock per thread, nor one shared with other parts of this process.
     lock = FileLock(path, timeout=patience_s, poll_interval=0.02, thread_local=False, is_singleton=False)
     try:
         lock.acquire()
@@ -59,7 +59,7 @@ def take(path: Path, patience_s: float = 0.0) -> Hold | None:
 
 
 def is_held(path: Path) -> bool:
-    """Say whether somebody has the lock; raises AppError if it cannot be told."""
+    """Return whether anyone holds the lock; raises AppError if unknown."""
     if not path.exists():
         return False
     hold = take(path)

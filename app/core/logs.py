@@ -1,4 +1,4 @@
-"""Logging: warnings reach the terminal as plain sentences, everything goes to a file that cannot grow for ever."""
+"""Logging: warnings go to the terminal as plain sentences, everything to a file of limited size."""
 
 import logging
 import logging.handlers
@@ -18,7 +18,7 @@ SENTENCE_LIMIT = 2_000
 def set_up_logging(folder: Path, limit_bytes: int = FILE_LIMIT_BYTES) -> None:
     """Send the app's log to `folder`/epochmark.log, and warnings to stderr too.
 
-    A file that reaches the limit is set aside, and the one before it deleted.
+    A file that reaches the limit is set aside, replacing the previous one.
     """
     root = logging.getLogger("app")
     root.setLevel(logging.INFO)
@@ -35,14 +35,14 @@ def set_up_logging(folder: Path, limit_bytes: int = FILE_LIMIT_BYTES) -> None:
 
 
 class _Sentence(logging.Formatter):
-    """Leaves the traceback to the file."""
+    """Leaves tracebacks to the file."""
 
     def format(self, record: logging.LogRecord) -> str:
         return one_line(record.getMessage(), SENTENCE_LIMIT)
 
 
 class _Safe(logging.Formatter):
-    """Lets nothing that came from outside steer the terminal in which the file is read."""
+    """Makes text from outside safe for the terminal in which the log is read."""
 
     def format(self, record: logging.LogRecord) -> str:
         return safe_text(super().format(record))
@@ -50,12 +50,12 @@ class _Safe(logging.Formatter):
 
 class _QuietTerminal(logging.StreamHandler[TextIO]):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own signature
-        pass  # a terminal that is gone is no reason for tracebacks
+        pass  # a closed terminal is no reason for tracebacks
 
 
 class _QuietFile(logging.handlers.RotatingFileHandler):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own signature
-        pass  # a log that cannot be written is no reason not to work
+        pass  # a log that can't be written must not stop the app
 
 
 class LogCopier(threading.Thread):
@@ -69,10 +69,10 @@ class LogCopier(threading.Thread):
         self._tail: deque[bytes] = deque(maxlen=50)
 
     def run(self) -> None:
-        """Copy until the stream ends; a full disk stops the copy, not the worker."""
+        """Copy until the stream ends; a full disk stops the copying, not the worker."""
         left_bytes = self._limit_bytes
         try:
-            file = self._path.open("wb", buffering=0)  # so that no rest is left for a full disk to refuse in close
+            file = self._path.open("wb", buffering=0)  # unbuffered, so that close has nothing left to write
         except OSError:
             file = None
         for line in iter(lambda: self._stream.readline(65_536), b""):
@@ -87,10 +87,10 @@ class LogCopier(threading.Thread):
             file.close()
 
     def last_lines(self, count: int = 5) -> list[str]:
-        """Return the last lines that are not an engine's routine chatter, or the head of a crash report."""
+        """Return the last lines that aren't an engine's routine messages, or the start of a crash report."""
         lines = [line.decode("utf-8", "replace").rstrip() for line in list(self._tail)]
         telling = [line for line in lines if line and not line.startswith(("I0000", "WARNING: All log"))]
-        # Python's report of a crash tells the most in its first lines: what happened, and in which function.
+        # Python's crash report says the most in its first lines: what happened, and in which function.
         crashes = [index for index, line in enumerate(telling) if line.startswith("Fatal Python error")]
         chosen = telling[crashes[-1] :][:count] if crashes else telling[-count:]
         return [one_line(line, 500) for line in chosen]

@@ -1,4 +1,4 @@
-"""The registry of numbers: for each key its label, unit and digits, and how to write it for people."""
+"""The registry of numbers: each key's label, unit and digits, and how to format it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ from workloads.system.storage import CASES
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """How a number is called and written."""
+    """Label and format of a number."""
 
     label: str
     unit: str = ""
     digits: int = 2
-    scale: float = 1.0  # from the stored unit to the one that is shown
-    is_signed: bool = False  # whether a plus is written
+    scale: float = 1.0  # factor from the stored to the displayed unit
+    is_signed: bool = False  # whether to show a plus sign
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """How a headline is called and compared.
+    """Label, unit and direction of a headline.
 
     Attributes:
-        unit: In words, as a sentence goes on behind the number.
+        unit: In words, as it follows the number in a sentence.
         short_unit: For narrow places.
-        scale: From the stored value to the one that is shown.
-        is_rate: Whether more is faster; else less is.
+        scale: Factor from the stored to the displayed value.
+        is_rate: Whether higher is faster.
     """
 
     label: str
@@ -41,12 +41,12 @@ class Headline:
 
     @property
     def quantity(self) -> str:
-        """What an axis is called: the label where it tells the unit, else the unit."""
+        """The title of an axis: the label if it includes the unit, or else the unit."""
         return self.label if " per " in self.unit else self.unit
 
     @property
     def tick_unit(self) -> str:
-        """What stands behind a number on an axis, whose heading says the rest."""
+        """The unit after a number on an axis whose title says the rest."""
         return " s" if self.unit.startswith("s ") else ""
 
 
@@ -61,12 +61,12 @@ HEADLINES: dict[str, Headline] = {
 
 
 def headline_kind(key: str) -> Headline:
-    """Return what a headline is; one that only another version of Epochmark knows is written plainly."""
+    """Return a headline's label and unit; one from another version of Epochmark is shown plainly."""
     return HEADLINES.get(key, Headline(key, key, key))
 
 
 def format_value(key: str, value: float | None) -> str:
-    """Return a headline's number with three telling digits, without its unit; "n/a" for None."""
+    """Format a headline with three significant digits and no unit; "n/a" for None."""
     return format_seconds(None if value is None else value * headline_kind(key).scale)
 
 
@@ -121,12 +121,12 @@ for _number in range(2, FOLDERS_LIMIT + 1):
             f"Folder {_number} against folder 1: {_label}", "%", 1, is_signed=True
         )
 _ORDER = {key: number for number, key in enumerate(METRICS)}
-# What only the estimate of an epoch is made from, and what is told in another place.
+# Only part of an epoch's estimate, or shown elsewhere.
 _HIDDEN = ("epoch_rest_s",)
 
 
 def metric_lines(metrics: Mapping[str, float | None]) -> list[tuple[str, str]]:
-    """Return labels and values for people, in the order of the registry, unknown ones last."""
+    """Return labels and formatted values in the order of the registry, unknown ones last."""
     keys = sorted(metrics, key=lambda key: _ORDER.get(key, len(_ORDER)))
     return [
         (METRICS[key].label if key in METRICS else key, format_metric(key, metrics[key]))
@@ -136,7 +136,7 @@ def metric_lines(metrics: Mapping[str, float | None]) -> list[tuple[str, str]]:
 
 
 def format_metric(key: str, value: float | None) -> str:
-    """Return a value with its unit for people, "n/a" for None; an unknown key is written plainly."""
+    """Format a value with its unit; "n/a" for None; an unknown key is shown plainly."""
     if value is None:
         return "n/a"
     metric = METRICS.get(key, Metric(key, "", 4))
@@ -145,7 +145,7 @@ def format_metric(key: str, value: float | None) -> str:
 
 
 def format_seconds(duration_s: float | None) -> str:
-    """Return seconds with three telling digits: "66.3", "4.12", "0.0213", "382", "12,345"."""
+    """Format seconds with three significant digits: "66.3", "4.12", "0.0213", "382", "12,345"."""
     if duration_s is None:
         return "n/a"
     for limit, digits in ((99.95, 0), (9.995, 1), (0.9995, 2), (0.09995, 3)):
@@ -155,7 +155,7 @@ def format_seconds(duration_s: float | None) -> str:
 
 
 def format_time_left(duration_s: float | None) -> str:
-    """Return a duration that lies ahead, as precise as it is known: "about 4 min 50 s"."""
+    """Format an expected duration, as precisely as it is known: "about 4 min 50 s"."""
     if duration_s is None:
         return ""
     if duration_s < 60:
@@ -168,7 +168,7 @@ def format_time_left(duration_s: float | None) -> str:
 
 
 def format_energy(energy_j: float | None) -> str:
-    """Return an energy as meters count it: "12.3 kJ (3.4 Wh)", "870 J (0.24 Wh)"; "n/a" for None."""
+    """Format an energy as meters show it: "12.3 kJ (3.4 Wh)", "870 J (0.24 Wh)"; "n/a" for None."""
     if energy_j is None:
         return "n/a"
     joules = f"{energy_j / 1e3:,.1f} kJ" if energy_j >= 1e3 else f"{energy_j:.0f} J"
@@ -176,7 +176,7 @@ def format_energy(energy_j: float | None) -> str:
 
 
 def format_bytes(size_bytes: float | None) -> str:
-    """Return a size in decimal units: "170 MB", "15.6 GB", "2.0 TB"."""
+    """Format a size in decimal units: "170 MB", "15.6 GB", "2.0 TB"."""
     if size_bytes is None:
         return "n/a"
     for unit, factor, digits in (("TB", 1e12, 1), ("GB", 1e9, 1), ("MB", 1e6, 0), ("kB", 1e3, 0)):

@@ -1,4 +1,4 @@
-"""Where Epochmark keeps its files: the only place that knows. EPOCHMARK_HOME moves all of it to one folder."""
+"""Where Epochmark keeps its files, in one place. EPOCHMARK_HOME moves them all to one folder."""
 
 import errno
 import os
@@ -14,16 +14,16 @@ from app.core.plain_text import one_line
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 _SHOWN_LIMIT = 300
-_DATABASE_LIMIT_BYTES = 504  # SQLite opens names of 512 bytes, and calls the journal <name>-journal
-DOCUMENTATION = RESOURCES.parent / "docs"  # missing where only the app is installed
+_DATABASE_LIMIT_BYTES = 504  # SQLite opens names of up to 512 bytes, and appends -journal
+DOCUMENTATION = RESOURCES.parent / "docs"  # missing if only the app is installed
 
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The folders in use: `data` is worth keeping, `cache` can be made again.
+    """The folders in use: `data` is worth keeping, `cache` can be recreated.
 
     Attributes:
-        datasets_folder: Where the user wants data sets; None for the usual place.
+        datasets_folder: The user's data set folder; None for the default one.
     """
 
     data: Path
@@ -33,17 +33,17 @@ class Paths:
 
     @property
     def database(self) -> Path:
-        """The results."""
+        """The results file."""
         return self.data / "runs.sqlite3"
 
     @property
     def datasets(self) -> Path:
-        """A folder for each installed data set."""
+        """One folder per installed data set."""
         return self.datasets_folder or self.data / "datasets"
 
     @property
     def settings(self) -> Path:
-        """What the user chose."""
+        """The settings file."""
         return self.config / "settings.json"
 
     @property
@@ -53,17 +53,17 @@ class Paths:
 
     @property
     def locks(self) -> Path:
-        """Files that only say who is at work on something."""
+        """Lock files, which show who is at work on something."""
         return self.cache / "locks"
 
     @property
     def logs(self) -> Path:
-        """The app's log and one for each run's worker."""
+        """The app's log, and one per run."""
         return self.cache / "logs"
 
     @property
     def engines(self) -> Path:
-        """Engines with an interpreter of their own, a folder each."""
+        """Engines with an interpreter of their own, one folder each."""
         return self.data / "engines"
 
     @property
@@ -72,7 +72,7 @@ class Paths:
         return self.cache / "keras"
 
     def create(self) -> None:
-        """Make the folders; raises UsageError with the folder and the reason if that cannot be done."""
+        """Create the folders; raises UsageError with the folder and the reason if that fails."""
         size_bytes = len(os.fsencode(os.path.realpath(self.database)))
         if os.name == "posix" and size_bytes > _DATABASE_LIMIT_BYTES:
             raise UsageError(
@@ -89,7 +89,7 @@ class Paths:
 
 
 def default_paths(environment: Mapping[str, str] = os.environ) -> Paths:
-    """Return the user's folders, or those below EPOCHMARK_HOME; raises UsageError if nobody says where."""
+    """Return the user's folders, or those in EPOCHMARK_HOME; raises UsageError if neither is known."""
     home = environment.get("EPOCHMARK_HOME")
     if home:
         root = _root(home)
@@ -100,7 +100,7 @@ def default_paths(environment: Mapping[str, str] = os.environ) -> Paths:
         cache=Path(appdirs.user_cache_dir("epochmark", appauthor=False)),
     )
     for folder in (paths.data, paths.config, paths.cache):
-        if not folder.is_absolute():  # "~/…" where nobody has a home, or XDG_DATA_HOME=relative
+        if not folder.is_absolute():  # "~/…" without a home folder, or a relative XDG_DATA_HOME
             raise UsageError(
                 message("folders.not_absolute", folder=_shown(folder)), message("folders.set_home_or_xdg")
             )
@@ -123,14 +123,14 @@ def _root(home: str) -> Path:
 
 
 def with_datasets_folder(paths: Paths, folder: str | None) -> Paths:
-    """Return the paths with the user's own folder for data sets; None or an empty one is the usual place."""
+    """Return the paths with the user's own data set folder; None or "" is the default one."""
     return replace(paths, datasets_folder=Path(folder) if folder else None)
 
 
 def check_datasets_folder(paths: Paths) -> None:
-    """Raise UsageError if the user's own folder for data sets is not there.
+    """Raise UsageError if the user's own data set folder is missing.
 
-    It is never created: with its drive unplugged, the files would land on another one.
+    It is never created: if its drive is unplugged, the files would land on another one.
     """
     folder = paths.datasets_folder
     if folder is None:
@@ -157,7 +157,7 @@ def check_datasets_folder(paths: Paths) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder and its parents; raises UsageError that says which one and why not."""
+    """Create a folder and its parents; raises UsageError that names the folder and the reason."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:

@@ -1,14 +1,14 @@
-"""Makes text that came from outside safe to show: nothing in it steers a terminal or hides what it says."""
+"""Makes text from outside safe to show: it can neither steer a terminal nor hide its content."""
 
 import unicodedata
 
-# Controls, formats (directions, zero widths), halves of characters, and what breaks lines.
+# Controls, formatting (directions, zero widths), lone surrogates, and line breaks.
 _STEERING = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _LINE_BREAKS = "\n\t\v\f\r\x1c\x1d\x1e\x85\u2028\u2029"
 
 
 class _Shown(dict[int, str]):
-    """What stands for a character, found when it is first met: str.translate asks for each."""
+    """Replacements by character, created on demand: str.translate asks for each."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
@@ -18,14 +18,14 @@ class _Shown(dict[int, str]):
 
     @staticmethod
     def escape(code: int) -> str:
-        """Return a character as a Python programmer writes it."""
+        """Return a character as a Python escape."""
         return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 class _ShownInJson(_Shown):
     @staticmethod
     def escape(code: int) -> str:
-        """Return a character as JSON writes it, which is the same value for who reads it."""
+        """Return a character as a JSON escape, which keeps its value."""
         units = chr(code).encode("utf-16-be", "surrogatepass")
         return "".join(f"\\u{units[i : i + 2].hex()}" for i in range(0, len(units), 2))
 
@@ -35,17 +35,17 @@ _SPACES = dict.fromkeys(map(ord, _LINE_BREAKS), " ")
 
 
 def safe_text(text: str) -> str:
-    r"""Return a text whose controls, but newlines and tabs, are shown as escapes: "\x1b" instead of ESC."""
+    r"""Return a text with controls, except newlines and tabs, shown as escapes: "\x1b" instead of ESC."""
     return text.replace("\r\n", "\n").translate(_SHOWN)
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return a safe text without line breaks or tabs, of `limit` characters at most, cut with "…"."""
-    # No more than is shown has to be looked at, however long the text is.
+    """Return a safe text without line breaks or tabs, cut with "…" to at most `limit` characters."""
+    # Only as much as is shown is processed, however long the text is.
     line = text[: limit + 1].replace("\r\n", "\n").translate(_SPACES).translate(_SHOWN)
     return line if len(line) <= limit and len(text) <= limit + 1 else line[: limit - 1] + "…"
 
 
 def safe_json(document: str) -> str:
-    """Return a JSON document of the same value that steers no terminal."""
+    """Return a JSON document of the same value that is safe for terminals."""
     return document.translate(_SHOWN_IN_JSON)

@@ -1,4 +1,4 @@
-"""Which texts name this computer, its user, or any user: what must not leave the computer in messages."""
+"""Texts that identify this computer or a user, which must not leave the computer in messages."""
 
 import contextlib
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 _LENGTH_AT_LEAST = 3
 _NAME_VARIABLES = ("LOGNAME", "USER", "USERNAME")
 _HOST_VARIABLES = ("HOSTNAME", "COMPUTERNAME")
-# Names that tell nobody apart, and words that sentences need: without these a host named "cpu" would make
-# nonsense of every message. Where it is certain that a name is meant (name@host, paths) they are hidden too.
+# Names that identify nobody, and words that sentences need: a host named "cpu" would garble every message. Where a
+# name is certainly meant (name@host, paths), they are hidden too.
 _WORDS = """
 about access account adam admin administrator after all amd and android any apple apps arch are arm art backup
 batch bench benchmark bin bob book box build builder bus but cache can card cent centos chance char clang class
@@ -30,21 +30,21 @@ worker workstation write wsl xla you young zero
 """
 _ORDINARY = frozenset(_WORDS.split())
 _NAME = r"[^\s/\\:*?\"'`<>|,;()\[\]{}]+"
-# Windows' own may have spaces, which show where the path goes on.
+# Windows' own names may contain spaces, which shows where the path continues.
 _WINDOWS_NAME = rf"(?:[^/\\:*?\"'`<>|,;\n]+(?=[\\/])|{_NAME})"
 
 
 class Pattern(str):
-    """A regular expression among texts that are to be hidden."""
+    """A regular expression among texts to hide."""
 
     __slots__ = ()
 
 
 def private_names() -> dict[str, str]:
-    """Return this computer's and this user's names and all users' homes, and what stands in their place.
+    """Return the names of this computer and user and all users' homes, with their replacements.
 
-    A name is hidden wherever it is a whole word, in whatever case, a host's with its domain. One of fewer than
-    three letters, or one that is an ordinary word, is hidden only before and after an "@".
+    A name is hidden wherever it is a whole word, ignoring case, and a host's also with its domain. A name of fewer
+    than three letters, or one that is an ordinary word, is hidden only before and after an "@".
     """
     users, hosts = set(_users()), set(_hosts())
     names: dict[str, str] = {}
@@ -59,7 +59,7 @@ def private_names() -> dict[str, str]:
 
 
 def homes() -> dict[str, str]:
-    """Return what hides the users' names in paths to anybody's home."""
+    """Return patterns that hide user names in paths to any home folder."""
     return {
         Pattern(rf"(?<=/home/){_NAME}"): "user",
         Pattern(rf"(?<!:/Users/)(?<=/Users/){_NAME}"): "user",
@@ -82,16 +82,16 @@ def _hosts() -> Iterable[str]:
 
 def _users() -> Iterable[str]:
     yield from filter(None, (os.environ.get(variable) for variable in _NAME_VARIABLES))
-    with contextlib.suppress(RuntimeError):  # a user without an entry and without HOME
+    with contextlib.suppress(RuntimeError):  # a user without a passwd entry and without HOME
         yield from filter(None, (Path.home().name,))
     yield from account_names()
 
 
 def account_names() -> Iterable[str]:
-    """Yield the name and the full name that the system has for this user; nothing on Windows."""
+    """Yield this user's name and full name from the system; nothing on Windows."""
     with contextlib.suppress(
         ImportError, AttributeError, KeyError, OSError
-    ):  # Windows, and users without an entry
+    ):  # Windows, and users without a passwd entry
         import pwd
 
         entry = pwd.getpwuid(os.getuid())

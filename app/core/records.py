@@ -1,4 +1,4 @@
-"""The plain records that cross boundaries between hardware, monitor, runner, database and views."""
+"""The plain records passed between hardware, monitor, runner, database and views."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -11,9 +11,9 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
 
-# The status of a run whose row cannot be read as a whole; it is never stored.
+# Status of a run whose row can't be read completely; it is never stored.
 DAMAGED = "damaged"
-# What a stored record may hold: checked where it is read, because nothing else says what is in a file.
+# Valid types and ranges of stored values, checked when they are read, as a file may hold anything.
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
@@ -22,20 +22,20 @@ Amount = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
 
 @dataclass(frozen=True, slots=True)
 class PowerState:
-    """What a computer runs on at a moment. None means that the system does not tell, or has no such thing."""
+    """What a computer runs on now. None means that the system doesn't report it, or has no such thing."""
 
-    on_battery: bool | None = None  # None where there is no battery
+    on_battery: bool | None = None  # None without a battery
     battery_pct: float | None = None
     plan: str | None = None  # see Telemetry.power_plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """One stored run in one row: what lists show and what CSV files hold, column by column.
+    """One stored run in one row: what lists show and CSV files contain, column by column.
 
-    None means not known, not reached or not asked for. Times are in seconds, `started_at` and `finished_at`
-    ISO 8601 in UTC. `minimum_s` and `maximum_s` are of an epoch, or of a step where steps make the headline. The
-    epochs' values stand in one cell each, separated by spaces, in their order.
+    None means unknown, not reached or not asked for. Times are in seconds, `started_at` and `finished_at` ISO 8601
+    in UTC. `minimum_s` and `maximum_s` are of an epoch, or of a step if the headline comes from steps. Each column
+    of epoch values is one cell, separated by spaces, in order.
     """
 
     id: Count
@@ -44,9 +44,9 @@ class RunSummary:
     status: Text  # running, completed, cancelled, failed, interrupted; or DAMAGED
     workload: Text
     workload_version: Count
-    variant: Text  # parameters that make the network another one than usual, "" for none
+    variant: Text  # parameters that change the network from the usual one, "" for none
     preset: Text
-    metric: Text  # what `value` is: a workloads.workload.HeadlineKey
+    metric: Text  # what `value` measures: a workloads.workload.HeadlineKey
     value: Amount | None  # the headline
     seconds_per_epoch_s: Amount | None
     basis: Text | None  # later_epochs, first_epoch, estimate, repetitions
@@ -79,30 +79,30 @@ class RunSummary:
     app_version: Text
     error_code: Text | None
     error_message: Text | None
-    comment: Text | None  # the user's own name or remark for the run
-    verdict: Text | None = None  # valid, caution, invalid; None while it runs and for runs of versions without it
-    reasons: Text | None = None  # codes of app.core.verdict.rules behind it, worst first, separated by spaces
+    comment: Text | None  # the user's own name or comment
+    verdict: Text | None = None  # valid, caution, invalid; None while it runs and in old records
+    reasons: Text | None = None  # its codes of app.core.verdict.rules, worst first, separated by spaces
     value_low: Finite | None = None  # confidence interval of `value`, in its unit
     value_high: Finite | None = None
-    confidence_pct: Finite | None = None  # that the interval has; below 95 where there are too few epochs for more
-    value_mean: Finite | None = None  # what plain averaging says, interruptions and all
-    warmup_steps: Count | None = None  # that an estimate left out
+    confidence_pct: Finite | None = None  # of the interval; below 95 with too few epochs
+    value_mean: Finite | None = None  # the plain average, including interruptions
+    warmup_steps: Count | None = None  # left out by an estimate
     interruptions: Count | None = None  # steps that took far longer than their neighbours
-    interruptions_s: Finite | None = None  # how much longer, together
-    sustained_pct: Finite | None = None  # of a Sustained run: speed of its last third, in percent of the first
-    group_id: Count | None = None  # of runs that were made as one: repetitions, or both sides of an A/B
+    interruptions_s: Finite | None = None  # seconds lost to them
+    sustained_pct: Finite | None = None  # Sustained: speed of the last third in percent of the first
+    group_id: Count | None = None  # its group: repetitions, or both sides of an A/B
     side: Text | None = None  # "A" or "B"
-    cpu_energy_j: Finite | None = None  # of the processors, from the first look at them to the last
-    cpu_energy_per_epoch_j: Finite | None = None  # of a typical epoch
+    cpu_energy_j: Finite | None = None  # of the CPU, from the first telemetry to the last
+    cpu_energy_per_epoch_j: Finite | None = None  # for a typical epoch
     gpu_energy_j: Finite | None = None  # of the GPU that the run used
     gpu_energy_per_epoch_j: Finite | None = None
-    gpu_energy_basis: Text | None = None  # counter: the card's own; power: its power each second, integrated
-    settings: Text = ""  # run settings that have no column and are not as usual: "name=value …"
+    gpu_energy_basis: Text | None = None  # counter: the GPU's own; power: integrated second by second
+    settings: Text = ""  # settings without a column that differ from the default: "name=value …"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochColumns:
-    """The epochs of a run as CSV cells, beside the columns of RunSummary."""
+    """A run's epochs as CSV cells, in addition to RunSummary's columns."""
 
     epoch_durations_s: str | None
     epoch_train_s: str | None
@@ -115,12 +115,12 @@ class EpochColumns:
 
 @dataclass(frozen=True, slots=True)
 class PeakShare:
-    """What a run reached.
+    """A run's share of peak.
 
     Attributes:
-        reached_flop_per_s: Matrix products and convolutions of the network, over the typical step.
-        peak_flop_per_s: The fastest matrix product of the same machine, device and precision; None if that was not
-            measured there.
+        reached_flop_per_s: Matrix products and convolutions of the network per typical step.
+        peak_flop_per_s: The fastest matrix product on the same machine, device and precision; None if not
+            measured.
     """
 
     reached_flop_per_s: float
@@ -138,21 +138,21 @@ class Run:
 
     summary: RunSummary
     spec: RunSpec  # as far as it can be read
-    machine: Machine  # likewise
+    machine: Machine  # as far as it can be read
     environment: Environment | None
     dataset: Dataset | None
     model: Model | None
-    error_said: Message | None = None  # why it failed; None if it did not, and for runs of earlier versions
+    error_said: Message | None = None  # why it failed; None if it didn't, and in old records
     epochs: tuple[Epoch, ...]
     steps: tuple[Steps, ...]
     metrics: dict[str, float | None]
     warnings: tuple[Warn, ...]
     samples: tuple[Sample, ...]
-    peak: PeakShare | None = None  # what it reached of what its machine can do
-    damage: tuple[str, ...] = ()  # what of its record cannot be read, in clauses
-    # Then everything that is stored of it as it is stored, by table; without what may name folders.
+    peak: PeakShare | None = None  # its share of peak
+    damage: tuple[str, ...] = ()  # which parts of the record can't be read, in clauses
+    # Then everything stored of it, unchanged, by table; without anything that may name folders.
     raw: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    # JSON as it is stored, keys sorted: what a checksum of the record is taken of, whatever version wrote it.
+    # JSON as stored, with sorted keys: the input of the record's checksum, whatever version wrote it.
     stored_spec: str = "{}"
     stored_environment: str = "null"
 
@@ -166,9 +166,9 @@ class PlannedRun:
 
     Attributes:
         number: From 1.
-        count: How many runs the plan has.
-        side: None where there are no sides.
-        label: What the side is called.
+        count: Number of runs in the plan.
+        side: None in a plan without sides.
+        label: Name of the side.
     """
 
     number: int
@@ -180,14 +180,14 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Several runs as one, as they were asked.
+    """Several runs as one, as they were asked for.
 
     Attributes:
-        kind: "repeat" or "ab"; another version of Epochmark may know more.
-        specs: What is run: one to repeat, or A and B.
-        times: How often each of them runs; of an A/B, the number of pairs.
-        label_a, label_b: What the sides are called.
-        by_hand: Whether something that Epochmark cannot set is changed between the sides.
+        kind: "repeat" or "ab"; other versions of Epochmark may have more.
+        specs: What to run: one to repeat, or A and B.
+        times: How often each of them runs; for an A/B, the number of pairs.
+        label_a, label_b: Names of the sides.
+        by_hand: Whether the user changes something between the sides that Epochmark can't set.
     """
 
     kind: str
@@ -199,14 +199,13 @@ class Plan:
 
     @property
     def count(self) -> int:
-        """How many runs it has."""
+        """Number of runs."""
         return self.times * (2 if self.kind == "ab" else 1)
 
     def runs(self) -> list[PlannedRun]:
-        """Return the runs in their order.
+        """Return the runs in order.
 
-        An A/B goes A B B A A B B A …: each pair is two neighbours, and what gets slower or faster over time hits
-        both sides alike.
+        An A/B goes A B B A A B B A …: each pair is two neighbours, so that slow changes affect both sides alike.
         """
         sides: list[tuple[Side | None, RunSpec]] = [(None, self.specs[0])] * self.times
         if self.kind == "ab":
@@ -225,10 +224,10 @@ class Group:
     """A stored group.
 
     Attributes:
-        kind: "repeat" or "ab"; another version of Epochmark may know more.
-        plan: As it was asked, as far as it can be read.
-        run_ids: Every run that was begun, in this order, also those that were deleted since.
-        runs: Those that are left, in the same order.
+        kind: "repeat" or "ab"; other versions of Epochmark may have more.
+        plan: The plan, as far as it can be read.
+        run_ids: Every run that was started, in this order, even if deleted since.
+        runs: The remaining ones, in the same order.
     """
 
     id: int
@@ -240,23 +239,23 @@ class Group:
 
     @property
     def planned(self) -> int:
-        """How many runs it was to have."""
+        """Planned number of runs."""
         return self.plan.count
 
     @property
     def labels(self) -> tuple[str, str]:
-        """What the sides are called."""
+        """Names of the sides."""
         return self.plan.label_a or "A", self.plan.label_b or "B"
 
     @property
     def workload(self) -> str:
-        """The id of what was run; "" if the plan does not say."""
+        """Id of the workload; "" if the plan doesn't say."""
         return self.plan.specs[0].workload if self.plan.specs else ""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedLog:
-    """One imported log: somebody's machine on a workload as its study ran it."""
+    """One imported log: another computer's time for a workload with its study's settings."""
 
     id: int
     imported_at: str  # ISO 8601, UTC

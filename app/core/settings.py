@@ -1,4 +1,4 @@
-"""The user's settings: a small JSON file, written atomically; a file that cannot be read is set aside."""
+"""The user's settings: a small JSON file, written atomically; an unreadable file is set aside."""
 
 import errno
 import itertools
@@ -22,21 +22,21 @@ _log = logging.getLogger(__name__)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the user chose. Fields that a newer version wrote are ignored."""
+    """The user's choices. Fields from a newer version are ignored."""
 
     preset: Literal["quick", "standard", "sustained"] | None = (
-        None  # None: never chosen; the views have defaults of their own
+        None  # None: never chosen; each view has its own default
     )
     data: Literal["auto", "real", "synthetic"] = "auto"
     theme: Literal["system", "light", "dark"] = "system"
-    datasets_folder: Folder | None = None  # None: among Epochmark's own files
-    geometry: str | None = None  # the window's place, as Qt says it, in base64
+    datasets_folder: Folder | None = None  # None: Epochmark's own folder
+    geometry: str | None = None  # the window's geometry from Qt, in base64
 
 
 def load_settings(path: Path) -> Settings:
-    """Return the settings, or the defaults when there are none.
+    """Return the settings, or the defaults if there are none.
 
-    A damaged file is renamed, never deleted, and named in a log warning; so is what is no file, which stays.
+    A damaged file is renamed, never deleted, and named in a warning; anything but a file stays where it is.
     """
     try:
         return msgspec.json.decode(read_regular(path, _SIZE_LIMIT_BYTES), type=Settings)
@@ -52,14 +52,14 @@ def load_settings(path: Path) -> Settings:
 
 
 def save_settings(path: Path, settings: Settings) -> None:
-    """Write the settings so that a crash leaves the old file or the new one, never half of it.
+    """Write the settings so that a crash leaves either the old file or the new one.
 
-    A link to a file stays one, and its permissions stay; raises AppError if it cannot be written.
+    Links and permissions are kept; raises AppError if it can't be written.
     """
     try:
         content = msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n"
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            raise OSError(errno.EINVAL, sentence("files.not_regular"))  # which might never take it
+            raise OSError(errno.EINVAL, sentence("files.not_regular"))  # which might block forever
         write_whole(path, [content])
     except UnicodeEncodeError as error:
         raise AppError(message("settings.folder_not_utf8"), message("settings.rename_folder")) from error
@@ -68,7 +68,7 @@ def save_settings(path: Path, settings: Settings) -> None:
 
 
 def _set_aside(path: Path, reason: str) -> Settings:
-    path = path.resolve()  # what a link leads to, so that the link stays
+    path = path.resolve()  # the link's target, so that the link stays
     stem = f"{path.stem}.damaged-{time.strftime('%Y%m%d-%H%M%S')}"
     names = (f"{stem}-{number}" if number else stem for number in itertools.count())
     aside = next(free for name in names if not (free := path.with_name(name + path.suffix)).exists())

@@ -1,9 +1,9 @@
-"""Sentences: made of messages when they are shown, in this one place.
+"""Sentences: made from messages when they are shown, in this one place.
 
-A sentence of the catalogue is a format string over the arguments of its message. Beside Python's own formats
-there are those of FORMATS ("{need_bytes:bytes}"); a list is joined by its format ("{names:, }", a comma without
-one), and a message inside another one becomes its own sentence. Where a code has two sentences, the argument
-`count` decides: the first one is for 1. Another language is another catalogue with the same codes.
+A sentence in the catalogue is a format string over its message's arguments. Besides Python's formats there are
+those of FORMATS ("{need_bytes:bytes}"); a list is joined by its format ("{names:, }", or a comma without one), and
+a message inside another becomes its own sentence. If a code has two sentences, the argument `count` decides: the
+first one is for 1. Another language is another catalogue with the same codes.
 """
 
 import string
@@ -27,18 +27,18 @@ FORMATS: dict[str, Callable[[Any], str]] = {
 
 
 def sentence(code: str, /, **arguments: Any) -> str:
-    """Return the sentence of a code with its arguments."""
+    """Return the sentence for a code with its arguments."""
     return text(message(code, **arguments))
 
 
 def text(said: Message) -> str:
-    """Return the sentence of a message; one that the catalogue does not know is told plainly.
+    """Return the sentence for a message; one that is not in the catalogue is shown plainly.
 
-    Messages come out of files too: whatever they hold, this does not raise.
+    Messages also come from files, so this never raises, whatever they contain.
     """
     try:
         template = _found(said)
-        # Most have no places; a window that follows a run asks for dozens a second.
+        # Most have no placeholders; a window that follows a run asks for dozens a second.
         if "{" not in template and "}" not in template:
             return template
         return _FORMATTER.vformat(template, (), _Arguments(said.arguments))
@@ -48,7 +48,7 @@ def text(said: Message) -> str:
 
 
 def needs(code: str) -> set[str]:
-    """Return the names of the arguments that a sentence has a place for."""
+    """Return the names of a sentence's placeholders."""
     template = ENGLISH[code]
     both = template if isinstance(template, str) else "".join(template)
     return {name for _, name, _, _ in _FORMATTER.parse(both) if name is not None}
@@ -62,7 +62,7 @@ def _found(said: Message) -> str:
 
 
 class _Arguments(dict[str, Any]):
-    """The arguments of a message; one that was not given is empty."""
+    """The arguments of a message; missing ones are empty."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         super().__init__(given)
@@ -72,7 +72,7 @@ class _Arguments(dict[str, Any]):
 
 
 class _Formatter(string.Formatter):
-    """Knows our formats, lists and messages; reaches into no argument, for they may be anybody's."""
+    """Knows our formats, lists and messages; never accesses attributes of arguments, which are untrusted."""
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:  # noqa: ARG002
         if not field_name.isidentifier():
@@ -80,7 +80,7 @@ class _Formatter(string.Formatter):
         return kwargs[field_name], field_name
 
     def format_field(self, value: Any, format_spec: str) -> Any:
-        if isinstance(value, dict) and "code" in value:  # as it comes out of a file
+        if isinstance(value, dict) and "code" in value:  # as read from a file
             value = msgspec.convert(value, Message)
         if isinstance(value, Message):
             return text(value)

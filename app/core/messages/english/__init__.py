@@ -1,7 +1,7 @@
-"""The English catalogue: for each code its sentence, or two of them, for one and for several.
+"""The English catalogue: one sentence per code, or two: for one and for several.
 
-Sentences are short, active and plain, as in the best desktop apps. Units stand in the sentence; numbers come with
-their formats.
+Sentences are short, active and plain, as in the best desktop apps. Units are part of the sentence; numbers come
+with their formats.
 """
 
 from app.core.messages.english import (

@@ -1,4 +1,4 @@
-"""What is wrong with the files of a data set, in clauses: downloaded ones are refused, installed ones can't be used."""
+"""What is wrong with a data set's files, as clauses: downloaded ones are refused, installed ones can't be used."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "archive.bad_jpeg": "{file} isn't a valid JPEG: {reason}",

@@ -1,4 +1,4 @@
-"""Words of buttons and the like that stand in several views."""
+"""Words that several views share, such as those of buttons."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "button.cancel": "Cancel",

@@ -1,4 +1,4 @@
-"""What is said of results side by side."""
+"""Comparisons of results."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab.difference": "{first} is {times}× as fast as {second}, {low} to {high} (95 %); {pairs} pairs.",

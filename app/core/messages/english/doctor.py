@@ -1,4 +1,4 @@
-"""What the doctor says; the lines of logs that it knows are in resources/doctor/signals.toml."""
+"""The doctor, except for the log lines it knows, which are in resources/doctor/signals.toml."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.all_of_gpus": "all {number} {name}",

@@ -1,4 +1,4 @@
-"""What limited a run, what is to be known about it, and what shows that it trained."""
+"""What limited a run, facts about it, and the proof that it trained."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "bottleneck.after_minutes": ("after 1 minute", "after {count} minutes"),

@@ -1,4 +1,4 @@
-"""What is said of the computer: its parts, why one of them isn't known, drivers that hang."""
+"""The computer: its parts, why one is unknown, drivers that hang."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "hardware.gpus_not_responding": "A graphics driver isn't responding. Going on without it.",

@@ -1,4 +1,4 @@
-"""What the pages of the window say."""
+"""The pages of the window."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab_page.a_faster": "A is faster",

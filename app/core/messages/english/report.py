@@ -1,4 +1,4 @@
-"""What is said of a result: its headline, the text and the picture to share, what to do after an error."""
+"""Results: headline, the text and the picture to share, advice after an error."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.bad_parameters": "Change the setting that the message names, and run it again.",

@@ -1,4 +1,4 @@
-"""What the app says of a run: why it can't start, what its worker did, how it ended."""
+"""Runs: why one can't start, what its worker did, how it ended."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "exit.aborted": "aborted (SIGABRT)",

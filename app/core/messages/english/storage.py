@@ -1,4 +1,4 @@
-"""What is said of the stored results: the database, groups of runs, imported logs."""
+"""Stored results: the database, groups of runs, imported logs."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "database.bad_header": "its header is wrong",

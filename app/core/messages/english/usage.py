@@ -1,4 +1,4 @@
-"""What the command line says of itself when it is asked for --help."""
+"""The command line's --help."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.ab": "run two ways in turn and say which is faster",

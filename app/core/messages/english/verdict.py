@@ -1,4 +1,4 @@
-"""What is said of a run's number: its verdict, and what to do about it."""
+"""A run's verdict, and what to do about it."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.clock_step": "The durations don't depend on it, so the number stands. The run's time of day may be wrong.",

@@ -1,4 +1,4 @@
-"""What the views of a run, its charts and its pictures say."""
+"""The views of a run, its charts and its pictures."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "about.text": (

@@ -1,4 +1,4 @@
-"""What the window, its menu and its dialogs say."""
+"""The window, its menu and its dialogs."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "about.version": "Epochmark {version}",

@@ -1,4 +1,4 @@
-"""What workers and workloads say: what cannot be run, what went wrong, what to know about a run."""
+"""Workers and workloads: what can't be run, what went wrong, facts about a run."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "data.none_real": (
