@@ -1,6 +1,6 @@
-"""The catalogue of workloads, and the process that runs them. Knows neither app nor Qt nor database.
+"""The catalogue of workloads, and the process that runs them. Imports neither app nor Qt nor database.
 
-Nothing here imports an engine: `CATALOGUE` can be read by a window or a command line at once.
+Nothing here imports an engine, so that window and command line can read `CATALOGUE` at once.
 """
 
 from workloads.demo import Demo
@@ -57,10 +57,10 @@ _TRAINING: tuple[Training, ...] = (
     flowers.FlowersXception(),
     flowers.FlowersResNet50(),
     flowers.FlowersVgg16(),
-    # In no study
+    # In none of the studies
     mnist.FashionMnistCnn(),
 )
-# Without its Adam, which only training needs, that network is mnist_cnn.
+# Without Adam, which only training needs, that network is mnist_cnn.
 _INFERENCE = tuple(
     Inference(workload)
     for workload in _TRAINING

@@ -26,7 +26,7 @@ EXIT_ORPHANED = 3
 
 
 def main() -> int:
-    """Run one job; returns 0 when it was completed, 1 otherwise."""
+    """Run one job; return 0 if it completed, 1 otherwise."""
     faulthandler.enable()
     emitter = Emitter(_take_stdout())
     reporter = Reporter(emitter)
@@ -83,14 +83,14 @@ def _unexpected(error: Exception) -> events.Error:
 
 
 def _take_stdout() -> BinaryIO:
-    """Keep fd 1 for events alone: whatever a library prints from now on goes to stderr."""
+    """Keep fd 1 for events only: anything that a library prints from now on goes to stderr."""
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return stream
 
 
 def _lines(descriptor: int) -> Iterator[bytes]:
-    """Yield lines straight from the descriptor: no buffer object whose lock a dying thread could hold."""
+    """Yield lines straight from the descriptor, without a buffer object whose lock a dying thread could hold."""
     rest = b""
     while chunk := os.read(descriptor, 65_536):
         *whole, rest = (rest + chunk).split(b"\n")
@@ -107,13 +107,13 @@ def _watch(requests: Iterator[bytes], reporter: Reporter) -> None:
 
 
 def start() -> NoReturn:
-    """Be the worker process."""
+    """Run as the worker process."""
     try:
         code = main()
     except BrokenPipeError:
         code = EXIT_ORPHANED
     sys.stderr.flush()
-    # Engines take seconds to tear themselves down, and some crash doing it; everything is said by now.
+    # Engines take seconds to shut down, and some crash; all events have been sent by now.
     os._exit(code)
 
 

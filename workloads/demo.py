@@ -1,4 +1,4 @@
-"""A workload without an engine, for trying the app out and for its tests: it sleeps, and ends as it is told."""
+"""A workload without an engine, for trying out and testing the app: it sleeps, and ends as told."""
 
 import contextlib
 import math
@@ -42,7 +42,7 @@ class Demo(Workload):
     )
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Report epochs of sleeping steps; the outcome comes after the first epoch."""
+        """Report epochs of sleeping steps; the chosen outcome follows the first epoch."""
         spec = job.spec
         outcome = str(spec.parameters.get("outcome", "ok"))
         step_s = float(spec.parameters.get("step_s", 0.01)) * (50 if outcome == "slow" else 1)
@@ -72,7 +72,7 @@ class Demo(Workload):
         reporter.phase("finish")
 
     def _run_for_a_time(self, spec: RunSpec, reporter: Reporter, step_s: float) -> None:
-        """Do what the other presets do, in seconds instead of minutes."""
+        """Act like the other presets, in seconds instead of minutes."""
         steps = self.steps_per_epoch(spec)
         quick = spec.preset == "quick"
         duration_s = spec.duration_s or (QUICK_S if quick else SUSTAINED_S)
@@ -115,7 +115,7 @@ def _end_as_told(outcome: str) -> None:
     if outcome == "non_finite":
         raise WorkloadError("non_finite_loss", message("training.diverged", loss="nan", step=1))
     if outcome == "hang":
-        while True:  # deaf to a request to cancel, on purpose
+        while True:  # ignores requests to cancel, on purpose
             time.sleep(3600)
     if outcome == "crash":
         os.kill(os.getpid(), getattr(signal, "SIGSEGV", signal.SIGTERM))
@@ -126,7 +126,7 @@ def _end_as_told(outcome: str) -> None:
 
 
 def _make_noise() -> None:
-    """Print what libraries print: through Python, past Python, from a child, and not as UTF-8."""
+    """Print what libraries print: through Python, past Python, from a child, and invalid UTF-8."""
     for number in range(5_000):
         sys.stdout.write(f"noise {number} " + "." * 80 + "\n")
     sys.stdout.flush()

@@ -1,8 +1,7 @@
-"""The run settings: what a run of any workload can be asked for, one row each.
+"""The run settings: what can be set for a run of any workload, one row each.
 
-Forms, options of the command line, the keys of an A/B, labels, what is recorded and what is compared are made from
-these rows. A setting without a field of its own in RunSpec is kept in `RunSpec.settings`, and an engine reads it
-there.
+Forms, command-line options, the keys of an A/B, labels, records and comparisons are made from these rows. A
+setting without its own field in RunSpec is stored in `RunSpec.settings`, where an engine reads it.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +15,7 @@ from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import DataChoice, ParameterValue, Precision, RunSpec
 
 Value = ParameterValue | None
-AUTO = "auto"  # as it is typed and shown where None leaves a choice to the engine
+AUTO = "auto"  # as typed and shown if None leaves the choice to the engine
 SWITCH = {"on": True, "off": False}
 
 
@@ -25,22 +24,22 @@ class Setting:
     """One run setting.
 
     Attributes:
-        name: In specs.
-        kind: Its values: whole numbers, one of some texts, on or off, or a device.
-        label: In forms and lists.
-        description: What it does, in a sentence.
-        default: None where a workload has its own, or where it is left to the engine.
-        flag: Its option on the command line.
-        choices: Returns those of a "choice".
-        minimum, maximum: Of an "int".
-        zero: What 0 stands for in the form of an "int".
-        may_be_auto: Whether it can be left to the engine, as None.
-        compared: Whether results with other values never stand beside each other ("alike"), do with a remark
-            ("told"), or are not told apart ("same").
-        in_form, in_ab: Whether the form of a run, and the sides of an A/B, have it.
+        name: Name in specs.
+        kind: Type of its values: whole numbers, one of several texts, on or off, or a device.
+        label: Label in forms and lists.
+        description: What it does, in one sentence.
+        default: None if each workload has its own, or the engine chooses.
+        flag: Command-line option.
+        choices: Returns the values of a "choice".
+        minimum, maximum: Limits of an "int".
+        zero: What 0 means in the form of an "int".
+        may_be_auto: Whether the engine may choose it, as None.
+        compared: How results with other values compare: never ("alike"), with a remark ("told"), or without one
+            ("same").
+        in_form, in_ab: Whether the run form, and the sides of an A/B, include it.
         also: Further names in an A/B.
-        in_words: What a value is called beside other words: "batch 64".
-        title: What a "choice" is called, where that is not as it is typed.
+        in_words: A value within a text: "batch 64".
+        title: Title of a "choice", if it differs from what is typed.
     """
 
     name: str
@@ -63,12 +62,12 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """Its name in an A/B: that of the option."""
+        """Its name in an A/B, which is that of the option."""
         return self.flag.removeprefix("--")
 
     @property
     def is_choice(self) -> bool:
-        """Whether there is anything to choose: an only engine is not worth a row."""
+        """Whether there is a choice: a single engine isn't worth a row."""
         return self.choices is None or len(self.allowed()) > 1
 
     def of(self, spec: RunSpec) -> Value:
@@ -79,7 +78,7 @@ class Setting:
         return spec.settings.get(self.name, self.default)
 
     def words(self, value: Value) -> str:
-        """Return a value in words that need nothing beside them."""
+        """Return a value as words that stand on their own."""
         if self.in_words is not None:
             return self.in_words(value)
         if value is None:
@@ -89,7 +88,7 @@ class Setting:
         return f"{self.label} {value}"
 
     def beside_label(self, value: Value) -> str:
-        """Return a value as a form or a list shows it beside the label."""
+        """Return a value as shown beside its label."""
         if value is None:
             return AUTO
         if isinstance(value, bool):
@@ -97,7 +96,7 @@ class Setting:
         return self.title(value) if isinstance(value, str) else str(value)
 
     def typed(self, text: str, name: str = "") -> Value:
-        """Read what a user typed; raises WorkloadError, with the name that it was typed for."""
+        """Parse what a user typed; raises WorkloadError with the name that it was typed for."""
         if self.may_be_auto and text == AUTO:
             return None
         allowed = self.allowed()
@@ -111,18 +110,18 @@ class Setting:
         return int(text) if self.kind == "int" else text
 
     def allowed(self) -> tuple[str, ...]:
-        """Return the texts that can be typed; () where there are too many to name."""
+        """Return the allowed texts; () if there are too many."""
         automatic = (AUTO,) if self.may_be_auto else ()
         if self.kind == "switch":
             return (*SWITCH, *automatic)
         return (*self.choices(), *automatic) if self.choices is not None else ()
 
     def parameter(self, usual: Value = None, most: int | None = None) -> Parameter:
-        """Return what a form's editor is made from.
+        """Return the declaration for a form's editor.
 
         Args:
-            usual: The workload's own value, where it has one.
-            most: The largest number that the workload allows, where that is another one than usual.
+            usual: The workload's own value, if it has one.
+            most: The workload's own maximum, if it differs.
         """
         default = usual if self.default is None else self.default
         if self.kind == "int":
@@ -136,7 +135,7 @@ class Setting:
         return Parameter(self.name, "choice", shown, self.description, choices=self.allowed())
 
     def edited(self, value: ParameterValue) -> Value:
-        """Return what an editor's value stands for: 0 and "auto" leave the choice to workload or engine."""
+        """Return the value of an editor: 0 and "auto" leave the choice to workload or engine."""
         if self.kind == "int":
             return None if value == 0 and self.default is None else value
         return self.typed(value) if isinstance(value, str) else value
@@ -204,7 +203,7 @@ SETTINGS: tuple[Setting, ...] = (
         description="What the network runs on; gpu:0 is the first GPU.",
         default="auto",
         flag="--device",
-        in_form=False,  # it has a place of its own there
+        in_form=False,  # it has its own place there
         in_words=lambda value: _device_words(str(value)),
     ),
     Setting(
@@ -256,7 +255,7 @@ SETTINGS: tuple[Setting, ...] = (
         description="Real data, or synthetic data of the same shapes; auto uses real data if it's installed.",
         flag="--data",
         choices=lambda: get_args(DataChoice),
-        in_form=False,  # it has a place of its own there
+        in_form=False,  # it has its own place there
         in_words=lambda value: f"{value} data",
     ),
     Setting(
@@ -270,26 +269,26 @@ SETTINGS: tuple[Setting, ...] = (
         compared="same",
     ),
 )
-# What records have a column for, of what was asked or of what became of it.
+# Settings that have a column in records, as asked for or as used.
 COLUMNS = frozenset(
     {"epochs", "steps", "batch_size", "engine", "device", "precision", "jit", "threads", "data", "seed"}
 )
 
 
 def all_settings() -> tuple[Setting, ...]:
-    """Return the rows, in the order in which forms show them."""
+    """Return the rows in the order of forms."""
     return SETTINGS
 
 
 def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:
-    """Say in a few words what each of two specs has that the other has not; "A" and "B" where nothing differs."""
+    """Describe briefly how two specs differ, each in its own words; "A" and "B" if they don't."""
     apart = [setting for setting in all_settings() if setting.in_ab and setting.of(a) != setting.of(b)]
     words = [", ".join(setting.words(setting.of(spec)) for setting in apart) for spec in (a, b)]
     return words[0] or "A", words[1] or "B"
 
 
 def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values by the names of settings as RunSpec takes them: what has no field goes into `settings`."""
+    """Return values by setting name as RunSpec takes them: those without a field go into `settings`."""
     fields = {name: value for name, value in values.items() if name in RunSpec.__struct_fields__}
     others = {setting.name: setting for setting in all_settings() if setting.name not in RunSpec.__struct_fields__}
     extra = {
@@ -301,14 +300,14 @@ def split_values(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recorded_text(spec: RunSpec) -> str:
-    """Return the settings that have no column of their own and are not as usual, as "name=value …"."""
+    """Return the settings without a column that differ from their defaults, as "name=value …"."""
     others = (setting for setting in all_settings() if setting.name not in COLUMNS)
     values = ((setting.name, setting.of(spec)) for setting in others if setting.of(spec) != setting.default)
     return " ".join(f"{name}={_typed_text(value)}" for name, value in values)
 
 
 def read_recorded(text: str) -> dict[str, str]:
-    """Return the values of such a text, as they would be typed, by name."""
+    """Parse such a text into values as typed, by name."""
     return {name: value for name, _, value in (part.partition("=") for part in text.split())}
 
 

@@ -1,10 +1,10 @@
-"""The doctor's throw-away process: says what TensorFlow sees, or lets one device do real work.
+"""The doctor's throw-away process: reports what TensorFlow sees, or makes one device do real work.
 
     python -m workloads.trial list            build and devices
     python -m workloads.trial device gpu:0    a matrix product, a convolution and a step compiled by XLA
 
-Each answer is a line of JSON on what was stdout, written as soon as it is known: a process that is killed in the
-middle has told how far it came. A closed stdin means that the parent is gone, and ends it.
+Each answer is a line of JSON on the original stdout, written as soon as it is known, so that a killed process
+shows how far it got. A closed stdin means that the parent is gone, and ends it.
 """
 
 import faulthandler
@@ -24,7 +24,7 @@ Tell = Callable[..., None]
 
 
 def list_devices(tell: Tell) -> None:
-    """Tell what is installed and which devices TensorFlow lists."""
+    """Report what is installed and which devices TensorFlow lists."""
     tf = _import_engine(tell)
     build = tf.sysconfig.get_build_info()
     tell(
@@ -52,11 +52,11 @@ def list_devices(tell: Tell) -> None:
 
 
 def try_device(device: str, tell: Tell) -> bool:
-    """Let a device compute, and say of each step whether its result is right; returns whether all are."""
+    """Let a device compute, and report for each step whether its result is right; return whether all are."""
     tf = _import_engine(tell)
     kind, _, index = device.partition(":")
     name = f"/{kind.upper()}:{index or 0}"
-    # An operation that cannot run on the device must fail, not go elsewhere silently.
+    # An operation that can't run on the device must fail, not silently run elsewhere.
     tf.config.set_soft_device_placement(False)
     for gpu in tf.config.list_physical_devices("GPU"):
         tf.config.experimental.set_memory_growth(gpu, True)
@@ -80,7 +80,7 @@ def try_device(device: str, tell: Tell) -> bool:
 
 
 def start(arguments: list[str]) -> NoReturn:
-    """Be the trial's process."""
+    """Run as the trial's process."""
     faulthandler.enable()
     stream = _take_stdout()
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -95,12 +95,12 @@ def start(arguments: list[str]) -> NoReturn:
     except BrokenPipeError:
         code = EXIT_ORPHANED
     sys.stderr.flush()
-    # Engines take seconds to tear themselves down, and some crash doing it; everything is said by now.
+    # Engines take seconds to shut down, and some crash; all answers have been written by now.
     os._exit(code)
 
 
 def answer(arguments: list[str], tell: Tell) -> int:
-    """Do what the arguments ask for; returns the exit code."""
+    """Do what the arguments ask for; return the exit code."""
     if arguments == ["list"]:
         list_devices(tell)
         return 0
@@ -122,20 +122,20 @@ def _import_engine(tell: Tell) -> Any:
 
 
 def judge(result: Any, expected: Any, device: str) -> str | None:
-    """Say what is wrong with a result, None if nothing is."""
+    """Describe what is wrong with a result; None if nothing is."""
     import numpy as np
 
     if not str(result.device).endswith(device.removeprefix("/")):
         return f"The result was computed on {str(result.device)[-40:]}."
     values = result.numpy()
     off = float(np.max(np.abs(values - expected))) / float(np.max(np.abs(expected)))
-    # Not a number is not below the tolerance either.
+    # NaN isn't below the tolerance either.
     return None if off <= TOLERANCE else f"The result is wrong: off by {100 * off:.3g} % of the largest value."
 
 
 def _matmul(tf: Any) -> tuple[Any, Any]:
     left, right = _numbers(64, 128), _numbers(128, 32)
-    # The multiplication after it is no library's, but a kernel of TensorFlow's own.
+    # The following multiplication uses TensorFlow's own kernel, not a library's.
     return tf.multiply(tf.matmul(left, right), tf.constant(0.5)), 0.5 * (left @ right)
 
 
@@ -175,7 +175,7 @@ def _text_or_none(value: object) -> str | None:
 
 
 def _take_stdout() -> BinaryIO:
-    """Keep fd 1 for answers alone: whatever a library prints from now on goes to stderr."""
+    """Keep fd 1 for answers only: anything that a library prints from now on goes to stderr."""
     stream = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return stream

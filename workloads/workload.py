@@ -1,4 +1,4 @@
-"""What a workload is: its declaration (read by window, command line and worker) and its `run`.
+"""The declaration of a workload (for window, command line and worker) and its `run`.
 
 Declarations need no engine; whatever a workload imports to run, it imports inside `run`.
 """
@@ -15,14 +15,14 @@ from workloads.protocol.spec import Job, Preset, RunSpec
 from workloads.settings import all_settings, split_values
 
 Kind = Literal["image", "text", "dense", "limits", "storage", "demo"]
-# What a workload's headline is; app.core.metrics knows how each is written.
+# Metrics of headlines; app.core.metrics knows how to format them.
 HeadlineKey = Literal[
     "seconds_per_epoch_s", "seconds_per_batch_s", "images_per_s", "words_per_s", "flop_per_s", "bytes_per_s"
 ]
 
 
 def unknown_parameter(workload: "Workload", name: str) -> Message:
-    """Say that a workload has no parameter of this name, and which it has."""
+    """Return the error for an unknown parameter, naming the known ones."""
     names = [parameter.name for parameter in workload.parameters]
     code = "workload.other_parameters" if names else "workload.no_parameters"
     return message(code, workload=workload.id, name=repr(name[:60]), known=names or None)
@@ -30,12 +30,12 @@ def unknown_parameter(workload: "Workload", name: str) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What shows that a run really trained: with the usual batch and network, wherever it ran.
+    """Evidence that a run really trained, for the usual batch and network, on any device.
 
     Attributes:
-        steps: After so many training steps …
-        bands: … the mean of their losses lies between these two, by the source of the data ("real", "synthetic").
-        origin: How the bands were found, in one sentence.
+        steps: After this many training steps …
+        bands: … the mean of their losses is in this range, by the source of the data ("real", "synthetic").
+        origin: How the bands were measured, in one sentence.
     """
 
     steps: int
@@ -44,7 +44,7 @@ class Proof:
 
 
 class Workload:
-    """One thing that can be run. Subclasses fill the attributes and `run`.
+    """One thing that can be run. Subclasses set the attributes and implement `run`.
 
     Attributes:
         version: Raised whenever a change makes new results incomparable with old ones.
@@ -52,26 +52,26 @@ class Workload:
         summary: What it is, in at most two lines.
         source: Where the network is published.
         epoch_text: What counts as an epoch, in a few words.
-        metric: What its headline is.
-        samples_per_epoch, validation_samples: Examples trained and validated in one epoch; 0 training examples
-            where the study knows no epoch.
-        steps: What each epoch is cut to unless something else is asked, where a whole one is out of reach or
-            does not exist; None for whole epochs.
-        units_per_example: What one example counts for in a headline per second: the words of a sequence.
-        parameters_count: Of the default variant; None where only building it tells.
-        loss_band: Between which values the training loss lies after the first whole epoch; None if not known.
-        fixed_duration_s: How long a run takes on any machine, about, where it is cut by time; else None.
-        memory_base_bytes, memory_per_example_bytes: What a run was measured to need on the processor, at batch 0
-            and for each example of a batch; None if it was not.
-        prepares_input: Whether the CPU makes each batch while the network trains.
-        engines: Those that can run it, by name; None for all.
+        metric: Its headline's metric.
+        samples_per_epoch, validation_samples: Training and validation examples per epoch; 0 training examples if
+            the study has no epoch.
+        steps: Default length of epochs in steps, if a whole one takes too long or doesn't exist; None for whole
+            epochs.
+        units_per_example: What one example counts for in a headline per second, such as the words of a sequence.
+        parameters_count: For the default variant; None if it is known only after building.
+        loss_band: Expected range of the training loss after the first whole epoch; None if unknown.
+        fixed_duration_s: Approximate duration on any machine, if it runs for a fixed time; otherwise None.
+        memory_base_bytes, memory_per_example_bytes: Measured memory of a run on the CPU, at batch 0 and per
+            example of a batch; None if not measured.
+        prepares_input: Whether the CPU produces each batch during training.
+        engines: Names of the engines that can run it; None for all.
         is_demo: Whether its times say nothing about the computer.
-        trains: Whether losses come of it.
-        has_epochs: Whether it goes through data, epoch by epoch or round by round; else it takes its own time.
-        can_sustain: Whether it can go on for a time that is asked for.
-        counts_steps: Whether it must make exactly the steps that a Standard run asks for.
-        steps_alike: Whether all of its steps do the same, so that they can be compared with each other.
-        reports_headline: Whether it measures its headline itself, because its steps are of many different cases.
+        trains: Whether it has losses.
+        has_epochs: Whether it runs in epochs or rounds; if not, it has its own duration.
+        can_sustain: Whether it can run for a given time.
+        counts_steps: Whether it must run exactly the steps of a Standard run.
+        steps_alike: Whether all of its steps do the same work and can be compared with each other.
+        reports_headline: Whether it measures its headline itself, because its steps are of many different kinds.
     """
 
     id: str
@@ -107,7 +107,7 @@ class Workload:
     reports_headline: bool = False
 
     def default_spec(self, preset: Preset = "standard", **changes: Any) -> RunSpec:
-        """Return what a run is when nothing else is asked; `changes` that are None count as not asked."""
+        """Return the default spec; `changes` that are None are ignored."""
         asked = {name: value for name, value in changes.items() if value is not None}
         epochs = self.epochs if preset == "standard" else 1
         defaults: dict[str, Any] = {
@@ -122,7 +122,7 @@ class Workload:
         return RunSpec(**(defaults | split_values(asked)))
 
     def check(self, spec: RunSpec) -> None:
-        """Refuse what cannot be run; raises WorkloadError("bad_parameters") with the sentence to show."""
+        """Refuse what can't be run; raises WorkloadError("bad_parameters") with the message to show."""
         declared = {parameter.name: parameter for parameter in self.parameters}
         for name, value in spec.parameters.items():
             if name not in declared:
@@ -186,7 +186,7 @@ class Workload:
             raise WorkloadError("bad_parameters", message("workload.not_sustained", workload=self.id))
 
     def setting_parameters(self) -> tuple[Parameter, ...]:
-        """Return the run settings that a form shows, with this workload's limits and defaults."""
+        """Return the run settings of a form, with this workload's limits and defaults."""
         most = {"batch_size": self.samples_per_epoch or None}
         return tuple(
             setting.parameter(getattr(self, setting.name, None), most.get(setting.name))
@@ -195,35 +195,35 @@ class Workload:
         )
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
-        """Return the training steps of one whole epoch, the last, smaller batch included.
+        """Return the training steps of a whole epoch, including the last, smaller batch.
 
-        Where the study knows no epoch, it is what was asked for.
+        If the study has no epoch, it is the number of steps asked for.
         """
         if not self.samples_per_epoch:
             return spec.steps or self.steps or 1
         return -(-self.samples_per_epoch // spec.batch_size)
 
     def after_steps_s(self, example_s: float) -> float:
-        """Return about how long a run goes on after its steps, by what one example takes in a large batch."""
+        """Return roughly how long a run takes after its steps, from the time per example in a large batch."""
         return 0.0
 
     @property
     def proof(self) -> Proof | None:
-        """What its first steps' losses must be; None where there is no loss, or the band is not known."""
+        """The expected losses of its first steps; None without losses, or if the band is unknown."""
         return None
 
     def memory_need_bytes(self, spec: RunSpec) -> int | None:
-        """Return about how much memory the run needs; None if that was never measured."""
+        """Return roughly how much memory the run needs, in bytes; None if it was never measured."""
         if self.memory_base_bytes is None:
             return None
         return self.memory_base_bytes + spec.batch_size * self.memory_per_example_bytes
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
-        """Return how many parameters the network of this spec has; None where only building it tells."""
+        """Return the parameter count of this spec's network; None if it is known only after building."""
         return None if self.variant(spec) else self.parameters_count
 
     def variant(self, spec: RunSpec) -> str:
-        """Return what makes the network another one than the default, as "name=value …"; "" for nothing."""
+        """Return how the network differs from the default, as "name=value …"; "" if it doesn't."""
         return " ".join(
             f"{parameter.name}={spec.parameters[parameter.name]}"
             for parameter in self.parameters
@@ -231,10 +231,10 @@ class Workload:
         )
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Run in the worker process, telling `reporter` what happens.
+        """Run in the worker process and report to `reporter`.
 
         Raises:
-            WorkloadError: It cannot go on, for a reason that has a code.
+            WorkloadError: It can't go on, for a reason with a code.
             workloads.protocol.reporter.Cancelled: The parent asked to stop.
         """
         raise NotImplementedError

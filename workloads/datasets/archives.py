@@ -1,4 +1,4 @@
-"""Reading packed files that may be hostile: with limits, regular files only, under names of our own choice."""
+"""Reading archives that may be hostile: with limits, regular files only, under our own names."""
 
 import gzip
 import tarfile
@@ -17,7 +17,7 @@ _NAME_LIMIT = 80
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an archive may hold at most, wanted or not: a stream must be unpacked to be skipped."""
+    """The most that an archive may hold, wanted or not: a stream must be unpacked to be skipped."""
 
     members: int
     member_bytes: int
@@ -25,18 +25,18 @@ class Limits:
 
 
 def plain(name: str) -> str:
-    """Return a name out of an archive as a sentence may show it: short, and nothing that a terminal obeys."""
+    """Return a name from an archive in a form that is short and safe for terminals."""
     shown = "".join(sign if sign.isprintable() else "?" for sign in name[: _NAME_LIMIT + 1])
     return shown if len(shown) <= _NAME_LIMIT else f"{shown[:_NAME_LIMIT]}…"
 
 
 @contextmanager
 def refusing_damage() -> Iterator[None]:
-    """Turn what unpacking raises about damaged files into HostileArchiveError; the disk's faults stay OSError."""
+    """Turn errors of unpacking damaged files into HostileArchiveError; disk errors stay OSError."""
     try:
         yield
     except (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, TypeError) as error:
-        # TypeError: a gzip header that is cut.
+        # TypeError: a truncated gzip header.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         reason = plain(str(error)) or type(error).__name__
@@ -51,13 +51,13 @@ def tar_members(archive: Path, title: str, limits: Limits) -> Iterator["Members"
 
 
 class Members:
-    """The members of a tar stream; one can be read only while it is the current one."""
+    """The members of a tar stream; each can be read only while it is the current one."""
 
     def __init__(self, tar: tarfile.TarFile, title: str, limits: Limits) -> None:
         self._tar, self._title, self._limits = tar, title, limits
 
     def __iter__(self) -> Iterator[tarfile.TarInfo]:
-        """Yield each member; raises HostileArchiveError at the first that is too much."""
+        """Yield each member; raises HostileArchiveError at the first one beyond the limits."""
         total_bytes = 0
         for count, member in enumerate(self._tar, start=1):
             total_bytes += member.size
@@ -74,7 +74,7 @@ class Members:
             arguments = {"file": plain(member.name), "size_bytes": member.size, "limit_bytes": max_bytes}
             raise HostileArchiveError(message("archive.file_too_large", **arguments))
         content = self._tar.extractfile(member)
-        assert content is not None  # it is a regular file
+        assert content is not None  # true for a regular file
         with content:
             return content.read()
 
@@ -85,17 +85,17 @@ class Members:
             arguments = {"file": plain(member.name), "size_bytes": member.size, "expected_bytes": size_bytes}
             raise HostileArchiveError(message("archive.file_of_other_size", **arguments))
         content = self._tar.extractfile(member)
-        assert content is not None  # it is a regular file
+        assert content is not None  # true for a regular file
         with content, target.open("xb") as file:
             while chunk := content.read(_CHUNK_BYTES):
                 file.write(chunk)
 
 
 def gunzip(path: Path, name: str, size_bytes: int) -> bytes:
-    """Return the contents of a .gz file that must unpack to exactly this size."""
+    """Return the contents of a .gz file, which must unpack to exactly this size."""
     try:
         with refusing_damage(), gzip.open(path) as file:
-            content = file.read(size_bytes + 1)  # one more tells a bomb, and looks at what follows
+            content = file.read(size_bytes + 1)  # one more byte reveals a bomb, and checks the trailer
     except HostileArchiveError as error:
         raise HostileArchiveError(message("archive.in_file", file=name, reason=error.said)) from error
     if len(content) != size_bytes:

@@ -1,4 +1,4 @@
-"""CIFAR-10 from the official binary archive, and its synthetic twin. Reads files; never the network.
+"""CIFAR-10 from the official binary archive, and its synthetic twin. Reads files, never the network.
 
 Format and checksum: Alex Krizhevsky's CIFAR page (binary version). Each of the six files holds 10,000
 records of one label byte and 3,072 pixel bytes: 1,024 red, 1,024 green, 1,024 blue, row by row.
@@ -51,10 +51,10 @@ _RECIPE = 1
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Copy the six data files out of the archive, and nothing else, and note their checksum beside them.
+    """Copy only the six data files out of the archive, and note their checksum next to them.
 
     Raises:
-        HostileArchiveError: Not a tar.gz, a data file is missing, doubled, no regular file or of another size.
+        HostileArchiveError: Not a tar.gz, or a data file is missing, duplicated, not regular or of the wrong size.
     """
     wanted = {f"{_FOLDER_IN_ARCHIVE}/{name}": name for name in FILES}
     seen: set[str] = set()
@@ -73,19 +73,18 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Say whether all six files are there in their exact size, and the checksum noted with them."""
+    """Return whether all six files exist in their exact size, with their checksum."""
     return source.are_there(folder, FILES, FILE_BYTES)
 
 
 def load(folder: Path | None, *, scale: float = 255) -> Arrays:
-    """Return the arrays that the studies' scripts make: float32 images, labels of shape (n, 1).
+    """Return the arrays that the studies' scripts use: float32 images, labels of shape (n, 1).
 
-    Pixels are divided by `scale`: 255 gives 0..1, and 1 leaves them in 0..255. The real files are read when a
-    folder is given, the synthetic twin is made otherwise. Images go to float32 file by file, so that no second
-    full copy exists.
+    Pixels are divided by `scale`: 255 gives 0..1, and 1 leaves them in 0..255. Without a folder, the synthetic
+    twin is made. Images are converted to float32 file by file, so that no second full copy exists.
 
     Raises:
-        MissingDataError: A file is missing, was changed, has another size or an impossible label.
+        MissingDataError: A file is missing, changed, of the wrong size, or has an invalid label.
     """
     import numpy as np
 
@@ -117,7 +116,7 @@ def write_checksum(folder: Path) -> None:
     source.write_checksum(folder, FILES)
 
 
-# Images, labels, and the bytes that they were made from.
+# Images, labels, and the bytes they were made from.
 _File: TypeAlias = "tuple[NDArray[np.uint8], NDArray[np.uint8], Sequence[memoryview]]"
 
 
@@ -142,7 +141,7 @@ def _real_files(folder: Path) -> Iterator[_File]:
 
 
 def _synthetic_files() -> Iterator[_File]:
-    """Yield six files' worth of images that can be learnt."""
+    """Yield six files' worth of learnable images."""
     shapes = twins.patterns([_RECIPE, 99], classes=CLASSES, coarse=8, channels=3, shifts=8)
     for number in range(len(FILES)):
         images, labels = twins.pictures([_RECIPE, number], IMAGES_PER_FILE, shapes, doubt_bits=3)

@@ -1,6 +1,6 @@
-"""Fashion-MNIST from its four IDX files, and its synthetic twin. Reads files; never the network.
+"""Fashion-MNIST from its four IDX files, and its synthetic twin. Reads files, never the network.
 
-The files are known by what is inside: Debian's package packs the same contents anew.
+The files are identified by their contents: Debian's package compresses the same contents again.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Say whether the four files are there, and the checksum noted with them."""
+    """Return whether the four files exist, with their checksum."""
     return idx.is_installed(folder)
 
 

@@ -1,4 +1,4 @@
-"""Flower photos as TensorFlow reads them: packed once, in one size, in sixteen files of records."""
+"""Flower photos as TensorFlow reads them: packed once, in one size, into sixteen files of records."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from workloads.protocol.messages import message
 if TYPE_CHECKING:
     from workloads.datasets.flowers import Photos
 
-PER_SHARD = 230  # 13 files of them are exactly the photos for training
+PER_SHARD = 230  # 13 of these files are exactly the training photos
 QUALITY = 95
 LOCK_FILE = "packing.lock"  # held while a folder of records is being made
 
@@ -24,7 +24,7 @@ def dataset(photos: "Photos", training: bool) -> Any:
     """Return a tf.data.Dataset of (JPEG as a scalar string, label as int32), in the order of `photos`.
 
     Raises:
-        MissingDataError: A real photo cannot be decoded, or there is no room for the records.
+        MissingDataError: A real photo can't be decoded, or there is no room for the records.
     """
     import tensorflow as tf
 
@@ -47,14 +47,14 @@ def dataset(photos: "Photos", training: bool) -> Any:
 
 
 def prepared(photos: "Photos", report: Callable[[int, int], None] = lambda *_: None) -> tuple[Path, ...]:
-    """Return the files of records, which are made when they are not there yet.
+    """Return the files of records, creating them if they don't exist yet.
 
     Args:
-        photos: Real ones.
-        report: Told how many photos are done, and of how many.
+        photos: Real photos.
+        report: Called with the number of finished photos, and of all.
 
     Raises:
-        MissingDataError: A photo cannot be decoded, or there is no room for the records.
+        MissingDataError: A photo can't be decoded, or there is no room for the records.
     """
     import tensorflow as tf
 
@@ -70,7 +70,7 @@ def prepared(photos: "Photos", report: Callable[[int, int], None] = lambda *_: N
         with _fresh_folder(photos.folder, folder.name, shards) as fresh:
             files = [fresh / shard.name for shard in shards]
             _write(files, [photos.paths[place] for place in order], labels, photos.size, report)
-            # One by one: what else is in the folder may be the user's, and another run may have been faster.
+            # One by one: other files in the folder may be the user's, and another run may have been faster.
             folder.mkdir(exist_ok=True)
             for file, shard in zip(files, shards, strict=True):
                 file.replace(shard)
@@ -82,13 +82,13 @@ def prepared(photos: "Photos", report: Callable[[int, int], None] = lambda *_: N
 
 @contextlib.contextmanager
 def _fresh_folder(parent: Path, name: str, shards: Sequence[Path]) -> Iterator[Path]:
-    """Make a folder for records, which others leave alone as long as this process lives and is at it."""
+    """Create a folder for records that others leave alone while this process works on it."""
     from filelock import FileLock  # imported late: it takes a tenth of a second
 
     fresh = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=parent))
     lock = FileLock(fresh / LOCK_FILE, timeout=0)
     try:
-        with contextlib.suppress(OSError, NotImplementedError):  # a drive without locks: nobody tidies up there
+        with contextlib.suppress(OSError, NotImplementedError):  # a drive without locks, where nothing is tidied
             lock.acquire()
         yield fresh
     finally:
@@ -97,7 +97,7 @@ def _fresh_folder(parent: Path, name: str, shards: Sequence[Path]) -> Iterator[P
 
 
 def _remove_leftovers(parent: Path, name: str, shards: Sequence[Path]) -> None:
-    """Delete what runs left that were killed while they packed, and nothing that somebody works on or wrote."""
+    """Delete what killed runs left behind while packing, and nothing that is in use or the user's."""
     from filelock import FileLock
 
     for leftover in parent.iterdir():
@@ -105,14 +105,14 @@ def _remove_leftovers(parent: Path, name: str, shards: Sequence[Path]) -> None:
         if not is_ours or not (leftover / LOCK_FILE).is_file():
             continue
         lock = FileLock(leftover / LOCK_FILE, timeout=0)
-        with contextlib.suppress(OSError, NotImplementedError):  # somebody has it
+        with contextlib.suppress(OSError, NotImplementedError):  # in use
             lock.acquire()
             lock.release()
             _remove_records(leftover, shards)
 
 
 def _remove_records(folder: Path, shards: Sequence[Path]) -> None:
-    with contextlib.suppress(OSError):  # then something else is in there
+    with contextlib.suppress(OSError):  # other files are in there
         for name in (*(shard.name for shard in shards), LOCK_FILE):
             (folder / name).unlink(missing_ok=True)
         folder.rmdir()
@@ -141,7 +141,7 @@ def _write(
 
 
 def _packed(path: Path, size: int) -> bytes:
-    """Decode a photo, shrink or stretch it until its shorter side fits, cut the middle out and encode that."""
+    """Decode a photo, scale it until its shorter side fits, crop the middle and encode that."""
     import tensorflow as tf
 
     try:

@@ -1,6 +1,6 @@
-"""3,670 photos of flowers from the official archive, and a synthetic twin. Reads files; never the network.
+"""3,670 photos of flowers from the official archive, and a synthetic twin. Reads files, never the network.
 
-The study read them as sixteen files of records, photos of one size in them; `flower_records` makes those once.
+The study read them from sixteen files of records with photos of one size; `flower_records` creates those once.
 """
 
 import hashlib
@@ -42,15 +42,15 @@ SOURCE = DatasetSource(
     licence="CC BY 2.0, see its LICENSE.txt",
 )
 COUNTS = {"daisy": 633, "dandelion": 898, "roses": 641, "sunflowers": 699, "tulips": 799}
-CLASSES = tuple(COUNTS)  # a class's place is its label
+CLASSES = tuple(COUNTS)  # a class's index is its label
 TRAIN_COUNT, TEST_COUNT = 2_990, 680
 MAX_PHOTO_BYTES = 5_000_000
 MAX_PIXELS = 100_000_000
 LIMITS = Limits(members=10_000, member_bytes=8_000_000, total_bytes=400_000_000)
 _LICENCE_FILE = "LICENSE.txt"
-_LIST_FILE = "photos.txt"  # class/name of each photo, in the order in which their checksum was noted
+_LIST_FILE = "photos.txt"  # class/name of each photo, in the order of their checksum
 _MEMBER = re.compile(r"flower_photos/([a-z]+)/([\w-]+\.jpg)", re.ASCII)
-# What `flower_records` makes beside them, also while it makes it.
+# What `flower_records` creates next to them, including temporary files.
 _RECORDS = re.compile(r"\.?tfrecords-\d+(-[a-z0-9_]{8})?/(photos-\d{2,}\.tfrec|packing\.lock)?", re.ASCII)
 _ORDER = 51
 _RECIPE = 52
@@ -78,13 +78,13 @@ STORED: StoredFiles = _StoredPhotos([_LIST_FILE, _LICENCE_FILE])
 
 @dataclass(frozen=True, slots=True)
 class Photos:
-    """Labelled photos, and which of them are for training and for validation, in order.
+    """Labelled photos, and their order for training and validation.
 
     Attributes:
-        paths: The real photos, as they are: of any size.
+        paths: The real photos, of any size.
         pictures: The twin's, (n, size, size, 3) pixels.
-        train, test: Places in `paths` or `pictures`.
-        folder: Where the real ones are.
+        train, test: Indexes into `paths` or `pictures`.
+        folder: Folder of the real photos.
     """
 
     size: int
@@ -100,11 +100,11 @@ class Photos:
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Copy the photos and their licence out of the archive, and nothing else.
+    """Copy only the photos and their licence out of the archive.
 
     Raises:
-        HostileArchiveError: Not a tar.gz, too much in it, or a photo is doubled, missing, too large, no regular
-            file or no JPEG.
+        HostileArchiveError: Not a tar.gz, too much in it, or a photo is duplicated, missing, too large, not a
+            regular file or not a JPEG.
     """
     names: set[str] = set()
     for label in CLASSES:
@@ -114,7 +114,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
             match = _MEMBER.fullmatch(member.name)
             if match and match[1] in COUNTS:
                 name = f"{match[1]}/{match[2]}"
-                if name.lower() in names:  # some systems take them for the same file
+                if name.lower() in names:  # the same file on some systems
                     raise HostileArchiveError(message("archive.twice", file=name))
                 names.add(name.lower())
                 (folder / name).write_bytes(_checked(members.read(member, MAX_PHOTO_BYTES), member.name))
@@ -129,7 +129,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Say whether all photos are there, and the checksum noted with them."""
+    """Return whether all photos exist, with their checksum."""
     try:
         return source.are_there(folder, [_LIST_FILE, *_listed(folder)])
     except MissingDataError:
@@ -137,9 +137,9 @@ def is_installed(folder: Path) -> bool:
 
 
 def load(folder: Path | None, *, size: int) -> Photos:
-    """Return which photos there are, 2,990 for training and 680 for validation, or a twin of this size.
+    """Return the photos, 2,990 for training and 680 for validation, or a twin of this size.
 
-    The twin has sixteen pictures of each class in memory, each of which stands for many photos.
+    The twin has sixteen pictures of each class in memory, each of which is used for many photos.
 
     Raises:
         MissingDataError: A photo is missing or was changed.
@@ -199,7 +199,7 @@ def _is_photo(name: str) -> bool:
 
 
 def _listed(folder: Path) -> list[str]:
-    """Return the photos by the names of our own list."""
+    """Return the photos by the names in our own list."""
     names = source.read_installed(folder, _LIST_FILE, SOURCE.title).decode("ascii", errors="replace").splitlines()
     if len(names) != TRAIN_COUNT + TEST_COUNT or not all(map(_is_photo, names)):
         raise MissingDataError(message("installed.file_changed", file=_LIST_FILE, title=SOURCE.title))
@@ -214,7 +214,7 @@ def _digest(folder: Path, names: list[str]) -> str:
 
 
 def _twin(size: int) -> "tuple[NDArray[np.uint8], NDArray[np.int32], str]":
-    """Return pictures, labels and checksum: under noise, a blob in the colour of its class, somewhere."""
+    """Return pictures, labels and checksum: a blob in the colour of its class, at a random place, under noise."""
     import numpy as np
 
     kinds = np.repeat(np.arange(len(CLASSES), dtype=np.int32), _PICTURES)
@@ -224,7 +224,7 @@ def _twin(size: int) -> "tuple[NDArray[np.uint8], NDArray[np.int32], str]":
     pictures = np.empty((len(kinds), size, size, 3), np.uint8)
     coarse = -(-size // 8)
     for number, (kind, place) in enumerate(zip(kinds, places, strict=True)):
-        # Large grains and small ones, so that its JPEG is about as long as a photo's.
+        # Coarse and fine grain, so that its JPEG is about as long as a photo's.
         large = twins.raw_numbers([_RECIPE, 2, number], coarse * coarse * 3) >> np.uint64(58)
         grains = large.astype(np.uint8).reshape(coarse, coarse, 3).repeat(8, axis=0).repeat(8, axis=1)
         small = twins.raw_numbers([_RECIPE, 3, number], -(-size * size * 3 // 8)).astype("<u8", copy=False)

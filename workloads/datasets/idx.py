@@ -1,4 +1,4 @@
-"""What the two data sets in MNIST's format share: four packed IDX files of 28 × 28 grey pictures.
+"""Shared by the two data sets in MNIST's format: four compressed IDX files of 28 × 28 grey images.
 
 IDX: two zero bytes, the type (8: one unsigned byte per value), the number of dimensions, each dimension as four
 bytes with the highest first, and the values.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TRAIN_COUNT, TEST_COUNT = 60_000, 10_000
 CLASSES = 10
 _BYTES_TYPE = 8
-# The official files by part, and the shape that each must have.
+# The official files by part, with their required shape.
 _PARTS = (("train", TRAIN_COUNT), ("t10k", TEST_COUNT))
 SHAPES: dict[str, tuple[int, ...]] = {}
 for _part, _count in _PARTS:
@@ -31,12 +31,12 @@ for _part, _count in _PARTS:
 
 
 def stored_name(name: str) -> str:
-    """Return what an official file is called where it is installed."""
+    """Return the name under which an official file is installed."""
     return name.partition("-idx")[0] + ".idx"
 
 
 def header_bytes(shape: tuple[int, ...]) -> int:
-    """Return how long the header of an IDX file is."""
+    """Return the length of an IDX file's header."""
     return 4 + 4 * len(shape)
 
 
@@ -51,10 +51,11 @@ def parse_shape(raw: bytes) -> tuple[int, ...]:
 
 
 def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str] | None = None) -> None:
-    """Unpack the four files and check them; `contents` are checksums of what is inside, where packings differ.
+    """Unpack and check the four files; `contents` are checksums of the contents, if archives differ.
 
     Raises:
-        HostileArchiveError: A file is damaged, no IDX file, of another shape or checksum, or has a label above 9.
+        HostileArchiveError: A file is damaged, not an IDX file, of the wrong shape or checksum, or has a label
+            above 9.
     """
     for name, shape in SHAPES.items():
         raw = gunzip(files[name], name, header_bytes(shape) + math.prod(shape))
@@ -69,7 +70,7 @@ def install(files: Mapping[str, Path], folder: Path, contents: Mapping[str, str]
 
 
 def is_installed(folder: Path) -> bool:
-    """Say whether the four files are there, and the checksum noted with them."""
+    """Return whether the four files exist, with their checksum."""
     try:
         sizes = all(
             (folder / stored_name(name)).stat().st_size == header_bytes(shape) + math.prod(shape)
@@ -84,12 +85,12 @@ def load(folder: Path | None, title: str, twin: int) -> Arrays:
     """Return float32 images in 0..1 of shape (n, 28, 28, 1) and int32 labels of shape (n,).
 
     Args:
-        folder: Where the real files are; None for the synthetic twin.
-        title: What the data set is called.
+        folder: Folder of the real files; None for the synthetic twin.
+        title: Name of the data set.
         twin: Which twin.
 
     Raises:
-        MissingDataError: A file is missing, was changed, has another shape or an impossible label.
+        MissingDataError: A file is missing, changed, of the wrong shape, or has an invalid label.
     """
     import numpy as np
 
@@ -109,7 +110,7 @@ def load(folder: Path | None, title: str, twin: int) -> Arrays:
 
 
 def _check(raw: bytes, shape: tuple[int, ...]) -> None:
-    """Raise UnfitError unless this is an IDX file of this shape, with no impossible label."""
+    """Raise UnfitError unless this is an IDX file of this shape with valid labels."""
     stated = parse_shape(raw)
     if stated != shape:
         raise UnfitError(message("idx.other_shape", found=_text(stated) if stated else "0", expected=_text(shape)))
@@ -124,7 +125,7 @@ def _text(shape: tuple[int, ...]) -> str:
     return " × ".join(map(str, shape))
 
 
-# Images, labels, and the bytes that they were made from.
+# Images, labels, and the bytes they were made from.
 _Part: TypeAlias = "tuple[NDArray[np.uint8], NDArray[np.uint8], list[bytes | memoryview]]"
 
 

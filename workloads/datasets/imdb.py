@@ -1,7 +1,7 @@
-"""50,000 film reviews from the official archive as numbers, and a synthetic twin. Reads files; never the network.
+"""50,000 film reviews from the official archive as numbers, and a synthetic twin. Reads files, never the network.
 
-The conventions are those of Keras: a review begins with 1; 2 stands for a word that is not among the most
-frequent ones, 0 for filling, and a word's number is its rank among the training reviews plus 3.
+The conventions are Keras': a review begins with 1; 2 stands for a word that isn't frequent enough, 0 for padding,
+and a word's number is its rank among the training reviews plus 3.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ SOURCE = DatasetSource(
     licence="none stated; research use with citation",
 )
 REVIEWS_PER_FILE = 12_500
-SPLITS, LABELS = ("train", "test"), ("neg", "pos")  # a label's place is its number
+SPLITS, LABELS = ("train", "test"), ("neg", "pos")  # a label's index is its number
 FILES = tuple(f"{split}-{label}.txt" for split in SPLITS for label in LABELS)
 STORED = source.StoredFiles(FILES)
 START, UNKNOWN, FIRST_WORD = 1, 2, 4
@@ -51,11 +51,11 @@ _ORDER = 31
 
 @dataclass(frozen=True, slots=True)
 class Reviews:
-    """Reviews as numbers: the nth is `ids[offsets[n] : offsets[n + 1]]`; labels are 0 (against) and 1 (for).
+    """Reviews as numbers: the nth is `ids[offsets[n] : offsets[n + 1]]`; labels are 0 (negative) and 1 (positive).
 
     Attributes:
-        words: Numbers of words are below it; those of pairs are above it.
-        vocabulary: All numbers are below it: how many rows an embedding needs.
+        words: Numbers of words are below this; those of pairs are above.
+        vocabulary: All numbers are below this: the rows that an embedding needs.
     """
 
     train_ids: "NDArray[np.int32]"
@@ -71,11 +71,11 @@ class Reviews:
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:
-    """Store the labelled reviews, one a line in the order of their numbers, in a file for each split and label.
+    """Store the labelled reviews, one per line in the order of their numbers, in a file per split and label.
 
     Raises:
-        HostileArchiveError: Not a tar.gz, too much in it, a review is doubled, missing, too long, no regular file
-            or no UTF-8 text.
+        HostileArchiveError: Not a tar.gz, too much in it, or a review is duplicated, missing, too long, not a
+            regular file or not UTF-8 text.
     """
     by_file: dict[str, dict[str, str]] = {name: {} for name in FILES}
     with tar_members(files[SOURCE.files[0].name], SOURCE.title, LIMITS) as members:
@@ -97,15 +97,15 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Say whether the four files are there, and the checksum noted with them."""
+    """Return whether the four files exist, with their checksum."""
     return source.are_there(folder, FILES)
 
 
 def load(folder: Path | None, *, words: int = 20_000) -> Reviews:
-    """Return the reviews in an order that mixes the labels, or those of the synthetic twin.
+    """Return the reviews, shuffled so that labels are mixed, or those of the synthetic twin.
 
     Args:
-        folder: Where the real reviews are; None for the twin.
+        folder: Folder of the real reviews; None for the twin.
         words: Numbers from this one on become 2.
 
     Raises:
@@ -127,7 +127,7 @@ def load(folder: Path | None, *, words: int = 20_000) -> Reviews:
 
 
 def padded(ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", length: int) -> "NDArray[np.int32]":
-    """Return (n, length) ids: the last ones of each sequence, with zeros in front where it is shorter."""
+    """Return (n, length) ids: the last ones of each sequence, padded with zeros in front."""
     import numpy as np
 
     if not ids.size:
@@ -138,10 +138,10 @@ def padded(ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", length: int) 
 
 
 def with_bigrams(reviews: Reviews) -> Reviews:
-    """Return the reviews with a number behind each for every pair of neighbours that the training reviews have.
+    """Return the reviews with a number appended for each pair of neighbours that occurs in the training reviews.
 
-    Pairs are numbered from `words` + 1 on, in the order of their words; `vocabulary` grows accordingly. Pairs that
-    only test reviews have are left out.
+    Pairs are numbered from `words` + 1 in the order of their words; `vocabulary` grows accordingly. Pairs that
+    occur only in test reviews are left out.
     """
     import numpy as np
 
@@ -172,14 +172,14 @@ def with_bigrams(reviews: Reviews) -> Reviews:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case: letters and digits, with apostrophes inside."""
+    """Return the words of a text in lower case: letters and digits, with inner apostrophes."""
     return _WORD.findall(text.lower())
 
 
 def _pairs(
     ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]"
 ) -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """Return each pair of neighbours in one number, and how many each sequence has."""
+    """Return each pair of neighbours as one number, and the number of pairs per sequence."""
     import numpy as np
 
     if ids.size < 2:
@@ -192,10 +192,10 @@ def _pairs(
 
 
 def _places(sorted_pairs: "NDArray[np.int64]", asked: "NDArray[np.int64]") -> "NDArray[np.int64]":
-    """Return where each number stands, or would stand, among sorted ones."""
+    """Return the index of each number, or where it would be inserted, among sorted ones."""
     import numpy as np
 
-    order = np.argsort(asked)  # sorted questions are found much sooner
+    order = np.argsort(asked)  # sorted queries are found much faster
     places = np.empty(len(asked), np.int64)
     places[order] = np.searchsorted(sorted_pairs, asked[order])
     return places
@@ -207,7 +207,7 @@ def _appended(
     more: "NDArray[np.int64]",
     counts: "NDArray[np.int64]",
 ) -> "tuple[NDArray[np.int32], NDArray[np.int64]]":
-    """Put `counts[n]` more ids behind the nth sequence."""
+    """Append `counts[n]` more ids to the nth sequence."""
     import numpy as np
 
     behind = np.concatenate([[0], np.cumsum(counts)])

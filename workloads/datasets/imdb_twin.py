@@ -1,4 +1,4 @@
-"""Made-up reviews: as many and as long as real ones, their words and pairs of words about as frequent."""
+"""Made-up reviews: as many and as long as real ones, with words and word pairs about as frequent."""
 
 from typing import TYPE_CHECKING
 
@@ -8,23 +8,23 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-WORDS = 30_000  # more than any study keeps
+WORDS = 30_000  # more than any study uses
 START, FIRST_WORD = 1, 4
 _RECIPE = 32
 _PHRASES = 1 << 17
-_TELLING = 8  # one phrase in so many tells whether its review is for or against
-_OPINIONS = 64  # pairs of words that do
+_TELLING = 8  # one phrase in this many reveals whether its review is positive
+_OPINIONS = 64  # word pairs that reveal it
 _FIRST_OPINION = 300  # their ranks
 
 
 def make_split(split: int, count: int) -> "tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]":
-    """Return ids, offsets and labels of so many reviews, half of them for and half against."""
+    """Return ids, offsets and labels of this many reviews, half of them positive."""
     import numpy as np
 
     labels = (twins.shuffled([_RECIPE, split, 0], count) % 2).astype(np.int32)
     phrases = _phrase_counts(twins.raw_numbers([_RECIPE, split, 1], count))
     choice = twins.raw_numbers([_RECIPE, split, 2], int(phrases.sum()))
-    # In two of ten cases a telling phrase says the opposite, so that nobody is always right.
+    # Two in ten telling phrases say the opposite, so that no network can always be right.
     contrary = (choice >> np.uint64(40)) % np.uint64(10) < 2
     version = np.repeat(labels, phrases) ^ contrary
     which = (choice % np.uint64(_PHRASES)).astype(np.int64) + version * _PHRASES
@@ -47,11 +47,11 @@ def _phrase_counts(raw: "NDArray[np.uint64]") -> "NDArray[np.int64]":
 
 
 def _phrase_table() -> "NDArray[np.int32]":
-    """Return (2 × phrases, 4) ids: each phrase as reviews against say it, and then as reviews for say it."""
+    """Return (2 × phrases, 4) ids: each phrase as in negative reviews, then as in positive ones."""
     import numpy as np
 
     against = twins.phrases([_RECIPE, 9], _PHRASES, WORDS)
-    # The words of opinions are kept for phrases that tell.
+    # Words of opinions are reserved for telling phrases.
     against[(against >= _FIRST_OPINION) & (against < _FIRST_OPINION + 2 * _OPINIONS)] = 0
     telling = np.arange(0, _PHRASES, _TELLING)
     against[telling, 1] = _FIRST_OPINION + 2 * (telling // _TELLING % _OPINIONS)

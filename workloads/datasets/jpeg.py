@@ -1,4 +1,4 @@
-"""What a JPEG says about itself, read without decoding it."""
+"""A JPEG's size, read without decoding it."""
 
 from workloads.datasets.source import UnfitError
 from workloads.protocol.messages import message
@@ -13,7 +13,7 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
     """Return width and height in pixels from the frame's header.
 
     Raises:
-        UnfitError: It is no JPEG, or ends or goes astray before its frame's header.
+        UnfitError: It isn't a JPEG, or is cut or damaged before its frame header.
     """
     if data[:2] != bytes((0xFF, _START)):
         raise UnfitError(message("jpeg.bad_start"))
@@ -22,7 +22,7 @@ def jpeg_size(data: bytes) -> tuple[int, int]:
         if data[place] != 0xFF:
             raise UnfitError(message("jpeg.bad_header", position=place))
         marker = data[place + 1]
-        if marker == 0xFF:  # filling
+        if marker == 0xFF:  # padding
             place += 1
         elif marker in _BARE:
             place += 2

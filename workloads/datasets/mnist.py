@@ -1,4 +1,4 @@
-"""MNIST from the four official IDX files, and its synthetic twin. Reads files; never the network."""
+"""MNIST from the four official IDX files, and its synthetic twin. Reads files, never the network."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +30,7 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Say whether the four files are there, and the checksum noted with them."""
+    """Return whether the four files exist, with their checksum."""
     return idx.is_installed(folder)
 
 

@@ -1,7 +1,7 @@
-"""A book of Nietzsche as characters, and its synthetic twin. Reads files; never the network.
+"""A book by Nietzsche as characters, and its synthetic twin. Reads files, never the network.
 
-No checksum of the file is published. It is known by its bytes, its characters and its symbols, which every
-account of the study's script prints.
+No checksum of the file is published. It is identified by its bytes, characters and symbols, which the study's
+script prints.
 """
 
 import hashlib
@@ -61,12 +61,12 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Say whether the text is there in its exact size, and its checksum."""
+    """Return whether the text exists in its exact size, with its checksum."""
     return source.are_there(folder, [FILE], FILE_BYTES)
 
 
 def load(folder: Path | None) -> Text:
-    """Return the text, or a synthetic twin of as many characters and symbols; raises MissingDataError."""
+    """Return the text, or a synthetic twin with as many characters and symbols; raises MissingDataError."""
     if folder is None:
         raw = _twin().encode()
     else:
@@ -82,7 +82,7 @@ def load(folder: Path | None) -> Text:
 def windows(
     ids: "NDArray[np.uint8]", length: int = 40, stride: int = 3
 ) -> "tuple[NDArray[np.uint8], NDArray[np.uint8]]":
-    """Return pieces of `length` characters, each `stride` after the one before, and the character after each."""
+    """Return pieces of `length` characters, one every `stride`, and the character after each."""
     import numpy as np
 
     if len(ids) <= length:
@@ -113,14 +113,14 @@ def _numbers(text: str) -> "tuple[NDArray[np.uint8], str]":
 
 
 def _twin() -> str:
-    """Return a text of made-up words, each followed by one of eight, so that characters can be foreseen."""
+    """Return a text of made-up words, each followed by one of eight, so that characters are predictable."""
     letters = twins.raw_numbers([_RECIPE, 0], _VOCABULARY).tolist()
     words = [_word(number) for number in letters]
     follows = twins.zipf_words([_RECIPE, 1], _VOCABULARY * _SUCCESSORS, _VOCABULARY).tolist()
     parts: list[str] = []
     word, size = 0, 0
     for number in twins.raw_numbers([_RECIPE, 2], CHARACTERS // 4).tolist():
-        word = follows[word * _SUCCESSORS + (number & number >> 3 & 7)]  # the first successors are the likelier
+        word = follows[word * _SUCCESSORS + (number & number >> 3 & 7)]  # the first successors are more likely
         end = number >> 8 & 127
         if end < 20:
             mark = ", " if end < 9 else ".\n" if end < 18 else f" {_RARE[(number >> 16) % len(_RARE)]} "
@@ -134,7 +134,7 @@ def _twin() -> str:
 
 
 def _word(number: int) -> str:
-    """Make a word of two to nine letters from a number; vowels and consonants take turns."""
+    """Make a word of two to nine letters from a number, alternating vowels and consonants."""
     text = ""
     for place in range(2 + number % 8):
         choices = "aeiou" if (place + number // 8) % 2 else "bcdfghjklmnpqrstvwxyz"

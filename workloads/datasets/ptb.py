@@ -1,4 +1,4 @@
-"""Penn Treebank as word numbers, from the user's own copy, and its twin. Reads files; never the network."""
+"""Penn Treebank as word numbers, from the user's own copy, and its twin. Reads files, never the network."""
 
 import hashlib
 from collections import Counter
@@ -29,7 +29,7 @@ MD5 = dict(
     )
 )
 LINES = dict(zip(FILES, (42_068, 3_370, 3_761), strict=True))
-TOKENS = dict(zip(FILES, (929_589, 73_760, 82_430), strict=True))  # one end of sentence per line included
+TOKENS = dict(zip(FILES, (929_589, 73_760, 82_430), strict=True))  # including one end of sentence per line
 VOCABULARY = 10_000
 MAX_FILE_BYTES = 16 << 20
 END = "<eos>"
@@ -47,10 +47,10 @@ _PHRASES = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A text as numbers of words, the most frequent being 0; `end` is the one at the end of each sentence.
+    """A text as word numbers, 0 being the most frequent; `end` marks the end of each sentence.
 
     Attributes:
-        sentences: Of train, valid and test: the nth sentence is `ids[offsets[n] : offsets[n + 1]]`.
+        sentences: For train, valid and test: the nth sentence is `ids[offsets[n] : offsets[n + 1]]`.
     """
 
     train: "NDArray[np.int32]"
@@ -86,12 +86,12 @@ def install(files: Mapping[str, Path], folder: Path) -> None:
 
 
 def is_installed(folder: Path) -> bool:
-    """Say whether the three texts are there, and the checksum noted with them."""
+    """Return whether the three texts exist, with their checksum."""
     return source.are_there(folder, FILES)
 
 
 def load(folder: Path | None) -> Words:
-    """Return the three texts, or a synthetic twin of as many sentences and words; raises MissingDataError."""
+    """Return the three texts, or a synthetic twin with as many sentences and words; raises MissingDataError."""
     return _twin() if folder is None else _real(folder)
 
 
@@ -151,7 +151,7 @@ def _twin() -> Words:
         is_end[ends - 1] = True
         needed = len(text) - len(ends)
         count = -(-needed // twins.PHRASE_WORDS)
-        # Training shows every phrase once, so that it knows every word.
+        # The training text contains every phrase once, so that it has every word.
         once = np.arange(_PHRASES if number == 0 else 0)
         drawn = twins.raw_numbers([_RECIPE, number, 1], count - len(once)) % np.uint64(_PHRASES)
         which = np.concatenate([once, drawn.astype(np.int64)])[twins.shuffled([_RECIPE, number, 2], count)]
@@ -173,7 +173,7 @@ def _twin() -> Words:
 
 
 def _phrase_table() -> "NDArray[np.int32]":
-    """Return phrases that hold every word but the end of a sentence."""
+    """Return phrases that contain every word except the end of a sentence."""
     import numpy as np
 
     words = twins.phrases([_RECIPE, 9], _PHRASES, VOCABULARY - 1).reshape(-1)
@@ -182,7 +182,7 @@ def _phrase_table() -> "NDArray[np.int32]":
 
 
 def _sentence_ends(seed: list[int], lines: int, tokens: int) -> "NDArray[np.int64]":
-    """Return where sentences end: most have 10 to 35 words, and together they have exactly so many."""
+    """Return where sentences end: most have 10 to 35 words, and the total is exact."""
     import numpy as np
 
     raw = twins.raw_numbers(seed, lines)

@@ -1,4 +1,4 @@
-"""Reading files that others may have replaced by something that never ends: a pipe, a device, a folder."""
+"""Reading files that may have been replaced by something endless: a pipe, a device, a folder."""
 
 import errno
 import os
@@ -7,16 +7,16 @@ from pathlib import Path
 
 
 def read_regular(path: Path, limit_bytes: int | None = None) -> bytes:
-    """Return what a regular file holds, without ever waiting for it.
+    """Read a regular file without ever blocking.
 
     Args:
         path: The file; a link to one is followed.
-        limit_bytes: What it may hold at most; None for no limit.
+        limit_bytes: Maximum size; None for no limit.
 
     Raises:
-        OSError: It cannot be read, is no regular file, or holds more than that.
+        OSError: It can't be read, isn't a regular file, or is larger.
     """
-    _check(path.stat(), path, None)  # to open a device may do something to it
+    _check(path.stat(), path, None)  # opening a device may have side effects
 
     def open_at_once(name: str, flags: int) -> int:
         return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))

@@ -1,4 +1,4 @@
-"""What is common to data sets: where one comes from, the arrays it becomes, and knowing its files again."""
+"""Common to data sets: their source, their arrays, and recognising their files."""
 
 import hashlib
 import math
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 Origin: TypeAlias = Literal["real", "synthetic"]
 _CHUNK_BYTES = 1 << 20
-_ALIGNMENT_BYTES = 64  # what TensorFlow needs to use an array's memory without copying it
+_ALIGNMENT_BYTES = 64  # TensorFlow needs it to share an array's memory instead of copying it
 _CHECKSUM_FILE = "contents.sha256"
 
 
 class SaidError(Exception):
-    """Something is wrong with data, in a clause.
+    """Something is wrong with data, as a clause.
 
     Args:
         said: The clause: it completes "… was refused: ", or names the file.
@@ -33,15 +33,15 @@ class SaidError(Exception):
 
 
 class HostileArchiveError(SaidError):
-    """A file is not what it should be."""
+    """A file isn't what it should be."""
 
 
 class MissingDataError(SaidError):
-    """Installed data cannot be used."""
+    """Installed data can't be used."""
 
 
 class UnfitError(SaidError, ValueError):
-    """The contents of a file are not what they should be; the clause has no subject, or "it"."""
+    """A file's contents aren't what they should be; the clause has no subject, or "it"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class SourceFile:
     """One official file.
 
     Attributes:
-        url: Where it may be fetched; None when only the user may bring it.
-        size_bytes: None when it is not published.
-        sha256: None when it is not published, or says nothing: then the data set looks at the contents itself.
+        url: Download address; None if only the user may supply the file.
+        size_bytes: None if not published.
+        sha256: None if not published, or not meaningful: then the data set checks the contents itself.
     """
 
     name: str
@@ -62,7 +62,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSource:
-    """Where a data set officially comes from, and how to know it."""
+    """Where a data set officially comes from, and how to recognise it."""
 
     id: str
     title: str
@@ -72,51 +72,51 @@ class DatasetSource:
 
     @property
     def fetchable(self) -> bool:
-        """Whether it may be downloaded, or must be brought by the user."""
+        """Whether it may be downloaded; if not, the user must supply it."""
         return all(file.url is not None for file in self.files)
 
     @property
     def size_bytes(self) -> int | None:
-        """What all files have together; None when that is not published."""
+        """Total size of all files; None if not published."""
         sizes = [file.size_bytes for file in self.files if file.size_bytes is not None]
         return sum(sizes) if len(sizes) == len(self.files) else None
 
 
 class StoredFiles:
-    """The files that a data set consists of where it is installed: these, and the checksum noted beside them."""
+    """The files of an installed data set, and their checksum."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = frozenset([*names, _CHECKSUM_FILE])
 
     def contents(self, folder: Path) -> frozenset[str]:
-        """Return the names of what `install` has stored in a folder, as far as its own lists there tell."""
+        """Return the names of the files that `install` has stored in a folder, as far as its own lists tell."""
         return self._names
 
     def owns(self, name: str, noted: Collection[str] | None) -> bool:
-        """Say whether `install`, or a run later, makes something of this name; all else is the user's.
+        """Return whether `install`, or a later run, creates a file of this name; all others are the user's.
 
         Args:
-            name: Below the data set's folder, with slashes; a folder's ends with one.
-            noted: What was stored there; None where that is not known.
+            name: Path in the data set's folder, with slashes; a folder's ends with one.
+            noted: The files stored there; None if unknown.
         """
         return name in self._names
 
 
 class Dataset(Protocol):
-    """What each module of a data set offers to the app."""
+    """The interface of a data set's module."""
 
     SOURCE: DatasetSource
     STORED: StoredFiles
 
     def install(self, files: Mapping[str, Path], folder: Path) -> None:
-        """Store the contents of the official files, by name, in a fresh folder.
+        """Store the contents of the official files, by name, in a new folder.
 
         Raises:
-            HostileArchiveError: A file is not the official one, or does not hold what it should.
+            HostileArchiveError: A file isn't the official one, or has the wrong contents.
         """
 
     def is_installed(self, folder: Path) -> bool:
-        """Say whether everything is there."""
+        """Return whether everything is installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +142,12 @@ def aligned_floats(*shape: int) -> "NDArray[np.float32]":
 
 
 def is_aligned(array: "NDArray[Any]") -> bool:
-    """Say whether an engine can share the array's memory."""
+    """Return whether an engine can share the array's memory."""
     return array.flags.c_contiguous and array.ctypes.data % _ALIGNMENT_BYTES == 0
 
 
 def write_checksum(folder: Path, names: Iterable[str]) -> None:
-    """Note the SHA-256 of installed files together, so that `load` can tell when they were changed."""
+    """Note the joint SHA-256 of installed files, so that `load` notices changes."""
     digest = hashlib.sha256()
     for name in names:
         with (folder / name).open("rb") as file:
@@ -157,7 +157,7 @@ def write_checksum(folder: Path, names: Iterable[str]) -> None:
 
 
 def are_there(folder: Path, names: Iterable[str], size_bytes: int | None = None) -> bool:
-    """Say whether installed files are there, in their size if it is always the same, and their checksum."""
+    """Return whether installed files exist, with the right size if it is fixed, and their checksum."""
     try:
         sizes = [(folder / name).stat().st_size for name in names]
         return (folder / _CHECKSUM_FILE).is_file() and (size_bytes is None or set(sizes) == {size_bytes})
@@ -166,7 +166,7 @@ def are_there(folder: Path, names: Iterable[str], size_bytes: int | None = None)
 
 
 def check_unchanged(folder: Path, digest: str, title: str) -> None:
-    """Raise MissingDataError unless the files that were read are those that were installed."""
+    """Raise MissingDataError unless the files read are the installed ones."""
     try:
         noted = read_regular(folder / _CHECKSUM_FILE).decode("ascii", errors="replace").strip()
     except OSError:

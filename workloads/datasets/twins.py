@@ -1,8 +1,8 @@
-"""What synthetic twins are made of: pictures and words that can be learnt, and are the same everywhere.
+"""Building blocks of synthetic twins: learnable pictures and words that are the same everywhere.
 
 Only raw PCG64 output and integer arithmetic are used: NumPy keeps that stream the same in all versions (NEP 19),
-which it does not promise for its distributions. A recipe's numbers are part of every value: raise the first of a
-twin's seed, and the checksum that its test expects, when its recipe changes.
+but not its distributions. A recipe's numbers determine every value: when a twin's recipe changes, raise the first
+number of its seed, and update the checksum that its test expects.
 """
 
 from typing import TYPE_CHECKING
@@ -16,14 +16,14 @@ _ZIPF_TABLE = 1 << 20  # large enough for the rarest of 30,000 words
 
 
 def raw_numbers(seed: list[int], count: int) -> "NDArray[np.uint64]":
-    """Return so many evenly spread 64-bit numbers."""
+    """Return this many uniform 64-bit numbers."""
     import numpy as np
 
     return np.random.PCG64(seed).random_raw(count)
 
 
 def shuffled(seed: list[int], count: int) -> "NDArray[np.intp]":
-    """Return 0 … count - 1 in an order that only the seed decides."""
+    """Return 0 … count - 1 in an order that depends only on the seed."""
     import numpy as np
 
     return np.argsort(raw_numbers(seed, count), kind="stable")
@@ -33,11 +33,11 @@ def patterns(seed: list[int], classes: int, coarse: int, channels: int, shifts: 
     """Return (class, shift, 4 × coarse, 4 × coarse, channel) patterns of 0..95, blurred and shifted.
 
     Args:
-        seed: What the patterns are drawn from.
-        classes: How many.
-        coarse: Squares of four pixels along each side.
-        channels: Colours.
-        shifts: How many places, two pixels apart, down and right each; around the edges.
+        seed: Seed of the patterns.
+        classes: Number of classes.
+        coarse: Squares of four pixels per side.
+        channels: Number of colours.
+        shifts: Number of positions, two pixels apart, both down and right; around the edges.
     """
     import numpy as np
 
@@ -55,9 +55,9 @@ def patterns(seed: list[int], classes: int, coarse: int, channels: int, shifts: 
 def pictures(
     seed: list[int], count: int, shapes: "NDArray[np.uint8]", doubt_bits: int
 ) -> "tuple[NDArray[np.uint8], NDArray[np.uint8]]":
-    """Return images, each a pattern of its class at some place under noise, and their labels.
+    """Return images, each a pattern of its class at some position under noise, and their labels.
 
-    One label in 2 ** doubt_bits is drawn anew, so that the loss has a floor, as on real pictures.
+    One label in 2 ** doubt_bits is drawn again at random, so that the loss has a floor, as with real pictures.
     """
     import numpy as np
 
@@ -76,7 +76,7 @@ def pictures(
 
 
 def zipf_words(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":
-    """Return so many of `words` words by rank, the most frequent being 0, as frequent as in a language."""
+    """Return this many of `words` words by rank, 0 being the most frequent, distributed as in a language."""
     import numpy as np
 
     frequency = (1 << 40) // (10 * np.arange(words, dtype=np.int64) + 27)
@@ -88,5 +88,5 @@ def zipf_words(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":
 
 
 def phrases(seed: list[int], count: int, words: int) -> "NDArray[np.int32]":
-    """Return (count, 4) words by rank: what follows in texts that are made of such phrases depends on the word."""
+    """Return (count, 4) words by rank; in texts made of such phrases, the next word depends on the word."""
     return zipf_words(seed, count * PHRASE_WORDS, words).reshape(count, PHRASE_WORDS)

@@ -1,1 +1,1 @@
-"""The software that trains: what an engine is, one file for each, and the table of all."""
+"""The software that trains: the engine interface, one file per engine, and the registry."""

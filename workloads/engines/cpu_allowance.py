@@ -1,28 +1,28 @@
-"""How many processors this process may use: what the system, a container or its user allow."""
+"""How many CPUs this process may use: limited by the system, a container or the user."""
 
 import os
 from pathlib import Path
 
 
 def visible_cpus() -> int | None:
-    """Return the logical processors that this process may run on; None if the system does not tell."""
+    """Return the logical CPUs that this process may run on; None if the system doesn't say."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count()
 
 
 def cpu_quota(root: Path = Path("/")) -> float | None:
-    """Return the processors' worth of time that Linux gives this process's groups; None without a limit.
+    """Return the CPU time that Linux grants this process's groups, in CPUs; None without a limit.
 
     Args:
-        root: Where the proc and sys folders are found.
+        root: Where Linux's proc and sys folders are found.
     """
     quotas = [quota for folder in _cgroup_folders(root) if (quota := _quota_of(folder)) is not None]
     return min(quotas, default=None)
 
 
 def _cgroup_folders(root: Path) -> list[Path]:
-    """Return the folders that may limit this process: those of its groups, and all above them."""
+    """Return the folders that may limit this process: its groups' and all above them."""
     folders = []
     for line in _read_text(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")

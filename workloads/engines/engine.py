@@ -1,4 +1,4 @@
-"""The interface of an engine, the software that trains. Nothing here imports one: app and worker share it."""
+"""The interface of an engine, the software that trains. Imports no engine: app and worker share it."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -11,12 +11,12 @@ from workloads.protocol.spec import RunSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """What an engine became when it was started for a run; None where it does not tell, or has no such thing.
+    """What an engine resolved its settings to when it started; None if unknown or not applicable.
 
     Attributes:
         device: "cpu", "gpu:0" and so on.
-        device_name: None on the CPU, whose name is the machine's.
-        threads: Inside one operation; 0 where the engine chooses.
+        device_name: None on the CPU, whose name is part of the machine.
+        threads: Threads inside one operation; 0 if the engine chooses.
     """
 
     version: str
@@ -28,18 +28,18 @@ class Started:
 
 
 class Engine:
-    """Runs Keras networks with one of Keras' backends; a subclass says how, and may replace any step.
+    """Runs Keras networks with one of Keras' backends; subclasses may override any step.
 
-    The first group of methods is asked by the app as well, where the engine may not be installed: they import
-    nothing of it. All others belong to the worker, after `start`.
+    The app also calls the first group of methods, where the engine may not be installed: they must not import it.
+    All others are for the worker, after `start`.
 
     Attributes:
-        name: As runs ask for it, and as results keep it.
-        title: As its makers write it.
+        name: Name in specs and results.
+        title: Name as its makers write it.
         backend: Keras' name for it.
-        vendors: Whose graphics cards it uses, with the right driver on the right system.
-        reads: How the names of environment variables begin that change what it does.
-        settings: The run settings that not every engine has, and that this one knows.
+        vendors: Vendors whose GPUs it can use, with the right driver on the right system.
+        reads: Prefixes of environment variables that change what it does.
+        settings: Engine-specific run settings that it supports.
     """
 
     name: str
@@ -49,48 +49,48 @@ class Engine:
     reads: tuple[str, ...] = ()
     settings: frozenset[str] = frozenset()
 
-    # Asked by the app as well
+    # Also called by the app
 
     def variables(self) -> dict[str, str]:
-        """Return the environment variables that are set for every process with this engine."""
+        """Return environment variables for every process with this engine."""
         return {"KERAS_BACKEND": self.backend}
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
-        """Return the environment variables that are set for a run."""
+        """Return environment variables for a run."""
         return self.variables()
 
     def may_use(self, vendor: str, os_name: str) -> bool:
-        """Say whether the engine can use graphics cards of a vendor ("nvidia", "amd" …) on a system."""
+        """Return whether the engine can use a vendor's GPUs ("nvidia", "amd" …) on a system."""
         return vendor in self.vendors
 
     def refusal(self, spec: RunSpec) -> Message | None:
-        """Say before a run what the engine cannot do of what is asked; None if it can do all of it."""
+        """Explain, before a run, what the engine can't do of what is asked for; None if it can do everything."""
         for name, usual in (("jit", False), ("onednn", None)):
             if name not in self.settings and getattr(spec, name) != usual:
                 return Message("engine.without_setting", {"engine": self.title, "setting": name})
         return None
 
-    # In the worker
+    # Worker only
 
     def start(self, spec: RunSpec) -> Started:
         """Import the engine and set device and threads, before the first operation.
 
         Raises:
-            ImportError: It is not installed, or does not load.
+            ImportError: It isn't installed or can't be loaded.
             WorkloadError: device_unavailable.
         """
         raise NotImplementedError
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Say whether an error means that the device's memory ran out; the computer's is told by MemoryError."""
+        """Return whether an error means that the device's memory ran out; for the computer's it is MemoryError."""
         return False
 
     def gpu_memory_peak_bytes(self) -> int | None:
-        """Return the most memory of its graphics card that the run has used; None on the CPU or if unknown."""
+        """Return the run's peak GPU memory in bytes; None on the CPU or if unknown."""
         return None
 
     def gpus(self) -> int:
-        """Return how many graphics cards the run can use."""
+        """Return the number of GPUs that the run can use."""
         return 0
 
     # Networks
@@ -100,7 +100,7 @@ class Engine:
         model.compile(jit_compile=spec.jit, **options)
 
     def fit(self, model: Any, **arguments: Any) -> None:
-        """Train as `model.fit` does; a step has ended when its callback is called, on whatever device."""
+        """Train as `model.fit` does; when a step's callback is called, the step has ended on the device too."""
         model.fit(**arguments)
 
     def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, float]:
@@ -113,43 +113,43 @@ class Engine:
         model.predict(x, **arguments)
 
     def predict_batch(self, model: Any, x: Any) -> Any:
-        """Predict one batch and return the result as an array: the device is done by then."""
+        """Predict one batch and return the result as an array, so that the device has finished."""
         return model.predict_on_batch(x)
 
     # Data
 
     def shared(self, array: Any) -> Any:
-        """Return an array as the engine takes it, in the same memory where that is possible."""
+        """Return an array in the engine's form, sharing its memory if possible."""
         return array
 
     def one_hot(self, numbers: Any, classes: int) -> Any:
-        """Return numbers as rows of false with one true, in the computer's memory, one byte each."""
+        """Return numbers as one-hot rows of bool, in the computer's memory, one byte each."""
         import numpy as np
 
         return np.eye(classes, dtype=bool)[numbers]
 
     def constant(self, x: Any, y: Any) -> Any:
-        """Return one batch again and again, from the computer's memory."""
+        """Return one batch repeated forever, from the computer's memory."""
         return self.generated(lambda: _again(x, y))
 
     def in_order(self, x: Any, y: Any, batch_size: int) -> Any:
-        """Return batches of arrays in their order, once."""
+        """Return batches of arrays in order, once."""
         return _Batches(x, y, batch_size)
 
     def shuffled(self, x: Any, y: Any, batch_size: int, seed: int) -> Any:
-        """Return batches of arrays without end, each pass in another order."""
+        """Return endless batches of arrays, each pass in a new order."""
         return self.generated(lambda: _shuffled(x, y, batch_size, seed))
 
     def pieces(self, x: Any, y: Any) -> Any:
-        """Return the rows of arrays that are batches already, again and again."""
+        """Return rows of arrays that are already batches, repeated forever."""
         return self.generated(lambda: _rows(x, y))
 
     def generated(self, make: Callable[[], Iterator[tuple[Any, Any]]], rank: int = 2, dtype: str = "int32") -> Any:
-        """Return batches that are made while the network trains, without end.
+        """Return endless batches that are produced during training.
 
         Args:
             make: Returns a new iterator of batches.
-            rank: Of inputs and targets.
+            rank: Number of dimensions of inputs and targets.
             dtype: Of both.
         """
         return make()
@@ -168,23 +168,23 @@ class Engine:
     def product(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
-        """Return a call that multiplies two matrices, (rows, inner) by (inner, columns), and waits for the result.
+        """Return a function that multiplies matrices, (rows, inner) by (inner, columns), and waits for the result.
 
         The second matrix may be stored transposed; `dtype` is that of the numbers.
         """
         raise NotImplementedError
 
     def addition(self, size_bytes: int) -> Callable[[], object]:
-        """Return a call that adds an array of float32 to another one in place, and waits for it."""
+        """Return a function that adds one float32 array to another in place, and waits for it."""
         raise NotImplementedError
 
     def copies(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
-        """Return calls that copy float32 numbers to the graphics card and back, each waiting for its end."""
+        """Return functions that copy float32 numbers to the GPU and back, each waiting for the copy."""
         raise NotImplementedError
 
 
 class _Batches:
-    """Batches of arrays in their order, as often as they are asked for."""
+    """Batches of arrays in order, which can be iterated repeatedly."""
 
     def __init__(self, x: Any, y: Any, batch_size: int) -> None:
         self._x, self._y, self._batch_size = x, y, batch_size

@@ -1,4 +1,4 @@
-"""The engines that there are: a row each, with where its code is and which interpreter runs it."""
+"""The available engines: one row each, with module and interpreter."""
 
 import importlib
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ class Entry:
     """One engine.
 
     Attributes:
-        module: Holds it as ENGINE; importing it imports no engine yet.
-        home: The folder, among those of engines, whose Python runs it; None for the Python that runs the app.
+        module: Defines ENGINE; importing it doesn't import the engine yet.
+        home: Its folder among those of engines, whose Python runs it; None for the app's Python.
     """
 
     module: str
@@ -26,11 +26,11 @@ USUAL = "tensorflow"
 
 
 def engine_named(name: str) -> Engine:
-    """Return the engine of that name; raises KeyError if there is none."""
+    """Return the engine with this name; raises KeyError if there is none."""
     engine: Engine = importlib.import_module(ENGINES[name].module).ENGINE
     return engine
 
 
 def engine_title(name: str) -> str:
-    """Return an engine's name as its makers write it; one that this version does not know stays as it is."""
+    """Return an engine's name as its makers write it; an unknown one is returned unchanged."""
     return engine_named(name).title if name in ENGINES else name

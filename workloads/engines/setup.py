@@ -1,4 +1,4 @@
-"""Starts the engine of a run as the run asks, before the first operation, and says what it became."""
+"""Starts a run's engine before the first operation, and reports the resolved settings."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from workloads.protocol.messages import message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec
 
-# What Keras, and the libraries below engines, read, by how it begins; they read far more than is written anywhere.
+# Prefixes of variables that Keras and the libraries below engines read; most are undocumented.
 _READ_BY_LIBRARIES = (
     *("KERAS_", "OMP_", "GOMP_", "MKL_", "KMP_", "DNNL_", "ONEDNN_"),
     *("OPENBLAS_", "CUBLAS_", "CUDNN_", "NVIDIA_TF32_OVERRIDE", "CUDA_LAUNCH_BLOCKING", "CUDA_FORCE_PTX_JIT"),
@@ -29,7 +29,7 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
         WorkloadError: engine_missing or device_unavailable.
     """
     engine = engine_named(spec.engine)
-    variables = foreign_variables(os.environ, spec)  # before the engine sets some of its own
+    variables = foreign_variables(os.environ, spec)  # before the engine sets its own
     try:
         import keras
 
@@ -40,7 +40,7 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
     if (backend := keras.backend.backend()) != engine.backend:
         said = message("engine.other_backend", engine=engine.title, backend=backend)
         raise WorkloadError("engine_missing", said)
-    # A user's keras.json must not decide what is measured.
+    # A user's keras.json must not affect the measurement.
     keras.config.set_floatx("float32")
     keras.config.set_image_data_format("channels_last")
     keras.mixed_precision.set_dtype_policy(spec.precision)
@@ -66,10 +66,10 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
 
 
 def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[str, ...]:
-    """Name the variables that change what an engine does and that Epochmark did not set for this run."""
+    """Return the variables that change what an engine does and that Epochmark didn't set for this run."""
     engine = engine_named(spec.engine)
     ours, reads = engine.run_variables(spec), _READ_BY_LIBRARIES + engine.reads
-    # Where Keras keeps its settings depends on the app's folders, and what it reads there is set anew.
+    # Keras' folder depends on the app's folders, and its contents are written by the app.
     foreign = (
         name.encode("ascii", errors="replace").decode()[:100]
         for name, value in environment.items()
@@ -79,7 +79,7 @@ def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[st
 
 
 def report_memory(engine: Engine, reporter: Reporter) -> None:
-    """Tell the most memory that this process, and its graphics card, have used so far; nothing if unknown."""
+    """Report the peak memory of this process and its GPU so far; nothing if unknown."""
     if (peak_bytes := _peak_bytes()) is not None:
         reporter.send(Metric(key="peak_memory_bytes", value=float(peak_bytes)))
     if (peak_gpu_bytes := engine.gpu_memory_peak_bytes()) is not None:
@@ -89,7 +89,7 @@ def report_memory(engine: Engine, reporter: Reporter) -> None:
 def _peak_bytes() -> int | None:
     if sys.platform == "win32":
         try:
-            import psutil  # a worker may run under a Python without it
+            import psutil  # a worker's Python may lack it
         except ImportError:
             return None
         return int(psutil.Process().memory_info().peak_wset)

@@ -1,4 +1,4 @@
-"""TensorFlow: on the CPU of every system, and on NVIDIA's graphics cards under Linux."""
+"""TensorFlow: on the CPU of every system, and on NVIDIA GPUs under Linux."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -22,15 +22,15 @@ class TensorFlow(Engine):
     settings = frozenset({"jit", "onednn"})
 
     def variables(self) -> dict[str, str]:
-        """Return the environment variables that are set for every process with this engine."""
+        """Return environment variables for every process with this engine."""
         return super().variables() | {
             "TF_CPP_MIN_LOG_LEVEL": "1",
             "TF_FORCE_GPU_ALLOW_GROWTH": "true",
-            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as NVML counts, so that gpu:1 is the same card everywhere
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 is the same GPU everywhere
         }
 
     def run_variables(self, spec: RunSpec) -> dict[str, str]:
-        """Return the environment variables that are set for a run."""
+        """Return environment variables for a run."""
         ours = self.variables()
         if spec.device == "cpu":
             ours["CUDA_VISIBLE_DEVICES"] = "-1"
@@ -41,7 +41,7 @@ class TensorFlow(Engine):
         return ours
 
     def may_use(self, vendor: str, os_name: str) -> bool:
-        """Say whether TensorFlow can use a vendor's cards: NVIDIA's, but neither on Windows nor on macOS."""
+        """Return whether TensorFlow can use a vendor's GPUs: NVIDIA's, but neither on Windows nor on macOS."""
         return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
 
     def start(self, spec: RunSpec) -> Started:
@@ -63,26 +63,26 @@ class TensorFlow(Engine):
         )
 
     def is_out_of_memory(self, error: BaseException) -> bool:
-        """Say whether an error means that the device's memory ran out."""
-        # Known by name, so that asking does not import TensorFlow.
+        """Return whether an error means that the device's memory ran out."""
+        # By name, so that checking doesn't import TensorFlow.
         return any(kind.__name__ == "ResourceExhaustedError" for kind in type(error).__mro__)
 
     def gpus(self) -> int:
-        """Return how many graphics cards the run can use."""
+        """Return the number of GPUs that the run can use."""
         import tensorflow as tf
 
         return len(tf.config.get_visible_devices("GPU"))
 
     def gpu_memory_peak_bytes(self) -> int | None:
-        """Return the most memory of the graphics card that TensorFlow has allocated; None on the CPU."""
+        """Return the peak GPU memory that TensorFlow has allocated, in bytes; None on the CPU."""
         import tensorflow as tf
 
         return int(tf.config.experimental.get_memory_info("GPU:0")["peak"]) if self.gpus() else None
 
     def shared(self, array: Any) -> Any:
-        """Return a float32 array as a tensor in the same memory, anything else as it is.
+        """Return a float32 array as a tensor in the same memory, anything else unchanged.
 
-        fit would copy the array twice on the way to its own.
+        `fit` would copy the array twice on the way to its own.
         """
         import numpy as np
         import tensorflow as tf
@@ -92,41 +92,41 @@ class TensorFlow(Engine):
         return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 
     def one_hot(self, numbers: Any, classes: int) -> Any:
-        """Return numbers as rows of false with one true, in the computer's memory."""
+        """Return numbers as one-hot rows of bool, in the computer's memory."""
         import tensorflow as tf
 
         with tf.device("CPU:0"):
             return tf.one_hot(numbers, classes, dtype=tf.bool, on_value=True, off_value=False)
 
     def constant(self, x: Any, y: Any) -> Any:
-        """Return one batch again and again, from the computer's memory."""
+        """Return one batch repeated forever, from the computer's memory."""
         import tensorflow as tf
 
         with tf.device("CPU:0"):
             return tf.data.Dataset.from_tensors((x, y)).repeat()
 
     def in_order(self, x: Any, y: Any, batch_size: int) -> Any:
-        """Return batches in their order, kept in memory and handed over ahead."""
+        """Return batches in order, cached in memory and prefetched."""
         import tensorflow as tf
 
         rows = tf.data.Dataset.from_tensor_slices((self.shared(x), y))
         return rows.batch(batch_size).cache().prefetch(tf.data.AUTOTUNE)
 
     def shuffled(self, x: Any, y: Any, batch_size: int, seed: int) -> Any:
-        """Return batches without end, each pass in another order, handed over ahead."""
+        """Return endless batches, each pass in a new order, prefetched."""
         import tensorflow as tf
 
         rows = tf.data.Dataset.from_tensor_slices((self.shared(x), y)).cache()
         return rows.shuffle(len(x), seed=seed).batch(batch_size).repeat().prefetch(tf.data.AUTOTUNE)
 
     def pieces(self, x: Any, y: Any) -> Any:
-        """Return rows that are batches already, again and again, handed over ahead."""
+        """Return rows that are already batches, repeated forever, prefetched."""
         import tensorflow as tf
 
         return tf.data.Dataset.from_tensor_slices((x, y)).repeat().prefetch(tf.data.AUTOTUNE)
 
     def generated(self, make: Callable[[], Iterator[tuple[Any, Any]]], rank: int = 2, dtype: str = "int32") -> Any:
-        """Return batches of any size that Python makes, handed over ahead."""
+        """Return batches of any size made in Python, prefetched."""
         import tensorflow as tf
 
         kind = tf.TensorSpec((None,) * rank, dtype)
@@ -136,13 +136,13 @@ class TensorFlow(Engine):
         """Divide each channel by the strength of the five around it, as Caffe does."""
         import tensorflow as tf
 
-        # Caffe divides its factor of 1e-4 by the five channels, TensorFlow does not.
+        # Caffe divides its factor of 1e-4 by the five channels, TensorFlow doesn't.
         return tf.nn.local_response_normalization(x, depth_radius=2, bias=1, alpha=1e-4 / 5, beta=0.75)
 
     def product(
         self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
     ) -> Callable[[], object]:
-        """Return a call that multiplies two matrices and waits for the result."""
+        """Return a function that multiplies two matrices and waits for the result."""
         import tensorflow as tf
 
         left = tf.random.stateless_uniform((rows, inner), (1, 2), dtype=tf.float32)
@@ -157,7 +157,7 @@ class TensorFlow(Engine):
         return lambda: multiply(left, right).numpy()
 
     def addition(self, size_bytes: int) -> Callable[[], object]:
-        """Return a call that adds one array to another in place, so that no time goes to finding new memory."""
+        """Return a function that adds one array to another in place, which avoids allocating memory."""
         import tensorflow as tf
 
         total = tf.Variable(tf.zeros(size_bytes // 4))
@@ -171,7 +171,7 @@ class TensorFlow(Engine):
         return lambda: add().numpy()
 
     def copies(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
-        """Return calls that copy to the graphics card and back."""
+        """Return functions that copy to the GPU and back."""
         import numpy as np
         import tensorflow as tf
 
@@ -181,7 +181,7 @@ class TensorFlow(Engine):
             there = tf.identity(here)
 
         def copied(array: Any, place: str) -> float:
-            # Reading one number waits for the copy; nothing is kept that a second one could be answered from.
+            # Reading one number waits for the copy; nothing is cached that could answer a second read.
             with tf.device(place):
                 return float(tf.identity(array)[-1].numpy())
 
@@ -192,12 +192,11 @@ ENGINE = TensorFlow()
 
 
 def leave_untuned() -> None:
-    """Have all data that `fit` reads go without tf.data's autotuning, for the life of this process.
+    """Turn off tf.data's autotuning for all data that `fit` reads, for the life of this process.
 
-    At the end of each epoch Keras drops its iterator, and with TensorFlow 2.21 dropping one may wait until its
-    tuner next wakes up, idle for up to a minute: of ten epochs of 47 s, four took 29 to 38 s longer. What the
-    tuner decides for data in memory, how many threads cut batches out of arrays, made no difference that could
-    be measured.
+    At the end of each epoch Keras drops its iterator, and with TensorFlow 2.21 that may wait, idle for up to a
+    minute, until its tuner next wakes up: of ten epochs of 47 s, four took 29 to 38 s longer. What the tuner
+    decides for data in memory, how many threads cut batches out of arrays, made no measurable difference.
     """
     from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
     from keras.src.trainers.data_adapters.py_dataset_adapter import PyDatasetAdapter
@@ -233,7 +232,7 @@ def _choose_device(tf: Any, asked: str) -> tuple[str, str | None]:
         said = message(code, engine=ENGINE.title, device=asked, seen=seen or None)
         raise WorkloadError("device_unavailable", said)
     tf.config.set_visible_devices([gpus[index]], "GPU")
-    # Otherwise TensorFlow takes all of the card's memory, and other programs and readings suffer.
+    # Otherwise TensorFlow takes all GPU memory, which affects other programs and telemetry.
     tf.config.experimental.set_memory_growth(gpus[index], True)
     details = tf.config.experimental.get_device_details(gpus[index])
     return f"gpu:{index}", details.get("device_name")

@@ -1,1 +1,1 @@
-"""The networks, a family a file."""
+"""The networks, one file per family."""

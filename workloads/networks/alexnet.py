@@ -1,4 +1,4 @@
-"""What DLBench calls AlexNet; that of Caffe is with the networks of study 001."""
+"""DLBench's AlexNet; Caffe's is with the networks of study 001."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +75,7 @@ class AlexNetR(DlBench):
     batch_size = 1_024
     samples_per_epoch = 50_000
     parameters_count = 85_098
-    # Chance is ln 10 = 2.30; the first epoch hardly gets below it.
+    # Chance is ln 10 = 2.30; the first epoch barely gets below it.
     loss_band = (0.0, 2.8)
     memory_base_bytes = 1_300_000_000
     memory_per_example_bytes = 480_000
@@ -111,5 +111,5 @@ class AlexNetR(DlBench):
         return gradient_descent(0.001, momentum=0.9)
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the images with their pixels as they are, 0 to 255."""
+        """Return the images with pixels from 0 to 255."""
         return image_feed(cifar10.load(folder, scale=1), (32, 32, 3))

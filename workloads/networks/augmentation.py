@@ -1,4 +1,4 @@
-"""Random shifts and flips of images, made on the processor while a network trains."""
+"""Random shifts and flips of images, computed on the CPU during training."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,9 @@ _SHIFT = 0.1  # of the side, at most
 
 
 def augmented_batches(x: "NDArray[np.float32]", y: "NDArray[Any]", batch_size: int, seed: int) -> Any:
-    """Return an endless PyDataset of whole batches; each pass has another order.
+    """Return an endless PyDataset of whole batches, with a new order in each pass.
 
-    They are made by one thread, ahead of the training: with one worker, Keras has TensorFlow run it and prefetch.
+    One thread makes them ahead of the training: with one worker, Keras has TensorFlow run it and prefetch.
     """
     import numpy as np
     from keras.utils import PyDataset
@@ -22,7 +22,7 @@ def augmented_batches(x: "NDArray[np.float32]", y: "NDArray[Any]", batch_size: i
     order = random.permutation(len(x))
 
     class Batches(PyDataset):  # type: ignore[misc] # Keras ships no types
-        num_batches = None  # without end: an epoch may be cut anywhere
+        num_batches = None  # endless: an epoch may be cut anywhere
 
         def __getitem__(self, index: int) -> tuple[Any, Any]:
             place = index % steps
@@ -35,7 +35,7 @@ def augmented_batches(x: "NDArray[np.float32]", y: "NDArray[Any]", batch_size: i
 
 
 def shifted_and_flipped(images: "NDArray[np.float32]", random: "np.random.Generator") -> "NDArray[np.float32]":
-    """Return each image shifted by up to a tenth of its sides, between pixels too, and flipped or not."""
+    """Return each image shifted by up to a tenth of its sides, even by fractions of pixels, and maybe flipped."""
     for axis in (1, 2):
         side = images.shape[axis]
         images = shifted(images, random.uniform(-_SHIFT, _SHIFT, len(images)) * side, axis)
@@ -45,7 +45,7 @@ def shifted_and_flipped(images: "NDArray[np.float32]", random: "np.random.Genera
 
 
 def shifted(images: "NDArray[np.float32]", shifts_px: "NDArray[np.float64]", axis: int) -> "NDArray[np.float32]":
-    """Shift each image along an axis: between two pixels in proportion, beyond the border the border's pixel."""
+    """Shift each image along an axis, interpolating between pixels and repeating the border's."""
     import numpy as np
 
     last = images.shape[axis] - 1

@@ -14,7 +14,7 @@ from workloads.training.training import Training
 class Cifar10KerasCnn(Training):
     """The standard benchmark: the network of study 004 (Song Yansong, 2019), layer by layer.
 
-    Its convolutions really have no activation function; adding one would make another workload.
+    Its convolutions really have no activation function; adding one would make it a different workload.
     """
 
     id = "cifar10_keras_cnn"
@@ -77,10 +77,10 @@ class Cifar10KerasCnn(Training):
 
 
 class Cifar10Cnn(Training):
-    """The Keras example of study 000: convolutions with ReLU and dropout, and images that are varied on the way.
+    """The Keras example of study 000: convolutions with ReLU and dropout, on augmented images.
 
-    The study's generator varied image by image, this one varies a whole batch at once: the work on the processor
-    is the same in kind, but less.
+    The study's generator augmented image by image, this one a whole batch at once: the same kind of work for the
+    CPU, but less of it.
     """
 
     id = "cifar10_cnn"
@@ -106,7 +106,7 @@ class Cifar10Cnn(Training):
     loss_band = (0.0, 2.3)
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
-        """Return the whole batches of an epoch: the study left the last, smaller one out."""
+        """Return the whole batches of an epoch: the study left out the last, smaller one."""
         return self.samples_per_epoch // spec.batch_size
 
     def build(self, spec: RunSpec) -> Any:
@@ -134,7 +134,7 @@ class Cifar10Cnn(Training):
         return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return varied batches; all test images, unvaried, validate each epoch."""
+        """Return augmented batches; all test images, not augmented, validate each epoch."""
         arrays = cifar10.load(folder)
         return Feed(
             x=augmented_batches(arrays.x_train, one_hot(arrays.y_train), spec.batch_size, spec.seed),

@@ -1,4 +1,4 @@
-"""What the networks of DLBench have in common, and the solver that study 001 uses as well."""
+"""Common to DLBench's networks, and the solver that study 001 uses too."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ class DlBench(Training):
 def gradient_descent(
     rate: Any, momentum: float = 0.0, *, categorical: bool = False, weight_decay: float | None = None
 ) -> dict[str, Any]:
-    """Return what `compile` is given for gradient descent on scores, which the loss makes probabilities of.
+    """Return the arguments of `compile` for gradient descent on scores, which the loss turns into probabilities.
 
     Args:
-        rate: The learning rate, or its schedule.
-        momentum: What remains of the step before.
-        categorical: Whether labels are rows of zeros with a one.
-        weight_decay: What weights lose in each step, times the rate.
+        rate: Learning rate, or its schedule.
+        momentum: What remains of the previous step.
+        categorical: Whether labels are one-hot.
+        weight_decay: Weight decay per step, multiplied by the rate.
     """
     from keras import losses, optimizers
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 class FcnS(DlBench, ConstantBatch):
-    """Large dense layers on generated numbers; labels are rows of zeros with a one, which are copied, too.
+    """Large dense layers on generated numbers; the labels are one-hot, and copied too.
 
-    The paper speaks of four hidden layers, its programs build three.
+    The paper mentions four hidden layers, its programs build three.
     """
 
     id = "fcn_s"
@@ -45,7 +45,7 @@ class FcnS(DlBench, ConstantBatch):
     classes = 26_752
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
-        """Return the count of three or of four hidden layers."""
+        """Return the count for three or four hidden layers."""
         return {3: 117_997_696, 4: 122_194_048}[_hidden_layers(spec)]
 
     def build(self, spec: RunSpec) -> Any:
@@ -64,7 +64,7 @@ class FcnS(DlBench, ConstantBatch):
         return gradient_descent(0.01, categorical=True)
 
     def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
-        """Return rows of zeros with a one."""
+        """Return one-hot rows."""
         return one_hot(labels, self.classes)
 
 
@@ -104,7 +104,7 @@ class FcnR(DlBench):
         return {**gradient_descent(0.05, momentum=0.9, categorical=True), "metrics": ["accuracy"]}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return flat images; the test images follow each epoch and are not in the time of a batch."""
+        """Return flat images; the test images follow each epoch and don't count in the time of a batch."""
         return image_feed(mnist.load(folder), (784,), categorical=True, validated=True)
 
 

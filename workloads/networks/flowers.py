@@ -1,6 +1,6 @@
-"""Large networks that learn to tell five kinds of flowers apart, each from random weights.
+"""Large networks that classify five kinds of flowers, starting from random weights.
 
-The study began with weights learnt on ImageNet, which takes a download; speed does not depend on them.
+The study started from weights trained on ImageNet, which need a download; speed doesn't depend on them.
 """
 
 from pathlib import Path
@@ -18,14 +18,14 @@ _RAMP_EPOCHS, _DECAY = 5, 0.8
 
 
 class Flowers(Training):
-    """A network of keras.applications, all of it trained, with five outputs.
+    """A network of keras.applications with five outputs, all of it trained.
 
     Attributes:
         network: Its name there.
     """
 
     kind = "image"
-    engines = ("tensorflow",)  # its photos are TensorFlow's records, and its pipelines vary them
+    engines = ("tensorflow",)  # its photos are TensorFlow records, augmented by tf.data
     study = "002"
     source = "Paul Mooney, 2020, after Martin Görner's notebook (study 002)"
     epoch_text = "2,976 varied photos, then 680 to validate"
@@ -40,7 +40,7 @@ class Flowers(Training):
     network: str
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
-        """Return the whole batches of an epoch: the study left the last, smaller one out."""
+        """Return the whole batches of an epoch: the study left out the last, smaller one."""
         return self.samples_per_epoch // spec.batch_size
 
     def build(self, spec: RunSpec) -> Any:
@@ -57,20 +57,20 @@ class Flowers(Training):
         )
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return Adam, whose learning rate changes with the epochs."""
+        """Return Adam, whose learning rate changes per epoch."""
         from keras import optimizers
 
         optimizer = optimizers.Adam(_START_RATE)
         return {"optimizer": optimizer, "loss": "categorical_crossentropy", "metrics": ["accuracy"]}
 
     def callbacks(self, spec: RunSpec) -> list[Any]:
-        """Return what sets the learning rate before each epoch."""
+        """Return the callback that sets the learning rate before each epoch."""
         from keras.callbacks import LearningRateScheduler
 
         return [LearningRateScheduler(lambda epoch, _: learning_rate(epoch))]
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return photos that are decoded, varied, mixed and put into batches while the network trains."""
+        """Return photos that are decoded, augmented, shuffled and batched during training."""
         import tensorflow as tf
 
         photos = flowers.load(folder, size=_SIDE_PX)
@@ -126,7 +126,7 @@ class FlowersVgg16(Flowers):
 
 
 def learning_rate(epoch: int) -> float:
-    """Return the study's rate of an epoch, counted from 0: up in a line, then down by a fifth each."""
+    """Return the study's learning rate for an epoch, counted from 0: a linear rise, then a fifth less each."""
     above = _MOST_RATE - _START_RATE
     share = epoch / _RAMP_EPOCHS if epoch < _RAMP_EPOCHS else _DECAY ** (epoch - _RAMP_EPOCHS)
     return float(_START_RATE + above * share)
@@ -140,10 +140,10 @@ def _decoded(jpeg: Any, label: Any) -> tuple[Any, Any]:
 
 
 def _varying(seed: int) -> Any:
-    """Return a function that flips and turns photos and changes their contrast at random."""
+    """Return a function that randomly flips and rotates photos and changes their contrast."""
     from keras import layers
 
-    # In float32 also where the network computes in half precision, as photos leave the processor so.
+    # In float32 even if the network computes in half precision, as photos leave the CPU that way.
     steps = (
         layers.RandomFlip("horizontal", seed=seed, dtype="float32"),
         layers.RandomContrast(0.8, value_range=(0, 1), seed=seed, dtype="float32"),

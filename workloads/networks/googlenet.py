@@ -25,7 +25,7 @@ _MODULES = {
 
 
 class GoogLeNet(ImageNet):
-    """Szegedy et al.'s network with the two heads in its middle that are trained along, as in Caffe."""
+    """Szegedy et al.'s network with its two auxiliary heads, as in Caffe."""
 
     id = "googlenet"
     title = "GoogLeNet"
@@ -44,7 +44,7 @@ class GoogLeNet(ImageNet):
     input_shape = (224, 224, 3)
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
-        """Return the count with or without the two heads."""
+        """Return the count with or without the auxiliary heads."""
         return self.parameters_count if _has_heads(spec) else self.inference_parameters_count
 
     def build(self, spec: RunSpec) -> Any:
@@ -52,7 +52,7 @@ class GoogLeNet(ImageNet):
         return _network(spec, self.input_shape, has_heads=_has_heads(spec))
 
     def build_for_inference(self, spec: RunSpec) -> Any:
-        """Return the model with its last head alone."""
+        """Return the model with its last head only."""
         return _network(spec, self.input_shape, has_heads=False)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class GoogLeNet(ImageNet):
         return options
 
     def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
-        """Return the labels once for each head."""
+        """Return the labels once per head."""
         return (labels, labels, labels) if _has_heads(spec) else labels
 
 

@@ -1,4 +1,4 @@
-"""Networks for ImageNet that study 001 timed on cloud computers, on generated pictures."""
+"""ImageNet networks that study 001 timed in the cloud, on generated pictures."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from workloads.protocol.spec import RunSpec
 
 
 class ImageNet(ConstantBatch):
-    """1,000 iterations, as in the study; the whole set, which needs a registration, is one epoch."""
+    """1,000 iterations, as in the study; an epoch is the whole set, which needs a registration."""
 
     kind = "image"
     study = "001"
@@ -25,7 +25,7 @@ class ImageNet(ConstantBatch):
 
 
 class AlexNetCaffe(ImageNet):
-    """AlexNet as Caffe has it, with two groups of filters and normalisation across channels."""
+    """AlexNet as in Caffe, with two groups of filters and normalisation across channels."""
 
     id = "alexnet_caffe"
     title = "AlexNet"
@@ -78,7 +78,7 @@ class Vgg16(ImageNet):
 
 
 class InceptionV3(ImageNet):
-    """Szegedy et al.'s third Inception network, as Keras has it, with random weights."""
+    """Szegedy et al.'s third Inception network, as in Keras, with random weights."""
 
     id = "inception_v3"
     title = "Inception-v3"
@@ -115,14 +115,14 @@ def response_normalisation(spec: RunSpec) -> Any:
         def call(self, x: Any) -> Any:
             return engine.response_normalisation(x)
 
-    # In float32 whatever the rest computes in: for GPUs TensorFlow has it in no other.
+    # Always in float32: on GPUs, TensorFlow supports no other type.
     return ResponseNormalisation(dtype="float32")
 
 
 def _in_two_groups(x: Any, filters: int, size: int) -> Any:
     """Return two convolutions side by side, as Caffe computes groups.
 
-    Keras would have XLA compile a convolution with groups, on its own and whatever was asked for.
+    Keras would have XLA compile a grouped convolution, whatever was asked for.
     """
     from keras import layers, ops
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def one_hot(labels: "NDArray[Any]", classes: int = 10) -> "NDArray[Any]":
-    """Return labels as rows of zeros with a one."""
+    """Return labels as one-hot rows."""
     import numpy as np
 
     rows = np.zeros((labels.size, classes), np.float32)
@@ -26,13 +26,13 @@ def one_hot(labels: "NDArray[Any]", classes: int = 10) -> "NDArray[Any]":
 def image_feed(
     arrays: Arrays, shape: tuple[int, ...], *, categorical: bool = False, validated: bool = False
 ) -> Feed:
-    """Return images in the shape that a network takes.
+    """Return images in a network's input shape.
 
     Args:
         arrays: The images and their labels.
-        shape: Of one image, as the network takes it.
-        categorical: Whether labels become rows of zeros with a one.
-        validated: Whether all test images end each epoch.
+        shape: Shape of one image.
+        categorical: Whether labels become one-hot.
+        validated: Whether all test images validate each epoch.
     """
     labels = one_hot if categorical else (lambda y: y)
     validation = (arrays.x_test.reshape(-1, *shape), labels(arrays.y_test)) if validated else None
@@ -49,13 +49,13 @@ def image_feed(
 
 
 class ConstantBatch(Training):
-    """Trains on one generated batch again and again, handed over from the computer's memory in every step.
+    """Trains on one generated batch, copied from the computer's memory in every step.
 
-    There is no epoch: 10 rounds of 100 batches stand for it.
+    It has no epoch: 10 rounds of 100 batches stand in for it.
 
     Attributes:
         input_shape: Of one example.
-        classes: Among which a label is drawn.
+        classes: Number of classes to draw labels from.
         deviation: Standard deviation of the inputs, which are normally distributed.
     """
 
@@ -68,11 +68,11 @@ class ConstantBatch(Training):
     deviation: float = 1.0
 
     def targets(self, labels: "NDArray[Any]", spec: RunSpec) -> Any:
-        """Return the labels as the network's loss takes them."""
+        """Return the labels in the form of the network's loss."""
         return labels
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the batch, without end."""
+        """Return the batch, repeated forever."""
         import numpy as np
 
         random = np.random.default_rng(spec.seed)

@@ -1,4 +1,4 @@
-"""Networks that read film reviews (IMDb) and tell whether they are in favour."""
+"""Networks that read film reviews (IMDb) and tell whether they are positive."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ class _Imdb(Training):
     validation_samples = 25_000
     # Chance is ln 2 = 0.69.
     loss_band = (0.0, 0.72)
-    length: int  # of a review, in numbers
+    length: int  # of a review, in words
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
         """Return Adam with its defaults."""
@@ -34,11 +34,11 @@ class _Imdb(Training):
         return {"optimizer": optimizers.Adam(0.001), "loss": "binary_crossentropy", "metrics": ["accuracy"]}
 
     def reviews(self, folder: Path | None) -> imdb.Reviews:
-        """Return the reviews as the network takes them."""
+        """Return the reviews in the form of the network."""
         return imdb.load(folder, words=_WORDS)
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the reviews in one length; all test reviews validate each epoch."""
+        """Return the reviews with equal lengths; all test reviews validate each epoch."""
         reviews = self.reviews(folder)
         return Feed(
             x=imdb.padded(reviews.train_ids, reviews.train_offsets, self.length),
@@ -79,9 +79,9 @@ class ImdbFastTextUnigram(_Imdb):
 
 
 class ImdbFastText(ImdbFastTextUnigram):
-    """The same with a vector for each pair of neighbouring words, too.
+    """The same, with a vector for each pair of neighbouring words too.
 
-    How many there are, and so how large the network is, only the reviews tell.
+    The number of pairs, and so the size of the network, depends on the reviews.
     """
 
     id = "imdb_fasttext"
@@ -95,19 +95,19 @@ class ImdbFastText(ImdbFastTextUnigram):
     memory_per_example_bytes = 220_000
 
     def reviews(self, folder: Path | None) -> imdb.Reviews:
-        """Return the reviews with their pairs of words, and remember how many there are for `build`."""
+        """Return the reviews with their word pairs, and store their number for `build`."""
         reviews = imdb.with_bigrams(super().reviews(folder))
         self.vocabulary = reviews.vocabulary
         return reviews
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Train, and tell the vocabulary."""
+        """Train, and report the vocabulary."""
         super().run(job, reporter)
         reporter.send(events.Metric(key="vocabulary_words", value=self.vocabulary))
 
 
 class ImdbBidirectionalLstm(Recurrent, _Imdb):
-    """An LSTM that reads forward and one that reads backward."""
+    """One LSTM that reads forward and one that reads backward."""
 
     id = "imdb_bidirectional_lstm"
     title = "IMDb bidirectional LSTM"

@@ -1,4 +1,4 @@
-"""Workloads that predict with a network of a study: throughput at a large batch, latency at small ones."""
+"""Workloads that predict with a study's network: throughput at a large batch, latency at small ones."""
 
 import statistics
 import time
@@ -33,7 +33,7 @@ Predict = Callable[[Any], None]
 
 
 class Inference(Workload):
-    """A training workload's network, untrained: how long it takes does not depend on its weights."""
+    """A training workload's network, untrained: its speed doesn't depend on its weights."""
 
     kind = "image"
     metric = "images_per_s"
@@ -56,18 +56,18 @@ class Inference(Workload):
         self.source = training.source
         self.epoch_text = f"{self.steps} predictions of a batch; the first round warms up"
         self.parameters_count = training.inference_parameters_count or training.parameters_count
-        # Weights, which are rearranged on the way, and a part of what training keeps for each example: a tenth
-        # above to two fifths below the peaks of fourteen networks at batch 64.
+        # Weights, which are rearranged when loaded, and part of what training keeps per example: between a tenth
+        # above and two fifths below the peaks of fourteen networks at batch 64.
         self.memory_base_bytes = ENGINE_BYTES + 12 * (self.parameters_count or 0)
         self.memory_per_example_bytes = training.memory_per_example_bytes // 8
 
     def after_steps_s(self, example_s: float) -> float:
-        """Return about how long the latencies take, by what one image takes in a large batch."""
+        """Return roughly how long the latencies take, from the time per image in a large batch."""
         calls_s = sum(min(LATENCY_CALLS * size * example_s, LATENCY_BUDGET_S) for size in LATENCY_BATCHES)
         return calls_s + (FEW_SAMPLES * example_s if self.study == "002" else 0.0)
 
     def check(self, spec: RunSpec) -> None:
-        """Refuse also real data, which there is none of."""
+        """Refuse real data too, as there is none."""
         super().check(spec)
         if spec.data == "real":
             raise WorkloadError("bad_parameters", message("inference.no_real_data", workload=self.id))
@@ -156,7 +156,7 @@ def _latencies(predict: Predict, images: Any, reporter: Reporter) -> list[float]
 
 
 def _batch(images: Any, size: int) -> Any:
-    """Return so many images, the same ones again where there are too few."""
+    """Return this many images, repeating them if there are too few."""
     import numpy as np
 
     return np.resize(images, (size, *images.shape[1:]))

@@ -100,7 +100,7 @@ class MnistCnn(_Mnist):
 class MnistCnnNoDropoutAdam(_Mnist):
     """The same layers without dropout, with Adam and a tf.data pipeline.
 
-    The source names pipeline and steps; its layers are taken to be those of `mnist_cnn`.
+    The source names pipeline and steps; its layers are assumed to be those of `mnist_cnn`.
     """
 
     id = "mnist_cnn_nodropout_adam"

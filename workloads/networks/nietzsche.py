@@ -1,4 +1,4 @@
-"""Networks that learn a book of Nietzsche's character by character."""
+"""Networks that learn a book by Nietzsche character by character."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ class _Nietzsche(Recurrent):
 
 
 class LstmTextGeneration(_Nietzsche):
-    """One LSTM on characters that are rows of zeros with a one."""
+    """One LSTM on one-hot characters."""
 
     id = "lstm_text_generation"
     title = "Nietzsche LSTM"
@@ -56,7 +56,7 @@ class LstmTextGeneration(_Nietzsche):
         return {"optimizer": optimizers.RMSprop(0.01, rho=0.9), "loss": "categorical_crossentropy"}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the pieces as the study's script makes them, in one byte for each zero or one: 457 MB."""
+        """Return the pieces as the study's script makes them, in one byte per zero or one: 457 MB."""
         text = nietzsche.load(folder)
         pieces, following = nietzsche.windows(text.ids, _LENGTH, 3)
         x = engine_named(spec.engine).one_hot(pieces, _SYMBOLS)
@@ -64,7 +64,7 @@ class LstmTextGeneration(_Nietzsche):
 
 
 class TextGeneratorKeras(_Nietzsche):
-    """An embedding, one LSTM, and two heads that both foresee the next character."""
+    """An embedding, one LSTM, and two heads that both predict the next character."""
 
     id = "text_generator_keras"
     title = "Text generator"

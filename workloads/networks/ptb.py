@@ -1,4 +1,4 @@
-"""Language models of DLBench: they read the Penn Treebank as one text and foresee the next word."""
+"""DLBench's language models: they read the Penn Treebank as one text and predict the next word."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TOKENS = ptb.TOKENS[ptb.FILES[0]]
-NO_WORD = -1  # a target that does not count
+NO_WORD = -1  # a target that doesn't count
 
 
 class _PtbLstm(DlBench, Recurrent):
@@ -29,11 +29,11 @@ class _PtbLstm(DlBench, Recurrent):
     length: int  # of a piece, in words
 
     def steps_per_epoch(self, spec: RunSpec) -> int:
-        """Return how many pieces each of the parallel streams has."""
+        """Return the number of pieces in each of the parallel streams."""
         return (_TOKENS // spec.batch_size - 1) // self.length
 
     def check(self, spec: RunSpec) -> None:
-        """Refuse also batches whose streams would be shorter than one piece."""
+        """Refuse batches too whose streams would be shorter than one piece."""
         super().check(spec)
         if self.steps_per_epoch(spec) < 1:
             said = message("workload.streams_too_short", batch_size=spec.batch_size, words=self.length)
@@ -42,7 +42,7 @@ class _PtbLstm(DlBench, Recurrent):
     def build(self, spec: RunSpec) -> Any:
         """Return the model: numbers of words in, 10,000 scores for each next word out.
 
-        What an LSTM remembers at the end of a piece is where it starts the next one.
+        An LSTM's state at the end of a piece is where it starts the next one.
         """
         from keras import Sequential, initializers, layers
 
@@ -72,7 +72,7 @@ class _PtbLstm(DlBench, Recurrent):
         return {"optimizer": optimizers.SGD(0.1, global_clipnorm=5.0), "loss": sequence_loss}
 
     def callbacks(self, spec: RunSpec) -> list[Any]:
-        """Return what has the LSTMs forget the end of the text when it begins anew."""
+        """Return the callback that resets the LSTMs when the text starts again."""
         from keras.callbacks import Callback
 
         class Forget(Callback):  # type: ignore[misc] # Keras ships no types

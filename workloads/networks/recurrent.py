@@ -1,4 +1,4 @@
-"""LSTM layers in the two forms that exist: step by step as in 2017, or as one fused operation."""
+"""LSTM layers in both forms: step by step as in 2017, or as one fused operation."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from workloads.training.training import Training
 
 
 class Recurrent(Training):
-    """A network with LSTM layers, whose form can be chosen; it has the same parameters either way."""
+    """A network with LSTM layers in either form, with the same parameters."""
 
     parameters = (
         Parameter(
@@ -21,18 +21,18 @@ class Recurrent(Training):
     )
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
-        """Return the one count of both forms."""
+        """Return the count, which is the same for both forms."""
         return self.parameters_count
 
 
 def lstm(spec: RunSpec, units: int, *, gates: Any = None, **options: Any) -> Any:
-    """Return an LSTM layer of the form that the spec asks for.
+    """Return an LSTM layer in the form that the spec asks for.
 
     Args:
-        spec: What was asked.
+        spec: The run's spec.
         units: Size of the state.
-        gates: Activation of the gates if it is not fused; None for that of Keras 2. Fused, it is the sigmoid.
-        options: What else the layer is given.
+        gates: Activation of the gates if not fused; None for Keras 2's. If fused, it is the sigmoid.
+        options: Further arguments of the layer.
     """
     from keras import layers
 

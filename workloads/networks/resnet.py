@@ -16,7 +16,7 @@ _PARAMETERS = 25_610_152  # 25,557,032 of them trained; the rest are running mea
 
 
 class ResNet50S(DlBench, ConstantBatch):
-    """ResNet-50 on generated images, its convolutions' weights decaying through the loss."""
+    """ResNet-50 on generated images, with weight decay of its convolutions in the loss."""
 
     id = "resnet_50_s"
     title = "ResNet-50, synthetic"
@@ -41,7 +41,7 @@ class ResNet50S(DlBench, ConstantBatch):
 
 
 class ResNet50(ImageNet):
-    """The same network without decay of weights; study 001 states neither batch nor solver."""
+    """The same network without weight decay; study 001 states neither batch nor solver."""
 
     id = "resnet_50"
     title = "ResNet-50"
@@ -91,7 +91,7 @@ class ResNet56(DlBench):
                 branch = normalised(branch, filters, 3, relu=False)
                 x = layers.Activation("relu")(layers.Add()([branch, _padded(x) if stride == 2 else x]))
         x = layers.GlobalAveragePooling2D()(x)
-        # As in the study's TensorFlow file, only the last layer's weights decay.
+        # As in the study's TensorFlow file, only the last layer has weight decay.
         return Model(inputs, layers.Dense(10, kernel_regularizer=regularizers.L2(1e-4))(x))
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
@@ -99,12 +99,12 @@ class ResNet56(DlBench):
         return gradient_descent(0.01, momentum=0.9)
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the images with their pixels as they are, 0 to 255."""
+        """Return the images with pixels from 0 to 255."""
         return image_feed(cifar10.load(folder, scale=1), (32, 32, 3))
 
 
 def resnet_50(regularizer: Any = None) -> Any:
-    """Return He et al.'s network of bottlenecks, without biases in its convolutions."""
+    """Return He et al.'s bottleneck network, without biases in its convolutions."""
     from keras import Input, Model, layers
 
     normalised = partial(_normalised, momentum=0.9997, epsilon=1e-3, kernel_regularizer=regularizer)
@@ -150,7 +150,7 @@ def _normalised(
 
 
 def _padded(x: Any) -> Any:
-    """Return half the places and twice the channels, the new ones zero and on both sides."""
+    """Return half the positions and twice the channels, with zeros as new channels on both sides."""
     from keras import layers, ops
 
     x = layers.AveragePooling2D(2)(x)

@@ -1,4 +1,4 @@
-"""MXNet's language model: it reads the sentences of the Penn Treebank one by one and foresees the next word."""
+"""MXNet's language model: it reads the sentences of the Penn Treebank one by one and predicts the next word."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +19,10 @@ _BUCKETS = (10, 20, 30, 40, 50, 60)
 
 
 class PtbLstmMxnet(Recurrent):
-    """MXNet's example: whole sentences, in batches of about the same length that are filled up to a bucket's.
+    """MXNet's example: whole sentences, in batches of similar length padded to the length of a bucket.
 
-    A batch holds neighbours in the order of length, so that every sentence is read once in an epoch. What fills
-    up is computed, but counts neither in the loss nor in the words per second.
+    A batch holds neighbours in order of length, so that an epoch reads every sentence once. Padding is computed,
+    but counts neither in the loss nor in the words per second.
     """
 
     id = "ptb_lstm_mxnet"
@@ -60,13 +60,13 @@ class PtbLstmMxnet(Recurrent):
         )
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return plain gradient descent with decaying weights."""
+        """Return plain gradient descent with weight decay."""
         from keras import optimizers
 
         return {"optimizer": optimizers.SGD(0.01, weight_decay=1e-5), "loss": sequence_loss}
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return batches of sentences of about the same length, in another order each epoch."""
+        """Return batches of sentences of similar length, in a new order each epoch."""
         words = ptb.load(folder)
         batches = engine_named(spec.engine).generated(
             lambda: sentence_batches(words.train, words.sentences[0], spec.batch_size, spec.seed)
@@ -83,7 +83,7 @@ class PtbLstmMxnet(Recurrent):
 def sentence_batches(
     ids: "NDArray[np.int32]", offsets: "NDArray[np.int64]", batch_size: int, seed: int
 ) -> "Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]":
-    """Yield inputs and targets without end; what is longer than the last bucket is cut."""
+    """Yield inputs and targets forever; sentences longer than the last bucket are cut."""
     import numpy as np
 
     lengths = np.minimum(np.diff(offsets), max(_BUCKETS))

@@ -1,1 +1,1 @@
-"""What passes between the app and a worker."""
+"""What passes between app and worker."""

@@ -1,15 +1,15 @@
-"""Why a run cannot go on, with a code that everybody knows."""
+"""Why a run can't go on, with a code."""
 
 from workloads.protocol.events import ErrorCode
 from workloads.protocol.messages import Message
 
 
 class WorkloadError(Exception):
-    """A run cannot go on for a reason that has a code; the worker makes the `error` event of it.
+    """A run can't go on; the worker turns this into the `error` event.
 
     Args:
-        code: What kind of reason it is.
-        said: What the user is told.
+        code: Kind of reason.
+        said: Message for the user.
     """
 
     def __init__(self, code: ErrorCode, said: Message) -> None:

@@ -1,8 +1,8 @@
-"""The event protocol between a worker and whoever started it: one JSON object per line.
+"""The event protocol between a worker and its parent: one JSON object per line.
 
-Every event has a `type`, a `seq` that counts from 0 and `t_s`, monotonic seconds since the worker started.
-Not available is null, never 0. Unknown types and fields are ignored, so that an older reader follows a newer
-worker; another protocol number in `hello` is refused by the reader. The parent adds `run`, `sample`, `estimate`,
+Every event has a `type`, a `seq` that counts from 0, and `t_s`, monotonic seconds since the worker started. Not
+available is null, never 0. Unknown types and fields are ignored, so that an older reader can follow a newer
+worker; the reader refuses another protocol number in `hello`. The parent adds `run`, `sample`, `estimate`,
 `verdict` and `result` to the same stream.
 """
 
@@ -19,13 +19,13 @@ PROTOCOL = 1
 LINE_LIMIT_BYTES = 1 << 16
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-# Thirty thousand years: sums of what is shorter stay finite.
+# Thirty thousand years: sums of shorter durations stay finite.
 Duration = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 Text = Annotated[str, msgspec.Meta(max_length=20_000)]
 
 PhaseName = Literal["import", "data", "build", "warmup", "measure", "evaluate", "finish"]
 EndStatus = Literal["completed", "cancelled", "failed"]
-# "crashed" and "hung" are said by the parent, in place of a worker that can no longer speak.
+# The parent reports "crashed" and "hung" for a worker that no longer can.
 ErrorCode = Literal[
     "out_of_memory",
     "engine_missing",
@@ -40,7 +40,7 @@ ErrorCode = Literal[
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
-    """What every event carries; `seq` and `t_s` are stamped when it is sent."""
+    """Fields of every event; `seq` and `t_s` are set when it is sent."""
 
     seq: Count = 0
     t_s: Duration = 0.0
@@ -52,7 +52,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
 
 
 class Hello(Event, frozen=True, kw_only=True, tag="hello"):
-    """The worker is there."""
+    """The worker has started."""
 
     protocol: int
     pid: Count
@@ -61,21 +61,21 @@ class Hello(Event, frozen=True, kw_only=True, tag="hello"):
 
 
 class Environment(Event, frozen=True, kw_only=True, tag="environment"):
-    """What really runs: engine, device and the settings as the engine resolved them."""
+    """The environment that really runs: engine, device, and settings as the engine resolved them."""
 
     engine: Text
     engine_version: Text | None = None
     keras_version: Text | None = None
     device: Text  # "cpu", "gpu:0"
-    device_name: Text | None = None  # None on the CPU: its name is the machine's
+    device_name: Text | None = None  # None on the CPU, whose name is part of the machine
     precision: Text
     jit: bool
     tf32: bool | None = None
     onednn: bool | None = None
     intra_op_threads: Count | None = None  # 0: chosen by the engine
     visible_cpus: Count | None = None
-    cpu_quota: Duration | None = None  # processors' worth of time that a container may use; None: no limit known
-    variables: tuple[Text, ...] = ()  # names of environment variables that change what the engine does
+    cpu_quota: Duration | None = None  # CPUs' worth of time that a container may use; None: no known limit
+    variables: tuple[Text, ...] = ()  # environment variables that change what the engine does
 
 
 class Dataset(Event, frozen=True, kw_only=True, tag="dataset"):
@@ -83,7 +83,7 @@ class Dataset(Event, frozen=True, kw_only=True, tag="dataset"):
 
     name: Text
     source: Literal["real", "synthetic"]
-    checksum: Text | None = None  # SHA-256 of the bytes that the arrays were made from
+    checksum: Text | None = None  # SHA-256 of the bytes behind the arrays
     samples: Count
     validation_samples: Count = 0
     shape: tuple[Count, ...] = ()
@@ -93,25 +93,25 @@ class Model(Event, frozen=True, kw_only=True, tag="model"):
     """The network."""
 
     parameters_count: Count
-    flops_per_example: Count | None = None  # what one example costs in a step of this run, backward pass included
+    flops_per_example: Count | None = None  # operations per example and step, including the backward pass
 
 
 class Phase(Event, frozen=True, kw_only=True, tag="phase"):
-    """The run enters a phase; total_steps is None where it cannot be known."""
+    """A phase begins; total_steps is None if unknown."""
 
     name: PhaseName
     epochs: Count | None = None
     total_steps: Count | None = None  # training steps in the whole phase
-    budget_s: Duration | None = None  # the phase is cut short after this long
+    budget_s: Duration | None = None  # the phase is cut short after this time
 
 
 class Steps(Event, frozen=True, kw_only=True, tag="steps"):
     """A block of consecutive training steps, at most ten blocks a second.
 
-    A step lasts from the end of the one before it (or the beginning of the epoch) to its own end.
+    A step lasts from the end of the previous one (or the start of the epoch) to its own end.
     """
 
-    # Of a Quick run, "start" are the first steps of short epochs, and "validate" the batches of validation passes.
+    # In a Quick run, "start" means first steps of short epochs, and "validate" batches of validation passes.
     phase: Literal["warmup", "measure", "start", "validate"]
     epoch: Count
     first_index: Count  # within the epoch
@@ -141,9 +141,9 @@ class Metric(Event, frozen=True, kw_only=True, tag="metric"):
 
 
 class Warn(Event, frozen=True, kw_only=True, tag="warning"):
-    """Something that the user should know, but that does not stop the run.
+    """Something the user should know that doesn't stop the run.
 
-    A worker sends `said`; whoever shows or stores the event fills in `message`, its sentence in English.
+    A worker sends `said`; whoever shows or stores the event fills in `message`, the English sentence.
     """
 
     code: Text
@@ -167,13 +167,13 @@ class Error(Event, frozen=True, kw_only=True, tag="error"):
 
 
 class End(Event, frozen=True, kw_only=True, tag="end"):
-    """Always the last event."""
+    """The last event."""
 
     status: EndStatus
 
 
 class Run(Event, frozen=True, kw_only=True, tag="run"):
-    """From the parent, first of all: what was asked, of which machine."""
+    """From the parent, first: what was asked for, on which machine."""
 
     run_id: Count
     spec: RunSpec
@@ -181,15 +181,15 @@ class Run(Event, frozen=True, kw_only=True, tag="run"):
 
 
 class Sample(Event, frozen=True, kw_only=True, tag="sample"):
-    """From the parent: one look at the machine."""
+    """From the parent: telemetry."""
 
     telemetry: Telemetry
 
 
 class Estimate(Event, frozen=True, kw_only=True, tag="estimate"):
-    """From the parent, while a Quick run measures: what the steps come to so far, in the unit of its headline.
+    """From the parent, during a Quick run: the estimate so far, in the unit of its headline.
 
-    `low` and `high` are the ends of the 95 % confidence interval; None before there are enough blocks.
+    `low` and `high` are the ends of the 95 % confidence interval; None with too few blocks.
     """
 
     value: Duration
@@ -202,7 +202,7 @@ class Estimate(Event, frozen=True, kw_only=True, tag="estimate"):
 
 
 class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to know about a number (see app.core.verdict.rules)."""
+    """A reason in a verdict (see app.core.verdict.rules)."""
 
     code: Text
     level: Literal["fact", "caution", "invalid"]
@@ -213,17 +213,17 @@ class Reason(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judged(Event, frozen=True, kw_only=True, tag="verdict"):
-    """From the parent, when it changes: whether the number can be trusted so far, and why not."""
+    """From the parent, when it changes: the verdict so far."""
 
     level: Literal["valid", "caution", "invalid"]
     reasons: tuple[Reason, ...] = ()
-    interrupted_t_s: tuple[Duration, ...] = ()  # when steps took far longer than usual
+    interrupted_t_s: tuple[Duration, ...] = ()  # times of interruptions
 
 
 class Result(Event, frozen=True, kw_only=True, tag="result"):
     """From the parent, just before the end: the headline, computed from the raw durations."""
 
-    metric: Text | None = None  # what `value` is: a workloads.workload.HeadlineKey
+    metric: Text | None = None  # what `value` measures: a workloads.workload.HeadlineKey
     value: float | None = None
     seconds_per_epoch_s: Duration | None = None
     basis: Text | None = None  # "later_epochs", "first_epoch", "estimate" or "repetitions"
@@ -257,13 +257,13 @@ _encoder = msgspec.json.Encoder()
 
 
 class DamagedEventError(ValueError):
-    """A line that is no event: not JSON, too long, a wrong type or a value out of range."""
+    """A line isn't an event: not JSON, too long, or a wrong type or range."""
 
 
 def encode(event: Event) -> bytes:
     """Return the event as one line of JSON, newline included.
 
-    Non-finite numbers become null, and what is no Unicode (names of files that are not UTF-8) becomes "?".
+    Non-finite numbers become null, and invalid Unicode (file names that aren't UTF-8) becomes "?".
     """
     try:
         return _encoder.encode(event) + b"\n"
@@ -278,13 +278,13 @@ def _unicode(text: str) -> str:
 
 
 def decode(line: bytes) -> AnyEvent | None:
-    """Read one line of the stream.
+    """Parse one line of the stream.
 
     Returns:
-        The event, or None for a type that this version does not know.
+        The event, or None for an unknown type.
 
     Raises:
-        DamagedEventError: The line is no event; the message says what is wrong with it.
+        DamagedEventError: The line isn't an event; the message says what is wrong.
     """
     if len(line) > LINE_LIMIT_BYTES:
         msg = f"a line of {len(line)} bytes, more than {LINE_LIMIT_BYTES}"

@@ -1,4 +1,4 @@
-"""What happened, as a code with its arguments: it becomes a sentence where it is shown."""
+"""What happened, as a code with arguments; it becomes a sentence when it is shown."""
 
 from typing import Annotated, Any
 
@@ -8,12 +8,12 @@ Code = Annotated[str, msgspec.Meta(max_length=100, pattern=r"^[a-z0-9_]+(\.[a-z0
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One thing to say.
+    """A message.
 
     Attributes:
-        code: Names its sentence in the catalogue, see app.core.messages: "run.batch_too_large".
-        arguments: Plain values that the sentence needs, each with its unit in its name: numbers, texts, booleans,
-            lists of them, or further messages.
+        code: Its sentence's name in the catalogue, see app.core.messages: "run.batch_too_large".
+        arguments: Plain values for the sentence, each with its unit in its name: numbers, texts, booleans, lists
+            of them, or further messages.
     """
 
     code: Code
@@ -21,5 +21,5 @@ class Message(msgspec.Struct, frozen=True):
 
 
 def message(code: str, /, **arguments: Any) -> Message:
-    """Return the message of this code; what is None counts as not said."""
+    """Return the message with this code; arguments that are None are left out."""
     return Message(code, {name: value for name, value in arguments.items() if value is not None})

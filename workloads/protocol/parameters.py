@@ -1,4 +1,4 @@
-"""What can be asked for, as declarations: the form, the command line and the checks are made from them."""
+"""Declarations of parameters, from which the form, the command line and the checks are made."""
 
 import math
 import os
@@ -15,14 +15,14 @@ FOLDERS_LIMIT = 8
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One setting of a workload.
+    """One parameter of a workload.
 
     Attributes:
         minimum: Smallest allowed number, or None for no limit; `maximum` likewise.
         choices: The allowed texts of a "choice". The text of "folders" has one or more, separated as in PATH.
-        in_variant: Whether another value makes another network, which is compared with its like only.
-        zero: What 0 stands for, where that is no number: "automatic".
-        required: Of "folders": whether a run needs one.
+        in_variant: Whether other values change the network, which is then compared only with the same variant.
+        zero: What 0 means if it isn't a number: "automatic".
+        required: For "folders": whether a run needs one.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Parameter:
     required: bool = False
 
     def parse(self, text: str) -> ParameterValue:
-        """Turn what a user typed into a checked value; raises WorkloadError with the sentence to show."""
+        """Parse what a user typed into a checked value; raises WorkloadError with the message to show."""
         try:
             if self.kind == "int":
                 return self.check(int(text))
@@ -54,7 +54,7 @@ class Parameter:
         return self.check(text)
 
     def check(self, value: ParameterValue) -> ParameterValue:
-        """Return the value if it is allowed; raises WorkloadError with the sentence to show."""
+        """Return the value if it is allowed; raises WorkloadError with the message to show."""
         allowed: bool
         if self.kind == "choice":
             allowed = value in self.choices
@@ -71,8 +71,8 @@ class Parameter:
         return value
 
     def _in_range(self, value: Any) -> bool:
-        # Written so that not-a-number and infinity are outside every range, and that a huge whole number is not
-        # made a float.
+        # Written so that NaN and infinity are outside every range, and a huge whole number isn't converted to a
+        # float.
         return bool(
             (self.minimum is None or value >= self.minimum)
             and (self.maximum is None or value <= self.maximum)
@@ -85,7 +85,7 @@ class Parameter:
         return WorkloadError("bad_parameters", said)
 
     def _allowed(self) -> dict[str, Any]:
-        """Return what an allowed value is, as arguments of a message."""
+        """Describe an allowed value, as arguments of a message."""
         if self.kind == "choice":
             return {"choices": list(self.choices)}
         if self.kind == "folders":
@@ -106,12 +106,12 @@ class Parameter:
 
 
 def folders_of(text: str) -> list[Path]:
-    """Return the folders that the text of a "folders" parameter names, in its order."""
+    """Return the folders in a "folders" parameter, in order."""
     return [Path(part) for part in text.split(os.pathsep) if part]
 
 
 def _check_folders(folders: list[Path]) -> None:
-    """Refuse what cannot be written to; raises WorkloadError with the sentence to show."""
+    """Refuse folders that can't be written to; raises WorkloadError with the message to show."""
     if len(folders) > FOLDERS_LIMIT:
         said = message("folder.too_many", limit=FOLDERS_LIMIT, given=len(folders))
         raise WorkloadError("bad_parameters", said)
@@ -125,7 +125,7 @@ def _check_folders(folders: list[Path]) -> None:
 
 
 def _folder_problem(folder: Path) -> Message | None:
-    """Say why a folder cannot be used; None if it can."""
+    """Explain why a folder can't be used; None if it can."""
     name = repr(str(folder)[:1_000])
     if not folder.is_absolute():
         return message("folder.not_absolute", folder=name)

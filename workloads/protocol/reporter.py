@@ -1,4 +1,4 @@
-"""Tells the parent what happens: times steps and epochs, sends events, notices that it should stop."""
+"""Reports to the parent: times steps and epochs, sends events, notices requests to stop."""
 
 import threading
 import time
@@ -72,7 +72,7 @@ class Reporter:
         total_steps: int | None = None,
         budget_s: float | None = None,
     ) -> None:
-        """Say that a phase begins, and after how long it is cut short, if it is."""
+        """Report that a phase begins, and its time limit, if any."""
         self.check_cancel()
         self._phase = name
         self._kind = "warmup" if name == "warmup" else "measure"
@@ -162,11 +162,11 @@ class Reporter:
         )
 
     def flush(self) -> None:
-        """Send the steps that were not sent yet, of a round that is no epoch."""
+        """Send the remaining steps of a round that isn't an epoch."""
         self._flush(None)
 
     def _send_parts(self, rest_s: float) -> None:
-        """Send what an epoch has beside its steps: the batches of its validation, and the rest."""
+        """Send what an epoch has besides its steps: validation batches, and the rest."""
         if self._batches_s:
             batches_s = tuple(self._batches_s)
             self.send(events.Steps(phase="validate", epoch=self._epoch, first_index=0, durations_s=batches_s))

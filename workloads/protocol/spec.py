@@ -1,4 +1,4 @@
-"""RunSpec, what was asked of a run: the one record that command line, window, database and worker share."""
+"""RunSpec, what was asked of a run: the record shared by command line, window, database and worker."""
 
 from typing import Annotated, Any, Literal
 
@@ -14,21 +14,21 @@ ParameterValue = bool | int | float | str
 
 
 class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What was asked.
+    """What was asked of a run.
 
     Attributes:
-        epochs: Whole passes over the training data; in the Quick preset always 1, which is estimated, and in
-            Sustained too, which goes on for a time instead.
-        steps: Training steps that each epoch is cut to, or None for whole epochs.
-        duration_s: How long Sustained trains at least, or Quick at most, from the engine's start on; None for
-            their usual time.
-        measure_s: Seconds that Quick times steps for, without validation: a probe; None for its usual time.
-        threads: Threads inside one operation, or None to leave the choice to the engine.
+        epochs: Passes over the training data; always 1 with Quick, which estimates it, and with Sustained, which
+            runs for a time instead.
+        steps: Training steps that each epoch is cut to; None for whole epochs.
+        duration_s: Minimum training time of Sustained, or maximum of Quick from the engine's start; None for the
+            preset's own.
+        measure_s: How long Quick times steps, without validation, in a probe; None for an ordinary run.
+        threads: Threads inside one operation; None to let the engine choose.
         jit: Whether XLA compiles the training step. The studies ran without it.
-        engine: What trains, by its name in workloads.engines.registry.
-        onednn: Whether TensorFlow uses oneDNN's kernels on the processor; None to leave that to it.
+        engine: Name of the engine in workloads.engines.registry.
+        onednn: Whether TensorFlow uses oneDNN's kernels on the CPU; None to let it choose.
         parameters: Values for the workload's own declared parameters.
-        settings: Values for run settings that have no field here (see workloads.settings) and are not as usual.
+        settings: Run settings without a field here (see workloads.settings) that differ from their defaults.
     """
 
     workload: str
@@ -51,10 +51,10 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """What the parent writes to the worker's stdin, as its first line.
+    """The first line that the parent writes to the worker's stdin.
 
     Attributes:
-        datasets_folder: As the file system has it (os.fsencode): it need not be UTF-8.
+        datasets_folder: In the file system's encoding (os.fsencode), which need not be UTF-8.
     """
 
     spec: RunSpec
@@ -62,7 +62,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_job(line: bytes) -> Job:
-    """Read a job from one line of JSON; raises msgspec.DecodeError (a ValueError) when it is not one."""
+    """Parse a job from one line of JSON; raises msgspec.DecodeError (a ValueError) if it isn't one."""
     return msgspec.json.decode(line, type=Job)
 
 

@@ -1,4 +1,4 @@
-"""Records out of files that another version may have written: what fits is taken, the rest is as if not known."""
+"""Records from files that another version may have written: valid parts are used, the rest counts as unknown."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ Record = TypeVar("Record")
 
 
 def take_fitting(plain: object, kind: type[Record], **otherwise: Any) -> Record:
-    """Return a record of a dictionary's values, each where it fits its field; others are as `otherwise` or usual.
+    """Return a record with each valid value of a dictionary; others are from `otherwise`, or defaults.
 
-    Of lists of records, what fits of each is taken.
+    In lists of records, the valid parts of each are used.
 
     Raises:
-        TypeError: It is no dictionary, or what the record cannot be without does not fit.
+        TypeError: It isn't a dictionary, or a required value isn't valid.
     """
     try:
         return msgspec.convert(plain, kind)

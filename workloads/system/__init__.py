@@ -1,1 +1,1 @@
-"""What the machine itself can do: arithmetic, memory, storage."""
+"""Tests of the hardware itself: arithmetic, memory, storage."""

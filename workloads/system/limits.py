@@ -1,4 +1,4 @@
-"""What the machine itself can do: matrix products, memory, and the way to the graphics processor."""
+"""The machine's limits: matrix products, memory, and host-to-GPU transfer."""
 
 import statistics
 from collections.abc import Callable
@@ -17,16 +17,16 @@ from workloads.workload import Workload
 CASE_BUDGET_S = 4.0
 WARMUP_BUDGET_S = 0.5
 SQUARE_SIZES = (1_024, 2_048, 4_096)
-# Study 003: the product of its large fully connected network, where one library was three times slower when the
-# second matrix was transposed.
+# Study 003: the product in its large fully connected network, where one library was three times slower with the
+# second matrix transposed.
 ROWS, INNER, COLUMNS = 1_024, 26_752, 2_048
-# What the gradients of study 003's FCN-R weigh: 14,205,962 numbers of four bytes.
+# Size of the gradients of study 003's FCN-R: 14,205,962 numbers of four bytes.
 FCN_R_BYTES = 4 * 14_205_962
 BANDWIDTH_BYTES = 256 * 2**20
 
 
 class Limit(Workload):
-    """One property of the machine, in several cases; none of them trains anything."""
+    """One property of the machine, in several cases, without training."""
 
     kind = "limits"
     study = "003"
@@ -41,11 +41,11 @@ class Limit(Workload):
     without: tuple[str, ...] = ("epochs", "batch_size", "jit", "precision")
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
-        """Measure and report; the headline is the metric that `metric` names."""
+        """Measure and report; the headline is the metric named by `metric`."""
         raise NotImplementedError
 
     def check(self, spec: RunSpec) -> None:
-        """Refuse also what would change nothing, so that no result claims it."""
+        """Refuse settings too that would change nothing, so that no result claims them."""
         super().check(spec)
         usual = self.default_spec(spec.preset)
         for name in self.without:
@@ -70,7 +70,7 @@ class Limit(Workload):
 
 
 class Matmul(Limit):
-    """Matrix products, the work that networks consist of."""
+    """Matrix products, which networks consist of."""
 
     fixed_duration_s = 30.0
     without = ("epochs", "batch_size", "jit")
@@ -102,7 +102,7 @@ class Matmul(Limit):
 
 
 class MemoryBandwidth(Limit):
-    """How fast the memory of the device is read and written."""
+    """How fast the device's memory is read and written."""
 
     fixed_duration_s = 5.0
 
@@ -118,7 +118,7 @@ class MemoryBandwidth(Limit):
     study = ""
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
-        """Add in place, so that no time goes to finding new memory."""
+        """Add in place, which avoids allocating memory."""
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=1, total_steps=steps)
         typical_s = _typical(reporter, engine.addition(BANDWIDTH_BYTES), 0, steps)
@@ -126,7 +126,7 @@ class MemoryBandwidth(Limit):
 
 
 class HostToDevice(Limit):
-    """The way from the computer's memory to that of its graphics processor, and back."""
+    """Transfer between the computer's memory and that of its GPU, both ways."""
 
     fixed_duration_s = 10.0
 
@@ -141,7 +141,7 @@ class HostToDevice(Limit):
     epoch_text = "256 MiB there and back, repeated for some seconds"
 
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
-        """Copy there and back."""
+        """Copy to the GPU and back."""
         if not engine.gpus():
             said = message("limits.no_gpu", engine=engine.title)
             raise WorkloadError("device_unavailable", said)
@@ -160,7 +160,7 @@ class HostToDevice(Limit):
 
 
 def _typical(reporter: Reporter, call: Callable[[], object], index: int, steps: int) -> float:
-    """Warm a call up, repeat it, and return its median in seconds."""
+    """Warm a function up, repeat it, and return its median in seconds."""
     call()
     durations_s = repeat(reporter, call, index=index, steps=steps, budget_s=CASE_BUDGET_S, steps_at_least=3)
     reporter.flush()

@@ -41,7 +41,7 @@ PICTURES = 48
 CACHED_IMAGES = 2_000
 _SOURCES = {"jpeg": "JPEGs", "tfrecord": "TFRecords", "cache": "memory"}
 _USES = {"read": "read", "train": "train", "infer": "predict"}
-# What is measured in each folder, in its order: metrics are folder1_<case>_images_per_s and so on.
+# The cases measured in each folder, in order: metrics are folder1_<case>_images_per_s and so on.
 CASES = {"write": "write JPEGs", "preprocess": "preprocess"} | {
     f"{use}_{source}": f"{verb} from {name}" for use, verb in _USES.items() for source, name in _SOURCES.items()
 }
@@ -68,7 +68,7 @@ class Storage(Workload):
     samples_per_epoch = 0
     # For one folder with 1,000 images.
     fixed_duration_s = 60.0
-    engines = ("tensorflow",)  # its files are TensorFlow's records, and its pipelines read them
+    engines = ("tensorflow",)  # its files are TensorFlow records, read by tf.data
     has_epochs = False
     can_sustain = False
     reports_headline = True
@@ -94,7 +94,7 @@ class Storage(Workload):
     )
 
     def check(self, spec: RunSpec) -> None:
-        """Refuse also a batch that there are too few images for."""
+        """Refuse batches too that are larger than the number of images."""
         super().check(spec)
         images = _images(spec)
         if spec.batch_size > images:
@@ -102,11 +102,11 @@ class Storage(Workload):
             raise WorkloadError("bad_parameters", said)
 
     def run(self, job: Job, reporter: Reporter) -> None:
-        """Measure one folder after the other."""
+        """Measure one folder after another."""
         spec = job.spec
         folders = folders_of(str(spec.parameters["folders"]))
         reporter.phase("import")
-        # Before the engine: a folder that cannot be used must not take ten seconds to say.
+        # Before the engine: reporting an unusable folder must not take ten seconds.
         for folder in folders:
             remove_leftovers(folder)
             check_space(folder, _images(spec))
@@ -134,7 +134,7 @@ class Storage(Workload):
 
 
 class _Measurement:
-    """Measures folders one after the other, and compares the later ones with the first."""
+    """Measures folders one after another, and compares the later ones with the first."""
 
     def __init__(self, spec: RunSpec, network: Network, pictures: list[bytes], reporter: Reporter) -> None:
         self._spec = spec
@@ -149,7 +149,7 @@ class _Measurement:
         self._dropped: dict[int, set[Dropped]] = {}
 
     def measure(self, parent: Path) -> None:
-        """Measure all cases in a folder, tell each at once, and leave nothing there."""
+        """Measure all cases in a folder, report each at once, and clean up."""
         self._number += 1
         with own_folder(parent, self._warn_of_files) as folder, file_errors(folder):
             jpegs = self._write(folder)
@@ -166,7 +166,7 @@ class _Measurement:
                     self._tell(f"{verb}_{source}", self._rate(data, paths, use))
 
     def warn_of_memory(self) -> None:
-        """Say once in which folders files may have been read from memory."""
+        """Report once the folders whose files may have been read from memory."""
         kept = [number for number, states in self._dropped.items() if "kept" in states]
         unknown = [number for number, states in self._dropped.items() if "unknown" in states - {"kept"}]
         for numbers, code in ((kept, "warning.page_cache_kept"), (unknown, "warning.page_cache_unknown")):
@@ -190,10 +190,10 @@ class _Measurement:
         return paths
 
     def _rate(self, data: Any, paths: list[Path], use: Use) -> float:
-        """Return images per second of one pass after the other, each from the drive, until the time is up."""
+        """Return images per second over several passes, each from the drive, until the time is up."""
         self._case += 1
         reads = use is _look
-        # Training and predicting would prepare themselves anew for a smaller batch.
+        # Training and predicting would compile again for a smaller batch.
         data = batches(data, self._spec.batch_size, whole=not reads)
         steps = None if reads else self._spec.steps
         if reads and not paths:
@@ -211,10 +211,10 @@ class _Measurement:
     def _pass(
         self, data: Iterable[Any], use: Use, steps: int | None, budget_s: float = math.inf
     ) -> tuple[int, float]:
-        """Use each batch until the time is up; returns images and seconds, the start of the pipeline included."""
+        """Use each batch until the time is up; return images and seconds, including the pipeline's start."""
         self._reporter.epoch_begin(self._case)
         images, duration_s = 0, 0.0
-        # No name for the iterator: it must be gone, and its files closed, before these are removed.
+        # The iterator has no name: it must be gone, and its files closed, before these are removed.
         for inputs, labels in islice(data, steps):
             use(inputs, labels)
             images += len(labels)
@@ -241,7 +241,7 @@ class _Measurement:
         return rate
 
     def _tell(self, case: str, rate: float) -> None:
-        """Tell how many images a second a case came to, and how that differs from the first folder."""
+        """Report the images per second of a case, and the difference from the first folder."""
         self._send(f"{case}_images_per_s", rate)
         first = self._first.setdefault(case, rate)
         if self._number > 1:
@@ -259,4 +259,4 @@ def _images(spec: RunSpec) -> int:
 
 
 def _look(inputs: Any, labels: Any) -> None:
-    """Take a batch as it comes: reading alone."""
+    """Take a batch and do nothing with it: reading alone."""

@@ -1,4 +1,4 @@
-"""The files that a test of storage makes: space for them, a folder of their own, writing, forgetting, removing."""
+"""Files of the storage test: space for them, their folder, writing, dropping from memory, removing."""
 
 import json
 import os
@@ -19,19 +19,19 @@ from workloads.protocol.reporter import Reporter
 PREFIX = "epochmark-storage-"
 MARKER = "epochmark.json"
 PICTURES, SHARDS = "jpeg", "tfrecord"
-# A JPEG of 110 kB twice, so that there is room beside it, and 256 × 256 × 3 bytes and a little in a shard.
+# A JPEG of 110 kB twice, to leave some room, and a little more than 256 × 256 × 3 bytes in a shard.
 SPACE_PER_IMAGE_BYTES = 2 * 120_000 + 200_000
 FILES_PER_STEP = 32
 _LOOKED_AT = 8
 _MARKER_LIMIT_BYTES = 1_000
 
-# What became of files that the system was asked to drop from memory; unknown where it does not say.
+# Whether the system dropped files from memory when asked; unknown if it doesn't say.
 Dropped = Literal["dropped", "kept", "unknown"]
 _DOUBTFUL: tuple[Dropped, ...] = ("kept", "unknown")
 
 
 def check_space(parent: Path, images: int) -> None:
-    """Refuse a folder without room for the test's files; raises WorkloadError with the sentence to show."""
+    """Refuse a folder without room for the test's files; raises WorkloadError with the message to show."""
     need_bytes = images * SPACE_PER_IMAGE_BYTES
     try:
         free_bytes = shutil.disk_usage(parent).free
@@ -45,7 +45,7 @@ def check_space(parent: Path, images: int) -> None:
 
 
 def trouble(parent: Path, error: OSError) -> WorkloadError:
-    """Return the sentence about a folder that fails while it is measured."""
+    """Return the message about a folder that fails during the measurement."""
     reason = error.strerror or str(error)
     is_there = False
     with suppress(OSError):
@@ -60,14 +60,14 @@ def trouble(parent: Path, error: OSError) -> WorkloadError:
 
 @contextmanager
 def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
-    """Make a folder below the chosen one, and remove it with the test's files, however the test ends.
+    """Create a folder in the chosen one, and remove it with the test's files, however the test ends.
 
     Args:
-        parent: The folder that was chosen.
-        warn: Is told when the files could not be removed.
+        parent: The chosen folder.
+        warn: Called if the files can't be removed.
 
     Raises:
-        WorkloadError: The folder failed; with the sentence to show.
+        WorkloadError: The folder failed, with the message to show.
     """
     try:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
@@ -79,13 +79,13 @@ def own_folder(parent: Path, warn: Callable[[Message], None]) -> Iterator[Path]:
         finally:
             _remove_own(folder, warn)
     except OSError as error:
-        if isinstance(error, BrokenPipeError):  # nobody hears the worker any more: not the folder's fault
+        if isinstance(error, BrokenPipeError):  # the parent has gone: not the folder's fault
             raise
         raise trouble(parent, error) from error
 
 
 def remove_leftovers(parent: Path) -> None:
-    """Remove what earlier tests had to leave because they were killed; nothing else, and no running test's."""
+    """Remove what killed tests left behind; nothing else, and nothing of running tests."""
     with suppress(OSError):
         for folder in list(parent.glob(f"{PREFIX}*")):
             with suppress(OSError):
@@ -94,7 +94,7 @@ def remove_leftovers(parent: Path) -> None:
 
 
 def write_pictures(folder: Path, pictures: Sequence[bytes], images: int, reporter: Reporter) -> list[Path]:
-    """Write so many files, the pictures again and again, and wait until all have reached the drive."""
+    """Write this many files, repeating the pictures, and wait until all have reached the drive."""
     paths = [folder / PICTURES / f"{number:06d}.jpg" for number in range(images)]
     steps = [range(start, min(start + FILES_PER_STEP, images)) for start in range(0, images, FILES_PER_STEP)]
     for step in steps:
@@ -110,12 +110,12 @@ def write_pictures(folder: Path, pictures: Sequence[bytes], images: int, reporte
 
 def flush(path: Path) -> None:
     """Wait until a file has reached the drive."""
-    with path.open("r+b") as file:  # Windows flushes only what could be written
+    with path.open("r+b") as file:  # Windows flushes only writable files
         os.fsync(file.fileno())
 
 
 def drop_from_memory(paths: Sequence[Path], check_cancel: Callable[[], None]) -> Dropped:
-    """Ask the system to forget the files, so that they are read from the drive; return whether it did."""
+    """Ask the system to drop the files from memory, so that they are read from the drive; return its success."""
     if sys.platform != "linux":
         return "kept"
     for number, path in enumerate(paths):
@@ -126,13 +126,13 @@ def drop_from_memory(paths: Sequence[Path], check_cancel: Callable[[], None]) ->
             os.close(descriptor)
         if number % FILES_PER_STEP == 0:
             check_cancel()
-    # Only a few: looking has the system fetch the file.
+    # Only a few: checking makes the system fetch the file.
     states = [_state(path) for path in paths[:: max(1, len(paths) // _LOOKED_AT)]]
     return next((state for state in _DOUBTFUL if state in states), "dropped")
 
 
 def _state(path: Path) -> Dropped:
-    """Say whether a file is in memory, by reading a byte of it that must not be waited for."""
+    """Return whether a file is in memory, by reading a byte of it without blocking."""
     assert sys.platform == "linux"
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -156,10 +156,10 @@ def _remove_own(folder: Path, warn: Callable[[Message], None]) -> None:
 
 
 def _remove(folder: Path) -> None:
-    """Remove what a test makes and nothing else; the marker last, so that a killed removal is found again."""
+    """Remove only what a test creates, and the marker last, so that a killed removal can be resumed."""
     for name in (PICTURES, SHARDS):
         with suppress(FileNotFoundError):
-            shutil.rmtree(folder / name)  # which follows no links
+            shutil.rmtree(folder / name)  # follows no links
     (folder / MARKER).unlink(missing_ok=True)
     folder.rmdir()
 
@@ -172,30 +172,30 @@ def _this_process() -> dict[str, Any]:
 
 
 def _is_abandoned(folder: Path) -> bool:
-    """Say whether a test made the folder on this computer, as this user, and its process is gone."""
+    """Return whether a test created the folder on this computer, as this user, and its process is gone."""
     marker = folder / MARKER
     if not stat.S_ISDIR(folder.lstat().st_mode) or not stat.S_ISREG(marker.lstat().st_mode):
         return False
     if marker.lstat().st_size > _MARKER_LIMIT_BYTES:
         return False
-    # In a folder that others write to as well, theirs are left alone.
+    # In a shared folder, others' folders are left alone.
     if sys.platform != "win32" and {folder.lstat().st_uid, marker.lstat().st_uid} != {os.getuid()}:
         return False
     try:
         owner = json.loads(marker.read_text(encoding="utf-8"))
         pid, started_s = int(owner["pid"]), float(owner["started_s"])
         return owner["computer"] == platform.node() and not _is_alive(pid, started_s)
-    except (ValueError, TypeError, LookupError, OverflowError):  # no marker of ours
+    except (ValueError, TypeError, LookupError, OverflowError):  # not a marker of ours
         return False
 
 
 def _is_alive(pid: int, started_s: float) -> bool:
-    """Say whether the very process is still there; a number alone may belong to another by now."""
+    """Return whether it is still the same process, not another one with its ID."""
     import psutil
 
     try:
         return bool(abs(psutil.Process(pid).create_time() - started_s) < 2)
     except psutil.NoSuchProcess:
         return False
-    except psutil.Error:  # it is there, and somebody else's
+    except psutil.Error:  # it exists, but belongs to someone else
         return True

@@ -1,4 +1,4 @@
-"""What TensorFlow does with the files of a test of storage: making, preprocessing, and feeding them."""
+"""TensorFlow's part in the storage test: making, preprocessing and feeding pictures."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -15,11 +15,11 @@ from workloads.system.storage_files import SHARDS, flush
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# The typical picture of ImageNet.
+# A typical picture of ImageNet.
 WIDTH_PX, HEIGHT_PX = 500, 375
-# Noise that is this coarse, with so much of fine noise, comes to 111 kB at this quality.
+# With this much coarse and fine noise, pictures have 111 kB at this quality.
 _GRAIN_PX, _FINE, _QUALITY = 6, 0.05, 95
-# As study 001 converted it, and as its networks take it.
+# As study 001 converted them, and as its networks take them.
 PACKED_PX, INPUT_PX = 256, 224
 SHARD_COUNT = 8
 CLASSES = 10
@@ -75,14 +75,14 @@ def from_shards(paths: Sequence[Path]) -> Any:
 
 
 def batches(data: Any, batch_size: int, *, whole: bool = False) -> Any:
-    """Return a dataset in batches that are made ahead; `whole` leaves a last, smaller one out."""
+    """Return a dataset in prefetched batches; `whole` leaves out a last, smaller one."""
     import tensorflow as tf
 
     return data.batch(batch_size, drop_remainder=whole).prefetch(tf.data.AUTOTUNE)
 
 
 def pack(jpegs: Sequence[Path], folder: Path, batch_size: int, reporter: Reporter) -> list[Path]:
-    """Decode pictures, make them 256 × 256, write them to shards, and wait until these have reached the drive."""
+    """Decode pictures, resize them to 256 × 256, write them to shards, and wait until the drive has them."""
     import tensorflow as tf
 
     paths = [folder / SHARDS / f"{number}.tfrecord" for number in range(SHARD_COUNT)]
@@ -110,7 +110,7 @@ def file_errors(folder: Path) -> Iterator[None]:
         message = str(error.message)
         if str(folder) not in message:
             raise
-        # As in: function_node … /a/b.jpg; No such file or directory [Op:IteratorGetNext]
+        # For example: function_node … /a/b.jpg; No such file or directory [Op:IteratorGetNext]
         match = re.search(re.escape(str(folder)) + r"[^;]*; ([^\[\n]+)", message)
         reason = match[1].strip() if match else type(error).__name__
         is_gone = isinstance(error, tf.errors.NotFoundError)
@@ -118,10 +118,10 @@ def file_errors(folder: Path) -> Iterator[None]:
 
 
 class Network:
-    """What is trained on the pictures, and predicts: compiled and warmed up.
+    """The network that trains on the pictures, and predicts: compiled and warmed up.
 
     Args:
-        spec: Whose parameter "network" says which: small or googlenet.
+        spec: Its parameter "network" chooses small or googlenet.
     """
 
     def __init__(self, spec: RunSpec) -> None:
@@ -150,7 +150,7 @@ class Network:
         self._trained.train_on_batch(images, self._targets(labels))
 
     def predict(self, images: Any, labels: Any) -> None:
-        """Predict one batch; its labels are not needed."""
+        """Predict one batch, ignoring its labels."""
         self._predicting.predict_on_batch(images)
 
 
@@ -169,7 +169,7 @@ def _small() -> Any:
 
 
 def _on_bytes(network: Any) -> Any:
-    """Return a model that takes pictures as bytes, so that these are what is kept and moved."""
+    """Return a model that takes pictures as bytes, so that bytes are what is stored and copied."""
     from keras import Input, Model, layers
 
     inputs = Input((INPUT_PX, INPUT_PX, 3), dtype="uint8")

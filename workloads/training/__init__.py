@@ -1,1 +1,1 @@
-"""How training is timed, and how it is shown to be real."""
+"""Timing training, and proving that it is real."""

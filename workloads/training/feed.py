@@ -1,4 +1,4 @@
-"""What a network is fed with: arrays in memory, or batches that are made while it trains."""
+"""A network's input: arrays in memory, or batches that are made during training."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -11,14 +11,14 @@ class Feed:
     """Training, validation and test data of one run.
 
     Attributes:
-        x: Array of examples; or, where y is None, an iterable of whole batches (the engine's, or a PyDataset).
-        validation: Arrays (x, y) or finite batches that each epoch ends with; None for no validation.
-        test: Arrays (x, y) to evaluate once after the training; None for no evaluation.
-        shuffle: Whether fit draws another order each epoch (arrays only).
-        samples: Training examples that there are.
+        x: Array of examples; or, if y is None, an iterable of whole batches (the engine's, or a PyDataset).
+        validation: Arrays (x, y) or finite batches at the end of each epoch; None for no validation.
+        test: Arrays (x, y) to evaluate once after training; None for no evaluation.
+        shuffle: Whether `fit` shuffles in each epoch (arrays only).
+        samples: Number of training examples.
         shape: Of one example.
-        checksum: SHA-256 of the bytes that the data was made from; None where nothing was.
-        name: Of the data set, where it is not the workload's own.
+        checksum: SHA-256 of the bytes behind the data; None if there are none.
+        name: Name of the data set, if it isn't the workload's own.
     """
 
     x: Any
@@ -34,9 +34,10 @@ class Feed:
     name: str | None = None
 
     def cut(self, examples: int) -> "Feed":
-        """Return the first so many examples alone, where there are arrays: each epoch is the same short one.
+        """Return only the first examples, for arrays: each epoch is the same short one.
 
-        Told to stop after some steps, fit would go on from there in the next epoch, and end in the middle of one.
+        If told to stop after some steps, `fit` would continue from there in the next epoch, and end in the middle
+        of one.
         """
         if self.y is None:
             return self
@@ -44,11 +45,11 @@ class Feed:
         return replace(self, x=self.x[:examples], y=y)
 
     def validation_batches(self, batch_size: int) -> int:
-        """Return of how many batches the validation pass consists; 0 where there is none."""
+        """Return the number of batches in the validation pass; 0 without one."""
         return 0 if self.validation is None else -(-self.validation_samples // batch_size)
 
     def fit_arguments(self, engine: Engine, batch_size: int) -> dict[str, Any]:
-        """Return what fit is told about the data."""
+        """Return `fit`'s arguments for the data."""
         arguments = {"x": engine.shared(self.x), "validation_data": self.validation}
         if self.y is not None:
             arguments |= {"y": self.y, "batch_size": batch_size, "shuffle": self.shuffle}

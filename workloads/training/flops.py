@@ -9,12 +9,12 @@ TRAINING_PASSES = 3
 
 
 def forward_flops(model: Any) -> int | None:
-    """Return the operations of one example's forward pass; None if a layer's cannot be counted.
+    """Return the operations of one example's forward pass; None if a layer's can't be counted.
 
-    That is so, too, for sequences of any length.
+    That is also the case for sequences of any length.
 
-    Counted are matrix products and convolutions, a multiplication and an addition as two; activations, pooling and
-    normalisation are left out, as is usual: they are bound by memory.
+    Counts matrix products and convolutions, with a multiplication and an addition as two operations; activations,
+    pooling and normalisation are left out, as usual: they are memory-bound.
     """
     try:
         return sum(_layer(layer) for layer in _leaves(model))
@@ -41,13 +41,13 @@ def _layer(layer: Any) -> int:
 
 
 def _dense(layer: Any) -> int:
-    # A dense layer on a sequence works once at each place.
+    # A dense layer on a sequence works once at each position.
     places = math.prod(layer.output.shape[1:-1])
     return int(places * layer.kernel.shape[0] * layer.kernel.shape[1])
 
 
 def _convolution(layer: Any) -> int:
-    # The kernel has (height, width, channels of a group, filters): groups count by themselves.
+    # The kernel is (height, width, channels of a group, filters), which accounts for groups.
     places = math.prod(layer.output.shape[1:3])
     return int(places * math.prod(layer.kernel.shape))
 

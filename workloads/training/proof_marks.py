@@ -1,4 +1,4 @@
-"""What training leaves behind in a network: the proof that it was no pretence."""
+"""Traces that training leaves in a network: the proof that it was real."""
 
 from typing import Any
 
@@ -8,18 +8,18 @@ from workloads.protocol.spec import RunSpec
 
 
 class Marks:
-    """Remembers what a compiled network was like before the training."""
+    """Remembers the state of a compiled network before training."""
 
     def __init__(self, model: Any) -> None:
         self._steps = _updates(model)
         self._weights = _weights(model)
 
     def report(self, model: Any, spec: RunSpec, reporter: Reporter) -> None:
-        """Tell how often the optimizer changed the weights, and how far those of the output layer went.
+        """Report how often the optimizer updated the weights, and how far those of the output layer moved.
 
-        `updates_done` must be as many as `updates_asked`, the steps that were timed; with float16, whose too
-        large gradients are left out, there is no such number. `weights_changed` is the length of the change over
-        that of the weights before it; a learning rate of zero leaves 0.
+        `updates_done` must equal `updates_asked`, the number of timed steps; with float16, which skips gradients
+        that overflow, there is no such number. `weights_changed` is the length of the change divided by that of
+        the original weights; a learning rate of zero gives 0.
         """
         import numpy as np
 
@@ -37,7 +37,7 @@ def _updates(model: Any) -> int:
 
 
 def _weights(model: Any) -> Any:
-    """Return the output layer's weights: the last matrix of the network."""
+    """Return the output layer's weights: the network's last matrix."""
     import numpy as np
 
     for variable in reversed(model.trainable_variables):

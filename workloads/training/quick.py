@@ -1,4 +1,4 @@
-"""Quick: times steps until the parent knows enough or the time is up, then what an epoch has beside its steps."""
+"""Quick: time steps until the parent has enough or the time is up, then the other parts of an epoch."""
 
 import time
 from collections import deque
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
 
 # From the engine's start to the answer.
 BUDGET_S = 60.0
-# A large network's step can take half a minute on a processor. The first one traces and compiles.
+# A large network's step can take half a minute on a CPU. The first one traces and compiles.
 STEPS_AT_LEAST = 4
-# Where a study knows no epoch, one has so many steps.
+# Steps of an epoch if the study has none.
 EPOCH_STEPS = 250
 EPOCHS_LIMIT = 1_000_000
-# What an epoch has beside its steps is timed in so many epochs of one step; the first of them warms up.
+# The other parts of an epoch are timed in this many epochs of one step; the first is warm-up.
 SHORT_EPOCHS = 3
 BATCHES_LIMIT = 20
-# Steps so slow that one more costs the budget, and that setting up an epoch's input is nothing beside them.
+# So slow that one more step costs the budget, while setting up an epoch's input costs nothing in comparison.
 SLOW_STEP_S = 1.0
 # Validating an example is the forward part of training on it.
 VALIDATION_SHARE = 1 / 3
 
 
 class Budget:
-    """Says when the steps must end.
+    """Decides when the steps must end.
 
     Args:
         reporter: Knows whether the parent has enough.
         end_s: When the answer is due, by time.perf_counter.
-        after_steps: How many typical steps the rest will take.
+        after_steps: How many typical steps the remaining work takes.
     """
 
     def __init__(self, reporter: Reporter, end_s: float, after_steps: float) -> None:
@@ -50,25 +50,25 @@ class Budget:
 
     @property
     def step_s(self) -> float | None:
-        """Mean seconds of the latest steps; None before the second one."""
+        """Mean seconds of recent steps; None before the second one."""
         if len(self._ends_s) < 2:
             return None
         return (self._ends_s[-1] - self._ends_s[0]) / (len(self._ends_s) - 1)
 
     def is_over(self) -> bool:
-        """Count one more step and say whether it was the last one."""
+        """Count one more step and return whether it was the last one."""
         now_s = time.perf_counter()
         self._ends_s.append(now_s)
         self._count += 1
         if self._count < STEPS_AT_LEAST:
             return False
-        left = self._after_steps + 1  # it ends before the step that would end too late
+        left = self._after_steps + 1  # stop before a step that would end too late
         return self._reporter.enough.is_set() or now_s + left * (self.step_s or 0.0) > self._end_s
 
 
 @dataclass(frozen=True, slots=True)
 class Quick:
-    """One Quick run of a network that is compiled and has its data."""
+    """One Quick run of a compiled network with its data."""
 
     workload: "Training"
     spec: RunSpec
@@ -76,8 +76,8 @@ class Quick:
     reporter: Reporter
 
     def measure(self) -> None:
-        """Time steps, epoch after epoch without validation; then what an epoch has beside them."""
-        # A rate needs the steps alone.
+        """Time steps, epoch after epoch without validation, and then the other parts of an epoch."""
+        # A rate needs only the steps.
         has_epochs = self.workload.samples_per_epoch > 0 and self.workload.metric.startswith("seconds_per_")
         batches = min(BATCHES_LIMIT, self.trainer.feed.validation_batches(self.spec.batch_size))
         after_steps = SHORT_EPOCHS * (1 + VALIDATION_SHARE * batches) if has_epochs else 0.0
@@ -89,7 +89,7 @@ class Quick:
             self._time_parts(batches, slow=(budget.step_s or 0.0) > SLOW_STEP_S)
 
     def probe(self) -> None:
-        """Time steps for the few seconds that are asked for, from the end of the first one on."""
+        """Time steps for the seconds that the spec asks for, from the end of the first one."""
         duration_s = self.spec.measure_s or 0.0
         ends_s: list[float] = []
 
@@ -103,15 +103,15 @@ class Quick:
         whole = EPOCH_STEPS
         if self.workload.samples_per_epoch:
             whole = self.workload.steps_per_epoch(self.spec)
-        self.reporter.epoch_steps = 0  # whole or not, none of them has a validation pass
+        self.reporter.epoch_steps = 0  # none of them has a validation pass
         self.reporter.phase("measure", budget_s=max(1.0, budget_s))
         watch = stopwatch(self.reporter, is_over=is_over, proof_steps=proof_steps)
-        # Arrays know where they end; batches may not.
+        # Arrays know their length, batches may not.
         steps = None if self.trainer.feed.y is not None else whole
         self._fit(replace(self.trainer.feed, validation=None), watch, epochs=EPOCHS_LIMIT, steps_per_epoch=steps)
 
     def _time_parts(self, batches: int, *, slow: bool) -> None:
-        """Time what begins and ends an epoch: setting its input up, some batches of validation, the rest."""
+        """Time the start and end of an epoch: setting up its input, some validation batches, the rest."""
         if batches:
             whole = float(self.trainer.feed.validation_batches(self.spec.batch_size))
             self.reporter.send(events.Metric(key="validation_batches", value=whole))

@@ -1,4 +1,4 @@
-"""Times a call again and again: the loop of workloads that do not train."""
+"""Times repeated calls: the loop of workloads that don't train."""
 
 import math
 import time
@@ -16,14 +16,14 @@ def repeat(
     budget_s: float = math.inf,
     steps_at_least: int = 1,
 ) -> list[float]:
-    """Call so many times, tell the reporter of each as a step, and return how long each took, in seconds.
+    """Call repeatedly, report each call as a step, and return the durations in seconds.
 
     Args:
-        reporter: Gets the steps.
-        call: Returns when its work is done, on whatever device.
-        index: Of the round, from 0.
-        steps: Calls at most.
-        budget_s: Seconds after which no further call begins, also when the parent has enough …
+        reporter: Receives the steps.
+        call: Returns when its work is done on the device too.
+        index: Index of the round, from 0.
+        steps: Maximum number of calls.
+        budget_s: Seconds after which no further call begins, nor after the parent has enough …
         steps_at_least: … unless there were fewer than these.
     """
     durations_s: list[float] = []

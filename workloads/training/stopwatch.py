@@ -1,4 +1,4 @@
-"""The Keras callback that hands the progress of fit, evaluate and predict to the reporter."""
+"""The Keras callback that reports the progress of fit, evaluate and predict."""
 
 import math
 from collections.abc import Callable
@@ -20,10 +20,10 @@ def stopwatch(
     """Return the callback.
 
     Args:
-        reporter: Gets every call.
-        is_over: Asked after each training step whether it was the last one.
-        proof_steps: After so many steps of the first epoch their mean loss is reported; None for not.
-        loss_band: Outside of which the loss of the first epoch is warned of; None for no band.
+        reporter: Receives every call.
+        is_over: Called after each training step; returns whether it was the last one.
+        proof_steps: After this many steps of the first epoch, their mean loss is reported; None for no report.
+        loss_band: A first epoch with a loss outside of it gives a warning; None for no band.
     """
     from keras.callbacks import Callback
 

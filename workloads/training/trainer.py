@@ -1,4 +1,4 @@
-"""A network that is ready to train: compiled, on its engine, with its data."""
+"""A network ready to train: compiled, on its engine, with its data."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,5 +17,5 @@ class Trainer:
     batch_size: int
 
     def fit(self, feed: Feed, **asked: Any) -> None:
-        """Train on all or a part of the data; `asked` is what `model.fit` is told beside it."""
+        """Train on all or part of the data; `asked` holds further arguments of `model.fit`."""
         self.engine.fit(self.model, **feed.fit_arguments(self.engine, self.batch_size), verbose=0, **asked)

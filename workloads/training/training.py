@@ -1,4 +1,4 @@
-"""Workloads that train a Keras network: one `model.fit` as the studies call it, timed by a callback inside it."""
+"""Workloads that train a Keras network: one `model.fit` as in the studies, timed by a callback."""
 
 import math
 import os
@@ -27,11 +27,11 @@ SUSTAINED_S = 600.0
 
 
 class Training(Workload):
-    """A network and its data; subclasses fill `build`, `compile_options` and `load`.
+    """A network and its data; subclasses implement `build`, `compile_options` and `load`.
 
     Attributes:
-        predicted_examples: Test examples that are predicted after the training, as the study did.
-        inference_parameters_count: Where the network sheds layers that only training needs; else None.
+        predicted_examples: Test examples to predict after training, as in the study.
+        inference_parameters_count: Set if inference leaves out layers that only training needs; otherwise None.
     """
 
     trains = True
@@ -45,32 +45,32 @@ class Training(Workload):
         raise NotImplementedError
 
     def build_for_inference(self, spec: RunSpec) -> Any:
-        """Return the model as it predicts: without what only training needs."""
+        """Return the model for inference, without what only training needs."""
         return self.build(spec)
 
     def compile_options(self, spec: RunSpec) -> dict[str, Any]:
-        """Return what `model.compile` is given: optimizer, loss, metrics."""
+        """Return the arguments of `model.compile`: optimizer, loss, metrics."""
         raise NotImplementedError
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
-        """Return the data: the real one from the folder that is given, the synthetic twin for None.
+        """Return the data: real data from the given folder, or the synthetic twin for None.
 
         Raises:
-            MissingDataError: An installed file cannot be used.
+            MissingDataError: An installed file can't be used.
         """
         raise NotImplementedError
 
     def callbacks(self, spec: RunSpec) -> list[Any]:
-        """Return further Keras callbacks that the network needs (learning rates, states to be forgotten)."""
+        """Return further Keras callbacks of the network (learning rates, resetting states)."""
         return []
 
     @property
     def proof(self) -> Proof | None:
-        """What the losses of its first steps must be; None if that was not found out."""
+        """The expected losses of its first steps; None if unknown."""
         return PROOFS.get(self.id)
 
     def proof_steps(self, spec: RunSpec) -> int | None:
-        """Return after how many steps the loss must be in its band; None where no band is known."""
+        """Return after how many steps the loss must be in its band; None if no band is known."""
         usual = spec.batch_size == self.batch_size and not self.variant(spec)
         return self.proof.steps if self.proof is not None and usual else None
 
@@ -95,8 +95,8 @@ class Training(Workload):
 
 
 def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
-    """Start the engine, load the data and build the network, telling of each; it is not compiled yet."""
-    # Before the engine: missing data must not take ten seconds to say.
+    """Start the engine, load the data and build the network, reporting each; it isn't compiled yet."""
+    # Before the engine: reporting missing data must not take ten seconds.
     folder = real_folder(workload, job, reporter)
     reporter.phase("import")
     engine = start_engine(job.spec, reporter)
@@ -118,7 +118,7 @@ def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
 
 
 def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
-    """Build the network, count it and tell of it."""
+    """Build the network, count its parameters and report it."""
     model = workload.build(spec)
     _check_count("parameters", model.count_params(), workload.expected_parameters(spec))
     forward = forward_flops(model)
@@ -128,7 +128,7 @@ def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
 
 
 def real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | None:
-    """Return where the real data is, or None for the synthetic twin."""
+    """Return the folder of the real data, or None for the synthetic twin."""
     name = workload.dataset
     if name is None:
         if job.spec.data == "real":
@@ -147,14 +147,14 @@ def real_folder(workload: Workload, job: Job, reporter: Reporter) -> Path | None
 
 
 def _getting(name: str) -> str:
-    """Return the command that installs a data set, also where only its user has it."""
+    """Return the command that installs a data set, even one that only the user can supply."""
     return f"data fetch {name}" if DATASETS[name].SOURCE.fetchable else f"data import {name} FOLDER"
 
 
 def _is_there(folder: Path) -> bool:
     try:
         return folder.exists()
-    except OSError:  # a drive that fails, a folder of somebody else's
+    except OSError:  # a failing drive, or a folder without access
         return False
 
 
@@ -189,7 +189,7 @@ def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporte
     trainer.fit(
         feed,
         epochs=epochs,
-        # Arrays know where they end; batches may not, and a study may leave the last, smaller one out.
+        # Arrays know their length; batches may not, and a study may leave out the last, smaller one.
         steps_per_epoch=None if feed.y is not None else steps,
         callbacks=[*workload.callbacks(spec), watch],
     )
@@ -221,7 +221,7 @@ def _evaluate(workload: Training, trainer: Trainer, reporter: Reporter) -> None:
 
 
 def count_differs(what: Literal["parameters", "steps"], done: int, asked: int) -> Message:
-    """Say that there were more or fewer of something than asked for."""
+    """Return the error for more or fewer of something than asked for."""
     return message(f"training.other_{what}", done=done, asked=asked)
 
 
