@@ -1,1 +1,1 @@
-"""The window. The only place that knows Qt; shows what app.core does and decides nothing itself."""
+"""The window, the only package that uses Qt; it shows what app.core does and decides nothing itself."""

@@ -1,4 +1,4 @@
-"""The bars as a widget: the user's own moves to its place, each says on hover where its number is from."""
+"""The bars as a widget: the user's own moves to its rank; each shows its number's source on hover."""
 
 import html
 from collections.abc import Sequence
@@ -43,8 +43,8 @@ class BarList(QWidget):
     """Shows bars, fastest first.
 
     Args:
-        row_max_px: How high a row is at most.
-        detailed: Whether every bar says how many times as fast as the baseline it is, and remarks have a column.
+        row_max_px: Maximum height of a row.
+        detailed: Whether every bar shows its ratio to the baseline, and remarks have a column.
 
     Signals:
         pointed: The bar under the pointer or chosen with the keyboard, or None.
@@ -62,7 +62,7 @@ class BarList(QWidget):
         self._slot: tuple[str, str] | None = None
         self._log = True
         self._at: int | None = None
-        # Where each bar is drawn, in rows from the top: now, before its move, and after it.
+        # Position of each bar, in rows from the top: now, before its move, and after it.
         self._rows: dict[str, float] = {}
         self._from: dict[str, float] = {}
         self._to: dict[str, float] = {}
@@ -75,12 +75,12 @@ class BarList(QWidget):
 
     @property
     def bars(self) -> tuple[Bar, ...]:
-        """What is shown."""
+        """The bars shown."""
         return self._bars
 
     @property
     def slot(self) -> tuple[str, str] | None:
-        """Name and hint of the empty place, if there is one."""
+        """Name and hint of the empty slot, if there is one."""
         return self._slot
 
     def show_bars(
@@ -95,9 +95,9 @@ class BarList(QWidget):
 
         Args:
             bars: Fastest first.
-            baseline: What "4.8× the …" is said against.
+            baseline: The bar that ratios refer to.
             log: Whether the scale is logarithmic.
-            slot: Name and hint of an empty place above the bars.
+            slot: Name and hint of an empty slot above the bars.
         """
         if (tuple(bars), baseline, log, slot) == (self._bars, self._baseline, self._log, self._slot):
             return
@@ -122,21 +122,21 @@ class BarList(QWidget):
         self.update()
 
     def sentence(self) -> str:
-        """Return all that is shown as text."""
+        """Return everything shown as text."""
         unit = _kind(self._bars).unit
         parts = [f"{bar.name} {bar.text} {unit}" for bar in self._bars]
         return "; ".join(parts) or sentence("chart.nothing_yet")
 
     def sizeHint(self) -> QSize:
-        """Want comfortable rows."""
+        """Ask for comfortable rows."""
         return QSize(420, (self._row_max_px if self._detailed else ROW_PX) * self._count() + AXIS_PX)
 
     def minimumSizeHint(self) -> QSize:
-        """Need rows that can be read."""
+        """Ask for readable rows."""
         return QSize(240, (ROW_PX if self._detailed else ROW_MIN_PX) * self._count() + AXIS_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint grid, bars and the place that is free."""
+        """Paint grid, bars and the empty slot."""
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         look, tokens = self._look(), self._theme.tokens
@@ -163,20 +163,20 @@ class BarList(QWidget):
         painter.end()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """Mark the bar under the pointer."""
+        """Highlight the bar under the pointer."""
         self._point(self._bar_at(event.position().toPoint()))
 
     def leaveEvent(self, event: QEvent) -> None:
-        """Mark none."""
+        """Remove the highlight."""
         self._point(None)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Mark none."""
+        """Remove the highlight."""
         self._point(None)
         super().focusOutEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go through the bars with the arrow keys."""
+        """Move through the bars with the arrow keys."""
         step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
         if step is None or not self._bars:
             super().keyPressEvent(event)
@@ -188,7 +188,7 @@ class BarList(QWidget):
             QToolTip.showText(self.mapToGlobal(place), _tip(self._bars[self._at]), self)
 
     def event(self, event: QEvent) -> bool:
-        """Show where a bar's number is from."""
+        """Show where a bar's number comes from."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             number = self._bar_at(event.pos())
             if number is None:
@@ -221,7 +221,7 @@ class BarList(QWidget):
         texts = [QFontMetricsF(value_font(draft, bar)).horizontalAdvance(self._text(bar)) for bar in self._bars]
         name_width = min(max(names, default=0.0) + 1, self.width() * 0.36)
         text_width = min(max(texts, default=0.0), self.width() * 0.34)
-        if self._detailed:  # where values do not change while they are looked at, bars may be as long as can be
+        if self._detailed:  # values don't change here, so bars can use all the room
             room = self.width() - self._remarks_px() - name_width - 2 * draft.gap
             scale = self._scale()
             shares = [scale.share(bar.shown) for bar in self._bars]
@@ -232,7 +232,7 @@ class BarList(QWidget):
         return value_text(bar, self._baseline, ratios=self._detailed)
 
     def _remarks_px(self) -> float:
-        """Return how wide the column of remarks is, 0 if they stand behind the bars."""
+        """Return the width of the remarks column, 0 if remarks follow the bars."""
         if not self._detailed:
             return 0.0
         metrics = QFontMetricsF(font(LABEL_PX))
@@ -240,7 +240,7 @@ class BarList(QWidget):
         return min(widest + 20, self.width() * 0.3)
 
     def _paint_remarks(self, painter: QPainter, rect: QRectF, bar: Bar, start: float) -> None:
-        """Write a bar's differences behind it, where there is room."""
+        """Write a bar's differences after it, if there is room."""
         room = rect.right() - start - 12
         remarks = self._remarks(bar)
         if room < 72 or not remarks:

@@ -1,4 +1,4 @@
-"""Bars of results: their scale, and how one is painted; shared by window and share picture."""
+"""Bars of results: their scale and how to paint one, for window and share picture."""
 
 import math
 from collections.abc import Sequence
@@ -17,20 +17,20 @@ SHORTEST_PX, TICKS_LIMIT = 3.0, 6
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From seconds to a share of the room for bars, 0 to 1: logarithmic from a power of ten, or linear from 0."""
+    """Maps seconds to a share of the bar width, 0 to 1: logarithmic from a power of ten, or linear from 0."""
 
     origin: float
     top: float
     log: bool
 
     def share(self, value_s: float) -> float:
-        """Return how long a value's bar is."""
+        """Return the length of a value's bar, 0 to 1."""
         if self.log:
             return max(0.0, math.log(max(value_s, self.origin) / self.origin) / math.log(self.top / self.origin))
         return value_s / self.top
 
     def ticks(self) -> list[float]:
-        """Return where grid lines stand: at powers of ten, or at round values; at most a few."""
+        """Return a few positions for grid lines: powers of ten, or round values."""
         if self.log:
             first, last = round(math.log10(self.origin)), math.floor(math.log10(self.top) + 1e-9)
             return [10.0**power for power in range(first, last + 1, 1 + (last - first) // TICKS_LIMIT)]
@@ -40,26 +40,26 @@ class Scale:
 
 
 def scale_for(values_s: Sequence[float], *, log: bool) -> Scale:
-    """Return a scale that holds all values; a logarithmic one begins clearly below the smallest."""
+    """Return a scale for all values; a logarithmic one starts clearly below the smallest."""
     real = [value_s for value_s in values_s if value_s > 0] or [1.0]
     if not log:
         return Scale(0.0, max(real), log=False)
-    # A value just above a power of ten would have no length.
+    # Otherwise a value just above a power of ten would have no length.
     origin = 10.0 ** math.floor(math.log10(min(real) / 1.5))
     return Scale(origin, max(*real, 10 * origin), log=True)
 
 
 @dataclass(frozen=True, slots=True)
 class RowLook:
-    """How one row is drawn; sizes in pixels."""
+    """How to draw one row; sizes in pixels."""
 
     name_width: float
-    text_width: float  # what is kept free behind the longest bar
+    text_width: float  # kept free after the longest bar
     bar_height: float
     text_px: int
     radius: float = 4.0
     gap: float = 10.0
-    outlined: bool = False  # for pictures: text as shapes, which look the same on every system
+    outlined: bool = False  # for pictures: text as outlines, the same on every system
 
 
 def bar_key(bar: Bar) -> str:
@@ -72,12 +72,12 @@ def bar_key(bar: Bar) -> str:
 
 
 def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
-    """Return the text behind a bar: its value and its ratio to the baseline.
+    """Return the text after a bar: its value and its ratio to the baseline.
 
     Args:
         bar: Any.
-        baseline: What is compared with; None for nothing.
-        ratios: Whether published machines have a ratio too, and the baseline is named as such.
+        baseline: The bar to compare with; None for none.
+        ratios: Whether published bars have a ratio too, and the baseline is labelled.
     """
     value = bar.text
     if baseline is None or bar.value <= 0 or (bar.kind == "reference" and not ratios):
@@ -93,12 +93,12 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
 
 
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:
-    """Return what bars must leave of their room so that each one's text fits behind it.
+    """Return how much room bars must leave so that each one's text fits after it.
 
     Args:
-        room: What bars and texts have together.
-        shares: How long each bar is, of what bars have.
-        texts: How wide each bar's text is.
+        room: Width of bars and texts together.
+        shares: Length of each bar, as a share of the bars' room.
+        texts: Width of each bar's text.
     """
     longest = min(
         ((room - text) / share for share, text in zip(shares, texts, strict=True) if share > 0), default=room
@@ -107,13 +107,13 @@ def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> f
 
 
 def name_font(look: RowLook, bar: Bar | None) -> QFont:
-    """Return the font of a bar's name: heavier for the user's own."""
+    """Return the font of a bar's name: bold for the user's own."""
     chosen = font(look.text_px, _weight(bar))
     return unhinted(chosen) if look.outlined else chosen
 
 
 def value_font(look: RowLook, bar: Bar | None) -> QFont:
-    """Return the font of the text behind a bar."""
+    """Return the font of the text after a bar."""
     chosen = figures(look.text_px, _weight(bar))
     return unhinted(chosen) if look.outlined else chosen
 
@@ -124,13 +124,13 @@ def _weight(bar: Bar | None) -> QFont.Weight:
 
 
 def unhinted(chosen: QFont) -> QFont:
-    """Return a font whose letters are as wide as they were drawn, not as the screen's pixels would have them."""
+    """Return a font with its designed letter widths, not rounded to screen pixels."""
     chosen.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
     return chosen
 
 
 def draw_text(painter: QPainter, box: QRectF, text: str, *, outlined: bool = False) -> None:
-    """Draw one line of text at the left edge, in the middle."""
+    """Draw one line of text, left-aligned and vertically centred."""
     if not outlined:
         painter.drawText(box, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
         return
@@ -152,9 +152,9 @@ def paint_bar(
     look: RowLook,
     tokens: Tokens,
 ) -> float:
-    """Paint one row: name, bar, value. Returns where the value's text ends.
+    """Paint one row: name, bar, value. Return where the value's text ends.
 
-    `ground` is the colour below, which keeps grid lines out of the value.
+    `ground` is the background colour, which keeps grid lines out of the value.
     """
     mine = bar.kind == "you"
     text_colour = QColor(tokens.text if bar.kind != "reference" else tokens.muted)
@@ -183,7 +183,7 @@ def paint_bar(
 
 
 def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: RowLook, tokens: Tokens) -> None:
-    """Paint the empty place that waits for the user's own bar."""
+    """Paint the empty slot that waits for the user's own bar."""
     painter.setFont(name_font(look, None))
     painter.setPen(QColor(tokens.accent))
     middle = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
@@ -203,7 +203,7 @@ def paint_slot(painter: QPainter, rect: QRectF, name: str, hint: str, *, look: R
 def paint_grid(
     painter: QPainter, rect: QRectF, scale: Scale, look: RowLook, tokens: Tokens, *, label_px: int, unit: str
 ) -> None:
-    """Paint the grid lines of a scale over the rows, and their values below them, the last with its unit."""
+    """Paint a scale's grid lines over the rows, and their values below them, the last one with the unit."""
     room = rect.width() - look.name_width - look.text_width - 2 * look.gap
     left = rect.left() + look.name_width + look.gap
     painter.setFont(unhinted(figures(label_px)) if look.outlined else figures(label_px))

@@ -1,6 +1,6 @@
-"""What all live charts share: a plot in the theme's colours that is made once and only fed.
+"""Shared by all live charts: a plot in the theme's colours that is created once and then updated.
 
-Imports pyqtgraph and NumPy, which takes longer than all the rest of the window: whoever imports this does it late.
+Imports pyqtgraph and NumPy, which takes longer than the rest of the window, so import this late.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ pyqtgraph.setConfigOptions(antialias=False, useOpenGL=False)
 
 
 class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
-    """A plot without mouse, menu or buttons. Its ranges are set by whoever feeds it."""
+    """A plot without mouse, menu or buttons. Its ranges are set by its user."""
 
     def __init__(self, theme: Theme, bottom: "pyqtgraph.AxisItem | None" = None) -> None:
         axes = {"left": ValueAxis("left")} | ({"bottom": bottom} if bottom else {})
@@ -37,14 +37,14 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.hideButtons()
         self.setFrameShape(self.Shape.NoFrame)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        # Read by screen readers through its description; there is nothing in it to reach with keys.
+        # Screen readers use its description; nothing in it can be focused.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         box = self.getViewBox()
         box.disableAutoRange()
         box.setDefaultPadding(0.0)
         for side in ("left", "bottom"):
             self._set_up_axis(side)
-        # Room for the upper half of the topmost label.
+        # Room for the upper half of the top label.
         self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, 0, 0)
         self.getAxis("left").setWidth(AXIS_WIDTH_PX)
         self.getAxis("bottom").setHeight(AXIS_HEIGHT_PX)
@@ -53,27 +53,27 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.colour()
 
     def close(self) -> bool:
-        """Let go of the theme too: a plot that is closed has no axes any more."""
-        with contextlib.suppress(RuntimeError, TypeError):  # closed before
+        """Disconnect from the theme too: a closed plot has no axes any more."""
+        with contextlib.suppress(RuntimeError, TypeError):  # already closed
             self.theme.changed.disconnect(self.colour)
         return bool(super().close())
 
     def minimumSizeHint(self) -> QSize:
-        """Give way: charts share a window that may be small."""
+        """Allow any size: charts share a window that may be small."""
         return QSize(120, 64)
 
     def sizeHint(self) -> QSize:
-        """Want the same everywhere, so that the layout decides."""
+        """Ask for the same everywhere, so that the layout decides."""
         return QSize(240, 120)
 
     def add_line(self, colour: str, *, dashed: bool = False, box: "pyqtgraph.ViewBox | None" = None) -> "Line":
-        """Return a new line; on another view box if it has an axis of its own."""
+        """Return a new line, in another view box if it has its own axis."""
         line = Line(thin_pen(colour, dashed=dashed))
         (box or self.getViewBox()).addItem(line.item)
         return line
 
     def set_range(self, axis: str, low: float, high: float, box: "pyqtgraph.ViewBox | None" = None) -> None:
-        """Set what an axis ("x", "y", or a name for another) spans, if that is new: axes are costly to draw."""
+        """Set the range of an axis ("x", "y", or another name) if it has changed: axes are expensive to draw."""
         if self._ranges.get(axis) != (low, high):
             self._ranges[axis] = (low, high)
             if axis == "x":
@@ -82,7 +82,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
                 (box or self.getViewBox()).setYRange(low, high, padding=0)
 
     def colour(self) -> None:
-        """Take the theme's colours."""
+        """Apply the theme's colours."""
         tokens = self.theme.tokens
         self.setBackground(tokens.surface)
         for side in ("left", "bottom", "right"):
@@ -95,14 +95,14 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         axis.setStyle(tickFont=figures(LABEL_PX), tickLength=0, maxTickLevel=0)
         axis.setStyle(autoExpandTextSpace=False, autoReduceTextSpace=False, hideOverlappingLabels=False)
         axis.enableAutoSIPrefix(False)
-        axis.setZValue(-1)  # its grid lies behind what is drawn
+        axis.setZValue(-1)  # its grid is behind the curves
 
 
 class DoublePlot(Plot):
-    """A plot with a second vertical axis, at the right, for other units.
+    """A plot with a second vertical axis on the right, for other units.
 
     Attributes:
-        right: The view box of what is drawn against the right axis.
+        right: View box of the right axis.
     """
 
     def __init__(self, theme: Theme, bottom: "pyqtgraph.AxisItem | None" = None) -> None:
@@ -121,7 +121,7 @@ class DoublePlot(Plot):
         self.colour()
 
     def show_right(self, shown: bool) -> None:
-        """Give the right axis its room, or take it away."""
+        """Show or hide the right axis."""
         width_px = AXIS_WIDTH_PX if shown else RIGHT_MARGIN_PX
         if self.getAxis("right").width() != width_px:
             self.getAxis("right").setWidth(width_px)
@@ -143,11 +143,11 @@ class Line:
 
         Args:
             curve: The points.
-            smooth: Whether the line may cost more: few points, or drawn only once.
+            smooth: Whether drawing may be expensive: few points, or drawn only once.
         """
         import numpy as np
 
-        if smooth and len(curve.x) == 1:  # a point has no line: draw a dash
+        if smooth and len(curve.x) == 1:  # a single point has no line: draw a dash
             curve = Curve([curve.x[0] - DASH / 2, curve.x[0] + DASH / 2], 2 * curve.y)
         y = np.array([math.nan if value is None else value for value in curve.y], dtype=float)
         smooth = smooth and len(y) <= SMOOTH_POINTS
@@ -156,10 +156,10 @@ class Line:
 
 
 class _LineItem(pyqtgraph.PlotCurveItem):  # type: ignore[misc]
-    """A curve in a view whose ranges are set by whoever feeds it."""
+    """A curve in a view with fixed ranges."""
 
     def boundingRect(self) -> QRectF:
-        """Return all that its view shows: where its points end is costly to find, and nobody asks."""
+        """Return the whole view: the exact bounds are expensive to compute, and nobody needs them."""
         box = self.getViewBox()
         if box is None or self.xData is None or not len(self.xData):
             return QRectF()
@@ -167,17 +167,17 @@ class _LineItem(pyqtgraph.PlotCurveItem):  # type: ignore[misc]
 
 
 def thin_pen(colour: str, *, dashed: bool = False) -> QPen:
-    """Return a pen of one pixel in any units of the plot."""
+    """Return a one-pixel pen, whatever the units of the plot."""
     pen = QPen(QColor(colour), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine)
     pen.setCosmetic(True)
     return pen
 
 
 class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """Round values, as many as have room."""
+    """As many round values as there is room for."""
 
     def boundingRect(self) -> QRectF:
-        """Leave room for the halves of labels at both ends; pyqtgraph does not where there are grid lines."""
+        """Leave room for half labels at both ends, which pyqtgraph doesn't with grid lines."""
         return QRectF(super().boundingRect()).adjusted(0, -LABEL_PX, 0, LABEL_PX)
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
@@ -195,7 +195,7 @@ class TimeAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         super().__init__("bottom")
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Return round steps of time that leave room for their labels."""
+        """Return round time steps that leave room for their labels."""
         room = max(2.0, size / 48)
         steps = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 43_200, 86_400)
         step = next((step for step in steps if (high - low) / step <= room), steps[-1])
@@ -213,7 +213,7 @@ class CountAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         super().__init__("bottom")
 
     def tickSpacing(self, low: float, high: float, size: float) -> list[tuple[float, float]]:
-        """Return a step of whole numbers that leaves room for its labels."""
+        """Return a whole-number step that leaves room for its labels."""
         room = max(2.0, size / 32)
         step = next((step for step in _whole_steps() if (high - low) / step <= room), (high - low) / room)
         return [(float(step), 0.0)]
@@ -235,7 +235,7 @@ def format_clock(duration_s: float) -> str:
 
 
 def round_up(value: float) -> float:
-    """Return the next of 1, 1.5, 2, 3, 4, 5, 6, 8, 10 … that is not below the value; 1 for nothing."""
+    """Return the smallest of 1, 1.5, 2, 3, 4, 5, 6, 8, 10 … not below the value; 1 for 0 or less."""
     if not math.isfinite(value) or value <= 0:
         return 1.0
     size = 10.0 ** math.floor(math.log10(value))
@@ -245,7 +245,7 @@ def round_up(value: float) -> float:
 
 
 def time_span(seconds: float) -> float:
-    """Return the end of a live time axis, which grows in leaps so that it isn't redrawn each second."""
+    """Return the end of a live time axis, which grows in leaps so that it isn't redrawn every second."""
     span = 10.0
     while span < seconds:
         span *= 1.25 if span >= 60 else 1.5

@@ -1,4 +1,4 @@
-"""Charts of how sure a number is: the estimate with its interval while it narrows, and the speed that is kept."""
+"""Charts of certainty: the estimate with its narrowing interval, and the sustained speed."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ from app.gui.style.tokens import LABEL_PX, SERIES
 BLUE, ORANGE, _, _, _, RED = SERIES
 PASS_PCT = 100 - DRIFT_PCT
 _BAND_ALPHA = 0.18
-# Around the latest estimate; what lies outside was before it knew much.
+# Around the latest estimate; earlier ones, which were less certain, may be out of view.
 _VIEW_SHARE = 0.15
 
 
 class EstimateChart(Plot):
-    """The estimate over time, and around it the interval that holds the truth 95 times in 100."""
+    """The estimate over time, with its 95 % interval."""
 
     def __init__(self, theme: Theme) -> None:
         self.low, self.high = pyqtgraph.PlotCurveItem(pen=None), pyqtgraph.PlotCurveItem(pen=None)
@@ -34,11 +34,11 @@ class EstimateChart(Plot):
         self.bounds = [self.add_line(BLUE, dashed=True), self.add_line(BLUE, dashed=True)]
         self.line = self.add_line(BLUE)
         self.shown: tuple[object, ...] = ()
-        self._view = (0.0, 0.0)  # its middle, and how far it reaches from there
+        self._view = (0.0, 0.0)  # centre, and half the height
         self.setAccessibleName(sentence("chart.estimate"))
 
     def show_estimates(self, series: RunSeries, metric: str, span_s: float, *, live: bool) -> None:
-        """Show how the estimate came to be so far, on an axis that reaches to span_s."""
+        """Show the estimate over time, on an axis up to span_s."""
         begin_s = series.estimate.x[0] if series.estimate.x else 0.0
         self.set_range("x", begin_s, max(span_s, begin_s + 1.0))
         shown = (series, len(series.estimate.x), metric, live)
@@ -66,14 +66,14 @@ class EstimateChart(Plot):
         )
 
     def colour(self) -> None:
-        """Take the theme's colours, for the band too."""
+        """Apply the theme's colours, to the band too."""
         super().colour()
         band = QColor(BLUE)
         band.setAlphaF(_BAND_ALPHA)
         self.band.setBrush(band)
 
     def _look_at(self, value: float, half: float) -> None:
-        """Zoom to a value, and stay there as long as it and its interval are well in view."""
+        """Zoom to a value, and stay while it and its interval are well in view."""
         middle, room = self._view
         wanted = max(_VIEW_SHARE * value, 1.6 * half)
         if abs(value - middle) > room / 3 or not room / 2 < wanted < 1.3 * room:
@@ -89,14 +89,14 @@ class EstimateChart(Plot):
         self.band.setVisible(len(points) > 1)
         if len(points) > 1:
             x, below, above = (list(column) for column in zip(*points, strict=True))
-            self.low.blockSignals(True)  # the band is made anew for each of its edges: once is enough
+            self.low.blockSignals(True)  # the band is rebuilt for each edge: once is enough
             self.low.setData(x, below)
             self.low.blockSignals(False)
             self.high.setData(x, above)
 
 
 class SustainedChart(DoublePlot):
-    """Speed and clock in percent of what they were at the beginning, and degrees on the right axis.
+    """Speed and clock in percent of their start, and degrees on the right axis.
 
     Attributes:
         entries: For a legend: colour, text and whether the line is dashed.
@@ -115,7 +115,7 @@ class SustainedChart(DoublePlot):
         self.colour()
 
     def show_series(self, series: RunSeries, span_s: float, *, live: bool) -> None:
-        """Show what a run kept of its speed, on an axis that reaches to span_s."""
+        """Show how the speed was sustained, on an axis up to span_s."""
         shown = (series, len(series.steps_per_s.x), live)
         self.set_range("x", 0.0, span_s)
         if shown == self.shown:
@@ -136,7 +136,7 @@ class SustainedChart(DoublePlot):
         self.getAxis("right").setStyle(showValues=has_degrees)
         self.show_right(has_degrees)
         values = sorted(value for value in speed.y if value is not None)
-        # What was held up for a moment may lie outside: it would make all else a straight line.
+        # Brief stalls may be out of view: they would flatten everything else.
         usual = values[len(values) // 20 : len(values) - len(values) // 20]
         self.set_range("y", max(0.0, min([*usual, 90.0]) - 2), max([*usual, 104.0]) + 2)
         last = sentence("chart.no_speed")
@@ -145,14 +145,14 @@ class SustainedChart(DoublePlot):
         self.setAccessibleDescription(last)
 
     def colour(self) -> None:
-        """Take the theme's colours, for the line to stay above too."""
+        """Apply the theme's colours, to the threshold line too."""
         super().colour()
         if hasattr(self, "limit"):
             self.limit.setPen(thin_pen(self.theme.tokens.valid, dashed=True))
 
 
 def in_percent(curve: Curve) -> Curve:
-    """Return a curve in percent of the median of its first third; empty without any."""
+    """Return a curve in percent of the median of its first third; empty without one."""
     first = [value for value in curve.y[: max(1, len(curve.y) // 3)] if value is not None]
     whole = statistics.median(first) if first else 0.0
     return _scaled(curve, 100 / whole) if whole else Curve()

@@ -1,4 +1,4 @@
-"""The machine over time: percent on the left axis, degrees and watts on the right one."""
+"""Telemetry over time: percent on the left axis, degrees and watts on the right one."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ BLUE, ORANGE, GREEN, PINK, DEEP_BLUE, RED = SERIES
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How a reading is drawn.
+    """How to draw a curve of telemetry.
 
     Attributes:
-        label: What the legend calls it, before its number.
-        kind: percent, memory (percent of all there is) and clock (percent of its highest so far) belong to the
-            left axis, degrees and watts to the right one; lines of the right axis are dashed.
+        label: Its name in the legend, before the number.
+        kind: percent, memory (percent of the total) and clock (percent of its maximum so far) use the left axis,
+            degrees and watts the right one; lines of the right axis are dashed.
     """
 
     label: str
@@ -31,11 +31,11 @@ class Reading:
 
     @property
     def is_right(self) -> bool:
-        """Whether the right axis is meant."""
+        """Whether it uses the right axis."""
         return self.kind in ("degrees", "watts")
 
 
-# By the end of the curve's name; readings that are not here are kept with the run, but not drawn.
+# By the end of the curve's name; other telemetry is stored with the run, but not drawn.
 READINGS = {
     "cpu_pct": Reading("chart.cpu", "percent", GREEN),
     "utilization_pct": Reading("chart.gpu", "percent", BLUE),
@@ -54,8 +54,8 @@ class TelemetryChart(DoublePlot):
     """Draws the telemetry that this machine reports.
 
     Attributes:
-        entries: For the legend: colour, name with the current value (of a run that is over: the median), and
-            whether the line is dashed.
+        entries: For the legend: colour, name with the current value (or the median of a finished run), and whether
+            the line is dashed.
         has_right: Whether there are degrees or watts to draw.
     """
 
@@ -79,14 +79,14 @@ class TelemetryChart(DoublePlot):
         memory_bytes: int | None = None,
         live: bool = True,
     ) -> None:
-        """Show readings over time.
+        """Show telemetry over time.
 
         Args:
-            curves: By the names of app.core.analysis.series.RunSeries.telemetry.
-            begin_s: Where the time axis begins.
-            end_s: Where it ends; None for the last reading.
-            memory_bytes: All the memory there is; without it, memory has no line.
-            live: Whether more comes every second, so that lines must be cheap.
+            curves: By the names in app.core.analysis.series.RunSeries.telemetry.
+            begin_s: Start of the time axis.
+            end_s: End of the time axis; None for the latest telemetry.
+            memory_bytes: The computer's memory; without it, memory has no line.
+            live: Whether new values arrive every second, so that lines must be cheap.
         """
         latest_s = max((curve.x[-1] for curve in curves.values() if curve.x), default=0.0)
         self.set_range("x", begin_s, max(end_s if end_s is not None else latest_s, begin_s + 1.0))
@@ -121,18 +121,18 @@ class TelemetryChart(DoublePlot):
 
 
 def _reading(name: str, curve: Curve) -> Reading | None:
-    """Return how a curve is drawn; None for those that are not, or tell nothing."""
+    """Return how to draw a curve; None for those that aren't drawn or mean nothing."""
     gpu = name.startswith("gpu")
     key = name.partition("_")[2] if gpu else name
     if gpu and key == "memory_used_bytes":
-        return None  # a share of the card's memory, which a run does not keep
+        return None  # needs the GPU's total memory, which a run doesn't store
     if key == "steal_pct" and not any(curve.y):
         return None
     return READINGS.get(key)
 
 
 def _scaled(reading: Reading, curve: Curve, memory_bytes: int | None) -> list[float | None]:
-    """Return a curve's values as its axis has them."""
+    """Return a curve's values in the units of its axis."""
     if reading.kind not in ("memory", "clock"):
         return curve.y
     highest = max((value for value in curve.y if value is not None), default=0.0)
@@ -141,7 +141,7 @@ def _scaled(reading: Reading, curve: Curve, memory_bytes: int | None) -> list[fl
 
 
 def _number(name: str, drawn: Iterable[str]) -> str:
-    """Return "1: " for a second GPU's reading, where there are several GPUs."""
+    """Return "1: " for a second GPU, if there are several."""
     several = len({other[:4] for other in drawn if other.startswith("gpu")}) > 1
     return f"{name[3 : name.index('_')]}: " if several and name.startswith("gpu") else ""
 

@@ -20,7 +20,7 @@ BLUE, ORANGE = SERIES[:2]
 
 
 class Legend(QWidget):
-    """Names of lines, each behind a stroke of its colour, in as many lines as they need."""
+    """Names of lines, each after a stroke in its colour, on as many lines as they need."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -32,9 +32,9 @@ class Legend(QWidget):
         theme.changed.connect(self.update)
 
     def show_entries(self, entries: Sequence[tuple[str, str, bool]], about: str = "") -> None:
-        """Show colour, or its name among the theme's, text, and whether the line is dashed.
+        """Show entries: a colour or its name in the theme, a text, and whether the line is dashed.
 
-        `about` is said in the tooltip.
+        `about` is the tooltip.
         """
         if list(entries) != self._entries:
             self._entries = list(entries)
@@ -45,7 +45,7 @@ class Legend(QWidget):
             self.update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Take more lines where there is less room."""
+        """Use more lines if there is less room."""
         super().resizeEvent(event)
         self._fit()
 
@@ -67,7 +67,7 @@ class Legend(QWidget):
         return QFontMetrics(self.font()).height() + 2
 
     def _places(self) -> list[tuple[int, int]]:
-        """Return for each entry where it begins and in which line."""
+        """Return the position and line of each entry."""
         metrics = QFontMetrics(self.font())
         places, x, line = [], 0, 0
         for _, name, _ in self._entries:
@@ -85,7 +85,7 @@ class Legend(QWidget):
 
 
 class EpochChart(Plot):
-    """A bar for each epoch; the first one apart, a dashed line at the median of the others."""
+    """A bar per epoch; the first one set apart, with a dashed line at the median of the others."""
 
     def __init__(self, theme: Theme) -> None:
         self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=0.68, pen=QPen(Qt.PenStyle.NoPen))
@@ -99,13 +99,13 @@ class EpochChart(Plot):
     def show_epochs(
         self, durations_s: Sequence[float], planned: int, current_s: float | None = None, *, whole: bool = True
     ) -> None:
-        """Show epochs, and how long the one that is going on took so far.
+        """Show epochs, and the duration so far of the current one.
 
         Args:
-            durations_s: Of the epochs that are over.
-            planned: How many there will be.
-            current_s: Of the one that is going on; None between epochs.
-            whole: False for epochs that were cut short, which have no median worth a line.
+            durations_s: Finished epochs.
+            planned: Total number of epochs.
+            current_s: Current epoch; None between epochs.
+            whole: False for cut epochs, whose median is meaningless.
         """
         shown = (tuple(durations_s), planned, current_s, whole)
         if shown == self._shown:
@@ -125,7 +125,7 @@ class EpochChart(Plot):
         )
 
     def colour(self) -> None:
-        """Take the theme's colours, for bars and median too."""
+        """Apply the theme's colours, to bars and median too."""
         super().colour()
         tokens = self.theme.tokens
         self.median.setPen(thin_pen(tokens.text, dashed=True))
@@ -138,11 +138,11 @@ class EpochChart(Plot):
         tokens = self.theme.tokens
         current = QColor(tokens.accent)
         current.setAlphaF(0.4)
-        # An only epoch is the result, with its start-up in it; it stays apart all the same.
+        # A single epoch is the result, but includes start-up, so it is set apart too.
         brushes = [QBrush(QColor(tokens.neutral_bar)), *[QBrush(QColor(tokens.accent))] * (whole - 1)][:whole]
         brushes += [QBrush(current)] * (len(heights) - whole)
         numbers = [number + 1 for number in range(len(heights))]
-        # pyqtgraph fails on lists of colours that are empty.
+        # pyqtgraph fails on empty lists of colours.
         self.bars.setVisible(bool(heights))
         if heights:
             self.bars.setOpts(x=numbers, height=list(heights), brushes=brushes)
@@ -158,7 +158,7 @@ class EpochChart(Plot):
 class LossChart(DoublePlot):
     """Loss on the left axis, accuracy in percent on the right one, over epochs; validation dashed."""
 
-    # Colour, code of the name, and whether the line is dashed.
+    # Colour, message code of the name, and whether the line is dashed.
     ENTRIES = (
         (ORANGE, "chart.loss", False),
         (BLUE, "chart.accuracy", False),
@@ -178,7 +178,7 @@ class LossChart(DoublePlot):
         self.setAccessibleName(sentence("chart.loss_over_epochs"))
 
     def show_series(self, series: RunSeries, planned: int, *, live: bool) -> None:
-        """Show what a run has come to."""
+        """Show a run's curves."""
         shown = (series, len(series.epochs), len(series.loss.x), planned, live)
         if shown == self._shown:
             return
@@ -199,7 +199,7 @@ class LossChart(DoublePlot):
 
 
 class ThroughputChart(DoublePlot):
-    """Training steps per second over time; a mark at the top where an interruption was."""
+    """Training steps per second over time, with a mark at the top for each interruption."""
 
     colour_name = BLUE
 
@@ -209,7 +209,7 @@ class ThroughputChart(DoublePlot):
         self.marks = pyqtgraph.ScatterPlotItem(size=9, symbol="t", pen=QPen(Qt.PenStyle.NoPen))
         self.getViewBox().addItem(self.marks, ignoreBounds=True)
         self._shown: tuple[object, ...] = ()
-        # Without values, so that its time axis lies exactly above that of the machine's readings.
+        # Without values, so that its time axis lines up with that of the telemetry.
         self.getAxis("right").setStyle(showValues=False)
         self.setAccessibleName(sentence("chart.steps_per_second"))
         self.colour()
@@ -217,7 +217,7 @@ class ThroughputChart(DoublePlot):
     def show_curve(
         self, curve: Curve, span_s: float, *, live: bool, interrupted_t_s: Sequence[float] = ()
     ) -> None:
-        """Show the throughput so far, on an axis that reaches to span_s, and when it was interrupted."""
+        """Show the throughput and the interruptions, on an axis up to span_s."""
         self.set_range("x", 0.0, span_s)
         shown = (curve, len(curve.x), live, tuple(interrupted_t_s))
         if shown == self._shown:
@@ -227,14 +227,14 @@ class ThroughputChart(DoublePlot):
         highest = max((value for value in curve.y if value is not None), default=1.0)
         top = round_up(1.1 * highest)
         self.set_range("y", 0.0, top)
-        # Below the upper edge, which would cut them.
+        # Below the upper edge, which would cut them off.
         self.marks.setData(list(interrupted_t_s), [0.94 * top] * len(interrupted_t_s))
         code = "chart.steps_now_interrupted" if interrupted_t_s else "chart.steps_now"
         last = "n/a" if curve.last is None else f"{curve.last:.1f}"
         self.setAccessibleDescription(sentence(code, now=last, highest=highest, count=len(interrupted_t_s)))
 
     def colour(self) -> None:
-        """Take the theme's colours, for the marks too."""
+        """Apply the theme's colours, to the marks too."""
         super().colour()
         if hasattr(self, "marks"):
             self.marks.setBrush(QColor(self.theme.tokens.caution))

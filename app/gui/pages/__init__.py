@@ -1,1 +1,1 @@
-"""The pages of the window, a folder each."""
+"""The pages of the window, one folder each."""

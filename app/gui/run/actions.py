@@ -1,4 +1,4 @@
-"""What is done with a stored result wherever it is shown: picture, text, export."""
+"""Actions on a stored result, wherever it is shown: picture, text, export."""
 
 import re
 from collections.abc import Sequence
@@ -22,14 +22,14 @@ from app.gui.services.bundle import Services
 
 
 class ResultActions:
-    """Saves and copies results, and says in the window what became of it."""
+    """Saves and copies results, and reports the outcome in the window."""
 
     def __init__(self, services: Services, window: QWidget) -> None:
         self._services = services
         self._window = window
 
     def save_picture(self, run: Run, path: Path | None = None) -> None:
-        """Save the share picture in the window's theme, to a file that the user is asked for if none is given."""
+        """Save the share picture in the window's theme; ask for a file if none is given."""
         try:
             card = share_card(run)
         except AppError as error:
@@ -90,13 +90,13 @@ class ResultActions:
         self._services.tasks.start(write, done, self._services.complain)
 
     def _ask(self, title: str, name: str, kinds: str) -> Path | None:
-        """Ask for a file, whose name gets the ending of the chosen kind; None if the user wants none."""
+        """Ask for a file, and add the ending of the chosen type; None if the user cancels."""
         chosen, kind = QFileDialog.getSaveFileName(self._window, title, name, kinds)
-        # An ending of another kind that was typed is meant; "v1.2" is none.
+        # Another type's ending was typed on purpose; "v1.2" isn't one.
         if not chosen or Path(chosen).suffix.lower() in _endings(kinds):
             return Path(chosen) if chosen else None
         path = Path(chosen + _endings(kind or kinds)[0])
-        # The dialog asked about the name without the ending only.
+        # The dialog asked only about the name without the ending.
         return path if not path.exists() or self._may_overwrite(path) else None
 
     def _may_overwrite(self, path: Path) -> bool:
@@ -112,17 +112,17 @@ class ResultActions:
 
 
 def _check_is_file(path: Path) -> None:
-    """Refuse devices and pipes, for whose readers the window would wait; raises UsageError."""
+    """Refuse devices and pipes, whose readers the window would wait for; raises UsageError."""
     if path.exists() and not path.is_file() and not path.is_dir():
         raise UsageError(message("file.is_device", name=path.name), message("picture.choose_another"))
 
 
 def _endings(kinds: str) -> list[str]:
-    """Return the endings of a file dialog's kinds: ".csv" of "CSV table (*.csv)"."""
+    """Return the endings of a file dialog's types: ".csv" for "CSV table (*.csv)"."""
     return re.findall(r"\*(\.\w+)", kinds)
 
 
 def _write(target: Path, database: Database, ids: Sequence[int]) -> None:
-    # What reads is closed before the database is, also where the file cannot be written.
+    # The reader is closed before the database, even if the file can't be written.
     with closing(format_of(target).lines(database, ids)) as lines:
         write_lines(target, lines)

@@ -1,4 +1,4 @@
-"""The four cards of a run: seconds per epoch, loss and accuracy, the machine meanwhile, and known hardware."""
+"""The four cards of a run: seconds per epoch, loss and accuracy, hardware, and published results."""
 
 import statistics
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from workloads import CATALOGUE
 
 
 class RunCharts(QWidget):
-    """Draws a run, live or stored; made once and reused."""
+    """Draws a run, live or stored; created once and reused."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -71,10 +71,10 @@ class RunCharts(QWidget):
         """Show the curves of a run.
 
         Args:
-            series: What its events came to.
-            summary: What was asked, and its headline so far.
-            memory_bytes: All the memory of its machine.
-            live: Whether it goes on: then time axes grow in leaps.
+            series: Its series.
+            summary: Its record so far.
+            memory_bytes: Its machine's memory.
+            live: Whether it is running: then time axes grow in leaps.
         """
         self._show_kind(summary)
         self.figures.show_metrics(series.metrics)
@@ -103,7 +103,7 @@ class RunCharts(QWidget):
         self.limit.show_text(text)
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
-        """Show the run among published machines."""
+        """Show the run among published results."""
         self.bars.show_bars(bars, baseline)
         has_published = any(bar.kind != "you" for bar in bars)
         self.bars_card.heading.setText(
@@ -112,7 +112,7 @@ class RunCharts(QWidget):
         self.bars_card.note.show_text(chart_note(bars[0].metric, bars) if bars else "")
 
     def _show_kind(self, summary: RunSummary) -> None:
-        """Show figures instead of the loss, and hide the chart of epochs, where a workload has none."""
+        """Show figures instead of the loss, and hide the epoch chart, if a workload has none."""
         workload = CATALOGUE.get(summary.workload)
         trains = workload is None or workload.trains
         has_epochs = workload is None or workload.has_epochs
@@ -177,7 +177,7 @@ def _half_width(run: RunSummary) -> str:
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:
     card = Card(heading)
     if legend is not None and len(charts) > 1:
-        card.body.addWidget(legend)  # many entries: lines of their own
+        card.body.addWidget(legend)  # many entries: on lines of their own
     elif legend is not None:
         card.note.hide()
         card.corner.addWidget(legend, stretch=1)

@@ -1,4 +1,4 @@
-"""The single numbers of a run, each with its label: what a workload without epochs or losses has to show."""
+"""A run's single numbers with labels, for workloads without epochs or losses."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ ROW_PX = 26
 
 
 class FigureTable(QTableWidget):
-    """Shows labels and values in two columns, as they come."""
+    """Shows labels and values in two columns."""
 
     def __init__(self) -> None:
         super().__init__(0, 2)
@@ -34,7 +34,7 @@ class FigureTable(QTableWidget):
         self._shown: list[tuple[str, str]] = []
 
     def show_metrics(self, metrics: Mapping[str, float | None]) -> None:
-        """Show the numbers; nothing happens while they are the same."""
+        """Show the numbers; does nothing if they haven't changed."""
         lines = metric_lines(metrics)
         if lines == self._shown:
             return

@@ -1,4 +1,4 @@
-"""The card with the headline, and beside it the run's progress or outcome."""
+"""The card with the headline, and beside it the run's progress or result."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics
@@ -97,7 +97,7 @@ class HeadlineCard(Card):
     def show_live(
         self, run: RunSummary | None, progress: Progress, *, cancelled: bool, verdict: events.Judged | None = None
     ) -> None:
-        """Show a run that is going on; run is None until it is stored, the verdict until there is one."""
+        """Show a running run; run is None until it is stored, the verdict until there is one."""
         self._state.setCurrentIndex(0)
         self._show_value(run, progress.step_s)
         if run is not None and run.basis == "estimate":
@@ -145,7 +145,7 @@ class HeadlineCard(Card):
         self._show_verdict(sentence("run.caution_not_stored"), error.advice or "", "caution")
 
     def _show_notes(self, run: Run) -> None:
-        """Show what to do about a failure, or else the verdict's reasons."""
+        """Show the advice for a failure, or else the verdict's reasons."""
         verdict = judge(run)
         reasons = " ".join(_sentence(reason.text) for reason in verdict.reasons)
         if run.summary.status == "failed":
@@ -207,7 +207,7 @@ class HeadlineCard(Card):
         self.unit.setContentsMargins(0, 0, 0, 8)
         left = QWidget()
         left.setLayout(number)
-        # As wide as its widest number, so that nothing moves when digits come and go.
+        # As wide as its widest number, so that nothing moves when digits change.
         widest = QFontMetrics(self.value.font()).horizontalAdvance("≈ 8888")
         left.setFixedWidth(widest + 90)
         where = row(self.progress_text, self.remaining)
@@ -230,7 +230,7 @@ class HeadlineCard(Card):
         foot.setStretch(1, 1)
         verdict = QWidget()
         verdict.setLayout(foot)
-        # Room for two lines and the button, also while there is nothing to say yet.
+        # Room for two lines and the button, even before there is any text.
         line_px = self.verdict.fontMetrics().lineSpacing()
         verdict.setFixedHeight(max(2 * line_px + 4, self.why_button.sizeHint().height()))
         self.body.addWidget(verdict)
@@ -253,13 +253,13 @@ def _where(progress: Progress) -> str:
             step=progress.step,
             steps=progress.steps_per_epoch,
         )
-    if progress.phase == "measure":  # for a time: how many epochs and steps that will be is not known
+    if progress.phase == "measure":  # for a time: epochs and steps are not known in advance
         return sentence("run.at_step", epoch=progress.epoch + 1, step=progress.step)
     return sentence(_PHASES.get(progress.phase or "import", "phase.import"))
 
 
 def _facts(run: RunSummary) -> str:
-    """Return what computes on what, in one line."""
+    """Return the engine and the hardware in one line."""
     parts = [
         run.device_name or (run.device or "…").upper(),
         engine_name(run.engine, run.engine_version),

@@ -16,7 +16,7 @@ TICK_MS = 1_000
 
 
 class LogDialog(QDialog):
-    """Shows the log of the latest run, and follows it while it is open."""
+    """Shows the log of the latest run, and follows it while open."""
 
     def __init__(
         self, parent: QWidget, lines: Callable[[], Sequence[str]], file: Callable[[], Path | None]

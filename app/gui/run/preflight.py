@@ -25,13 +25,13 @@ ICON_PX = 16
 
 
 class PreflightLine(QWidget):
-    """Looks at the machine every ten seconds, as long as it is seen and nothing runs. Keeps its height.
+    """Checks the machine every ten seconds while visible and nothing runs. Keeps its height.
 
-    GPUs are left out: to look at one that sleeps would wake it.
+    GPUs are left out, because reading a sleeping one would wake it.
 
     Args:
-        services: What pages are given.
-        interval_ms: From one look to the next.
+        services: The pages' services.
+        interval_ms: Time between checks.
 
     Signals:
         changed: There are other cautions now, or none any more.
@@ -44,7 +44,7 @@ class PreflightLine(QWidget):
         self._services = services
         self._looks: tuple[Telemetry, ...] = ()
         self._choice: tuple[RunSpec, Machine] | None = None
-        # Of the look that is going on; set, it ends at once.
+        # Of the current check, which it ends at once when set.
         self._stop: threading.Event | None = None
         self.cautions: tuple[Reason, ...] = ()
         self._icon, self.text = label(), ElidedLabel(muted=True)
@@ -63,11 +63,11 @@ class PreflightLine(QWidget):
 
     @property
     def is_looking(self) -> bool:
-        """Whether a check is going on."""
+        """Whether a check is running."""
         return self._stop is not None
 
     def show_choice(self, spec: RunSpec, machine: Machine) -> None:
-        """Check the telemetry for another choice of settings."""
+        """Check the telemetry for another setup."""
         self._choice = (spec, machine)
         self._judge()
 
@@ -93,14 +93,14 @@ class PreflightLine(QWidget):
         self._look()
 
     def _look(self) -> None:
-        """Check in the background, unless that is going on already or a run would be all there is to see."""
+        """Check in the background, unless a check is running or only a run would be seen."""
         if self.is_looking or not self.isVisible() or self._services.bridge.is_running:
             return
         stop = self._stop = threading.Event()
         self._services.tasks.start(
             lambda: read_telemetry(LOOK_S, LOOKS, with_gpus=False, stop=stop),
             partial(self._on_looked, stop),
-            lambda _: self._on_looked(stop, ()),  # has no errors of the user's; a fault is raised all the same
+            lambda _: self._on_looked(stop, ()),  # no user errors; bugs are raised anyway
         )
 
     def _on_looked(self, stop: threading.Event, telemetry: tuple[Telemetry, ...]) -> None:
@@ -136,7 +136,7 @@ class PreflightLine(QWidget):
             return "", "", ""
         if self.cautions:
             texts = [reason.text for reason in self.cautions]
-            # Each advice once, behind what is wrong: a narrow window shows the beginning.
+            # Each advice once, after the problems: a narrow window shows the beginning.
             advice = dict.fromkeys(reason.advice for reason in self.cautions)
             return " ".join([*texts, *advice]), "triangle-alert", tokens.caution
         if self._looks:

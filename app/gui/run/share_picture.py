@@ -29,7 +29,7 @@ from app.gui.style.tokens import CARD_RADIUS_PX, DARK, LIGHT, Tokens
 
 WIDTH_PX, HEIGHT_PX, MARGIN_PX = 1200, 630, 56
 BARS_LIMIT, ROW_MAX_PX = 12, 96.0
-_DOTS_PER_METER = 3780  # 96 an inch; by itself Qt takes the screen's
+_DOTS_PER_METER = 3780  # 96 per inch; by default, Qt uses the screen's
 _RESULT = QRectF(MARGIN_PX, 120, 400, 384)
 _CHART = QRectF(496, 120, WIDTH_PX - 496 - MARGIN_PX, 384)
 _DETAILS_LIMIT, _TICKS_PX, _BADGE_ICON_PX = 4, 24, 20
@@ -53,11 +53,11 @@ def paint_share_picture(card: ShareCard, tokens: Tokens) -> QImage:
 
 
 def save_share_picture(card: ShareCard, tokens: Tokens, path: Path) -> None:
-    """Write the picture as a PNG, as a whole or not at all.
+    """Write the picture as a PNG, completely or not at all.
 
     Raises:
-        UsageError: The name does not end in .png.
-        AppError: The file cannot be written.
+        UsageError: The name doesn't end in .png.
+        AppError: The file can't be written.
     """
     if path.suffix.lower() != ".png":
         raise UsageError(message("picture.not_png", name=str(path.name or path)), message("picture.choose_png"))
@@ -74,7 +74,7 @@ def save_share_picture(card: ShareCard, tokens: Tokens, path: Path) -> None:
 
 
 def draw_headless(card: ShareCard, path: Path, dark: bool) -> None:
-    """Write the picture from a process without a window; needs no display, and looks at none.
+    """Write the picture from a process without a window; needs and uses no display.
 
     Raises:
         AppError: Like `save_share_picture`.
@@ -112,7 +112,7 @@ def _paint_result(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
 
 
 def _paint_badge(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
-    """Paint the verdict and the facts; the facts are cut first where there is no room."""
+    """Paint the verdict and the facts; facts are cut first if there is no room."""
     colour, text = getattr(tokens, card.level), " · ".join(filter(None, (card.level.capitalize(), card.badge)))
     width = _RESULT.width() - 44 - _BADGE_ICON_PX
     chosen = _fitting(text, _type(18, QFont.Weight.DemiBold), width)
@@ -131,7 +131,7 @@ def _paint_badge(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
 
 
 def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
-    """Paint the bars on a card of their own, each row as high as their number allows."""
+    """Paint the bars on a card of their own, with row heights that depend on their number."""
     painter.setPen(QPen(QColor(tokens.border), 1))
     painter.setBrush(QColor(tokens.surface))
     painter.drawRoundedRect(_CHART.adjusted(0.5, 0.5, -0.5, -0.5), CARD_RADIUS_PX, CARD_RADIUS_PX)
@@ -167,12 +167,12 @@ def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
 
 
 def _type(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """Return the bundled font, with figures as wide as they are: nothing here changes."""
+    """Return the bundled font, with proportional figures, as nothing here changes."""
     return unhinted(font(size_px, weight))
 
 
 def _fitting(text: str, wanted: QFont, width: float) -> QFont:
-    """Return the font in which a text fits, at most a third smaller than wanted."""
+    """Return a font that makes a text fit, at most a third smaller than wanted."""
     chosen = QFont(wanted)
     while chosen.pixelSize() > wanted.pixelSize() * 2 // 3 and _width(text, chosen) > width:
         chosen.setPixelSize(chosen.pixelSize() - 1)
@@ -202,15 +202,15 @@ def _elided(text: str, chosen: QFont, width: float) -> str:
 def _write_within(
     painter: QPainter, place: QPointF, text: str, wanted: QFont, colour: str, *, width: float
 ) -> None:
-    """Write a line that keeps within a width: smaller if it must be, then cut."""
+    """Write a line within a width: smaller if necessary, then cut."""
     chosen = _fitting(text, wanted, width)
     _write(painter, place, _elided(text, chosen, width), chosen, colour)
 
 
 def _write(painter: QPainter, place: QPointF, text: str, chosen: QFont, colour: str) -> None:
-    """Write a line on its base, as shapes: letters drawn by the system would differ from one to the next."""
+    """Write a line on its baseline, as outlines: the system's letters differ between systems."""
     shapes = QPainterPath()
     shapes.addText(place, chosen, text)
-    # Each first letter begins a little right of its place; in large type that shows.
+    # First letters begin slightly right of their position, which shows in large type.
     shapes.translate(place.x() - shapes.boundingRect().left(), 0)
     painter.fillPath(shapes, QColor(colour))

@@ -1,4 +1,4 @@
-"""One run, live or stored: its headline and its charts. Imports the charts, so it is itself imported late."""
+"""One run, live or stored: headline and charts. Imports the charts, so import it late."""
 
 import time
 from typing import Any
@@ -23,10 +23,10 @@ from app.gui.widgets.basics import ElidedLabel, Pill, column, label, plain_tip, 
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-# Every tick of the bridge, every third and every fourth one; a little less, for ticks come early and late.
+# Every tick of the bridge, every third and every fourth; a little less, as ticks are irregular.
 TEXT_INTERVAL_S, TELLING_INTERVAL_S, CHART_INTERVAL_S = 0.2, 0.7, 0.95
 PILL_PX, WIDE_PX = 200, 960
-# What changes more than numbers, and is drawn sooner.
+# Rare changes, which are drawn sooner.
 _TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}
 BARS_LIMIT = 12
 
@@ -73,13 +73,13 @@ class RunView(QWidget):
         self.charts.show_limit(bottleneck_text(run))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the least important details where there is little room."""
+        """Hide the least important details if there is little room."""
         super().resizeEvent(event)
         self._device.setVisible(self.width() >= WIDE_PX)
         self._memory.setVisible(self.width() >= WIDE_PX)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Catch up on a run that went on while the view was hidden."""
+        """Catch up on a run that continued while the view was hidden."""
         super().showEvent(event)
         if self._bridge is not None and self._bridge.is_running:
             QTimer.singleShot(0, self.refresh)
@@ -103,7 +103,7 @@ class RunView(QWidget):
         self.refresh()
 
     def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
-        """Update texts four times a second and charts once at most: more would slow down what is measured."""
+        """Update texts four times a second and charts once at most: more would slow down the measurement."""
         bridge = self._bridge
         if bridge is None or bridge.state is None or bridge.is_ab or not self.isVisible():
             return
@@ -122,7 +122,7 @@ class RunView(QWidget):
         memory_bytes: int | None,
         place: tuple[int, int] | None = None,
     ) -> None:
-        """Show what is run; `place` is the run's number among repetitions, and how many there are."""
+        """Show what is run; `place` is the run's number among repetitions, and their total."""
         workload = CATALOGUE.get(summary.workload)
         self._title.setText(workload.title if workload else summary.workload)
         code = "run.about_network" if parameters else "run.about"
@@ -137,7 +137,7 @@ class RunView(QWidget):
 
     def _show_charts(self, series: RunSeries, summary: RunSummary, *, live: bool) -> None:
         self.charts.show_series(series, summary, summary.memory_bytes, live=live)
-        # The bars change only with what they show.
+        # The bars change only with their content.
         bars_of = (summary.id, summary.value, summary.basis, summary.device, summary.status)
         if bars_of != self._bars_of:
             self._bars_of = bars_of

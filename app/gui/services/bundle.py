@@ -1,4 +1,4 @@
-"""What pages are given: one bundle made by the application, so that no page fetches anything from a global."""
+"""The services passed to pages: one bundle made by the application, so that no page uses globals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ Tell = Callable[[str, Tone, str, Callable[[], None] | None], None]
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)  # signals hold their receivers weakly
 class Services:
-    """What the window's parts share.
+    """Shared by all parts of the window.
 
     Attributes:
-        home: The folders as the program started with them.
-        tell: Shows a message in the window: text, tone, what its button says ("" for none), what that does.
+        home: The folders at start-up.
+        tell: Shows a message in the window: text, tone, button text ("" for none), and the button's action.
     """
 
     home: Paths
@@ -38,5 +38,5 @@ class Services:
 
     @property
     def paths(self) -> Paths:
-        """The folders, with the data sets where the settings say by now."""
+        """The folders, with the current data set folder from the settings."""
         return with_datasets_folder(self.home, self.preferences.settings.datasets_folder)

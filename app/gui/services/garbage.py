@@ -1,8 +1,8 @@
-"""Has Python collect garbage in the window's thread only.
+"""Makes Python collect garbage only in the window's thread.
 
-Python does it in whatever thread makes an object just then. Where that is not the window's, a Qt object among the
-garbage can stop everything for good: its destructor holds a lock of Qt and waits for Python's, while the window's
-thread holds Python's and waits in `connect` for Qt's.
+Python collects in whatever thread happens to create an object. In another thread, a Qt object in the garbage can
+cause a deadlock: its destructor holds a lock of Qt's and waits for Python's, while the window's thread holds
+Python's and waits in `connect` for Qt's.
 """
 
 import gc
@@ -13,7 +13,7 @@ INTERVAL_MS = 1_000
 
 
 class GarbageCollector(QObject):
-    """Collects garbage between two events, instead of Python itself, until `close`."""
+    """Collects garbage between events, instead of Python itself, until `close`."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -23,13 +23,13 @@ class GarbageCollector(QObject):
         self._timer.start()
 
     def collect(self) -> None:
-        """Collect the oldest generation whose turn it is."""
-        # As the interpreter counts: new objects, collections of the youngest, those of the middle generation.
+        """Collect the oldest generation that is due."""
+        # As in the interpreter: new objects, collections of the youngest generation, those of the middle one.
         due = [count > limit for count, limit in zip(gc.get_count(), gc.get_threshold(), strict=True)]
         if any(due):
             gc.collect(max(generation for generation, is_due in enumerate(due) if is_due))
 
     def close(self) -> None:
-        """Give it back to Python."""
+        """Give garbage collection back to Python."""
         self._timer.stop()
         gc.enable()

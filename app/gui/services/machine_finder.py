@@ -1,4 +1,4 @@
-"""The machine's parts, looked for in the background so that the window need not wait for a driver."""
+"""Detects the machine's parts in the background, so that the window need not wait for a driver."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,8 +15,8 @@ class MachineFinder(QObject):
     """Detects the machine, its power source and its readable sensors in the background.
 
     Args:
-        tasks: Does the looking.
-        data_folder: Tells where the data sets are, whose disks are described.
+        tasks: Runs the detection.
+        data_folder: Returns the data set folder, whose disks are described.
 
     Signals:
         found: `machine` and `power` are known now, or were looked at again.
@@ -32,9 +32,9 @@ class MachineFinder(QObject):
         self.power = Power()
 
     def look(self) -> None:
-        """Detect the machine, again if it is known already."""
+        """Detect the machine, even if it is already known."""
         folder = self._data_folder()
-        # Detection has no errors of the user's; a fault is raised all the same.
+        # Detection has no user errors; bugs are raised anyway.
         self._tasks.start(
             lambda: (detect_machine(data_folder=folder), read_power()), self._on_found, lambda _: None
         )

@@ -1,4 +1,4 @@
-"""The user's settings while the window is open: read once, written at each change."""
+"""The user's settings while the window is open: read once, saved at each change."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from app.core.settings import Settings, load_settings, save_settings
 
 
 class Preferences(QObject):
-    """Holds the settings and saves what changes.
+    """Holds the settings and saves changes.
 
     Signals:
         changed: The settings are others now.
@@ -24,12 +24,12 @@ class Preferences(QObject):
         self.settings = load_settings(path)
 
     def change(self, **changes: Any) -> None:
-        """Take and save other values; raises AppError if they cannot be saved (they are used all the same)."""
-        # From the file: another window may have changed other settings meanwhile.
+        """Apply and save other values; raises AppError if they can't be saved (they apply anyway)."""
+        # From the file: another window may have changed other settings in the meantime.
         self._take(msgspec.structs.replace(load_settings(self._path), **changes))
 
     def reset(self) -> None:
-        """Go back to the settings of a first start; raises AppError like `change`."""
+        """Restore the default settings; raises AppError like `change`."""
         self._take(Settings())
 
     def _take(self, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""Between a session's thread and the window: events wait in a queue that a timer empties four times a second."""
+"""Between a session's thread and the window: a timer empties the event queue."""
 
 import queue
 from collections import deque
@@ -24,7 +24,7 @@ from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
-# As often as texts change: each look costs more for waking up than for what it finds.
+# As often as texts change: waking up costs more than the work.
 TICK_MS = 250
 LINES_KEPT = 2_000
 
@@ -34,15 +34,15 @@ class BusyError(AppError):
 
 
 class RunBridge(QObject):
-    """Starts runs, one at a time, and follows the one that is going on: alone, or as a part of a plan.
+    """Starts runs, one at a time, and follows the current one, alone or in a plan.
 
     Attributes:
-        state: What is known of the run that is or was going on last; None before the first.
-        plan: What is or was carried out last; None if that was a single run.
-        planned: Of the plan, the run that is going on; None before the first.
-        done: The plan's runs that are over.
-        asks: The run of the plan that waits for `answer`; None if none does.
-        group_id: What the plan is stored as; None before it is.
+        state: State of the current or latest run; None before the first.
+        plan: The current or latest plan; None for a single run.
+        planned: The plan's current run; None before the first.
+        done: The plan's finished runs.
+        asks: The plan's run that waits for `answer`; None if none does.
+        group_id: The plan's stored group; None before it is stored.
 
     Signals:
         started: A run or a plan was asked for; `state` is new.
@@ -67,7 +67,7 @@ class RunBridge(QObject):
         self._paths = paths
         self._tasks = tasks
         self.limits = limits
-        # Events, and what a plan has to say between them, to be done in the window's thread.
+        # Events, and the plan's calls between them, for the window's thread.
         self._events: deque[events.Event | Callable[[], None]] = deque()
         self._session: Session | Sequence | None = None
         self._answers: queue.SimpleQueue[bool] = queue.SimpleQueue()
@@ -87,16 +87,16 @@ class RunBridge(QObject):
 
     @property
     def is_running(self) -> bool:
-        """Whether a run is about to begin or going on."""
+        """Whether a run is starting or running."""
         return self._starting or self._session is not None
 
     @property
     def is_ab(self) -> bool:
-        """Whether what is or was carried out last is an A/B, which has a page of its own."""
+        """Whether the current or latest plan is an A/B, which has a page of its own."""
         return self.plan is not None and self.plan.kind == "ab"
 
     def group(self) -> Group | None:
-        """Return what is measured of the plan so far; None without a plan."""
+        """Return the plan's results so far; None without a plan."""
         if self.plan is None:
             return None
         return Group(
@@ -109,12 +109,12 @@ class RunBridge(QObject):
         )
 
     def start(self, spec: RunSpec, machine: Machine, *, beside: bool = False) -> None:
-        """Begin a run in the background; `refused` says why if it cannot.
+        """Start a run in the background; `refused` tells why if that fails.
 
         Args:
             spec: What to run.
-            machine: What the result is stored for.
-            beside: Whether to run although another Epochmark runs something too (else BusyError).
+            machine: The machine to store the result for.
+            beside: Whether to run although another Epochmark is running a benchmark (otherwise BusyError).
         """
         if self.is_running:
             return
@@ -127,7 +127,7 @@ class RunBridge(QObject):
             with Database(paths.database) as database:
                 _check_alone(database, beside=beside)
                 session = runner.start(spec, listener)
-                if self.is_cancelled:  # the window may be gone by now
+                if self.is_cancelled:  # the window may have closed by now
                     session.cancel()
                 return session, _stored(database, session.run_id)
 
@@ -135,12 +135,12 @@ class RunBridge(QObject):
         self.started.emit()
 
     def start_plan(self, plan: Plan, machine: Machine, *, beside: bool = False) -> None:
-        """Begin several runs, one after the other, in the background; `refused` says why if they cannot.
+        """Start several runs, one after another, in the background; `refused` tells why if that fails.
 
         Args:
             plan: What to run.
-            machine: What the results are stored for.
-            beside: As for `start`; only looked at before the first run.
+            machine: The machine to store the results for.
+            beside: As for `start`; checked only before the first run.
         """
         if self.is_running:
             return
@@ -168,7 +168,7 @@ class RunBridge(QObject):
             with Database(paths.database) as database:
                 _check_alone(database, beside=beside)
             sequence = run_plan(plan, runner, watch)
-            if self.is_cancelled:  # the window may be gone by now
+            if self.is_cancelled:  # the window may have closed by now
                 sequence.cancel()
             return sequence
 
@@ -176,7 +176,7 @@ class RunBridge(QObject):
         self.started.emit()
 
     def answer(self, go_on: bool) -> None:
-        """Say that what the plan asked for is done, or that it is to stop."""
+        """Answer that what the plan asked for is done, or that it should stop."""
         if self.asks is not None:
             self.asks = None
             self._answers.put(go_on)
@@ -195,7 +195,7 @@ class RunBridge(QObject):
             self._session.kill()
 
     def finish(self, timeout_s: float) -> bool:
-        """Cancel the run and wait for its end, at last by force; returns whether it has ended."""
+        """Cancel the run and wait for its end, finally by force; return whether it has ended."""
         self.cancel()
         session = self._session
         if session is None:
@@ -264,7 +264,7 @@ class RunBridge(QObject):
 
     def _on_tick(self) -> None:
         session = self._session
-        # Asked before the queue is emptied: what the session said last is in it by then.
+        # Checked before emptying the queue, so that the session's last events are in it.
         over = session is not None and session.wait(0)
         kinds = set()
         while self._events:
@@ -282,13 +282,13 @@ class RunBridge(QObject):
             self.trouble = session.trouble
             summary = self.state.summary if self.state is not None else None
             if self.trouble is not None and summary is None:
-                self.refused.emit(self.trouble)  # of a plan, not even the first run began
+                self.refused.emit(self.trouble)  # not even the plan's first run started
             else:
                 self.ended.emit(summary.id if summary is not None else 0)
 
 
 def _stored(database: Database, run_id: int) -> RunSummary:
-    """Return a run that was begun; raises UsageError if somebody has taken it away already."""
+    """Return a run that was started; raises UsageError if it has been deleted already."""
     summary = next(list_runs(database, ids=[run_id]), None)
     if summary is None:
         raise missing_runs([run_id])
@@ -302,7 +302,7 @@ def _check_alone(database: Database, *, beside: bool) -> None:
 
 
 def _line(event: events.Event) -> str:
-    """Return what the log shows of an event; "" for those that come many times a second."""
+    """Return an event's line in the log; "" for frequent ones."""
     text = ""
     match event:
         case events.Phase():

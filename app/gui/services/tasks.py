@@ -1,4 +1,4 @@
-"""Work that may take longer than a frame: done in a thread, its result handed over in the window's thread."""
+"""Work that may take longer than a frame: done in a thread, with the result delivered in the window's thread."""
 
 import threading
 from collections.abc import Callable
@@ -14,7 +14,7 @@ _Result = TypeVar("_Result")
 
 
 class Tasks(QObject):
-    """Runs functions in the background. Results that come after `close` are dropped."""
+    """Runs functions in the background. Results that arrive after `close` are dropped."""
 
     finished = Signal(object)
 
@@ -32,8 +32,8 @@ class Tasks(QObject):
     ) -> None:
         """Do the work in a thread of its own; then call `done` or `failed` in the window's thread.
 
-        What the work raises beside AppError is a fault of Epochmark: `failed` is told, and it is raised again in
-        the window's thread.
+        Errors other than AppError are bugs in Epochmark: `failed` is called, and they are raised again in the
+        window's thread.
         """
 
         def run() -> None:
@@ -48,10 +48,10 @@ class Tasks(QObject):
                 outcome = partial(done, result)
             if not self._closed:
                 self.finished.emit(outcome)
-            # Last: `close` waits for who may be handing over, or Qt would be gone under its signal.
+            # Last: `close` waits for threads that are delivering, or Qt would be gone under their signal.
             self._running.discard(threading.current_thread())
 
-        # A daemon, so that a download that waits for its server does not keep the program alive.
+        # A daemon, so that a download waiting for its server doesn't keep the program alive.
         thread = threading.Thread(target=run, daemon=True, name="task")
         self._running.add(thread)
         thread.start()

@@ -1,6 +1,6 @@
-"""Starts the window: theme, services, deferred work, and handlers for faults and signals."""
+"""Starts the window: theme, services, deferred work, and handlers for bugs and signals."""
 
-import app.gui.shell.lean_imports  # before all that is imported with Qt
+import app.gui.shell.lean_imports  # before everything that is imported with Qt
 
 # isort: split
 import contextlib
@@ -53,14 +53,14 @@ class WarningTeller(logging.Handler):
         self._teller: _Teller | None = None
 
     def open(self, teller: _Teller) -> None:
-        """Show warnings from now on, first those from before there was a window."""
+        """Show warnings from now on, starting with those from before the window opened."""
         self._teller = teller
         for text in self._waiting:
             teller.told.emit(text, "caution", "", None)
         self._waiting.clear()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Pass a warning on, from any thread; faults have their own dialog."""
+        """Pass a warning on, from any thread; bugs have their own dialog."""
         if record.levelno >= logging.ERROR:
             return
         if self._teller is None:
@@ -70,7 +70,7 @@ class WarningTeller(logging.Handler):
 
 
 def run_window() -> int:
-    """Open the window and return the exit code when it was closed."""
+    """Open the window; return the exit code when it is closed."""
     application = QApplication(sys.argv[:1])
     application.setApplicationName("Epochmark")
     application.setApplicationVersion(app.__version__)
@@ -98,12 +98,12 @@ def run_window() -> int:
 
 
 def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tuple[MainWindow, Services]:
-    """Make the services and show the window; slower work starts after it is first drawn.
+    """Create the services and show the window; slower work starts after it is first drawn.
 
     Args:
-        theme: Of Qt's application; it takes what the settings say.
-        paths: Where results and settings are.
-        limits: Of sessions; for tests.
+        theme: Theme of Qt's application; set from the settings.
+        paths: Folders of results and settings.
+        limits: Limits of sessions; for tests.
     """
     warnings = WarningTeller()
     logging.getLogger("app").addHandler(warnings)
@@ -139,7 +139,7 @@ def _start_up(window: MainWindow, services: Services) -> None:
             purge_trash(database, older_than_s=TRASH_KEPT_S)
 
     services.tasks.start(tidy, lambda _: None, services.complain)
-    # Half a second of imports, beside the window instead of in it; the charts are then made at once.
+    # Half a second of imports, during idle time; creating the charts is then quick.
     services.tasks.start(_import_charts, lambda _: window.benchmark.prepare(), services.complain)
 
 
@@ -148,7 +148,7 @@ def _import_charts() -> None:
 
 
 class FaultCatcher:
-    """Shows uncaught exceptions of all threads, and lets the window go on."""
+    """Shows uncaught exceptions of all threads, and keeps the window running."""
 
     def __init__(self, window: MainWindow, paths: Paths) -> None:
         self._window = window
@@ -170,7 +170,7 @@ class FaultCatcher:
             sys.excepthook, threading.excepthook = self._before
 
     def show(self, report: str) -> None:
-        """Show one fault; while its dialog is open, others go to the log only."""
+        """Show one bug; while its dialog is open, others go to the log only."""
         if self._dialog is not None:
             if self._dialog.isVisible():
                 return
@@ -180,7 +180,7 @@ class FaultCatcher:
 
     @property
     def dialog(self) -> FaultDialog | None:
-        """The dialog that was shown last."""
+        """The latest dialog."""
         return self._dialog
 
     def _catch(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -18,7 +18,7 @@ class Banner(QFrame):
     """A message at the bottom of its parent, over the content, that disappears by itself.
 
     Args:
-        parent: What it covers; it follows its size.
+        parent: The widget it covers, whose size it follows.
     """
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -47,9 +47,9 @@ class Banner(QFrame):
 
         Args:
             text: One or two sentences.
-            tone: Which frame it gets.
-            action: What the button says, or "" for no button.
-            do: What the button does.
+            tone: Chooses the frame.
+            action: Text of the button; "" for no button.
+            do: Action of the button.
         """
         self._action = do
         self.text.setText(text)

@@ -17,21 +17,21 @@ DEBIAN_PACKAGES = (
 
 
 def has_display(environment: Mapping[str, str] = os.environ) -> bool:
-    """Say whether there is a screen to open a window on; an explicit Qt platform counts as one."""
+    """Return whether there is a display to open a window on; an explicit Qt platform counts as one."""
     if not sys.platform.startswith("linux"):
         return True
     return any(environment.get(name) for name in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY", "DISPLAY"))
 
 
 def find_problem(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Say why no window can open although there is a display; None if one can."""
+    """Explain why no window can open although there is a display; None if one can."""
     platform = environment.get("QT_QPA_PLATFORM", "xcb")
     if not sys.platform.startswith("linux") or not platform.startswith(("xcb", "wayland")):
         return None
     try:
         folder = _plugins()
         if _wayland_socket(environment) is not None:
-            # Qt goes on to X11 by itself where Wayland's libraries are missing.
+            # Qt falls back to X11 if Wayland's libraries are missing.
             with contextlib.suppress(OSError):
                 ctypes.CDLL(str(folder / "libqwayland.so"))
                 return None

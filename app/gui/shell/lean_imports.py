@@ -1,7 +1,7 @@
-"""Keeps Qt for Python from reading the source of every module that comes after it; the window imports this first.
+"""Keeps Qt for Python from reading the source of every later module; the window imports this first.
 
-It looks there for its own name, for the sake of `from __feature__ import`, which nothing here uses. The lines stay
-in Python's linecache, among what lives as long as the program: 16 MB of an idle window.
+It searches them for `from __feature__ import`, which nothing here uses. The lines stay in Python's linecache for
+the life of the program: 16 MB of an idle window.
 """
 
 import sys
@@ -10,7 +10,7 @@ import PySide6.QtCore  # noqa: F401 - loads what is changed here
 
 
 def read_no_sources() -> None:
-    """Have every module count as one that uses Qt without features; no effect where Qt has no such search."""
+    """Make every module count as one that uses Qt without features; no effect if Qt has no such search."""
     features = sys.modules.get("shibokensupport.feature")
     if hasattr(features, "_mod_uses_pyside"):
         setattr(features, "_mod_uses_pyside", lambda _: True)  # noqa: B010 - unknown to mypy

@@ -1,4 +1,4 @@
-"""The main window: side bar, pages, menu, messages; asks before it closes on a run."""
+"""The main window: side bar, pages, menu, messages; asks before closing during a run."""
 
 import logging
 from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from app.gui.pages.ab.page import AbPage
     from app.gui.pages.results.page import ResultsPage
 
-# Code of the name, and icon.
+# Message code of the name, and icon.
 PAGES = (
     ("page.benchmark", "gauge"),
     ("page.results", "list"),
@@ -45,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 
 class MainWindow(QMainWindow):
-    """Holds the pages, which are made when they are first opened.
+    """Holds the pages, which are created when they are first opened.
 
     Signals:
         closed: The window was closed.
@@ -91,19 +91,19 @@ class MainWindow(QMainWindow):
 
     @property
     def page(self) -> QWidget:
-        """The page that is open."""
+        """The current page."""
         return self._pages[self._number]
 
     def action(self, code: str) -> QAction:
-        """Return an action of the menu by its code."""
+        """Return a menu action by its message code."""
         return self._actions[code]
 
     def tell(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
-        """Show a message at the pages' foot."""
+        """Show a message at the bottom of the pages."""
         self.banner.tell(text, tone, action, do)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Ask if a run is going on; close when it has ended."""
+        """Ask if a run is running, and close when it has ended."""
         if self._services.bridge.is_running:
             event.ignore()
             if not self._closing and self._ask_to_cancel():
@@ -163,7 +163,7 @@ class MainWindow(QMainWindow):
             from app.gui.pages.hardware.page import HardwarePage
 
             hardware = HardwarePage(self._services)
-            self.closed.connect(hardware.doctor.cancel)  # also where another page is looked at
+            self.closed.connect(hardware.doctor.cancel)  # even while another page is shown
             return hardware
         from app.gui.pages.settings.page import SettingsPage
 

@@ -25,7 +25,7 @@ class SideBar(QFrame):
     chosen = Signal(int)
 
     def __init__(self, theme: Theme, pages: Sequence[tuple[str, str]]) -> None:
-        """Make a place for each page (code of its name, icon); the last one is at the bottom."""
+        """Add an entry per page (message code of its name, icon); the last one is at the bottom."""
         super().__init__()
         self.setObjectName("sideBar")
         self.setFixedWidth(WIDTH_PX)
@@ -48,5 +48,5 @@ class SideBar(QFrame):
             self.places.append(place)
 
     def mark(self, number: int) -> None:
-        """Show which page is open."""
+        """Mark the current page."""
         self.places[number].setChecked(True)

@@ -1,1 +1,1 @@
-"""How everything looks: colours, type, icons."""
+"""Appearance: colours, type, icons."""

@@ -7,18 +7,18 @@ from PySide6.QtSvg import QSvgRenderer
 from app.core.paths import RESOURCES
 
 FOLDER = RESOURCES / "icons"
-# Of verdicts and of their reasons.
+# For verdicts and their reasons.
 LEVELS = {"valid": "circle-check", "caution": "triangle-alert", "invalid": "circle-x", "fact": "info"}
-_SIZES_PX = (20, 40)  # as drawn, and on a screen of twice the density
+_SIZES_PX = (20, 40)  # normal, and for double density
 
 
 def icon(name: str, colour: str, chosen: str | None = None) -> QIcon:
-    """Return an icon in one colour, and in another one where it is checked or chosen.
+    """Return an icon in one colour, and in another one when checked or selected.
 
     Args:
-        name: The file's name without its ending.
+        name: File name without its ending.
         colour: As #RRGGBB.
-        chosen: The other colour, or None for the same.
+        chosen: The other colour; None for the same.
     """
     result = QIcon()
     for state, paint in ((QIcon.State.Off, colour), (QIcon.State.On, chosen or colour)):
@@ -28,12 +28,12 @@ def icon(name: str, colour: str, chosen: str | None = None) -> QIcon:
 
 
 def pixmap(name: str, colour: str, size_px: int) -> QPixmap:
-    """Return an icon as a square picture with a transparent ground."""
+    """Return an icon as a square picture with a transparent background."""
     return _drawn(renderer(name, colour), size_px)
 
 
 def renderer(name: str, colour: str) -> QSvgRenderer:
-    """Return what draws an icon in any size."""
+    """Return the renderer of an icon, for any size."""
     svg = (FOLDER / f"{name}.svg").read_text(encoding="utf-8").replace("currentColor", colour)
     return QSvgRenderer(QByteArray(svg.encode()))
 

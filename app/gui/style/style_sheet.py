@@ -1,4 +1,4 @@
-"""The style sheet: how Qt's widgets look in a theme. Type is set by fonts alone: figures stay tabular."""
+"""The style sheet: how Qt's widgets look in a theme. Type is set by fonts only, so that figures stay tabular."""
 
 from app.gui.style.tokens import CARD_RADIUS_PX, Tokens
 
@@ -105,6 +105,6 @@ QSplitter::handle {{ background: transparent; }}
 
 
 def style_sheet(tokens: Tokens, pictures: str) -> str:
-    """Return a theme's style sheet; `pictures` is the folder of its arrows, which Qt takes from files only."""
+    """Return a theme's style sheet; `pictures` is the folder of its arrows, which Qt reads only from files."""
     colours = {name: getattr(tokens, name) for name in tokens.__dataclass_fields__ if name != "dark"}
     return _RULES.format(**colours, radius=CARD_RADIUS_PX, pictures=pictures)

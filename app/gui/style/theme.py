@@ -1,4 +1,4 @@
-"""The theme that the window has now, and the bundled font."""
+"""The window's current theme, and the bundled font."""
 
 from typing import Literal
 
@@ -16,7 +16,7 @@ FONTS = ("Inter-Regular", "Inter-Medium", "Inter-SemiBold", "Inter-Bold")
 
 
 class Theme(QObject):
-    """The theme of one application: follows the system unless the user chose.
+    """The theme of one application; follows the system unless the user chose one.
 
     Signals:
         changed: The tokens are others now.
@@ -36,7 +36,7 @@ class Theme(QObject):
         self.choose(choice)
 
     def choose(self, choice: Choice) -> None:
-        """Take light, dark, or what the system has."""
+        """Use light, dark, or the system's theme."""
         self._choice = choice
         hints = self._application.styleHints()
         if choice == "system":
@@ -59,7 +59,7 @@ class Theme(QObject):
 
 
 def load_fonts() -> None:
-    """Make the bundled font known to Qt; call once for each application."""
+    """Register the bundled font with Qt; call once per application."""
     for name in FONTS:
         QFontDatabase.addApplicationFont(str(RESOURCES / "fonts" / f"{name}.ttf"))
 
@@ -73,7 +73,7 @@ def font(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
 
 
 def figures(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
-    """Return the bundled font with figures of equal width, so that numbers that change do not move.
+    """Return the bundled font with figures of equal width, so that changing numbers don't move.
 
     Not for words: it widens hyphens too.
     """

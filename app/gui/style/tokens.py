@@ -1,8 +1,8 @@
-"""The design's tokens: colours for dark and light, sizes of type. Knows no Qt."""
+"""The design's tokens: colours for dark and light, sizes of type. Uses no Qt."""
 
 from dataclasses import dataclass
 
-# Okabe and Ito's colours: told apart with every kind of colour blindness.
+# Okabe and Ito's colours, which are distinct with every kind of colour blindness.
 SERIES = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#0072B2", "#D55E00")
 HEADLINE_PX, TITLE_PX, TEXT_PX, LABEL_PX = 54, 18, 13, 11
 GAP_PX, CARD_RADIUS_PX = 8, 12
@@ -22,7 +22,7 @@ class Tokens:
     muted: str
     accent: str
     on_accent: str
-    selected: str  # behind the chosen place in a list
+    selected: str  # behind the selected place in a list
     neutral_bar: str
     valid: str
     caution: str

@@ -1,1 +1,1 @@
-"""Parts that pages are put together from."""
+"""Building blocks of pages."""

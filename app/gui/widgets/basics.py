@@ -1,4 +1,4 @@
-"""The small parts that pages are put together from: labels, cards, buttons, pills, banners."""
+"""The building blocks of pages: labels, cards, buttons, pills, tooltips."""
 
 import html
 from collections.abc import Iterable
@@ -35,7 +35,7 @@ def label(
     muted: bool = False,
     wrap: bool = False,
 ) -> QLabel:
-    """Return plain text in the bundled font; nothing in it is ever read as HTML."""
+    """Return plain text in the bundled font, which is never interpreted as HTML."""
     result = QLabel(text)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setFont(font(size_px, weight))
@@ -50,7 +50,7 @@ def title(text: str = "") -> QLabel:
 
 
 class ElidedLabel(QLabel):
-    """One line that is elided where there is no room, with the whole text as tooltip."""
+    """One line that is elided if there is no room, with the whole text as tooltip."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class ElidedLabel(QLabel):
 
     @property
     def whole_text(self) -> str:
-        """The text as it is without "…"."""
+        """The text without eliding."""
         return self._whole
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -86,11 +86,11 @@ class ElidedLabel(QLabel):
         self._elide()
 
     def minimumSizeHint(self) -> QSize:
-        """Give way to any width."""
+        """Allow any width."""
         return QSize(0, self.fontMetrics().height())
 
     def sizeHint(self) -> QSize:
-        """Want room for the whole text."""
+        """Ask for room for the whole text."""
         return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 2, self.fontMetrics().height())
 
     def _elide(self) -> None:
@@ -103,7 +103,7 @@ class ElidedLabel(QLabel):
 
 
 class ClampedLabel(QLabel):
-    """A few lines at most, elided where there is no room, with the whole text as tooltip."""
+    """A few lines at most, elided if there is no room, with the whole text as tooltip."""
 
     def __init__(self, lines: int, size_px: int = TEXT_PX, *, muted: bool = True) -> None:
         super().__init__()
@@ -128,11 +128,11 @@ class ClampedLabel(QLabel):
         self._clamp()
 
     def sizeHint(self) -> QSize:
-        """Want no more lines than the text has."""
+        """Ask for no more lines than the text has."""
         return QSize(0, min(self._height(self.text()), self._room_px))
 
     def minimumSizeHint(self) -> QSize:
-        """Give way to any width."""
+        """Allow any width."""
         return QSize(0, self.fontMetrics().lineSpacing())
 
     def _clamp(self) -> None:
@@ -179,7 +179,7 @@ class Button(QPushButton):
     """A button with an icon in the theme's colours.
 
     Args:
-        kind: primary (one a page), plain, flat (a link), segment (one of several), place (in the side bar).
+        kind: primary (one per page), plain, flat (a link), segment (one of several), place (in the side bar).
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class Button(QPushButton):
             self._colour()
 
     def setText(self, text: str) -> None:
-        """Show another text, a little apart from the icon."""
+        """Show another text, slightly apart from the icon."""
         super().setText(f" {text}" if self._icon_name and text else text)
         self.setAccessibleName(text)
 
@@ -237,7 +237,7 @@ class Pill(QLabel):
 
 
 class PillRow(QWidget):
-    """One line of short facts; hidden ones are counted at its end, with all as tooltip."""
+    """One line of short facts; hidden ones are counted at its end, with all of them as tooltip."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -249,7 +249,7 @@ class PillRow(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def show_facts(self, facts: Iterable[str]) -> None:
-        """Show other facts, the most important ones first."""
+        """Show other facts, the most important first."""
         for pill in self._pills:
             pill.hide()
             pill.deleteLater()
@@ -284,14 +284,14 @@ class PillRow(QWidget):
         self.setToolTip(plain_tip(" · ".join(self._facts)) if shown < len(self._pills) else "")
 
     def _wanted_px(self, count: int) -> int:
-        """Return how wide so many pills are, with the last one that counts the others."""
+        """Return the width of this many pills, including the one that counts the others."""
         self._more.setText(f"+{len(self._pills) - count}")
         pills = [*self._pills[:count], *([self._more] if count < len(self._pills) else [])]
         return sum(pill.sizeHint().width() + GAP_PX for pill in pills) - GAP_PX
 
 
 def set_tone(widget: QWidget, tone: Tone) -> None:
-    """Give a widget another tone; Qt looks at properties only when it is asked to."""
+    """Change a widget's tone; Qt re-reads properties only when asked to."""
     if widget.property("tone") != tone:
         widget.setProperty("tone", tone)
         widget.style().unpolish(widget)
@@ -305,10 +305,10 @@ def give_way(combo: QComboBox) -> None:
 
 
 class WheelGuard(QObject):
-    """Lets the wheel change an editor only while it has the focus; else it scrolls what the editor is in."""
+    """Lets the wheel change an editor only when focused; otherwise it scrolls the editor's parent."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Leave the wheel to the editor's parent."""
+        """Pass the wheel to the editor's parent."""
         if event.type() != QEvent.Type.Wheel or not isinstance(watched, QWidget) or watched.hasFocus():
             return False
         event.ignore()
@@ -316,7 +316,7 @@ class WheelGuard(QObject):
 
 
 def guard_wheel(editor: QWidget) -> None:
-    """Keep the wheel from changing an editor that is only scrolled past, and from focusing it."""
+    """Keep the wheel from changing or focusing an editor that is only scrolled past."""
     editor.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
     editor.installEventFilter(WheelGuard(editor))
 
@@ -334,12 +334,12 @@ def line() -> QFrame:
 
 
 def row(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QHBoxLayout:
-    """Return things side by side; None is where the room goes that is left."""
+    """Return widgets side by side; None is the stretchable gap."""
     return _filled(QHBoxLayout(), items, spacing_px)
 
 
 def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxLayout:
-    """Return things one below the other; None is where the room goes that is left."""
+    """Return widgets below each other; None is the stretchable gap."""
     return _filled(QVBoxLayout(), items, spacing_px)
 
 

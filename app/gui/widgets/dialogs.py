@@ -69,7 +69,7 @@ class FaultDialog(QDialog):
 
 
 def fault_report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> str:
-    """Return what to report of a fault: versions and traceback, without the user's folders."""
+    """Return the report of a bug: versions and traceback, without the user's folders."""
     lines = "".join(traceback.format_exception(kind, error, trace))
     head = sentence(
         "fault.report_head",

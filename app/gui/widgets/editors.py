@@ -1,4 +1,4 @@
-"""Editors of values that are declared: one for each kind of parameter."""
+"""Editors of declared values, one for each type of parameter."""
 
 import os
 
@@ -24,7 +24,7 @@ FLOAT_LIMIT = 1e12
 
 
 class FolderEdit(QWidget):
-    """Edits one or more folders, separated as in PATH, and lets further ones be chosen.
+    """Edits one or more folders, separated as in PATH, and lets the user choose more.
 
     Signals:
         changed: The text is another one now.
@@ -84,7 +84,7 @@ def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
     if parameter.kind == "int":
         spin = QSpinBox()
         spin.setRange(-INT_LIMIT if low is None else int(low), INT_LIMIT if high is None else int(high))
-        if parameter.zero and parameter.minimum == 0:  # Qt shows the text at the least value
+        if parameter.zero and parameter.minimum == 0:  # Qt shows the text at the minimum
             spin.setSpecialValueText(parameter.zero)
         spin.setValue(int(parameter.default))
         spin.valueChanged.connect(changed)
@@ -98,7 +98,7 @@ def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
 
 
 def edited_value(editor: Editor) -> ParameterValue:
-    """Return what an editor holds."""
+    """Return the value of an editor."""
     if isinstance(editor, QComboBox):
         return editor.currentText()
     if isinstance(editor, QCheckBox):
@@ -109,7 +109,7 @@ def edited_value(editor: Editor) -> ParameterValue:
 
 
 def set_edited(editor: Editor, value: ParameterValue) -> None:
-    """Set what an editor holds, as if the user had."""
+    """Set the value of an editor, as if the user had."""
     if isinstance(editor, QComboBox):
         editor.setCurrentText(str(value))
     elif isinstance(editor, QCheckBox):

@@ -1,4 +1,4 @@
-"""A few choices side by side, all in view: for what has two or three of them."""
+"""A few choices side by side, all visible: for two or three of them."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,8 @@ class Segments(QWidget):
     """Buttons of which one is checked; Tab moves to that one, the arrow keys to the others.
 
     Args:
-        theme: Colours the buttons.
-        name: What is chosen.
+        theme: Colours of the buttons.
+        name: Name of the group, for screen readers.
         choices: Value and text of each.
 
     Signals:
@@ -34,7 +34,7 @@ class Segments(QWidget):
         self.setLayout(row(*self.buttons.values()))
 
     def take(self, value: str) -> None:
-        """Show a choice as taken, without telling anybody."""
+        """Mark a choice as taken, without emitting `chosen`."""
         self.value = value
         self.buttons[value].setChecked(True)
 

@@ -1,4 +1,4 @@
-"""What all tables share: headings with their widths, alignment, and rows of one height."""
+"""Shared by all tables: headings with their widths, alignment, and rows of one height."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ class Column:
     """One column of a table.
 
     Attributes:
-        heading: Its code in the catalogue.
-        width_px: At first; None where it takes what is left.
-        is_number: Whether it is aligned to the right.
+        heading: Message code of the heading.
+        width_px: Initial width; None to take the remaining room.
+        is_number: Whether it is right-aligned.
     """
 
     heading: str
@@ -28,26 +28,26 @@ class Column:
 
     @property
     def alignment(self) -> Qt.AlignmentFlag:
-        """Where its texts stand."""
+        """Alignment of its texts."""
         side = Qt.AlignmentFlag.AlignRight if self.is_number else Qt.AlignmentFlag.AlignLeft
         return side | Qt.AlignmentFlag.AlignVCenter
 
 
 class TableModel(QAbstractTableModel):
-    """A table with fixed columns; subclasses say how many rows there are and what a cell shows."""
+    """A table with fixed columns; subclasses provide the number of rows and the cells' content."""
 
     columns: Sequence[Column] = ()
 
     def count(self) -> int:
-        """Return how many rows there are."""
+        """Return the number of rows."""
         raise NotImplementedError
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """Return how many rows there are."""
+        """Return the number of rows."""
         return 0 if parent.isValid() else self.count()
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """Return how many columns there are."""
+        """Return the number of columns."""
         return 0 if parent.isValid() else len(self.columns)
 
     def headerData(
@@ -66,9 +66,9 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
 
     Args:
         table: The view.
-        model: What it shows.
-        name: What screen readers call it.
-        row_px: The height of its rows: one for all, so that Qt need not ask for each of a hundred thousand.
+        model: Its model.
+        name: Its name for screen readers.
+        row_px: Height of its rows: the same for all, so that Qt need not ask for each of a hundred thousand.
     """
     table.setModel(model)
     table.setAccessibleName(name)

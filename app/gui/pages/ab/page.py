@@ -1,4 +1,4 @@
-"""The A/B: two ways to run the same workload, in turn, and which of them is faster."""
+"""The A/B page: run a workload in two ways, in turn, and see which is faster."""
 
 import time
 
@@ -50,7 +50,7 @@ from workloads.protocol.machine import Machine
 HISTORY_LIMIT = 50
 TEXT_INTERVAL_S = 0.2  # every tick of the bridge
 PROGRESS_STEPS = 1_000
-# Sign, and code of what to do.
+# Sign, and message code of the instruction.
 NOTHING = (
     ("1", "ab_page.step_1"),
     ("2", "ab_page.step_2"),
@@ -60,7 +60,7 @@ NOTHING = (
 
 
 class AbPage(QWidget):
-    """Chooses, runs and shows an A/B, and shows earlier ones."""
+    """Sets up, runs and shows an A/B, and shows earlier ones."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -88,11 +88,11 @@ class AbPage(QWidget):
 
     @property
     def group(self) -> Group | None:
-        """The stored A/B that is shown."""
+        """The stored A/B being shown."""
         return self._groups.get(self.history.currentData() or 0) if not self._is_live else None
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Refresh the history, and catch up on a test that went on while the page was hidden."""
+        """Refresh the history, and catch up on a test that ran while the page was hidden."""
         super().showEvent(event)
         if self._is_live:
             self._show_live()
@@ -100,7 +100,7 @@ class AbPage(QWidget):
             self.refresh()
 
     def refresh(self, choose: int | None = None) -> None:
-        """Look for A/Bs again, and show the one with a number, or the newest."""
+        """Reload the A/Bs, and show the one with this number, or the newest."""
         self._number += 1
         number, path = self._number, self._services.paths.database
 
@@ -111,7 +111,7 @@ class AbPage(QWidget):
         self._services.tasks.start(look, self._on_found, self._services.complain)
 
     def cancel(self) -> None:
-        """Cancel the run that is going on, and those that were to follow it."""
+        """Cancel the current run and those that would follow it."""
         if self._is_live:
             self._services.bridge.cancel()
             self.cancel_button.setEnabled(False)
@@ -164,7 +164,7 @@ class AbPage(QWidget):
             self.go_button.setFocus()
 
     def _on_advanced(self, _: set[type[events.Event]]) -> None:
-        """Update texts four times a second at most: more would slow down what is measured."""
+        """Update texts at most four times a second: more would slow down the measurement."""
         now_s = time.monotonic()
         if self._is_live and self.isVisible() and now_s - self._texts_s >= TEXT_INTERVAL_S:
             self._texts_s = now_s
@@ -192,7 +192,7 @@ class AbPage(QWidget):
     def _on_found(self, answer: tuple[int, int | None, list[Group]]) -> None:
         number, choose, groups = answer
         if number != self._number:
-            return  # a later question is on its way
+            return  # a later request is on its way
         chosen = choose or self.history.currentData()
         self._groups = {group.id: group for group in groups}
         self.history.clear()
@@ -209,7 +209,7 @@ class AbPage(QWidget):
         self.history.setVisible(bool(self._groups))
         self.history.setEnabled(not live)
         self._foot.setVisible(live)
-        # One height for the whole of an A/B, so that nothing jumps when it asks.
+        # The same height throughout an A/B, so that nothing jumps when it asks.
         self._foot.setFixedHeight(84 if live and bridge.plan and bridge.plan.by_hand else 48)
         group = self.group
         self._stack.setCurrentIndex(1 if live or group is not None else 0)

@@ -1,4 +1,4 @@
-"""The pairs of an A/B as a painted plot: a row for each with both values and their ratio, the mean at the foot."""
+"""The pairs of an A/B as a painted plot: a row each with both values and their ratio, and the mean below."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from app.gui.style.tokens import LABEL_PX, TEXT_PX
 ROW_MIN_PX, ROW_MAX_PX, HEAD_PX, FOOT_PX = 22, 60, 24, 24
 NUMBER_PX, VALUE_PX, RATIO_PX, GAP = 32, 62, 56, 12
 DOT_PX, TICK_GAP_PX = 4.5, 44
-# At least so much of the scale is seen around the dots, however alike they are.
+# Minimum range of the scale around the dots, however similar they are.
 NARROWEST_LOG = math.log(1.02)
 _TICKS = (
     0.1,
@@ -48,13 +48,13 @@ _TICKS = (
 
 @dataclass(frozen=True, slots=True)
 class RatioScale:
-    """From ratios of speeds to a share of the room, 0 to 1, logarithmic; 1 is always on it."""
+    """Maps ratios of speeds to a share of the width, 0 to 1, logarithmically; 1 is always included."""
 
     low: float
     high: float
 
     def share(self, ratio: float) -> float:
-        """Return a ratio's position, at the edge if it lies outside."""
+        """Return a ratio's position, clipped to the edges."""
         at = (math.log(ratio) - math.log(self.low)) / (math.log(self.high) - math.log(self.low))
         return min(1.0, max(0.0, at))
 
@@ -64,7 +64,7 @@ class RatioScale:
 
 
 def ratio_scale(result: PairResult) -> RatioScale:
-    """Return a scale for the ratios and 1; for the interval too, unless it is so wide that it would hide them."""
+    """Return a scale for the ratios and 1, and the interval unless it is so wide that it would hide them."""
     logs = [0.0, *map(math.log, result.ratios)]
     low, high = min(logs), max(logs)
     room = max(high - low, NARROWEST_LOG)
@@ -76,7 +76,7 @@ def ratio_scale(result: PairResult) -> RatioScale:
 
 
 class PairPlot(QWidget):
-    """Shows an A/B, finished or not: pairs that are still to come have their rows already."""
+    """Shows an A/B, finished or not; pairs still to come already have their rows."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class PairPlot(QWidget):
         theme.changed.connect(self.update)
 
     def show_group(self, group: Group, at: PlannedRun | None = None) -> None:
-        """Show another state; `at` is the run that is going on."""
+        """Show another state; `at` is the current run."""
         pairs = pairs_of(group)
         missing = group.planned // 2 - len(pairs) if at is not None else 0
         self._pairs = pairs + [Pair(None, None)] * max(0, missing)
@@ -103,11 +103,11 @@ class PairPlot(QWidget):
 
     @property
     def pairs(self) -> list[Pair]:
-        """What is shown, a row each."""
+        """The pairs shown, one per row."""
         return self._pairs
 
     def sentence(self, label_a: str, label_b: str) -> str:
-        """Return all that is shown as text."""
+        """Return everything shown as text."""
         unit = headline_kind(self._metric).unit
         parts = [
             sentence(
@@ -125,15 +125,15 @@ class PairPlot(QWidget):
         return "; ".join(parts) or sentence("ab_page.no_pair")
 
     def sizeHint(self) -> QSize:
-        """Want comfortable rows."""
+        """Ask for comfortable rows."""
         return QSize(420, ROW_MAX_PX * (len(self._pairs) + 1) + HEAD_PX + FOOT_PX)
 
     def minimumSizeHint(self) -> QSize:
-        """Need rows that can be read."""
+        """Ask for readable rows."""
         return QSize(300, ROW_MIN_PX * (len(self._pairs) + 1) + HEAD_PX + FOOT_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Paint head, scale, rows and the mean."""
+        """Paint heading, scale, rows and the mean."""
         if not self._pairs:
             return
         painter = QPainter(self)
@@ -171,14 +171,14 @@ class PairPlot(QWidget):
         )
 
     def _paint_scale(self, painter: QPainter, plot: QRectF, scale: RatioScale) -> None:
-        """Paint the line of no difference, which side of it is whose, and round ratios below."""
+        """Paint the line of no difference, the winner of each side, and round ratios below."""
         tokens = self._theme.tokens
         one_px = self._x(plot, scale, 1.0)
         foot = QRectF(plot.left(), plot.bottom(), plot.width(), FOOT_PX)
         painter.setFont(figures(LABEL_PX))
         metrics = QFontMetricsF(painter.font())
         taken: list[float] = []
-        # The line of no difference has its place first.
+        # The line of no difference takes precedence.
         for tick in sorted(scale.ticks(), key=lambda tick: abs(math.log(tick))):
             x = self._x(plot, scale, tick)
             if any(abs(x - other) < TICK_GAP_PX for other in taken):
@@ -225,7 +225,7 @@ class PairPlot(QWidget):
         self._paint_right(painter, line, f"{ratio:.2f}×", tokens.muted)
 
     def _paint_mean(self, painter: QPainter, plot: QRectF, line: QRectF, scale: RatioScale) -> None:
-        """Paint the mean as a diamond on the bar of its confidence interval."""
+        """Paint the mean as a diamond on its confidence interval."""
         tokens, result = self._theme.tokens, self._result
         painter.setPen(QPen(QColor(tokens.border), 1))
         painter.drawLine(QPointF(0, round(line.top()) + 0.5), QPointF(self.width(), round(line.top()) + 0.5))

@@ -1,4 +1,4 @@
-"""What is chosen before an A/B: the workload, and what is special about each side."""
+"""The setup of an A/B: the workload, and what is special about each side."""
 
 import itertools
 from collections.abc import Sequence
@@ -58,8 +58,8 @@ class SideForm(QObject):
     """The editors of one side.
 
     Attributes:
-        name: What the side is called.
-        editors: Of the run settings, by their names.
+        name: Name of the side.
+        editors: Editors of the run settings, by name.
 
     Signals:
         changed: A value is another one now.
@@ -81,11 +81,11 @@ class SideForm(QObject):
         return (self.name, *self.editors.values())
 
     def values(self) -> dict[str, ParameterValue | None]:
-        """Return what is chosen, by the settings' names."""
+        """Return the values by setting name."""
         return {setting.name: self._value(setting) for setting in side_settings()}
 
     def take_workload(self, workload: Workload) -> None:
-        """Begin with what the workload's study used."""
+        """Start with the study's values for a workload."""
         for parameter in workload.setting_parameters():
             editor = self.editors.get(parameter.name)
             if isinstance(editor, QSpinBox):
@@ -93,7 +93,7 @@ class SideForm(QObject):
                 editor.setValue(int(parameter.default))
 
     def take_machine(self, gpus: Sequence[Gpu]) -> None:
-        """Offer the CPU and the graphics cards that the engine can use."""
+        """Offer the CPU and the GPUs that the engine can use."""
         combo = self.editors["device"]
         assert isinstance(combo, QComboBox)
         chosen = combo.currentData()
@@ -126,19 +126,19 @@ class SideForm(QObject):
     def _value(self, setting: Setting) -> ParameterValue | None:
         editor = self.editors[setting.name]
         if setting.kind == "device" and isinstance(editor, QComboBox):
-            device: str | None = editor.currentData()  # None while the list is made anew
+            device: str | None = editor.currentData()  # None while the list is rebuilt
             return device
         return setting.edited(edited_value(editor))
 
 
 def side_settings() -> list[Setting]:
-    """Return the run settings that the window's A/B can vary."""
+    """Return the run settings that an A/B in the window can vary."""
     shown = (setting for setting in all_settings() if setting.in_ab and setting.is_choice)
     return [setting for setting in shown if setting.in_form or setting.kind == "device"]
 
 
 class AbSetup(Card):
-    """The card with the choice.
+    """The card with the setup.
 
     Signals:
         run_requested: The button was pressed; with the Plan and the Machine.
@@ -158,7 +158,7 @@ class AbSetup(Card):
         give_way(self.workload)
         guard_wheel(self.workload)
         for workload in CATALOGUE.values():
-            # Folders to measure are what `ab` of the command line takes.
+            # Folders to measure are left to the command line's `ab`.
             if not any(parameter.required for parameter in workload.parameters):
                 self.workload.addItem(workload.title, workload.id)
         self.workload.setCurrentIndex(self.workload.findData(STANDARD))
@@ -181,12 +181,12 @@ class AbSetup(Card):
         self._on_workload()
 
     def set_busy(self, reason: str) -> None:
-        """Refuse to run for a reason of the window's; "" for none any more."""
+        """Refuse to run for a reason of the window's; "" for none."""
         self._busy = reason
         self._check()
 
     def plan(self) -> Plan:
-        """Return what is asked for; raises UsageError with the sentence to show if it cannot be run."""
+        """Return the plan; raises UsageError with the message to show if it can't be run."""
         a, b = (self._spec(side) for side in self.sides)
         if a == b and not self.by_hand.isChecked():
             raise UsageError(message(EQUAL))
@@ -205,7 +205,7 @@ class AbSetup(Card):
         )
 
     def run(self) -> None:
-        """Ask for the A/B, unless it cannot be run."""
+        """Request the A/B, unless it can't be run."""
         machine = self._services.finder.machine
         if machine is not None and self.run_button.isEnabled():
             self.run_requested.emit(self.plan(), machine)
@@ -251,7 +251,7 @@ class AbSetup(Card):
         self._tell_length(None)
 
     def _check(self) -> None:
-        """Say at once what is wrong with the choice, instead of after the button."""
+        """Show what is wrong with the setup at once, not only after the click."""
         machine = self._services.finder.machine
         if machine is None:
             self.run_button.setEnabled(False)
@@ -265,7 +265,7 @@ class AbSetup(Card):
             problem = self._busy or (text(unfit) if unfit is not None else "")
         except UsageError as error:
             problem = self._busy or str(error)
-            # Nothing is wrong yet where nothing was chosen yet.
+            # No error before anything was chosen.
             is_wrong = not (isinstance(error.said, Message) and error.said.code == EQUAL)
         for side, differs_in in zip(self.sides, (a, b), strict=True):
             side.name.setPlaceholderText(differs_in)
@@ -278,7 +278,7 @@ class AbSetup(Card):
         self.run_button.setText(sentence("ab_setup.run_anyway" if self.preflight.cautions else "ab_setup.run"))
 
     def _estimate(self) -> None:
-        """Look up how long the runs take, as far as earlier ones tell."""
+        """Look up how long the runs take, from earlier ones."""
         machine, number, path = self._services.finder.machine, self._asked, self._services.paths.database
         try:
             specs = self.plan().specs
@@ -295,7 +295,7 @@ class AbSetup(Card):
 
     def _on_expected(self, answer: tuple[int, list[float | None]]) -> None:
         number, durations_s = answer
-        if number == self._asked:  # else it is about another choice
+        if number == self._asked:  # otherwise the choice has changed
             expected_s = [duration_s for duration_s in durations_s if duration_s is not None]
             self._tell_length(
                 self.pairs.value() * sum(expected_s) if len(expected_s) == len(durations_s) else None

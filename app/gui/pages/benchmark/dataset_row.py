@@ -1,4 +1,4 @@
-"""Which data a run trains on: synthetic or real, and getting the real one."""
+"""A run's data: synthetic or real, and downloading the real data."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,11 +20,11 @@ TICK_MS = 200
 
 
 class DownloadCancelledError(Exception):
-    """The user stopped a download; what came is kept for the next time."""
+    """The user stopped a download; what has arrived is kept."""
 
 
 class DatasetRow(QWidget):
-    """Chooses between synthetic and real data, and downloads the real one when its button is pressed.
+    """Chooses between synthetic and real data, and downloads real data.
 
     Signals:
         changed: Another choice was made, or other data sets are there now.
@@ -37,7 +37,7 @@ class DatasetRow(QWidget):
         self._services = services
         self._asked = 0
         self._shown: str | None = None
-        # As they were when they were last looked at.
+        # As of the latest check.
         self._known: dict[str, InstalledDataset] = {}
         self._wanted = services.preferences.settings.data
         self._download: Download | None = None
@@ -69,7 +69,7 @@ class DatasetRow(QWidget):
         self.setLayout(column(self.choice, self._below))
 
     def show_dataset(self, dataset_id: str | None) -> None:
-        """Show the data of a workload, None for one that needs none: as it was last, then as it is."""
+        """Show the data of a workload, None if it needs none: first from memory, then checked again."""
         self._shown = dataset_id
         self._show()
         self._asked += 1
@@ -84,26 +84,26 @@ class DatasetRow(QWidget):
 
     @property
     def data(self) -> DataChoice:
-        """What is chosen."""
+        """The choice."""
         value: DataChoice = self.choice.currentData() or "auto"
         return value
 
     def choose(self, data: DataChoice) -> None:
-        """Choose, now or as soon as that is there to be chosen."""
+        """Choose now, or as soon as it is available."""
         self._wanted = data
         number = self.choice.findData(data)
         if number >= 0:
             self.choice.setCurrentIndex(number)
 
     def cancel(self) -> None:
-        """Stop a download that is going on."""
+        """Stop the current download."""
         if self._download is not None:
             self._download.cancelled = True
 
     def _on_looked(self, answer: tuple[int, list[InstalledDataset]]) -> None:
         number, datasets = answer
         if number != self._asked:
-            return  # a later look is on its way
+            return  # a later check is on its way
         before = self._known
         self._known = {dataset.id: dataset for dataset in datasets}
         self._show()
@@ -143,7 +143,7 @@ class DatasetRow(QWidget):
         self._below.setCurrentIndex(2 if is_loading else 1 if is_offered else 0)
 
     def _offer(self, choices: Sequence[tuple[str, DataChoice]]) -> None:
-        """Offer choices, and select the wanted one, or the first if it isn't among them."""
+        """Offer choices, and select the wanted one, or the first if it is missing."""
         box = self.choice
         if [(box.itemText(number), box.itemData(number)) for number in range(box.count())] == list(choices):
             return  # the list may be open
@@ -174,7 +174,7 @@ class DatasetRow(QWidget):
     def _on_tick(self) -> None:
         download = self._download
         if download is not None and not download.cancelled:
-            total = download.dataset.size_bytes or 1  # known of everything that may be fetched
+            total = download.dataset.size_bytes or 1  # known for all downloadable files
             self.progress.setValue(PERMILLE * download.done_bytes // total)
             code = "data_row.unpacking" if download.done_bytes >= total else "data_row.downloaded"
             if download.waiting:
@@ -198,12 +198,12 @@ class DatasetRow(QWidget):
         dataset = self._download.dataset
         self._download = None
         self._known = {**self._known, dataset.id: replace(dataset, installed=installed)}
-        self.show_dataset(self._shown)  # by now another workload may be chosen, or another folder
+        self.show_dataset(self._shown)  # by now, another workload or folder may be chosen
         self.changed.emit()
 
 
 class Download:
-    """One download, in a thread; its numbers are read by the window."""
+    """One download in a thread; the window reads its progress."""
 
     def __init__(self, paths: Paths, dataset: InstalledDataset, url: str | None = None) -> None:
         self.dataset = dataset
@@ -213,7 +213,7 @@ class Download:
         self._fetch = partial(fetch_dataset, paths, dataset.id, url, self._on_progress, self._on_waiting)
 
     def run(self) -> bool:
-        """Download and install; returns False when it was cancelled."""
+        """Download and install; return False if cancelled."""
         try:
             self._fetch()
         except DownloadCancelledError:

@@ -1,4 +1,4 @@
-"""The first page: choose, run, watch, and what came of it."""
+"""The first page: choose, run, watch, and see the result."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class BenchmarkPage(QWidget):
-    """Shows the choice, or the run that was begun last.
+    """Shows the setup, or the latest run.
 
     Signals:
         state_changed: What can be done now is something else: run, cancel, copy, save.
@@ -39,7 +39,7 @@ class BenchmarkPage(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._asked: tuple[RunSpec, Machine, int] | None = None  # the last one: how often
+        self._asked: tuple[RunSpec, Machine, int] | None = None  # the latest one, with its number of repetitions
         self.run: Run | None = None
         self.setup = SetupView(services)
         self.view: RunView | None = None
@@ -57,7 +57,7 @@ class BenchmarkPage(QWidget):
         services.bridge.refused.connect(self._on_refused)
 
     def prepare(self) -> None:
-        """Make the charts, which takes long the first time; called while nothing else happens."""
+        """Create the charts, which takes long the first time; called while the window is idle."""
         if self.view is not None:
             return
         from app.gui.run.view import RunView
@@ -90,7 +90,7 @@ class BenchmarkPage(QWidget):
             self.setup.run()
 
     def cancel(self) -> None:
-        """Cancel the run that is going on, and those that were to follow it."""
+        """Cancel the current run and those that would follow it."""
         if self._services.bridge.is_running and not self._services.bridge.is_ab:
             self._services.bridge.cancel()
             self.cancel_button.setEnabled(False)
@@ -98,29 +98,29 @@ class BenchmarkPage(QWidget):
                 self.view.refresh()
 
     def choose(self) -> None:
-        """Go back to the choice."""
+        """Go back to the setup."""
         self.setup.refresh()
         self._stack.setCurrentIndex(0)
         self.setup.run_button.setFocus()
         self.state_changed.emit()
 
     def save_picture(self) -> None:
-        """Save the share picture of the result that is shown."""
+        """Save the share picture of the result."""
         if self.run is not None:
             self._actions.save_picture(self.run)
 
     def copy_picture(self) -> None:
-        """Copy the share picture of the result that is shown."""
+        """Copy the share picture of the result."""
         if self.run is not None:
             self._actions.copy_picture(self.run)
 
     def copy_text(self) -> None:
-        """Copy the result that is shown as text."""
+        """Copy the result as text."""
         if self.run is not None:
             self._actions.copy_text(self.run)
 
     def show_run_view(self) -> None:
-        """Turn from the choice to the run."""
+        """Switch from the setup to the run."""
         self.prepare()
         assert self.view is not None
         self.run = None
@@ -128,7 +128,7 @@ class BenchmarkPage(QWidget):
         self._show_buttons(running=True)
 
     def show_result(self, run_id: int) -> None:
-        """Show a stored run as it is shown after its end."""
+        """Show a stored run as after its end."""
         self.show_run_view()
         self._load(run_id, None)
 
@@ -164,7 +164,7 @@ class BenchmarkPage(QWidget):
         self.state_changed.emit()
 
     def _on_busy(self) -> None:
-        """Refuse to begin a run while an A/B is going on."""
+        """Refuse to start a run during an A/B."""
         bridge = self._services.bridge
         self.setup.set_busy(sentence("benchmark.ab_running") if bridge.is_running and bridge.is_ab else "")
         self.again_button.setEnabled(not bridge.is_running)
@@ -213,7 +213,7 @@ class BenchmarkPage(QWidget):
         if bridge.is_running or self.view is None:
             return
         if bridge.trouble is not None and run.summary.status == "running":
-            self._on_lost(bridge.trouble)  # what is stored is less than what is shown
+            self._on_lost(bridge.trouble)  # less is stored than is shown
             return
         self.run = run
         self.view.show_run(run, group)

@@ -1,4 +1,4 @@
-"""A form made from declarations of parameters: a row for each."""
+"""A form made from declarations of parameters, one row each."""
 
 from collections.abc import Mapping, Sequence
 
@@ -43,7 +43,7 @@ class ParameterForm(QWidget):
             self._editors[parameter.name] = editor
 
     def values(self) -> dict[str, ParameterValue]:
-        """Return the values by the parameters' names."""
+        """Return the values by parameter name."""
         return {name: edited_value(editor) for name, editor in self._editors.items()}
 
     def set_value(self, name: str, value: ParameterValue) -> None:

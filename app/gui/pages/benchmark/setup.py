@@ -1,4 +1,4 @@
-"""What is chosen before a run: workload, preset, device, data, and the rest behind one click."""
+"""The setup of a run: workload, preset, device, data, and more settings one click away."""
 
 import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -44,7 +44,7 @@ from workloads.settings import all_settings
 from workloads.workload import Workload
 
 BARS_LIMIT = 12
-# Spin boxes tick faster than a thread is worth.
+# Spin boxes change faster than a thread is worth.
 ESTIMATE_MS = 150
 PRESETS: tuple[Preset, ...] = ("quick", "standard", "sustained")
 
@@ -77,7 +77,7 @@ class SetupView(QWidget):
             self.workload.addItem(workload.title, workload.id)
         self.browse_button = Button(services.theme, sentence("setup.browse"), "search")
         self.browse_button.setAccessibleName(sentence("setup.browse_all"))
-        # What probes found, by the workload's id.
+        # Results of probes, by workload id.
         self.probed_s: dict[str, float] = {}
         self.workload.setCurrentIndex(self.workload.findData(STANDARD))
         self.summary = ClampedLabel(2, 12)
@@ -108,37 +108,37 @@ class SetupView(QWidget):
 
     @property
     def chosen_workload(self) -> Workload:
-        """The workload that is chosen."""
+        """The chosen workload."""
         return CATALOGUE[self.workload.currentData()]
 
     @property
     def repeats(self) -> int:
-        """How often it is to run."""
+        """The number of runs."""
         return int(self.form.values()["repeat"])
 
     def set_busy(self, reason: str) -> None:
-        """Refuse to run for a reason of the window's; "" for none any more."""
+        """Refuse to run for a reason of the window's; "" for none."""
         self._busy = reason
         self._check()
 
     def spec(self) -> RunSpec:
-        """Return what is asked for; raises UsageError with the sentence to show if no run can have it."""
+        """Return the spec; raises UsageError with the message to show if it is invalid."""
         return self._spec(next(name for name, button in self.presets.items() if button.isChecked()))
 
     def refresh(self) -> None:
-        """Look again at what may have changed: the data sets, and what runs took."""
+        """Reload what may have changed: data sets and durations of runs."""
         self.dataset.show_dataset(self.chosen_workload.dataset)
         self._estimate_soon()
 
     def run(self) -> None:
-        """Ask for the run, unless it cannot be run."""
+        """Request the run, unless it can't be run."""
         machine = self._services.finder.machine
         if machine is None or not self.run_button.isEnabled():
             return
         self.run_requested.emit(self.spec(), machine)
 
     def browse(self) -> None:
-        """Let a workload be chosen among all."""
+        """Open the workload chooser."""
         machine = self._services.finder.machine
         if machine is None:
             return
@@ -185,7 +185,7 @@ class SetupView(QWidget):
             self._on_machine()
 
     def _on_preferences(self) -> None:
-        """Begin with what the settings say from now on."""
+        """Start with the values from the settings from now on."""
         settings = self._services.preferences.settings
         if (settings.preset, settings.data) != self._preferred:
             self._preferred = (settings.preset, settings.data)
@@ -220,7 +220,7 @@ class SetupView(QWidget):
         self._make_form(workload)
         if any(parameter.required for parameter in workload.parameters):
             self.advanced_button.setChecked(True)
-            # As soon as the form has its place: what has to be filled in must not lie out of sight.
+            # Once the form is laid out: required fields must be visible.
             QTimer.singleShot(0, self, lambda: self._scroll.ensureWidgetVisible(self.form))
         published = shortlist(bars(workload.id, None), BARS_LIMIT)
         self.bars.show_bars(
@@ -230,7 +230,7 @@ class SetupView(QWidget):
         self._on_choice()
 
     def _offer_sustained(self) -> None:
-        """Let Sustained be chosen where there is something to sustain; else Standard stands for it."""
+        """Offer Sustained if the workload can be sustained; otherwise select Standard."""
         offered, button = self.chosen_workload.can_sustain, self.presets["sustained"]
         self._name("sustained", sentence("preset.sustained_note" if offered else "preset.not_offered"))
         button.setToolTip("" if offered else plain_tip(sentence("preset.not_sustained")))
@@ -259,7 +259,7 @@ class SetupView(QWidget):
         self._estimate_soon()
 
     def _check(self) -> None:
-        """Say at once what is wrong with the choice, instead of after the button."""
+        """Show what is wrong with the setup at once, not only after the click."""
         machine = self._services.finder.machine
         try:
             spec = self.spec()
@@ -277,7 +277,7 @@ class SetupView(QWidget):
         self.run_button.setText(sentence("setup.run_anyway" if self.preflight.cautions else "menu.run"))
 
     def _estimate_soon(self) -> None:
-        """Take back the time of another choice, and look this one's up when no further choice follows at once."""
+        """Hide the previous choice's time, and look up this one's if no other choice follows at once."""
         self._asked += 1
         asked = self._standard()
         if asked is None or asked != self._estimated:
@@ -285,7 +285,7 @@ class SetupView(QWidget):
         self._soon.start()
 
     def _standard(self) -> tuple[RunSpec, Machine] | None:
-        """Return the choice as a Standard run, whatever the preset; None if it cannot be run here, or not yet."""
+        """Return the setup as a Standard run, whatever the preset; None if it can't be run here, or not yet."""
         machine = self._services.finder.machine
         try:
             return None if machine is None else (self._spec("standard"), machine)
@@ -293,7 +293,7 @@ class SetupView(QWidget):
             return None
 
     def _estimate(self) -> None:
-        """Look up how long a Standard run takes; measured by earlier runs, so unknown before the first."""
+        """Look up how long a Standard run takes, from earlier runs; unknown before the first."""
         asked = self._standard()
         if asked is None:
             return
@@ -308,7 +308,7 @@ class SetupView(QWidget):
     def _on_expected(self, answer: tuple[int, float | None]) -> None:
         number, duration_s = answer
         if number != self._asked:
-            return  # it is about another choice
+            return  # for an outdated choice
         self._estimated = self._standard()
         if duration_s is None:
             duration_s = self._probed()
@@ -320,7 +320,7 @@ class SetupView(QWidget):
             self._tell_time("setup.time_after_first_run")
 
     def _probed(self) -> float | None:
-        """Return what a probe found, if the choice is still the one that was probed."""
+        """Return the result of a probe, if the choice hasn't changed since."""
         workload, asked = self.chosen_workload, self._estimated
         usual = asked is not None and asked[0] == workload.default_spec(data=asked[0].data)
         return self.probed_s.get(workload.id) if usual else None

@@ -29,13 +29,13 @@ KINDS = (
 
 
 class WorkloadChooser(QDialog):
-    """Lets a workload be chosen; `chosen_id` is it after the dialog was accepted.
+    """Lets the user choose a workload; `chosen_id` is set after the dialog was accepted.
 
     Args:
-        services: Of the application.
+        services: The application's services.
         machine: This computer.
-        workload_id: What is chosen now.
-        probed_s: Durations that probes found, by the workload's id; new ones are added.
+        workload_id: The current choice.
+        probed_s: Durations from probes, by workload id; new ones are added.
         parent: The window.
     """
 
@@ -55,7 +55,7 @@ class WorkloadChooser(QDialog):
         self._session: Session | None = None
         self._probing = False
         self._probed_id = ""
-        self._answer = ("", "")  # of which workload, and what its probe said
+        self._answer = ("", "")  # the workload, and the result of its probe
         self.chosen_id = workload_id
         self.kinds = Segments(
             services.theme, sentence("workloads.kind"), tuple((kind, sentence(code)) for kind, code in KINDS)
@@ -77,7 +77,7 @@ class WorkloadChooser(QDialog):
         self.refresh()
 
     def refresh(self) -> None:
-        """Look at data sets and earlier runs again."""
+        """Reload data sets and earlier runs."""
         paths, machine = self._services.paths, self._machine
         self._services.tasks.start(lambda: overview(paths, machine), self._on_entries, self._services.complain)
 
@@ -97,7 +97,7 @@ class WorkloadChooser(QDialog):
         self._services.tasks.start(measure, self._on_probed, self._on_not_probed)
 
     def done(self, result: int) -> None:
-        """Close; a probe that is going on is stopped."""
+        """Close, and stop a running probe."""
         if self._session is not None:
             self._session.cancel()
         if result == QDialog.DialogCode.Accepted and self.table.chosen is not None:
@@ -177,7 +177,7 @@ class WorkloadChooser(QDialog):
     def _lay_out(self) -> None:
         detail = Card()
         detail.body.addLayout(column(self.title, self.summary, self.facts, self.answer, None, spacing_px=4))
-        detail.setMinimumHeight(192)  # with all its lines, so that nothing jumps
+        detail.setMinimumHeight(192)  # for all its lines, so that nothing jumps
         buttons = row(self.probe_button, None, self.close_button, self.choose_button)
         head = row(self.kinds, None, label(""), self.search)
         head.setStretch(3, 1)

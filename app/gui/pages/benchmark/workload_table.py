@@ -1,4 +1,4 @@
-"""The table of workloads that one chooses from."""
+"""The table of workloads in the chooser."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,7 +26,7 @@ ROW_PX = 32
 
 
 class WorkloadModel(TableModel):
-    """The workloads of a kind whose texts hold all words that are looked for."""
+    """The workloads of a kind whose texts contain all search words."""
 
     columns = COLUMNS
 
@@ -40,12 +40,12 @@ class WorkloadModel(TableModel):
         self.rows: list[Entry] = []
 
     def show_entries(self, entries: Sequence[Entry], probed_s: Mapping[str, float]) -> None:
-        """Show other entries; `probed_s` are durations that were found out since, by the workload's id."""
+        """Show other entries; `probed_s` has durations from probes, by workload id."""
         self._entries, self._probed_s = entries, probed_s
         self._filter()
 
     def look_for(self, kind: str, words: str) -> None:
-        """Show a kind, "" for all, and of it what holds all words."""
+        """Filter by kind, "" for all, and search words."""
         self._kind, self._words = kind, tuple(words.casefold().split())
         self._filter()
 
@@ -54,11 +54,11 @@ class WorkloadModel(TableModel):
         return self._probed_s.get(entry.workload.id, entry.duration_s)
 
     def count(self) -> int:
-        """Return how many workloads fit."""
+        """Return the number of matching workloads."""
         return len(self.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what a cell shows."""
+        """Return a cell's content."""
         entry = self.rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return self._texts(entry)[index.column()]
@@ -91,7 +91,7 @@ class WorkloadModel(TableModel):
 
 
 class WorkloadTable(QTableView):
-    """Shows the model, a row a workload."""
+    """Shows the model, one workload per row."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
@@ -102,12 +102,12 @@ class WorkloadTable(QTableView):
 
     @property
     def chosen(self) -> Entry | None:
-        """The entry of the row that is selected; None without one."""
+        """The selected entry; None without one."""
         row = self.currentIndex().row()
         return self.entries.rows[row] if 0 <= row < len(self.entries.rows) else None
 
     def choose(self, workload_id: str) -> None:
-        """Select a workload's row, or the first where it is not shown."""
+        """Select a workload's row, or the first one if it isn't shown."""
         ids = [entry.workload.id for entry in self.entries.rows]
         if ids:
             self.selectRow(ids.index(workload_id) if workload_id in ids else 0)

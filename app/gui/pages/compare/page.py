@@ -1,4 +1,4 @@
-"""Own runs among published machines, as bars and as a table."""
+"""Own runs among published results, as bars and as a table."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -39,7 +39,7 @@ LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
 class ComparePage(QWidget):
-    """Shows the newest own run, earlier ones and published machines, fastest first."""
+    """Shows the newest own run, earlier ones and published results, fastest first."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -60,12 +60,12 @@ class ComparePage(QWidget):
         self._show_runs([])
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Look whether there are new runs."""
+        """Check for new runs."""
         super().showEvent(event)
         self.refresh()
 
     def refresh(self) -> None:
-        """Look for own runs again."""
+        """Reload own runs."""
         self._asked += 1
         number, path = self._asked, self._services.paths.database
         workload, limit = self.workload.currentData(), self.limit.currentData()
@@ -179,7 +179,7 @@ class ComparePage(QWidget):
 
     def _on_found(self, answer: tuple[int, list[RunSummary], list[ImportedLog]]) -> None:
         number, runs, logs = answer
-        if number == self._asked:  # else a later question is on its way
+        if number == self._asked:  # otherwise a later request is on its way
             self._logs = logs
             self._show_runs(runs)
 
@@ -199,7 +199,7 @@ class ComparePage(QWidget):
             self.import_log(Path(file), name)
 
     def import_log(self, file: Path, name: str) -> None:
-        """Import a log for the workload that is shown."""
+        """Import a log for the current workload."""
         workload, path = CATALOGUE[self.workload.currentData()], self._services.paths.database
 
         def read() -> ImportedLog:
@@ -240,7 +240,7 @@ class ComparePage(QWidget):
         self.baseline.setEnabled(bool(self.all_bars))
 
     def draw(self) -> None:
-        """Show what fits the filters; the newest own run always does."""
+        """Show what matches the filters, and always the newest own run."""
         shown = [bar for bar in self.all_bars if self._fits(bar)]
         wanted = self.baseline.currentData()
         baseline = next((bar for bar in self.all_bars if bar_key(bar) == wanted), None)
@@ -276,7 +276,7 @@ def _combo(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
 
 
 def _fill(combo: QComboBox, items: Sequence[tuple[str, object]]) -> None:
-    """Offer other choices, and keep the selected one if it is among them."""
+    """Replace the choices, keeping the selected one if it is among them."""
     chosen = combo.currentData()
     combo.blockSignals(True)
     combo.clear()
@@ -287,7 +287,7 @@ def _fill(combo: QComboBox, items: Sequence[tuple[str, object]]) -> None:
 
 
 def _reasons(runs: Sequence[RunSummary]) -> list[str]:
-    """Return what isn't drawn beside the newest run, and why they can't be compared."""
+    """Return what isn't drawn beside the newest run, and why it can't be compared."""
     if not runs:
         return []
     refused = left_out(runs[0])

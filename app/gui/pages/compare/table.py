@@ -1,4 +1,4 @@
-"""The bars as a table: the same machines with all that is known of each number, to be sorted and copied."""
+"""The bars as a table that can be sorted and copied, with everything known about each number."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ ROW_PX = 34
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One machine: the texts of its cells, and the keys to sort them by."""
+    """One result: the texts of its cells, and their sort keys."""
 
     texts: tuple[str, ...]
     keys: tuple[float | str, ...]
@@ -54,18 +54,18 @@ class CompareModel(TableModel):
         self._sorted_by = (1, Qt.SortOrder.AscendingOrder)
 
     def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
-        """Show other bars, in the order that was chosen last."""
+        """Show other bars in the current order."""
         self.beginResetModel()
         self.rows = [_row(bar, baseline) for bar in bars]
         self._order()
         self.endResetModel()
 
     def count(self) -> int:
-        """Return how many machines there are."""
+        """Return the number of results."""
         return len(self.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what a cell shows."""
+        """Return a cell's content."""
         row = self.rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return row.texts[index.column()]
@@ -76,7 +76,7 @@ class CompareModel(TableModel):
         return COLUMNS[index.column()].alignment if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Order by a column."""
+        """Sort by a column."""
         self.beginResetModel()
         self._sorted_by = (column, order)
         self._order()
@@ -88,7 +88,7 @@ class CompareModel(TableModel):
 
 
 class CompareTable(QTableView):
-    """Shows the model; Ctrl+C copies the chosen rows for a spreadsheet."""
+    """Shows the model; Ctrl+C copies the selected rows for a spreadsheet."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -100,7 +100,7 @@ class CompareTable(QTableView):
         QShortcut(keys, self, self.copy, context=Qt.ShortcutContext.WidgetShortcut)
 
     def copy(self) -> int:
-        """Put the chosen rows on the clipboard, all if none is chosen; returns how many that were."""
+        """Copy the selected rows, or all if none is selected; return how many."""
         chosen = sorted(index.row() for index in self.selectionModel().selectedRows())
         rows = [self.rows.rows[number] for number in chosen] or self.rows.rows
         lines = [[sentence(column.heading) for column in COLUMNS], *(row.texts for row in rows)]
@@ -110,7 +110,7 @@ class CompareTable(QTableView):
 
 
 def device_kind(bar: Bar) -> str:
-    """Return what computed: cpu, gpu or tpu; "" if that is not known."""
+    """Return the kind of device: cpu, gpu or tpu; "" if unknown."""
     if bar.row is not None:
         return bar.row.hardware_kind
     device = bar.run.device if bar.run else None
@@ -118,7 +118,7 @@ def device_kind(bar: Bar) -> str:
 
 
 def bar_year(bar: Bar) -> int | None:
-    """Return when a number was measured; None if its source does not say."""
+    """Return the year of a measurement; None if its source doesn't say."""
     if bar.row is not None:
         return bar.row.year
     year = bar.run.started_at[:4] if bar.run else ""
@@ -142,7 +142,7 @@ def _row(bar: Bar, baseline: Bar | None) -> Row:
         *_origin(bar),
     )
     keys: list[float | str] = [text.casefold() for text in texts]
-    # What is not known comes first, so that it is last where the fastest, newest or largest come first.
+    # Unknown values sort first, so that they are last with the fastest, newest or largest on top.
     fastest_first = -bar.value if headline_kind(bar.metric).is_rate else bar.value
     keys[1], keys[2], keys[4], keys[6] = fastest_first, ratio or 0.0, year or 0, batch or 0
     return Row(texts, tuple(keys), bar.kind == "you")
@@ -155,7 +155,7 @@ def _software(bar: Bar) -> str:
 
 
 def _origin(bar: Bar) -> tuple[str, str, str]:
-    """Return how alike the workload is, where the number is from, and what else is to be said."""
+    """Return how closely the workload matches, the number's source, and remarks."""
     if bar.row is not None:
         source = " · ".join(text for text in (bar.row.source, bar.row.source_ref) if text)
         return bar.row.match, source, bar.row.notes

@@ -1,1 +1,1 @@
-"""This computer, right now, and its check-up."""
+"""This computer: parts, live telemetry, doctor."""

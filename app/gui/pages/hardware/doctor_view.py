@@ -1,4 +1,4 @@
-"""Whether TensorFlow can use this computer's devices, why not, and what to do; and what a log means."""
+"""Whether TensorFlow can use this computer's devices, why not, and what to do; and explaining a log."""
 
 import threading
 from collections.abc import Iterable, Sequence
@@ -89,7 +89,7 @@ class DoctorView(QWidget):
         return self._cancel is not None
 
     def examine(self) -> None:
-        """Start an examination, unless one is going on or it would slow down a run."""
+        """Start an examination, unless one is running or it would slow down a run."""
         if self.is_examining or self._services.bridge.is_running:
             return
         self._clear()
@@ -108,7 +108,7 @@ class DoctorView(QWidget):
             self._show_step(sentence("doctor.cancelling"))
 
     def explain_log(self, path: Path) -> None:
-        """Show what a file with a log says."""
+        """Explain a log file."""
         self._services.tasks.start(
             lambda: (diagnose_log(read_log(path)), gather_facts().system),
             lambda answer: self._show_log(path.name, *answer),
@@ -116,7 +116,7 @@ class DoctorView(QWidget):
         )
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Go on while another page is shown, but not when the window is closed."""
+        """Continue while another page is shown, but not when the window is closed."""
         super().hideEvent(event)
         if not self.window().isVisible():
             self.cancel()
@@ -165,7 +165,7 @@ class DoctorView(QWidget):
         for device in sorted(diagnosis.devices, key=lambda device: not device.is_fault):
             self._devices.addWidget(_device_card(theme, device))
         others = [finding for finding in diagnosis.findings if finding.signal.id not in _told(diagnosis.devices)]
-        # Where the devices have advice, the other findings are mostly consequences, whose advice would distract.
+        # If the devices have advice, the other findings are mostly consequences, whose advice would distract.
         system = None if any(device.is_fault for device in diagnosis.devices) else diagnosis.facts.system
         self._add_findings(_Found(sentence("doctor.report_in_output"), others, diagnosis.harmless, system))
         self._show_state()
@@ -280,7 +280,7 @@ def _add_advice(theme: Theme, card: Card, fix: str, commands: Iterable[str], lin
 
 
 class Sign(QLabel):
-    """A small icon of how bad something is, in the theme's colours."""
+    """A small severity icon in the theme's colours."""
 
     def __init__(self, theme: Theme, tone: Tone) -> None:
         super().__init__()
@@ -295,7 +295,7 @@ class Sign(QLabel):
 
 
 def _entry(theme: Theme, tone: Tone, title: str, body: str) -> QWidget:
-    """Return a sign, a title and the text below it."""
+    """Return an icon, a title and the text below it."""
     words = column(label(title, weight=QFont.Weight.DemiBold, wrap=True), _selectable(body), spacing_px=2)
     line = row(column(Sign(theme, tone), None), words)
     line.setStretch(1, 1)

@@ -1,4 +1,4 @@
-"""What the machine is doing right now: telemetry, a bar for each CPU, and the last two minutes as curves."""
+"""The machine right now: telemetry, a bar per CPU, and the last two minutes as curves."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -98,7 +98,7 @@ class LiveView(QWidget):
         self.figures.show_sample(telemetry, finder.machine, power_forbidden=forbidden)
 
     def show_arrived(self) -> None:
-        """Show the telemetry that came since the last time."""
+        """Show the telemetry that has arrived since the last time."""
         telemetry = None
         while self.arrived:
             at_s, telemetry = self.arrived.popleft()
@@ -133,7 +133,7 @@ class CoreBars(QWidget):
         theme.changed.connect(self.update)
 
     def show_shares(self, shares_pct: tuple[float, ...]) -> None:
-        """Show the use of each in percent; none where the system doesn't report it."""
+        """Show the use of each in percent; nothing if the system doesn't report it."""
         self._shares_pct = shares_pct
         shares = ", ".join(f"{number}: {share:.0f} %" for number, share in enumerate(shares_pct)) or "n/a"
         self.setAccessibleName(sentence("live.each_core_with_shares", shares=shares))
@@ -179,7 +179,7 @@ class Figures(QWidget):
 
         Args:
             telemetry: The latest; None before the first.
-            machine: What is known of it.
+            machine: The machine, as far as it is known.
             power_forbidden: Whether only the administrator may read the CPU's power.
         """
         self.sections = figure_sections(telemetry or Telemetry(), machine)
@@ -199,7 +199,7 @@ class Figures(QWidget):
             value.setToolTip(plain_tip(why))
 
     def _make(self) -> None:
-        """Make new cells for another number of GPUs."""
+        """Rebuild the cells for another number of GPUs."""
         while (item := self._grid.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.setParent(None)
@@ -224,9 +224,9 @@ class Section:
     """Telemetry of one part of the machine.
 
     Attributes:
-        name: Of the GPU; "" for the computer itself.
-        memory_bytes: Its memory's size.
-        figures: The code of each value's label, and the value with a unit.
+        name: Name of the GPU; "" for the computer itself.
+        memory_bytes: Size of its memory.
+        figures: Message code of each value's label, and the value with a unit.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The machine part by part: a card for each group, and the reason for each "n/a"."""
+"""The machine part by part: a card per group, and the reason for each "n/a"."""
 
 from itertools import groupby
 
@@ -16,7 +16,7 @@ NAME_PX, WIDE_PX = 132, 760
 
 
 class PartsView(QWidget):
-    """Shows the machine's parts, in two columns where there is room."""
+    """Shows the machine's parts, in two columns if there is room."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class PartsView(QWidget):
         self._place()
 
     def _place(self) -> None:
-        """Fill the columns from the left, so that both come to about the same height."""
+        """Fill the columns from the left, to about the same height."""
         wide = self.width() >= WIDE_PX
         self._right.setVisible(wide)
         rows = [card.property("rows") for card in self._cards]
@@ -97,12 +97,12 @@ def _card(group: str, parts: list[Part]) -> Card:
         )
         for each in (name, text):
             each.setToolTip(plain_tip(part.reason))
-            if part.reason:  # shows that there is something to be told
+            if part.reason:  # a hint that there is a tooltip
                 each.setCursor(Qt.CursorShape.WhatsThisCursor)
         grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(text, number, 1)
     card.body.addLayout(grid)
-    card.setProperty("rows", len(parts) + 2)  # its heading and margins are as high as two
+    card.setProperty("rows", len(parts) + 2)  # its heading and margins are as high as two rows
     return card
 
 

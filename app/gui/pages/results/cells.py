@@ -11,7 +11,7 @@ from workloads import CATALOGUE
 
 
 def cell_text(run: RunSummary, key: str) -> str:
-    """Return what a column shows of a run."""
+    """Return a run's text in a column."""
     writer = _WRITERS.get(key)
     if writer is not None:
         return writer(run)
@@ -51,7 +51,7 @@ def reasons_text(run: RunSummary) -> str:
 
 
 def local_time(text: str) -> str:
-    """Return a stored moment in the user's time zone, to the minute."""
+    """Return a stored time in the user's time zone, to the minute."""
     try:
         return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M")
     except ValueError:

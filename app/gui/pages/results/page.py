@@ -32,7 +32,7 @@ from workloads import CATALOGUE
 
 TYPING_MS = 150
 STATUSES = ("completed", "cancelled", "failed", "interrupted", "running")
-# Left out where there is little room; the run in full has them.
+# Hidden if there is little room; the full view has them.
 _WIDE_ONLY = ("spread_pct", "epochs_done", "batch_size", "data_source")
 WIDE_PX = 1_180
 
@@ -69,12 +69,12 @@ class ResultsPage(QWidget):
 
     @property
     def run(self) -> Run | None:
-        """The run that is shown in full."""
+        """The run shown in full."""
         return self.detail.run if self.detail is not None and self._stack.currentIndex() == 1 else None
 
     @property
     def can_copy(self) -> bool:
-        """Whether a run is shown or chosen."""
+        """Whether a run is shown or selected."""
         return self.run is not None or bool(self.selected_ids())
 
     @property
@@ -84,28 +84,28 @@ class ResultsPage(QWidget):
 
     @property
     def can_undo(self) -> bool:
-        """Whether there are deleted runs that can be brought back."""
+        """Whether there are deleted runs to restore."""
         return bool(self._deleted)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Look whether there are new runs, of this window or of another."""
+        """Check for new runs, of this window or another."""
         super().showEvent(event)
-        # Later, because Qt first gives it to the first button.
+        # Later, because Qt first focuses the first button.
         QTimer.singleShot(0, self._take_focus)
         self.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out columns that have no room."""
+        """Hide columns without room."""
         super().resizeEvent(event)
         for number, key in enumerate(COLUMNS):
             self.table.setColumnHidden(number, key in _WIDE_ONLY and self.width() < WIDE_PX)
 
     def refresh(self) -> None:
-        """Look for the runs again."""
+        """Reload the runs."""
         self.model.ask(self.model.query)
 
     def selected_ids(self) -> list[int]:
-        """Return the numbers of the chosen runs, in the table's order."""
+        """Return the numbers of the selected runs, in the table's order."""
         return self.table.selected_ids()
 
     def open_run(self, run_id: int) -> None:
@@ -120,35 +120,35 @@ class ResultsPage(QWidget):
         self._services.tasks.start(load, partial(self._on_loaded, self._wanted), self._services.complain)
 
     def export(self) -> None:
-        """Export the run that is shown, the selected ones, or all."""
+        """Export the run shown, the selected ones, or all."""
         run = self.run
         ids = [run.summary.id] if run else self.selected_ids()
         self.result_actions.export(ids if self.isVisible() else [])
 
     def copy_text(self) -> None:
-        """Copy the run that is shown as text, or the chosen rows as a table."""
+        """Copy the run shown as text, or the selected rows as a table."""
         if self.run is not None:
             self.result_actions.copy_text(self.run)
         elif ids := self.selected_ids():
             self._copy_rows(ids)
 
     def copy_picture(self) -> None:
-        """Copy the share picture of the run that is shown."""
+        """Copy the share picture of the run shown."""
         if self.run is not None:
             self.result_actions.copy_picture(self.run)
 
     def save_picture(self) -> None:
-        """Save the share picture of the run that is shown."""
+        """Save the share picture of the run shown."""
         if self.run is not None:
             self.result_actions.save_picture(self.run)
 
     def delete(self) -> None:
-        """Delete the chosen runs; they can be brought back until the window closes."""
+        """Delete the selected runs; they can be restored until the window closes."""
         if ids := self.selected_ids():
             self._delete(ids)
 
     def undo(self) -> None:
-        """Restore the runs that were deleted last."""
+        """Restore the runs deleted last."""
         if not self._deleted:
             return
         ids, path = self._deleted.pop(), self._services.paths.database
@@ -164,7 +164,7 @@ class ResultsPage(QWidget):
         self.model.close()
         ids = [run_id for part in self._deleted for run_id in part]
         if ids:
-            # If it cannot be done now, a later start does it.
+            # If it fails now, a later start does it.
             with contextlib.suppress(AppError), Database(self._services.paths.database) as database:
                 purge_trash(database, ids)
 
@@ -181,7 +181,7 @@ class ResultsPage(QWidget):
         )
 
     def _take_focus(self) -> None:
-        # Who walks through the side bar stays in it.
+        # Keyboard users moving through the side bar stay in it.
         focus = QApplication.focusWidget()
         if self._stack.currentIndex() == 0 and focus is not None and self.isAncestorOf(focus):
             (self.table if self.table.isVisible() else self.search).setFocus()
@@ -300,7 +300,7 @@ class ResultsPage(QWidget):
 
     def _on_loaded(self, number: int, run: Run) -> None:
         if number != self._wanted:
-            return  # the user left, or wants another run
+            return  # the user has left, or opened another run
         if self.detail is None:
             self.detail = RunDetail(self._services, self.result_actions)
             self.detail.left.connect(self._on_left)
@@ -318,7 +318,7 @@ class ResultsPage(QWidget):
         self.state_changed.emit()
 
     def _on_commented(self, text: str) -> None:
-        # Not `run`: the name may be left together with the view.
+        # Not `run`: saving the name may come after leaving the view.
         detail = self.detail
         if detail is not None and detail.run is not None:
             run_id = detail.run.summary.id

@@ -1,4 +1,4 @@
-"""One stored run in full: its name, its charts or the same as a table, and what can be done with it."""
+"""One stored run in full: its name, its charts or a table, and actions."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -151,7 +151,7 @@ class RunDetail(QWidget):
         self._fill_readings()
 
     def _fill_readings(self) -> None:
-        """Fill the second table where it is seen: it goes through all looks at the machine."""
+        """Fill the second table when it is first shown: it goes through all telemetry."""
         if self.pages.currentIndex() != 1 or self.run is None:
             return
         rows = reading_rows(self.run)
@@ -167,7 +167,7 @@ class RunDetail(QWidget):
 
     def _fill_table(self, run: Run) -> None:
         energies = epoch_energies(run)
-        # Qt makes an object of each cell: a hundred thousand epochs would take seconds and a gigabyte.
+        # Qt creates an object per cell: a hundred thousand epochs would take seconds and a gigabyte.
         left_out = max(0, len(run.epochs) - EPOCHS_SHOWN)
         if left_out:
             half = EPOCHS_SHOWN // 2

@@ -1,4 +1,4 @@
-"""The table of stored runs, which reads visible rows only and keeps the selection."""
+"""The table of stored runs, which reads only visible rows and keeps the selection."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ PAGE_ROWS = 100
 PAGES_KEPT = 20
 READ_PATIENCE_S = 0.2
 READ_AGAIN_MS = 2_000
-# By the keys that runs are sorted by.
+# By sort key.
 COLUMNS = {
     "id": Column("heading.run", 56, is_number=True),
     "started_at": Column("heading.started", 136),
@@ -68,7 +68,7 @@ class RunsModel(TableModel):
         failed: Something could not be read or written; with the AppError.
 
     Attributes:
-        is_typed_in: Says whether a comment is being typed, which another row under it would undo.
+        is_typed_in: Whether a comment is being typed, which another row under it would undo.
     """
 
     columns = tuple(COLUMNS.values())
@@ -92,13 +92,13 @@ class RunsModel(TableModel):
         services.theme.changed.connect(self.layoutChanged)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         if self._database is not None:
             self._database.close()
             self._database = None
 
     def ask(self, query: Query) -> None:
-        """Look for the runs that fit, in the background."""
+        """Look up the matching runs in the background."""
         self.query = query
         self._asked += 1
         self._complained = False
@@ -111,21 +111,21 @@ class RunsModel(TableModel):
         self._services.tasks.start(look, self._on_found, self.failed.emit)
 
     def summary(self, row: int) -> RunSummary | None:
-        """Return the run of a row; None if it is gone or cannot be read."""
+        """Return the run of a row; None if it is gone or can't be read."""
         page, place = divmod(row, PAGE_ROWS)
         if page not in self._pages:
             while len(self._pages) >= PAGES_KEPT:
                 del self._pages[next(iter(self._pages))]
-            # Also if it cannot be read, but not for long: each cell would try it again.
+            # Even if it can't be read, but only briefly: each cell would try again.
             self._pages[page] = self._read(self.ids[page * PAGE_ROWS : (page + 1) * PAGE_ROWS])
         return self._pages[page][place]
 
     def count(self) -> int:
-        """Return how many runs fit."""
+        """Return the number of matching runs."""
         return len(self.ids)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return what a cell shows."""
+        """Return a cell's content."""
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self.columns[index.column()].alignment
         if role == Qt.ItemDataRole.FontRole:
@@ -136,12 +136,12 @@ class RunsModel(TableModel):
         return None if run is None else self._cell(run, index.column(), role)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Let the comment be edited."""
+        """Make the comment editable."""
         flags = super().flags(index)
         return flags | Qt.ItemFlag.ItemIsEditable if index.column() == COMMENT else flags
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Store another comment."""
+        """Store a comment."""
         run = self.summary(index.row())
         if role != Qt.ItemDataRole.EditRole or run is None or str(value).strip() == (run.comment or ""):
             return False
@@ -171,20 +171,20 @@ class RunsModel(TableModel):
         self._services.tasks.start(write, written, refused)
 
     def when_named(self, do: Callable[[], None]) -> None:
-        """Do something now, or as soon as no comment is being typed or stored."""
+        """Run something now, or once no comment is being typed or stored."""
         if self._storing or self.is_typed_in():
             self._put_off.append(do)
         else:
             do()
 
     def catch_up(self) -> None:
-        """Carry out what was postponed while a comment was typed or stored."""
+        """Do what was postponed while a comment was typed or stored."""
         put_off, self._put_off = self._put_off, []
         for do in put_off:
             self.when_named(do)
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Order by a column."""
+        """Sort by a column."""
         descending = order == Qt.SortOrder.DescendingOrder
         key = KEYS[column]
         if (key, descending) != (self.query.sort, self.query.descending):
@@ -210,8 +210,8 @@ class RunsModel(TableModel):
 
     def _show(self, number: int, ids: list[int]) -> None:
         if number != self._asked:
-            return  # a later question is on its way
-        self.close()  # by now there may be another file in its place
+            return  # a later request is on its way
+        self.close()  # another file may be in its place by now
         if ids == self.ids:
             self._show_anew()
         else:
@@ -249,7 +249,7 @@ class RunsModel(TableModel):
 
 
 class RunsTable(QTableView):
-    """Shows the rows. Chosen runs stay chosen when there are others, or in another order."""
+    """Shows the rows. Selected runs stay selected when rows or their order change."""
 
     def __init__(self, model: RunsModel) -> None:
         super().__init__()
@@ -262,12 +262,12 @@ class RunsTable(QTableView):
         self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
         model.is_typed_in = lambda: self.state() == QAbstractItemView.State.EditingState
         self.itemDelegate().closeEditor.connect(model.catch_up)
-        # After the view's own slots, which take everything away.
+        # After the view's own slots, which clear the selection.
         model.modelAboutToBeReset.connect(self._keep)
         model.modelReset.connect(self._restore)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Name the current run with F2, whichever of its cells was clicked."""
+        """Name the current run with F2, in any of its cells."""
         index = self.currentIndex()
         if event.key() == Qt.Key.Key_F2 and index.isValid():
             self.edit(self._model.index(index.row(), COMMENT))
@@ -275,9 +275,9 @@ class RunsTable(QTableView):
             super().keyPressEvent(event)
 
     def selected_ids(self) -> list[int]:
-        """Return the numbers of the chosen runs, in the table's order."""
+        """Return the numbers of the selected runs, in the table's order."""
         ids: list[int] = []
-        # By ranges: a hundred thousand chosen rows are one of them.
+        # By ranges: a hundred thousand selected rows are one range.
         selection = self.selectionModel().selection()
         for number in range(selection.count()):
             part = selection.at(number)
@@ -300,7 +300,7 @@ class RunsTable(QTableView):
         run_id, place = self._current
         if run_id in model.ids:
             current = model.index(model.ids.index(run_id), place)
-            # Without leaving the rows that are looked at.
+            # Without scrolling away from the visible rows.
             self.setAutoScroll(False)
             self.selectionModel().setCurrentIndex(current, flags.NoUpdate)
             self.setAutoScroll(True)

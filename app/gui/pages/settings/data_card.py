@@ -1,4 +1,4 @@
-"""The settings of data sets: where they are, which are there, and how they come and go without a network."""
+"""The settings of data sets: their folder, which are installed, importing and removing them."""
 
 import contextlib
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from app.gui.widgets.basics import Button, Card, ElidedLabel, line
 
 
 class DataCard(Card):
-    """Shows and changes the folder of data sets, imports and removes them.
+    """Shows and changes the data set folder, imports and removes data sets.
 
     Signals:
         changed: Other data sets are there now.
@@ -67,7 +67,7 @@ class DataCard(Card):
     def _on_looked(self, answer: tuple[int, int | None, list[InstalledDataset]]) -> None:
         number, size_bytes, datasets = answer
         if number != self._asked:
-            return  # a later look is on its way
+            return  # a later check is on its way
         there = size_bytes is not None
         self.open_button.setEnabled(there)
         code = "settings.folder_of_size" if there else "settings.folder_missing"
@@ -188,7 +188,7 @@ def _told(dataset: InstalledDataset, removal: Removal) -> str:
 
 
 def folder_bytes(folder: Path, names: Sequence[str]) -> int | None:
-    """Return how large the data sets in a folder are; None if it is not there."""
+    """Return the size of the data sets in a folder; None if it doesn't exist."""
     if not folder.is_dir():
         return None
     size_bytes = 0

@@ -1,4 +1,4 @@
-"""The page of settings: how the window looks, what a run begins with, where data is, what stays private."""
+"""The Settings page: appearance, defaults of runs, data sets, privacy."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ class SettingsPage(QWidget):
         self._on_changed()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Look which data sets are there."""
+        """Check which data sets are installed."""
         super().showEvent(event)
         self.data_card.refresh()
 
@@ -96,7 +96,7 @@ class SettingsPage(QWidget):
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         layout.setSpacing(GAP_PX + 4)
         heading = title(sentence("page.settings"))
-        heading.setMinimumHeight(self.reset_button.sizeHint().height())  # where other pages have theirs
+        heading.setMinimumHeight(self.reset_button.sizeHint().height())  # the same height as on other pages
         layout.addWidget(heading)
         layout.addWidget(self.view, stretch=1)
 

@@ -1,4 +1,4 @@
-"""What the cards of settings share: a line, a question, and showing a folder."""
+"""Shared by the cards of settings: a line, a question, and opening a folder."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from app.gui.widgets.basics import ElidedLabel, column, label, row
 
 
 def setting(name: str, note: QWidget | str, *controls: QWidget) -> QHBoxLayout:
-    """Return one line of settings: its name with a note below, and its controls at the right."""
+    """Return one line of settings: its name with a note below, and its controls on the right."""
     below = label(note, muted=True, wrap=True) if isinstance(note, str) else note
     if not isinstance(below, ElidedLabel):
         below.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -23,13 +23,13 @@ def setting(name: str, note: QWidget | str, *controls: QWidget) -> QHBoxLayout:
 
 
 def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None:
-    """Ask before something is done that cannot be undone.
+    """Ask before an action that can't be undone.
 
     Args:
-        parent: Whose window waits for the answer.
-        text: What would be done, and what that means.
-        action: What the button says that does it.
-        do: Does it.
+        parent: Its window is blocked meanwhile.
+        text: What happens, and what that means.
+        action: Text of the button that does it.
+        do: The action.
     """
     question = QMessageBox(QMessageBox.Icon.Question, action, text, QMessageBox.StandardButton.Cancel, parent)
     question.setTextFormat(Qt.TextFormat.PlainText)
@@ -40,6 +40,6 @@ def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None
 
 
 def open_folder(services: Services, folder: Path) -> None:
-    """Show a folder in the system's own program for files."""
+    """Open a folder in the system's file manager."""
     if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
         services.tell(sentence("settings.folder_not_opened", folder=str(folder)), "caution", "", None)
