@@ -152,8 +152,8 @@ def test_a_folder_that_goes_away_is_told_in_a_sentence(
         lambda event: isinstance(event, events.Steps) and event.epoch == case,
         lambda _: folder.rename(folder.with_name("unplugged")),
     ).end()
-    reason = "went away while it was measured (No such file or directory)"
-    assert run.summary.error_message == f"The folder {folder} {reason}; bring it back, or take another one."
+    reason = "disappeared during the measurement (No such file or directory)"
+    assert run.summary.error_message == f"The folder {folder} {reason}. Bring it back, or choose another one."
     assert run.summary.error_code == "bad_parameters"
     assert not folder.exists()
     # What was measured before is kept.
