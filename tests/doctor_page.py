@@ -1,6 +1,6 @@
 """Writes docs/gpu-troubleshooting.md from the doctor's table: python3 -m tests.doctor_page.
 
-A test says when it is old.
+A test fails when it is out of date.
 """
 
 from app.core.doctor.signals import Signal, signals
@@ -11,7 +11,7 @@ INTRODUCTION = """# My GPU isn't used
 
 <!-- Made by tests/doctor_page.py: change that, or resources/doctor/signals.toml. -->
 
-Let the doctor look first:
+Run the doctor first:
 
 ```
 python3 start.py doctor                       # checks driver, TensorFlow and each device, in about ten seconds
@@ -19,19 +19,19 @@ python3 start.py doctor --log training.log    # explains the lines of a log
 python3 start.py doctor --report              # text to paste into a question; names no user, folder or serial
 ```
 
-In the window, the doctor is on the *Hardware* page, and under *Help*, *Why is my GPU not used?*
+In the window, the doctor is on the *Hardware* page, and in the menu: *Help* → *Why isn't my GPU used?*
 
-**Which GPUs work:** TensorFlow uses NVIDIA cards from the GTX 10 series on, under Linux and in WSL 2. On Windows
-itself, on macOS, and with AMD, Intel and Apple graphics it runs on the CPU; nothing is broken then.
+**Which GPUs work:** TensorFlow uses NVIDIA GPUs from the GTX 10 series on, on Linux and in WSL 2. On Windows
+itself, on macOS, and with AMD, Intel and Apple GPUs, it runs on the CPU; that's normal.
 
-**What the doctor does:** it doesn't trust a list of devices. Each device computes a matrix product, a
-convolution and a step compiled by XLA in a process of its own, and the results are checked.
+**What the doctor does:** it doesn't just list devices. Each device computes a matrix product, a convolution and
+a step compiled by XLA in a process of its own, and the results are checked.
 
 ## What messages mean
 
 """
 HEAD = ("what you see", "what it means", "what to do")
-# Ranks from here on are of cards that TensorFlow does not use anyway, and of harmless lines.
+# Ranks from here on are for GPUs that TensorFlow never uses, and for harmless lines.
 _CARDS_OF_OTHERS = 70
 
 
@@ -46,7 +46,7 @@ def page() -> str:
     harmless = "".join(f"- {row.title}\n" for row in signals() if row.severity == "harmless")
     table = [HEAD, ("---",) * len(HEAD), *map(_row, rows)]
     lines = "".join(f"| {' | '.join(cells)} |\n" for cells in table)
-    return f"{INTRODUCTION}{lines}\n## Harmless, however red it looks\n\n{harmless}"
+    return f"{INTRODUCTION}{lines}\n## Harmless messages\n\n{harmless}"
 
 
 def _row(row: Signal) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Writes docs/workloads.md from the catalogue: python3 -m tests.workload_page. A test says when it is old."""
+"""Writes docs/workloads.md from the catalogue: python3 -m tests.workload_page. A test checks it."""
 
 from collections.abc import Sequence
 
@@ -15,23 +15,23 @@ INTRODUCTION = """# Workloads
 
 <!-- Made by tests/workload_page.py: change that, or the catalogue. -->
 
-Everything that can be run, from the catalogue. `python3 start.py workloads` prints the list; *Browse …* in the
-window shows it together with what each workload takes on your computer.
+All workloads in the catalogue. `python3 start.py workloads` prints the list; *Browse …* in the window
+also shows what each workload needs on your computer.
 
 """
 READING = """
 How to read the tables:
 
 - **An epoch** is what the study called one. Where it is cut short or doesn't exist, a run consists of rounds of
-  steps; the first round warms up.
-- **Loss** is expected within these values after the first whole epoch. They come from runs on the synthetic
-  twin, or from the loss of guessing; outside of them, a run warns.
+  steps; the first round is warm-up.
+- **Loss** is the expected range after the first whole epoch, from runs on the synthetic twin or from the loss
+  of guessing; a run outside of it shows a warning.
 - **Memory** is the peak of the worker process at the usual batch size, measured on a CPU with two cores
   (resident set, including engine and data; TensorFlow takes 0.6 GB of it). Longer runs may take a few percent
-  more. On a GPU the engine takes other amounts.
-- **Published** counts the published measurements of exactly or nearly this workload.
+  more. On a GPU, the engine needs different amounts.
+- **Published** is the number of published results for exactly or nearly this workload.
 
-Parameter counts are checked in every run. Networks that the study began with trained weights begin with random
+Parameter counts are checked in every run. Networks that started from trained weights in the study start from random
 ones here: nothing is downloaded, and the time is the same.
 
 """
@@ -70,31 +70,31 @@ STUDIES = (
 DIFFERENCES = """
 ## Where they differ from their studies
 
-- Everything runs in Keras 3 on TensorFlow 2, so what a study's own software made slow or fast is not repeated.
+- Everything runs in Keras 3 on TensorFlow 2, so the effects of a study's own software are not reproduced.
 - `fcn_s`, `alexnet_s`, `resnet_50_s` and study 001's image networks get their one generated batch from the
   computer's memory in each step; study 003's TensorFlow scripts kept those of `alexnet_s` and `resnet_50_s` on
   the device.
-- `cifar10_cnn` varies a whole batch of images at once, in one thread; the study's generator went image by image.
-- `lstm_text_generation` writes no text after training, which the study's times didn't include either.
-- `lstm_ptb_*` look words up on the device; the study pinned this to the processor.
+- `cifar10_cnn` augments a whole batch of images at once, in one thread; the study's generator went image by image.
+- `lstm_text_generation` generates no text after training, which the study's times didn't include either.
+- `lstm_ptb_*` look words up on the device; the study pinned this to the CPU.
 - `ptb_lstm_mxnet` counts 22 words a sentence (22.1 on average), batches sentences of similar length, and cuts
   those beyond 60 words. A partial epoch can be off by up to 15 %, and says so.
 - `resnet_50`, `vgg16` and `inception_v3` use gradient descent at 0.01 with momentum 0.9; study 001 states no
   solver. Weight decay is Keras', apart from the gradient.
 - `fcn_s` has the three hidden layers that the study measured; its paper says four.
-- The flowers' networks begin with random weights instead of ImageNet's: nothing is downloaded, and the time is
+- The flower networks start from random weights instead of ImageNet's: nothing is downloaded, and the time is
   the same.
 - `lstm=fused` is one operation on NVIDIA GPUs only. On a CPU, only the activation of the gates differs.
 """
 INFERENCE = """
 ## Inference
 
-Untrained networks on generated images, batch 64: images per second, and the latency (median, and the time that
-95 of 100 stay within) of 1 and of 16 images; study 002's also predict 160 images, 16 at a time.
+Untrained networks on generated images, batch 64: images per second, and the latency (median and 95th
+percentile) of 1 and of 16 images; study 002's also predict 160 images, 16 at a time.
 
 """
 MACHINE = """
-These measure what the machine itself can do. Once `matmul` has run, every network whose operations can be
+These test the hardware itself. Once `matmul` has run, every network whose operations can be
 counted reports its share of that peak. `storage --set folders=/one:/two` makes ImageNet-like JPEG files in
 folders of your choice, packs them, and trains from them; two folders give the difference in percent. The files
 are removed afterwards.

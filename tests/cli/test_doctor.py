@@ -89,7 +89,7 @@ def test_the_report_alone_goes_to_the_clipboard(broken_card: None, capsys: pytes
 def test_a_log_is_explained(epochmark: CommandLine) -> None:
     done = epochmark("doctor", "--log", str(LOGS / "rtx5080_ptx.log"))
     assert done.returncode == 1
-    assert done.stdout.startswith("FAULT  The graphics card is too new for this TensorFlow\n    line 2")
+    assert done.stdout.startswith("FAULT  The GPU is too new for this TensorFlow\n    line 2")
     assert "CAUTION" in done.stdout
     assert done.stderr == ""
 

@@ -27,7 +27,7 @@ class Emitter:
         self._seq = 0
 
     def send(self, event: events.Event) -> None:
-        """Send the event now; raises OSError when nobody reads any more."""
+        """Send the event now; raises OSError if the reader has gone."""
         with self._lock:
             now_s = self._clock() - self._start_s
             stamped = msgspec.structs.replace(event, seq=self._seq, t_s=now_s)
@@ -39,16 +39,16 @@ class Emitter:
 class Reporter:
     """Times a training run from the calls that any training loop can make.
 
-    The clock is read first in each call and the events are sent after it, so that sending costs no more than
-    its own few microseconds, once in a tenth of a second.
+    Each call reads the clock first and sends events afterwards, so that sending costs only a few microseconds,
+    once in a tenth of a second.
     """
 
     def __init__(self, emitter: Emitter, clock: Callable[[], float] = time.perf_counter) -> None:
         self.send = emitter.send
         self.cancel_requested = threading.Event()
-        self.enough = threading.Event()  # the parent has measured what it wants to know
+        self.enough = threading.Event()  # the parent has measured enough
         self.epoch_steps: int | None = (
-            None  # of a whole epoch: others are sent only in their parts; None: any number
+            None  # for a whole epoch: others are sent in parts; None: any number
         )
         self.engine_ready_s = clock()  # when the engine was imported and set up
         self.steps_done = 0

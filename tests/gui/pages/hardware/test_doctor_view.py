@@ -215,7 +215,7 @@ def test_what_to_do_comes_before_how_it_was_found_out(
     assert view.introduction.text() == "It can use the CPU."
     shown = {label.text(): label.mapTo(view, label.rect().topLeft()).y() for label in view.findChildren(QLabel)}
     order = ["NVIDIA GeForce RTX 5080 (gpu:0): not usable", "CPU (cpu): usable", "NVIDIA driver"]
-    order.append("XLA cannot compile: a file of CUDA is missing")
+    order.append("XLA cannot compile: a CUDA file is missing")
     assert sorted(order, key=shown.__getitem__) == order
     line = next(text for text in shown if "libdevice not found at" in text)
     assert line.endswith("xxx …")
