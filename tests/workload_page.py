@@ -31,8 +31,8 @@ How to read the tables:
   more. On a GPU, the engine needs different amounts.
 - **Published** is the number of published results for exactly or nearly this workload.
 
-Parameter counts are checked in every run. Networks that started from trained weights in the study start from random
-ones here: nothing is downloaded, and the time is the same.
+Parameter counts are checked in every run. Networks that the study started from trained weights start from
+random ones here: nothing is downloaded, and the time is the same.
 
 """
 STUDIES = (

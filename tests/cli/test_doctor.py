@@ -119,7 +119,7 @@ def test_a_log_from_a_pipe(epochmark: CommandLine, environment: dict[str, str]) 
         check=False,
     )
     assert done.returncode == 1
-    assert b"stopped answering" in done.stdout
+    assert b"stopped responding" in done.stdout
 
 
 @pytest.mark.parametrize("name", ["nothing.log", ".", "picture.png"])

@@ -47,9 +47,7 @@ class Reporter:
         self.send = emitter.send
         self.cancel_requested = threading.Event()
         self.enough = threading.Event()  # the parent has measured enough
-        self.epoch_steps: int | None = (
-            None  # for a whole epoch: others are sent in parts; None: any number
-        )
+        self.epoch_steps: int | None = None  # for a whole epoch: others are sent in parts; None: any number
         self.engine_ready_s = clock()  # when the engine was imported and set up
         self.steps_done = 0
         self._clock = clock
