@@ -9,9 +9,11 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
+from PySide6 import QtCore, QtGui, QtWidgets
 from PySide6.QtCore import QObject, QSocketNotifier, QTimer, Signal
 from PySide6.QtWidgets import QApplication, QMessageBox
 
@@ -139,12 +141,38 @@ def _start_up(window: MainWindow, services: Services) -> None:
             purge_trash(database, older_than_s=TRASH_KEPT_S)
 
     services.tasks.start(tidy, lambda _: None, services.complain)
-    # Half a second of imports, during idle time; creating the charts is then quick.
-    services.tasks.start(_import_charts, lambda _: window.benchmark.prepare(), services.complain)
+    # Half of the imports beside the window; the charts are then made at once.
+    services.tasks.start(_import_numpy, lambda _: _make_charts(window, _import_charts()), services.complain)
 
 
-def _import_charts() -> None:
+def _import_numpy() -> None:
+    """Import what pyqtgraph needs that has nothing to do with Qt."""
+    import numpy as np  # noqa: F401
+
+
+def _import_charts() -> Iterator[None]:
+    """Import the charts in parts of at most 50 ms.
+
+    In the window's thread, for Qt looks into the table of classes without Python's lock: while another thread
+    adds to it, the program may crash.
+    """
+    for module in (QtCore, QtGui, QtWidgets):
+        for number, name in enumerate(dir(module)):
+            getattr(module, name)  # makes a class, as pyqtgraph does with all of them
+            if number % 100 == 0:
+                yield
+    import app.gui.charts.plots
+
+    yield
     import app.gui.run.view  # noqa: F401
+
+
+def _make_charts(window: MainWindow, imports: Iterator[None]) -> None:
+    """Do the next part of the imports between two events; after the last one, make the charts."""
+    for _ in imports:
+        QTimer.singleShot(0, window, lambda: _make_charts(window, imports))
+        return
+    window.benchmark.prepare()
 
 
 class FaultCatcher:
