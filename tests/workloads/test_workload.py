@@ -227,7 +227,7 @@ def test_folders_that_cannot_be_used_are_refused_with_the_reason(
 
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path)
-    assert refusal("data") == "The folder 'data' isn't a full path. Write it from the root."
+    assert refusal("data") == "The folder 'data' isn't an absolute path. Enter the full path."
     for missing in (tmp_path / "nowhere", tmp_path / "file", tmp_path / "nul\0"):
         assert refusal(tmp_path, missing).startswith(f"There's no folder {str(missing)!r}. Create it")
     assert "can't be read (File name too long)" in refusal(tmp_path / ("x" * 300))

@@ -51,7 +51,7 @@ class Inference(Workload):
         self.study = training.study
         self.summary = (
             f"Predicts with the network of {training.title} on generated images.\n"
-            "Throughput at a large batch; typical and slow answers to 1 and to 16 images."
+            "Throughput at a large batch; median and 95th-percentile latency of 1 and of 16 images."
         )
         self.source = training.source
         self.epoch_text = f"{self.steps} predictions of a batch; the first round warms up"

@@ -37,7 +37,7 @@ class MnistMlp(_Mnist):
     kind = "dense"
     summary = (
         "Two dense layers of 512 that read handwritten digits: 669,706 parameters.\n"
-        "Its steps are short: it shows what surrounds them."
+        "Its steps are short, so the overhead around them shows."
     )
     epochs = 20
     parameters_count = 669_706
@@ -107,7 +107,7 @@ class MnistCnnNoDropoutAdam(_Mnist):
     title = "MNIST CNN, Adam"
     summary = (
         "The MNIST CNN without dropout, fed by tf.data: 1,199,882 parameters.\n"
-        "Close to what Mac users timed; not exactly known."
+        "Close to what Mac users timed; its exact layers are unknown."
     )
     source = "tensorflow_macos issue 25, 2020 (beside study 000)"
     parameters_count = 1_199_882
@@ -145,7 +145,7 @@ class FashionMnistCnn(_Mnist):
     id = "fashion_mnist_cnn_412k"
     title = "Fashion-MNIST CNN"
     study = ""
-    summary = "A small convolutional network that tells clothes apart: 412,778 parameters."
+    summary = "A small convolutional network that classifies clothes: 412,778 parameters."
     source = "a common tutorial network; published times are in the reference table"
     epoch_text = "60,000 training images"
     dataset = "fashion_mnist"

@@ -29,7 +29,7 @@ class LstmTextGeneration(_Nietzsche):
 
     id = "lstm_text_generation"
     title = "Nietzsche LSTM"
-    summary = "Foresees the next character of a book from 40: one LSTM, 102,585 parameters."
+    summary = "Predicts the next character of a book from 40: one LSTM, 102,585 parameters."
     source = "Keras examples as run by Max Woolf, 2017 (study 000)"
     parameters_count = 102_585
     memory_base_bytes = 1_300_000_000
@@ -68,7 +68,7 @@ class TextGeneratorKeras(_Nietzsche):
 
     id = "text_generator_keras"
     title = "Text generator"
-    summary = "Foresees the next character of a book with one LSTM and two heads: 458,430 parameters."
+    summary = "Predicts the next character of a book with one LSTM and two heads: 458,430 parameters."
     source = "Max Woolf, text-generator-keras, 2017 (study 000)"
     parameters_count = 458_430
     memory_base_bytes = 970_000_000

@@ -79,8 +79,8 @@ class Matmul(Limit):
     title = "Matrix products"
     metric = "flop_per_s"
     summary = (
-        "How many operations a second this machine reaches when it multiplies large matrices.\n"
-        "What networks reach is said as a share of this."
+        "How many operations per second this machine reaches when it multiplies large matrices.\n"
+        "Networks are shown as a share of this peak."
     )
     source = "Shi, Wang, Xu, Chu, Benchmarking State-of-the-Art Deep Learning Software Tools, 2016 (study 003)"
     epoch_text = "five products, each repeated for some seconds"
@@ -110,7 +110,7 @@ class MemoryBandwidth(Limit):
     title = "Memory bandwidth"
     metric = "bytes_per_s"
     summary = (
-        "How many bytes a second the device reads and writes in its own memory.\n"
+        "How many bytes per second the device reads and writes in its own memory.\n"
         "It adds one large array to another: two are read, one is written."
     )
     source = "McCalpin, Memory Bandwidth and Machine Balance, 1995 (STREAM)"
@@ -134,7 +134,7 @@ class HostToDevice(Limit):
     title = "Host-to-GPU transfer"
     metric = "bytes_per_s"
     summary = (
-        "How many bytes a second get from the computer's memory to the graphics processor, and back.\n"
+        "How many bytes per second move from the computer's memory to the GPU, and back.\n"
         "Needs a GPU that the engine can use."
     )
     source = "Shi, Wang, Xu, Chu, Benchmarking State-of-the-Art Deep Learning Software Tools, 2016 (study 003)"

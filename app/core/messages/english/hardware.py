@@ -1,14 +1,14 @@
 """The computer: its parts, why one is unknown, drivers that hang."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "hardware.gpus_not_responding": "A graphics driver isn't responding. Going on without it.",
+    "hardware.gpus_not_responding": "A GPU driver isn't responding. Continuing without it.",
     "hardware.ioreg_not_responding": "ioreg isn't responding. GPUs are no longer read.",
     "hardware.machine_id_not_responding": "The machine ID can't be read: the system isn't responding.",
     "hardware.nvidia_smi_not_responding": "nvidia-smi isn't responding. GPUs are no longer read.",
     "hardware.nvml_broken": "NVIDIA's library (NVML) doesn't start: {reason}",
     "hardware.nvml_not_responding": "NVIDIA's library (NVML) isn't responding. NVIDIA GPUs are no longer read.",
-    "hardware.storage_not_responding": "A disk isn't responding. Going on without its description.",
-    "hardware.telemetry_not_responding": "The hardware readings aren't responding. Going on without them.",
+    "hardware.storage_not_responding": "A disk isn't responding. Continuing without its description.",
+    "hardware.telemetry_not_responding": "Telemetry isn't responding. Continuing without it.",
     "part.base_clock": "base clock",
     "part.boost_clock": "boost clock",
     "part.caches": "caches",

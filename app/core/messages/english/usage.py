@@ -1,7 +1,7 @@
 """The command line's --help."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
-    "help.ab": "run two ways in turn and say which is faster",
+    "help.ab": "run a workload in two ways, in turn, and say which is faster",
     "help.ab_a": 'what is special about side A; "" for nothing (default: nothing)',
     "help.ab_b": 'what is special about side B; "" for nothing (default: nothing)',
     "help.ab_by_hand": "ask before each change of side, for what only you can change",
@@ -10,7 +10,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.ab_label_b": "name of side B (default: what is special about it)",
     "help.ab_pairs": "runs of each side (default: {pairs})",
     "help.app": "How fast does this computer train neural networks, and how does it compare?",
-    "help.compare": "show your latest completed run among known machines",
+    "help.compare": "rank your latest completed run among published results",
     "help.compare_baseline": "the machine that the others are compared with, or a part of its name",
     "help.compare_workload": "what was trained (default: {workload})",
     "help.data": "list, download, import or remove data sets",

@@ -37,7 +37,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.memory": "memory",
     "chart.no_epoch": "No epoch yet",
     "chart.no_estimate": "No estimate yet",
-    "chart.no_readings": "No readings",
+    "chart.no_readings": "No telemetry",
     "chart.no_speed": "No speed yet",
     "chart.nothing_published": "No published results for this workload",
     "chart.nothing_yet": "Nothing to show yet",
@@ -86,8 +86,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "failure.non_finite_loss": "Training diverged: the loss is NaN",
     "failure.out_of_memory": "Out of memory",
     "fault.explanation": (
-        "Epochmark made an error, but you can go on working, and your results are safe. Please report it with the"
-        " text below."
+        "Something went wrong in Epochmark, but you can keep working, and your results are safe. Please report it with"
+        " the text below."
     ),
     "file.ask_to_replace": "{name} already exists. Replace it?",
     "file.exists": "File exists",

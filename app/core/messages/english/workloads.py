@@ -18,7 +18,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engine.unknown": "There's no engine {engine}. Choose {engines:, }.",
     "engine.without_setting": "{engine} has no setting {setting}. Leave it as it is.",
     "folder.missing": "There's no folder {folder}. Create it, or choose another one.",
-    "folder.not_absolute": "The folder {folder} isn't a full path. Write it from the root.",
+    "folder.not_absolute": "The folder {folder} isn't an absolute path. Enter the full path.",
     "folder.not_writable": "The folder {folder} can't be written to. Choose one of your own.",
     "folder.too_many": "At most {limit} folders can be measured, not {given}. Leave some out.",
     "folder.twice": "{first} and {second} are the same folder. Leave one of them out.",
