@@ -47,7 +47,9 @@ def soil(database: Database) -> None:
         table = connection.execute("PRAGMA table_info(runs)").fetchall()
         names = [row[1] for row in table if row[2] == "TEXT" and row[1] not in kept]
         connection.execute(f"UPDATE runs SET {', '.join(f'{name} = ?1' for name in names)}", (NASTY,))
-        connection.execute("INSERT INTO warnings (run_id, seq, code, message) VALUES (1, 99, 'nasty', ?)", (NASTY,))
+        connection.execute(
+            "INSERT INTO warnings (run_id, seq, code, message) VALUES (1, 99, 'nasty', ?)", (NASTY,)
+        )
         for table_name, column in (("machines", "machine"), ("machine_parts", "parts")):
             for number, text in connection.execute(f"SELECT id, {column} FROM {table_name}").fetchall():
                 machine = json.loads(text) | {"cpu_name": NASTY, "os_name": NASTY}

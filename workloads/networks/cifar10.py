@@ -87,10 +87,7 @@ class Cifar10Cnn(Training):
     title = "CIFAR-10 CNN, augmented"
     kind = "image"
     study = "000"
-    summary = (
-        "Four convolutions, 1,250,858 parameters; the CPU shifts and flips each image\n"
-        "during training."
-    )
+    summary = "Four convolutions, 1,250,858 parameters; the CPU shifts and flips each image\nduring training."
     source = "Keras examples as run by Max Woolf, 2017 (study 000)"
     epoch_text = "49,984 varied training images, then 10,000 to validate"
     dataset = "cifar10"
