@@ -122,7 +122,7 @@ def _events(machine: Machine, seed: int) -> Iterator[events.Event]:
                 loss=2.0,
             )
             telemetry = {"cpu_pct": 90.0, "power_plan": "performance", "gpus": [{"index": 0, "power_w": 60.0}]}
-            yield events.Sample(t_s=now_s, telemetry=telemetry_of(telemetry))
+            yield events.TelemetryEvent(t_s=now_s, telemetry=telemetry_of(telemetry))
         yield events.Epoch(index=epoch, t_s=now_s, duration_s=1.0, train_s=0.8, validation_s=0.2, loss=1.5)
     yield events.Metric(key="updates_done", value=60.0)
     yield events.Metric(key="updates_asked", value=60.0)

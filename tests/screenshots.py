@@ -73,11 +73,11 @@ class Photographer:
 
     def calm(self) -> None:
         """Show what is seen before a run while nothing else runs."""
-        self.window.benchmark.setup.preflight.show_looks((Telemetry(other_cpu_pct=1.0),) * 2)
+        self.window.benchmark.setup.preflight.show_telemetry((Telemetry(other_cpu_pct=1.0),) * 2)
 
     def disturb(self) -> None:
         """Show what a busy laptop's user sees before a run."""
-        self.window.benchmark.setup.preflight.show_looks((Telemetry(on_battery=True, other_cpu_pct=34.0),) * 2)
+        self.window.benchmark.setup.preflight.show_telemetry((Telemetry(on_battery=True, other_cpu_pct=34.0),) * 2)
 
     def take(self, name: str, number: int, before: Callable[[], None] = lambda: None) -> None:
         """Keep pictures of a page in all themes and sizes; `before` is done before each."""

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from workloads.protocol.events import Count, Dataset, Environment, Epoch, Model, Sample, Steps, Text, Warn
+from workloads.protocol.events import Count, Dataset, Environment, Epoch, Model, Steps, TelemetryEvent, Text, Warn
 from workloads.protocol.machine import Machine
 from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
@@ -147,7 +147,7 @@ class Run:
     steps: tuple[Steps, ...]
     metrics: dict[str, float | None]
     warnings: tuple[Warn, ...]
-    samples: tuple[Sample, ...]
+    telemetry: tuple[TelemetryEvent, ...]
     peak: PeakShare | None = None  # its share of peak
     damage: tuple[str, ...] = ()  # which parts of the record can't be read, in clauses
     # Then everything stored of it, unchanged, by table; without anything that may name folders.

@@ -1,9 +1,9 @@
-"""What looking at the machine costs: finding its parts, one look, and the looks of a run in seconds per epoch.
+"""What looking at the machine costs: its parts, telemetry once, and the telemetry of a run in seconds per epoch.
 
     python -m tests.benchmarks.monitoring [EPOCHS] [WORKLOAD]
 
-One real run, beside which a second monitor looks twenty times as often as the run's own for four seconds, and does
-not for four seconds, by turns A B B A. What twenty times as many looks add, divided by twenty, is what one adds:
+One real run, beside which a second monitor reads twenty times as often as the run's own for four seconds, and does
+not for four seconds, by turns A B B A. What twenty times as many reads add, divided by twenty, is what one adds:
 small enough to drown in the noise otherwise.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.machine import detect_machine
-from app.core.hardware.telemetry.monitor import Monitor, Sampler
+from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.hardware.telemetry.slowdowns import read_power_state
 from app.core.paths import default_paths
 from app.core.runs.runner import Runner
@@ -32,8 +32,8 @@ def main(epochs: int = 4, workload_id: str = STANDARD) -> None:
     """Print what each costs."""
     report("detection, all parts", lambda: detect_machine(data_folder=default_paths().datasets))
     report("power source and plan", read_power_state)
-    sampler = Sampler(GpuReader(), os.getpid())
-    report("one look", sampler.sample)
+    reader = TelemetryReader(GpuReader(), os.getpid())
+    report("telemetry once", reader.read)
     report_run(epochs, workload_id)
 
 
@@ -50,7 +50,7 @@ def report(name: str, do: Callable[[], object]) -> None:
 
 
 def report_run(epochs: int, workload_id: str) -> None:
-    """Run, and print the ratio of steps beside many looks to steps without."""
+    """Run, and print the ratio of steps beside many reads to steps without."""
     begun: list[float] = []
     steps: list[tuple[float, float]] = []  # when they ended, on this process's clock, and how long one took
     blocks: list[tuple[bool, float]] = []
@@ -81,10 +81,10 @@ def report_run(epochs: int, workload_id: str) -> None:
     middle = statistics.median(ratios)
     error = 1.253 * statistics.stdev(ratios) / len(ratios) ** 0.5  # of a median, for normal noise
     print(
-        f"{len(ratios)} pairs of {BLOCK_S:g} s, {TIMES_AS_OFTEN} looks a second: ratio {middle:.4f} ± {error:.4f}"
+        f"{len(ratios)} pairs of {BLOCK_S:g} s, {TIMES_AS_OFTEN} reads a second: ratio {middle:.4f} ± {error:.4f}"
     )
     each_pct, error_pct = 100 * (middle - 1) / TIMES_AS_OFTEN, 100 * error / TIMES_AS_OFTEN
-    print(f"so one look a second adds {each_pct:+.3f} ± {error_pct:.3f} % to a step (standard error)")
+    print(f"so telemetry each second adds {each_pct:+.3f} ± {error_pct:.3f} % to a step (standard error)")
 
 
 def _take_turns(blocks: list[tuple[bool, float]], over: threading.Event, begun: Callable[[], bool]) -> None:
@@ -93,8 +93,8 @@ def _take_turns(blocks: list[tuple[bool, float]], over: threading.Event, begun: 
     number = 0
     while not over.is_set():
         looking = number % 4 in (0, 3)
-        sampler = Sampler(GpuReader(), os.getpid())
-        monitor = Monitor(lambda *_: None, 1 / TIMES_AS_OFTEN, sampler) if looking else None
+        reader = TelemetryReader(GpuReader(), os.getpid())
+        monitor = Monitor(lambda *_: None, 1 / TIMES_AS_OFTEN, reader) if looking else None
         if monitor is not None:
             monitor.start()
         start_s = time.monotonic()

@@ -235,7 +235,9 @@ def charts(bench: Bench, updates: int = 3_000) -> None:
     assert view is not None
     bench.window.benchmark.show_run_view()
     recorded = [
-        event for event in recorded_events() if isinstance(event, events.Steps | events.Epoch | events.Sample)
+        event
+        for event in recorded_events()
+        if isinstance(event, events.Steps | events.Epoch | events.TelemetryEvent)
     ]
     summary = _any_summary(bench)
     series = RunSeries(500)

@@ -97,7 +97,7 @@ def stored_run(summary: RunSummary) -> Run:
         ),
         metrics={},
         warnings=(),
-        samples=(),
+        telemetry=(),
     )
 
 

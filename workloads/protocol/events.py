@@ -180,7 +180,7 @@ class Run(Event, frozen=True, kw_only=True, tag="run"):
     machine: Machine
 
 
-class Sample(Event, frozen=True, kw_only=True, tag="sample"):
+class TelemetryEvent(Event, frozen=True, kw_only=True, tag="sample"):
     """From the parent: telemetry."""
 
     telemetry: Telemetry
@@ -245,7 +245,7 @@ AnyEvent: TypeAlias = (
     | Error
     | End
     | Run
-    | Sample
+    | TelemetryEvent
     | Estimate
     | Judged
     | Result

@@ -93,8 +93,8 @@ class RunSeries:
             case events.Epoch():
                 self.epochs.append(event)
                 self.current_epoch_s = None
-            case events.Sample():
-                self._add_sample(event.t_s, event.telemetry)
+            case events.TelemetryEvent():
+                self._add_telemetry(event.t_s, event.telemetry)
             case events.Metric():
                 self.metrics[event.key] = event.value
             case events.Warn():
@@ -131,12 +131,12 @@ class RunSeries:
         for curve, value in ((self.estimate, event.value), (self.low, event.low), (self.high, event.high)):
             curve.add(event.t_s, value)
 
-    def _add_sample(self, t_s: float, telemetry: Telemetry) -> None:
+    def _add_telemetry(self, t_s: float, telemetry: Telemetry) -> None:
         """Add the numbers of one telemetry record; words and lists have no curve."""
-        readings = {name: getattr(telemetry, name) for name in _CURVES}
+        values = {name: getattr(telemetry, name) for name in _CURVES}
         for gpu in telemetry.gpus:
-            readings |= {f"gpu{gpu.index}_{name}": getattr(gpu, name) for name in _GPU_CURVES}
-        for name, value in readings.items():
+            values |= {f"gpu{gpu.index}_{name}": getattr(gpu, name) for name in _GPU_CURVES}
+        for name, value in values.items():
             if value is not None or name in self.telemetry:
                 self.telemetry.setdefault(name, Curve()).add(t_s, None if value is None else float(value))
 
@@ -144,7 +144,7 @@ class RunSeries:
 def series_of(run: Run) -> RunSeries:
     """Return a stored run's series."""
     series = RunSeries(run.summary.steps or run.summary.steps_per_epoch)
-    for event in (*run.steps, *run.epochs, *run.samples, *run.warnings):
+    for event in (*run.steps, *run.epochs, *run.telemetry, *run.warnings):
         series.follow(event)
     series.current_epoch_s = None
     series.metrics = dict(run.metrics)

@@ -55,17 +55,17 @@ def ask_nvml() -> Nvml:
         return Nvml(kinds[0] if kinds else "error", " ".join(str(error).split())[:200])
     source = NvmlSource(pynvml, {})
     try:
-        gpus, readings = source.gpus(), source.readings()
+        gpus, telemetry = source.gpus(), source.telemetry()
     finally:
         source.close()
     silent = all(gpu.memory_bytes is None and gpu.compute_capability is None for gpu in gpus)
     return Nvml(
         "gpu_lost" if gpus and silent else "ok",
         driver=next((gpu.driver for gpu in gpus), None),
-        gpus=tuple(map(_card, gpus, readings)),
+        gpus=tuple(map(_card, gpus, telemetry)),
     )
 
 
-def _card(gpu: Gpu, reading: GpuTelemetry) -> NvidiaGpu:
-    used_bytes = None if reading.memory_used_bytes is None else int(reading.memory_used_bytes)
+def _card(gpu: Gpu, telemetry: GpuTelemetry) -> NvidiaGpu:
+    used_bytes = None if telemetry.memory_used_bytes is None else int(telemetry.memory_used_bytes)
     return NvidiaGpu(gpu.name, gpu.compute_capability, gpu.memory_bytes, used_bytes)

@@ -53,7 +53,7 @@ _GPU_UNITS = {
 Row = tuple[str, str, str, str]
 
 
-def reading_rows(run: Run) -> list[Row]:
+def telemetry_rows(run: Run) -> list[Row]:
     """Return name, lowest, median and highest of each value that the machine reported."""
     rows = []
     for name, curve in series_of(run).telemetry.items():
@@ -64,7 +64,7 @@ def reading_rows(run: Run) -> list[Row]:
             gpu, _, key = name[len("gpu") :].partition("_")
             if key in _GPU_UNITS:
                 rows += _row(sentence(f"telemetry.gpu_{key}", gpu=gpu), _GPU_UNITS[key], values)
-    cores = [core_pct for sample in run.samples if (core_pct := sample.telemetry.core_pct)]
+    cores = [core_pct for event in run.telemetry if (core_pct := event.telemetry.core_pct)]
     rows += _row(sentence("telemetry.busiest_core"), _PERCENT, [max(each) for each in cores])
     rows += _row(sentence("telemetry.idlest_core"), _PERCENT, [min(each) for each in cores])
     return [*rows, *_held_down(run)]
@@ -82,13 +82,13 @@ def _row(label: str, unit: _Unit, values: list[float]) -> list[Row]:
 
 def _held_down(run: Run) -> Iterator[Row]:
     """Yield each GPU's reasons for a limited clock, with their share of the time."""
-    looks: Counter[int] = Counter()
+    answers: Counter[int] = Counter()
     held: Counter[tuple[int, str]] = Counter()
-    for sample in run.samples:
-        for gpu in sample.telemetry.gpus:
+    for event in run.telemetry:
+        for gpu in event.telemetry.gpus:
             if gpu.throttle_reasons is not None:
-                looks[gpu.index] += 1
+                answers[gpu.index] += 1
                 held.update((gpu.index, word) for word in gpu.throttle_reasons)
     for (index, word), count in held.items():
-        share = sentence("telemetry.share_of_time", share_pct=100 * count / looks[index])
+        share = sentence("telemetry.share_of_time", share_pct=100 * count / answers[index])
         yield sentence("telemetry.gpu_held_down", gpu=index, reason=word), "", share, ""

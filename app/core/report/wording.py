@@ -63,7 +63,7 @@ def bottleneck_text(run: Run) -> str:
     try:
         explanation = explain(run)
     except Exception:  # noqa: BLE001 - an explanation is no reason not to show the run
-        _log.info("What limited run %s cannot be told.", run.summary.id, exc_info=True)
+        _log.info("The bottleneck of run %s could not be determined", run.summary.id, exc_info=True)
         return ""
     return "" if explanation is None else explanation.text
 

@@ -77,7 +77,7 @@ class LiveVerdict:
         try:
             return tell()
         except Exception:  # noqa: BLE001 - see above
-            _log.info("What run %s comes to so far cannot be told.", self._run.id, exc_info=True)
+            _log.info("The live verdict of run %s could not be made", self._run.id, exc_info=True)
             return None
 
     def _next_s(self, interval_s: float) -> float:

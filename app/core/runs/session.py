@@ -15,12 +15,12 @@ import msgspec
 from app.core.analysis.compare import position
 from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
-from app.core.hardware.telemetry.monitor import Monitor, Sampler
+from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.messages import message
 from app.core.paths import Paths
+from app.core.runs.event_messages import failure, problem, warn
 from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
 from app.core.runs.state import RunState
-from app.core.runs.told import failure, problem, warn
 from app.core.runs.worker import Damaged, Gone, Heard, Worker, explain_exit
 from app.core.runs.worker_command import WorkerCommand
 from app.core.storage.database import Database, DatabaseError
@@ -185,7 +185,7 @@ class Session:
             job = Job(spec=self._spec, datasets_folder=os.fsencode(self._paths.datasets))
             log = self._paths.logs / f"run-{self.run_id}.log"
             worker = self._worker = Worker(self._command, job, log, self._messages)
-            with Monitor(self._sample, sampler=Sampler(GpuReader(), worker.pid)):
+            with Monitor(self._queue_telemetry, reader=TelemetryReader(GpuReader(), worker.pid)):
                 self._listen(worker)
             code = worker.wait(self._limits.exit_s)
             self._explain(worker, code)
@@ -232,7 +232,7 @@ class Session:
             self._handle(warn("damaged_event", message("run.damaged_event", reason=line.reason)))
 
     def _hear(self, event: events.Event) -> None:
-        if not isinstance(event, events.Sample):
+        if not isinstance(event, events.TelemetryEvent):
             self._silent_s = 0.0
             self._silence_told = False
         match event:
@@ -301,11 +301,11 @@ class Session:
             said = message("run.gpu_not_used", engine=engine.title, gpu=gpus[0].name)
             self._handle(warn("gpu_not_used", said))
 
-    def _sample(self, now_s: float, telemetry: Telemetry) -> None:
-        """Queue a sample; runs in the monitor's thread."""
+    def _queue_telemetry(self, now_s: float, telemetry: Telemetry) -> None:
+        """Queue telemetry; runs in the monitor's thread."""
         try:
-            sample = events.Sample(t_s=max(0.0, now_s - self._start_s), telemetry=telemetry)
-            self._messages.put_nowait(sample)
+            event = events.TelemetryEvent(t_s=max(0.0, now_s - self._start_s), telemetry=telemetry)
+            self._messages.put_nowait(event)
         except queue.Full:
             pass  # a worker is flooding the queue, and its events matter more
 

@@ -12,7 +12,7 @@ from app.core.errors import AppError
 from app.core.logs import LogCopier
 from app.core.messages import Message, message, sentence
 from app.core.runs.children import end_child, start_child
-from app.core.runs.told import readable
+from app.core.runs.event_messages import readable
 from app.core.runs.worker_command import WorkerCommand
 from workloads.protocol import events
 from workloads.protocol.spec import Job, write_job

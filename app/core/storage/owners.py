@@ -69,7 +69,7 @@ def is_owned(database: Path, token: object, pid: object, started_s: object) -> b
     try:
         held = is_held(path)
     except AppError as error:
-        _log.info("It cannot be told who owns a run: %s", error)
+        _log.info("The owner of a run could not be determined: %s", error)
         return _is_alive(pid, started_s)
     if not held:
         _forget(path)

@@ -164,16 +164,16 @@ def iter_steps(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> Iterator
     return (block for block in _read(rows, steps, "blocks of steps", damage) if block.durations_s)
 
 
-def read_samples(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[events.Sample, ...]:
+def read_telemetry_rows(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[events.TelemetryEvent, ...]:
     """Return the readable telemetry, in the order of the rows."""
 
-    def sample(row: Mapping[str, Any]) -> events.Sample:
+    def event(row: Mapping[str, Any]) -> events.TelemetryEvent:
         plain = msgspec.json.decode(_text(row["telemetry"]), type=dict[str, Any])
         msgspec.convert(plain, _WithGpus)
         t_s = msgspec.convert(row["t_s"], events.Duration)
-        return events.Sample(t_s=t_s, telemetry=take_fitting(plain, Telemetry))
+        return events.TelemetryEvent(t_s=t_s, telemetry=take_fitting(plain, Telemetry))
 
-    return tuple(_read(rows, sample, "rows of telemetry", damage))
+    return tuple(_read(rows, event, "rows of telemetry", damage))
 
 
 def read_warnings(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple[events.Warn, ...]:

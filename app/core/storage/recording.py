@@ -115,7 +115,7 @@ class RunWriter:
         """Add an event; all but steps and samples are committed at once."""
         self._pending.extend((event, sql, values) for sql, values in self._statements(event))
         # After a failure, wait for the next flush: each attempt may have to wait for the disk.
-        waits = isinstance(event, events.Steps | events.Sample) or self.trouble is not None
+        waits = isinstance(event, events.Steps | events.TelemetryEvent) or self.trouble is not None
         if not waits or time.monotonic() - self._flushed_s >= FLUSH_INTERVAL_S:
             self.flush()
 
@@ -201,7 +201,7 @@ class RunWriter:
                 fields = _plain(event, "type", "durations_s")
                 durations = _json(event.durations_s)
                 yield _insert("step_blocks", {"run_id": run_id, "durations_s": durations, **fields})
-            case events.Sample():
+            case events.TelemetryEvent():
                 values = {"run_id": run_id, "t_s": event.t_s, "telemetry": _json(event.telemetry)}
                 yield _insert("samples", values)
             case events.Metric():

@@ -112,7 +112,7 @@ def load_run(database: Database, run_id: int, *, with_peak: bool = True) -> Run:
             steps=tuple(reading.iter_steps(reading.stored_rows(connection, "step_blocks", run_id), damage)),
             metrics=reading.read_metrics(reading.stored_rows(connection, "metrics", run_id), damage),
             warnings=reading.read_warnings(reading.stored_rows(connection, "warnings", run_id), damage),
-            samples=reading.read_samples(reading.stored_rows(connection, "samples", run_id), damage),
+            telemetry=reading.read_telemetry_rows(reading.stored_rows(connection, "samples", run_id), damage),
             peak=peak_share(database, summary, model) if with_peak else None,
         )
         if damage:

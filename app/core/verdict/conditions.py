@@ -201,8 +201,8 @@ def _clocks_mhz(window: TelemetryWindow) -> list[tuple[float, float]]:
     clocks = []
     for at_s, record in zip(window.times_s, window.records, strict=True):
         clock_mhz = record.cpu_clock_mhz if window.gpu is None else None
-        if (reading := record.gpu(window.gpu)) is not None:
-            clock_mhz = reading.clock_mhz
+        if (gpu := record.gpu(window.gpu)) is not None:
+            clock_mhz = gpu.clock_mhz
         if clock_mhz is not None and at_s > CLOCK_SETTLES_S:
             clocks.append((at_s, clock_mhz))
     return clocks

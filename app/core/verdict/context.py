@@ -136,11 +136,11 @@ def _window(run: Run) -> TelemetryWindow:
     begin_s = end_s = 0.0
     if blocks:
         begin_s, end_s = blocks[0].t_s - sum(blocks[0].durations_s), blocks[-1].t_s + _INTERVAL_S
-    within = [sample for sample in run.samples if begin_s < sample.t_s <= end_s]
-    chosen = within or run.samples
+    within = [event for event in run.telemetry if begin_s < event.t_s <= end_s]
+    chosen = within or run.telemetry
     return TelemetryWindow(
-        tuple(sample.telemetry for sample in chosen),
-        tuple(sample.t_s - begin_s for sample in chosen),
+        tuple(event.telemetry for event in chosen),
+        tuple(event.t_s - begin_s for event in chosen),
         gpu,
         bool(within),
     )

@@ -116,10 +116,10 @@ def energy_used(run: RunSummary) -> Message | None:
 def _curve(run: Run, part: str) -> EnergyCurve | None:
     gpu = used_gpu(run)
     records: list[tuple[float, Telemetry | GpuTelemetry]] = []
-    for sample in run.samples:
-        record = sample.telemetry if part == "cpu" else sample.telemetry.gpu(gpu)
-        if record is not None and (not records or sample.t_s > records[-1][0]):
-            records.append((sample.t_s, record))
+    for event in run.telemetry:
+        record = event.telemetry if part == "cpu" else event.telemetry.gpu(gpu)
+        if record is not None and (not records or event.t_s > records[-1][0]):
+            records.append((event.t_s, record))
     keys = ("cpu_energy_j", "cpu_power_w") if part == "cpu" else ("energy_j", "power_w")
     return _counted(records, keys[0]) or _integrated(records, keys[1])
 

@@ -16,7 +16,7 @@ BLUE, ORANGE, GREEN, PINK, DEEP_BLUE, RED = SERIES
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class Quantity:
     """How to draw a curve of telemetry.
 
     Attributes:
@@ -36,17 +36,17 @@ class Reading:
 
 
 # By the end of the curve's name; other telemetry is stored with the run, but not drawn.
-READINGS = {
-    "cpu_pct": Reading("chart.cpu", "percent", GREEN),
-    "utilization_pct": Reading("chart.gpu", "percent", BLUE),
-    "cpu_temperature_c": Reading("chart.cpu", "degrees", GREEN),
-    "temperature_c": Reading("chart.gpu", "degrees", BLUE),
-    "power_w": Reading("chart.gpu", "watts", PINK),
-    "cpu_power_w": Reading("chart.cpu", "watts", ORANGE),
-    "cpu_clock_mhz": Reading("chart.clock", "clock", RED),
-    "clock_mhz": Reading("chart.gpu_clock", "clock", DEEP_BLUE),
-    "memory_used_bytes": Reading("chart.memory", "memory", ORANGE),
-    "steal_pct": Reading("chart.steal", "percent", PINK),
+QUANTITIES = {
+    "cpu_pct": Quantity("chart.cpu", "percent", GREEN),
+    "utilization_pct": Quantity("chart.gpu", "percent", BLUE),
+    "cpu_temperature_c": Quantity("chart.cpu", "degrees", GREEN),
+    "temperature_c": Quantity("chart.gpu", "degrees", BLUE),
+    "power_w": Quantity("chart.gpu", "watts", PINK),
+    "cpu_power_w": Quantity("chart.cpu", "watts", ORANGE),
+    "cpu_clock_mhz": Quantity("chart.clock", "clock", RED),
+    "clock_mhz": Quantity("chart.gpu_clock", "clock", DEEP_BLUE),
+    "memory_used_bytes": Quantity("chart.memory", "memory", ORANGE),
+    "steal_pct": Quantity("chart.steal", "percent", PINK),
 }
 
 
@@ -94,33 +94,35 @@ class TelemetryChart(DoublePlot):
         if shown == self._shown:
             return
         self._shown = shown
-        drawn = {name: (reading, curve) for name, curve in curves.items() if (reading := _reading(name, curve))}
+        drawn = {name: (quantity, curve) for name, curve in curves.items() if (quantity := _quantity(name, curve))}
         for name in self.lines.keys() - drawn.keys():
             self.lines[name].show(Curve())
-        for name, (reading, curve) in drawn.items():
+        for name, (quantity, curve) in drawn.items():
             if name not in self.lines:
-                box = self.right if reading.is_right else None
-                self.lines[name] = self.add_line(reading.colour, dashed=reading.is_right, box=box)
-            self.lines[name].show(Curve(curve.x, _scaled(reading, curve, memory_bytes)), smooth=not live)
+                box = self.right if quantity.is_right else None
+                self.lines[name] = self.add_line(quantity.colour, dashed=quantity.is_right, box=box)
+            self.lines[name].show(Curve(curve.x, _scaled(quantity, curve, memory_bytes)), smooth=not live)
         self._fit_right(drawn.values())
         self.entries = [
-            (reading.colour, _number(name, drawn) + _entry(reading, value), reading.is_right)
-            for name, (reading, curve) in drawn.items()
+            (quantity.colour, _number(name, drawn) + _entry(quantity, value), quantity.is_right)
+            for name, (quantity, curve) in drawn.items()
             for value in [curve.last if live else curve.median]
         ]
         self.setAccessibleDescription(
-            ", ".join(text for _, text, _ in self.entries) or sentence("chart.no_readings")
+            ", ".join(text for _, text, _ in self.entries) or sentence("chart.no_telemetry")
         )
 
-    def _fit_right(self, drawn: Iterable[tuple[Reading, Curve]]) -> None:
-        values = [value for reading, curve in drawn if reading.is_right for value in curve.y if value is not None]
+    def _fit_right(self, drawn: Iterable[tuple[Quantity, Curve]]) -> None:
+        values = [
+            value for quantity, curve in drawn if quantity.is_right for value in curve.y if value is not None
+        ]
         self.getAxis("right").setStyle(showValues=bool(values))
         self.has_right = bool(values)
         self.show_right(self.has_right)
         self.set_range("right", 0.0, max(100.0, round_up(max(values, default=0.0))), self.right)
 
 
-def _reading(name: str, curve: Curve) -> Reading | None:
+def _quantity(name: str, curve: Curve) -> Quantity | None:
     """Return how to draw a curve; None for those that aren't drawn or mean nothing."""
     gpu = name.startswith("gpu")
     key = name.partition("_")[2] if gpu else name
@@ -128,15 +130,15 @@ def _reading(name: str, curve: Curve) -> Reading | None:
         return None  # needs the GPU's total memory, which a run doesn't store
     if key == "steal_pct" and not any(curve.y):
         return None
-    return READINGS.get(key)
+    return QUANTITIES.get(key)
 
 
-def _scaled(reading: Reading, curve: Curve, memory_bytes: int | None) -> list[float | None]:
+def _scaled(quantity: Quantity, curve: Curve, memory_bytes: int | None) -> list[float | None]:
     """Return a curve's values in the units of its axis."""
-    if reading.kind not in ("memory", "clock"):
+    if quantity.kind not in ("memory", "clock"):
         return curve.y
     highest = max((value for value in curve.y if value is not None), default=0.0)
-    whole = memory_bytes if reading.kind == "memory" else highest
+    whole = memory_bytes if quantity.kind == "memory" else highest
     return [100 * value / whole if value is not None and whole else None for value in curve.y]
 
 
@@ -146,14 +148,14 @@ def _number(name: str, drawn: Iterable[str]) -> str:
     return f"{name[3 : name.index('_')]}: " if several and name.startswith("gpu") else ""
 
 
-def _entry(reading: Reading, value: float | None) -> str:
+def _entry(quantity: Quantity, value: float | None) -> str:
     if value is None:
-        return f"{sentence(reading.label)} n/a"
+        return f"{sentence(quantity.label)} n/a"
     text = {
         "percent": f"{value:.0f} %",
         "memory": format_bytes(value),
         "clock": f"{value / 1000:.1f} GHz",
         "degrees": f"{value:.0f} °C",
         "watts": f"{value:.0f} W",
-    }[reading.kind]
-    return f"{sentence(reading.label)} {text}"
+    }[quantity.kind]
+    return f"{sentence(quantity.label)} {text}"

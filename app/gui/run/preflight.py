@@ -20,7 +20,7 @@ from workloads.protocol.spec import RunSpec
 from workloads.protocol.telemetry import Telemetry
 
 INTERVAL_MS = 10_000
-LOOK_S, LOOKS = 1.0, 2
+TELEMETRY_INTERVAL_S, TELEMETRY_COUNT = 1.0, 2
 ICON_PX = 16
 
 
@@ -42,7 +42,7 @@ class PreflightLine(QWidget):
     def __init__(self, services: Services, interval_ms: int = INTERVAL_MS) -> None:
         super().__init__()
         self._services = services
-        self._looks: tuple[Telemetry, ...] = ()
+        self._telemetry: tuple[Telemetry, ...] = ()
         self._choice: tuple[RunSpec, Machine] | None = None
         # Of the current check, which it ends at once when set.
         self._stop: threading.Event | None = None
@@ -54,7 +54,7 @@ class PreflightLine(QWidget):
         self.setLayout(line)
         self.setFixedHeight(max(ICON_PX, self.text.fontMetrics().lineSpacing()) + 2)
         self._timer = QTimer(self, interval=interval_ms)
-        self._timer.timeout.connect(self._look)
+        self._timer.timeout.connect(self._check)
         services.theme.changed.connect(self._show)
         services.bridge.started.connect(self._forget)
         services.bridge.ended.connect(self._on_over)
@@ -62,7 +62,7 @@ class PreflightLine(QWidget):
         self._show()
 
     @property
-    def is_looking(self) -> bool:
+    def is_checking(self) -> bool:
         """Whether a check is running."""
         return self._stop is not None
 
@@ -71,16 +71,16 @@ class PreflightLine(QWidget):
         self._choice = (spec, machine)
         self._judge()
 
-    def show_looks(self, telemetry: tuple[Telemetry, ...]) -> None:
+    def show_telemetry(self, telemetry: tuple[Telemetry, ...]) -> None:
         """Check new telemetry."""
-        self._looks = telemetry
+        self._telemetry = telemetry
         self._judge()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Start checking."""
         super().showEvent(event)
         self._timer.start()
-        self._look()
+        self._check()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Stop checking and forget the telemetry, which will be outdated."""
@@ -90,33 +90,35 @@ class PreflightLine(QWidget):
 
     def _on_over(self, _: object) -> None:
         self._show()
-        self._look()
+        self._check()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         """Check in the background, unless a check is running or only a run would be seen."""
-        if self.is_looking or not self.isVisible() or self._services.bridge.is_running:
+        if self.is_checking or not self.isVisible() or self._services.bridge.is_running:
             return
         stop = self._stop = threading.Event()
         self._services.tasks.start(
-            lambda: read_telemetry(LOOK_S, LOOKS, with_gpus=False, stop=stop),
-            partial(self._on_looked, stop),
-            lambda _: self._on_looked(stop, ()),  # no user errors; bugs are raised anyway
+            lambda: read_telemetry(TELEMETRY_INTERVAL_S, TELEMETRY_COUNT, with_gpus=False, stop=stop),
+            partial(self._on_telemetry, stop),
+            lambda _: self._on_telemetry(stop, ()),  # no user errors; bugs are raised anyway
         )
 
-    def _on_looked(self, stop: threading.Event, telemetry: tuple[Telemetry, ...]) -> None:
+    def _on_telemetry(self, stop: threading.Event, telemetry: tuple[Telemetry, ...]) -> None:
         if stop is self._stop:
             self._stop = None
-            self.show_looks(telemetry)
+            self.show_telemetry(telemetry)
 
     def _forget(self) -> None:
         if self._stop is not None:
             self._stop.set()
             self._stop = None
-        self.show_looks(())
+        self.show_telemetry(())
 
     def _judge(self) -> None:
         before = self.cautions
-        self.cautions = preflight(*self._choice, self._looks) if self._choice is not None and self._looks else ()
+        self.cautions = (
+            preflight(*self._choice, self._telemetry) if self._choice is not None and self._telemetry else ()
+        )
         self._show()
         if self.cautions != before:
             self.changed.emit()
@@ -139,6 +141,6 @@ class PreflightLine(QWidget):
             # Each advice once, after the problems: a narrow window shows the beginning.
             advice = dict.fromkeys(reason.advice for reason in self.cautions)
             return " ".join([*texts, *advice]), "triangle-alert", tokens.caution
-        if self._looks:
+        if self._telemetry:
             return sentence("preflight.ready"), "circle-check", tokens.valid
         return sentence("preflight.looking"), "info", tokens.muted

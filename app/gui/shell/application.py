@@ -42,33 +42,33 @@ END_PATIENCE_S = 9.0
 _log = logging.getLogger(__name__)
 
 
-class _Teller(QObject):
-    told = Signal(str, str, str, object)
+class _Banner(QObject):
+    message = Signal(str, str, str, object)
 
 
-class WarningTeller(logging.Handler):
+class BannerHandler(logging.Handler):
     """Shows the core's warnings in the window: damaged files that were set aside, telemetry that hangs."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
         self._waiting: list[str] = []
-        self._teller: _Teller | None = None
+        self._banner: _Banner | None = None
 
-    def open(self, teller: _Teller) -> None:
+    def open(self, banner: _Banner) -> None:
         """Show warnings from now on, starting with those from before the window opened."""
-        self._teller = teller
+        self._banner = banner
         for text in self._waiting:
-            teller.told.emit(text, "caution", "", None)
+            banner.message.emit(text, "caution", "", None)
         self._waiting.clear()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Pass a warning on, from any thread; bugs have their own dialog."""
         if record.levelno >= logging.ERROR:
             return
-        if self._teller is None:
+        if self._banner is None:
             self._waiting.append(record.getMessage())
         else:
-            self._teller.told.emit(record.getMessage(), "caution", "", None)
+            self._banner.message.emit(record.getMessage(), "caution", "", None)
 
 
 def run_window() -> int:
@@ -107,12 +107,12 @@ def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tup
         paths: Folders of results and settings.
         limits: Limits of sessions; for tests.
     """
-    warnings = WarningTeller()
+    warnings = BannerHandler()
     logging.getLogger("app").addHandler(warnings)
     preferences = Preferences(paths.settings)
     theme.choose(preferences.settings.theme)
     tasks = Tasks()
-    teller = _Teller(tasks)
+    banner = _Banner(tasks)
     services = Services(
         home=paths,
         theme=theme,
@@ -120,12 +120,12 @@ def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tup
         preferences=preferences,
         finder=MachineFinder(tasks, lambda: services.paths.datasets, tasks),
         bridge=RunBridge(lambda: services.paths, tasks, limits, tasks),
-        tell=teller.told.emit,
+        tell=banner.message.emit,
     )
     window = MainWindow(services)
-    teller.told.connect(window.tell)
+    banner.message.connect(window.tell)
     window.closed.connect(lambda: logging.getLogger("app").removeHandler(warnings))
-    warnings.open(teller)
+    warnings.open(banner)
     window.show()
     QTimer.singleShot(0, lambda: _start_up(window, services))
     return window, services

@@ -54,12 +54,12 @@ def test_readings_that_a_machine_does_not_give_have_no_curve() -> None:
     for number in range(2):
         telemetry = {"cpu_pct": 50.0 + number, "cpu_temperature_c": None}
         telemetry["gpus"] = [{"index": 1, "power_w": 88.0, "clock_mhz": None}]  # type: ignore[assignment]
-        series.follow(events.Sample(t_s=float(number), telemetry=telemetry_of(telemetry)))
+        series.follow(events.TelemetryEvent(t_s=float(number), telemetry=telemetry_of(telemetry)))
     assert series.telemetry == {
         "cpu_pct": Curve([0.0, 1.0], [50.0, 51.0]),
         "gpu1_power_w": Curve([0.0, 1.0], [88.0, 88.0]),
     }
-    series.follow(events.Sample(t_s=2.0, telemetry=telemetry_of({"cpu_pct": None})))
+    series.follow(events.TelemetryEvent(t_s=2.0, telemetry=telemetry_of({"cpu_pct": None})))
     assert series.telemetry["cpu_pct"].last is None
 
 
@@ -68,14 +68,14 @@ def test_readings_that_are_no_numbers_have_no_curve() -> None:
     for number in range(2):
         telemetry = {"cpu_pct": 50.0 + number, "power_plan": "balanced", "on_battery": True}
         telemetry["gpus"] = [{"index": 0, "power_w": 88, "throttle_reasons": ["thermal"]}]
-        series.follow(events.Sample(t_s=float(number), telemetry=telemetry_of(telemetry)))
+        series.follow(events.TelemetryEvent(t_s=float(number), telemetry=telemetry_of(telemetry)))
     assert series.telemetry == {
         "cpu_pct": Curve([0.0, 1.0], [50.0, 51.0]),
         "gpu0_power_w": Curve([0.0, 1.0], [88.0, 88.0]),
     }
     # One look that another version wrote in words is a gap, as is what the driver did not tell.
     series.follow(
-        events.Sample(
+        events.TelemetryEvent(
             t_s=2.0, telemetry=telemetry_of({"cpu_pct": "idle", "gpus": [{"index": 0, "power_w": None}]})
         )
     )

@@ -56,7 +56,7 @@ def a_run(summary: RunSummary, **changes: Any) -> Run:
         "steps": (events.Steps(seq=5, t_s=11.5, phase="measure", epoch=0, first_index=0, durations_s=(0.2, 0.1)),),
         "metrics": {"test_loss": None},
         "warnings": (events.Warn(code="slow", message="in /home/anna/x"),),
-        "samples": (events.Sample(t_s=1.0, telemetry=telemetry_of({"cpu_pct": 50.0})),),
+        "telemetry": (events.TelemetryEvent(t_s=1.0, telemetry=telemetry_of({"cpu_pct": 50.0})),),
     }
     return Run(**(full | changes))
 
@@ -153,11 +153,12 @@ def test_json_holds_the_version_and_all_raw_durations(summary: RunSummary) -> No
 
 def test_json_holds_each_epochs_energy_but_not_the_number_of_the_machine(summary: RunSummary) -> None:
     samples = tuple(
-        events.Sample(t_s=float(t_s), telemetry=telemetry_of({"cpu_energy_j": 10.0 * t_s})) for t_s in range(90)
+        events.TelemetryEvent(t_s=float(t_s), telemetry=telemetry_of({"cpu_energy_j": 10.0 * t_s}))
+        for t_s in range(90)
     )
     run = replace(
         a_run(summary),
-        samples=samples,
+        telemetry=samples,
         machine=replace(UNKNOWN_MACHINE, cpu_name="A CPU", machine_id="9f3b6a0c1d2e4f57"),
     )
     told = run_as_dict(run, {})

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.records import Run
-from app.core.report.telemetry_table import reading_rows
+from app.core.report.telemetry_table import telemetry_rows
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
 
@@ -15,7 +15,9 @@ from workloads.protocol import events
 def with_telemetry(run: Run, *looks: dict[str, Any]) -> Run:
     return replace(
         run,
-        samples=tuple(events.Sample(t_s=float(at), telemetry=telemetry_of(each)) for at, each in enumerate(looks)),
+        telemetry=tuple(
+            events.TelemetryEvent(t_s=float(at), telemetry=telemetry_of(each)) for at, each in enumerate(looks)
+        ),
     )
 
 
@@ -26,7 +28,7 @@ def test_each_reading_has_its_lowest_median_and_highest(stored_run: Run) -> None
         {"cpu_pct": 90.0, "disk_read_bytes_per_s": 3e6, "core_pct": [7.0, 100.0], "cpu_power_w": None},
         {"cpu_pct": 50.0, "disk_read_bytes_per_s": 2e6, "core_pct": [9.0, 80.0], "cpu_power_w": None},
     )
-    assert reading_rows(run) == [
+    assert telemetry_rows(run) == [
         ("CPU use", "10 %", "50 %", "90 %"),
         ("Disk reads", "1.0 MB/s", "2.0 MB/s", "3.0 MB/s"),
         ("Busiest logical CPU", "80 %", "90 %", "100 %"),
@@ -38,7 +40,7 @@ def test_readings_of_gpus_are_told_apart(stored_run: Run) -> None:
     hot = {"index": 1, "fan_pct": 80.0, "memory_used_bytes": 4e9, "throttle_reasons": ["thermal"]}
     cool = hot | {"fan_pct": 40.0, "throttle_reasons": []}
     run = with_telemetry(stored_run, {"gpus": [hot]}, {"gpus": [cool]})
-    assert reading_rows(run) == [
+    assert telemetry_rows(run) == [
         ("GPU 1 memory used", "4.0 GB", "4.0 GB", "4.0 GB"),
         ("GPU 1 fan", "40 %", "60 %", "80 %"),
         ("GPU 1 clock limited by thermal", "", "50 % of the time", ""),
@@ -46,7 +48,7 @@ def test_readings_of_gpus_are_told_apart(stored_run: Run) -> None:
 
 
 def test_without_looks_there_is_nothing_to_tell(stored_run: Run) -> None:
-    assert reading_rows(stored_run) == []
+    assert telemetry_rows(stored_run) == []
 
 
 anything = st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.lists(st.integers() | st.none())
@@ -54,4 +56,4 @@ anything = st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.li
 
 @given(st.dictionaries(st.sampled_from(("cpu_pct", "core_pct", "fan_pct", "memory_used_bytes")), anything))
 def test_any_look_is_survived(stored_run: Run, look: dict[str, Any]) -> None:
-    assert all(len(row) == 4 for row in reading_rows(with_telemetry(stored_run, look)))
+    assert all(len(row) == 4 for row in telemetry_rows(with_telemetry(stored_run, look)))

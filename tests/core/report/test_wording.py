@@ -115,12 +115,12 @@ def test_what_is_known_about_a_number_is_said_cautions_first(
 
 def test_warnings_stolen_time_and_a_virtual_machine_are_said(stored_run: Run) -> None:
     samples = tuple(
-        events.Sample(t_s=1.0, telemetry=telemetry_of({"steal_pct": value} if value else {}))
+        events.TelemetryEvent(t_s=1.0, telemetry=telemetry_of({"steal_pct": value} if value else {}))
         for value in (12.0, None, 2.0)
     )
     warning = events.Warn(code="gpu_not_used", message="TensorFlow cannot use the GPU.")
     virtual = machine_of(stored_run, virtual_machine=True, virtualization="docker in kvm")
-    notes = result_notes(replace(stored_run, samples=samples, warnings=(warning,), machine=virtual))
+    notes = result_notes(replace(stored_run, telemetry=samples, warnings=(warning,), machine=virtual))
     assert [note.text for note in notes if note.kind == "caution"] == [
         "The host took 7 % of the CPU time for other work.",
         "TensorFlow cannot use the GPU.",
@@ -130,13 +130,15 @@ def test_warnings_stolen_time_and_a_virtual_machine_are_said(stored_run: Run) ->
 
 @pytest.mark.parametrize("steal_pct", [[], [None], [5.0, 5.0], [0.0, 9.0]])
 def test_little_or_unknown_stolen_time_is_not_worth_a_word(stored_run: Run, steal_pct: list[float | None]) -> None:
-    samples = tuple(events.Sample(t_s=1.0, telemetry=telemetry_of({"steal_pct": value})) for value in steal_pct)
-    assert {note.kind for note in result_notes(replace(stored_run, samples=samples))} == {"fact"}
+    samples = tuple(
+        events.TelemetryEvent(t_s=1.0, telemetry=telemetry_of({"steal_pct": value})) for value in steal_pct
+    )
+    assert {note.kind for note in result_notes(replace(stored_run, telemetry=samples))} == {"fact"}
 
 
 def test_notes_are_the_reasons_of_the_verdict(stored_run: Run) -> None:
-    samples = (events.Sample(t_s=80.0, telemetry=telemetry_of({"suspended_s": 60.0, "on_battery": True})),)
-    run = replace(stored_run, samples=samples)
+    samples = (events.TelemetryEvent(t_s=80.0, telemetry=telemetry_of({"suspended_s": 60.0, "on_battery": True})),)
+    run = replace(stored_run, telemetry=samples)
     judged = judge(run)
     assert [note.text for note in result_notes(run)] == [reason.text for reason in judged.reasons]
     assert [reason.level for reason in judged.reasons] == ["invalid", "caution", "fact", "fact"]

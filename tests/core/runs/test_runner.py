@@ -47,7 +47,7 @@ def test_the_stream_is_numbered_without_gaps_and_ends_with_the_end(
     assert recorder.events[-1] == events.End(
         status="completed", seq=len(recorder.events) - 1, t_s=recorder.events[-1].t_s
     )
-    samples = recorder.of(events.Sample)
+    samples = recorder.of(events.TelemetryEvent)
     assert samples, "a run of more than a second has telemetry"
     assert (samples[0].telemetry.memory_used_bytes or 0) > 0
     assert 0 < samples[0].t_s < 10

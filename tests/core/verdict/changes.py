@@ -36,7 +36,7 @@ def environment(**values: Any) -> Change:
 
 def telemetry(**readings: Any) -> Change:
     """Set readings in all samples."""
-    return lambda run: with_telemetry(run, list(range(len(run.samples))), **readings)
+    return lambda run: with_telemetry(run, list(range(len(run.telemetry))), **readings)
 
 
 def one_record(*values: float, **readings: Any) -> Change:
@@ -56,7 +56,7 @@ def share_of_telemetry(count: int, of: int, **readings: Any) -> Change:
     """Set readings in so many of so many consecutive samples, the only ones that the record has."""
 
     def change(run: Run) -> Run:
-        run = replace(run, samples=tuple(run.samples[at] for at in measured(run)[:of]))
+        run = replace(run, telemetry=tuple(run.telemetry[at] for at in measured(run)[:of]))
         return with_telemetry(run, list(range(count)), **readings)
 
     return change

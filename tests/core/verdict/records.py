@@ -39,7 +39,7 @@ def quiet_run(run: Run, seed: int, **changes: Any) -> Run:
             )
         )
     samples = tuple(
-        events.Sample(t_s=float(second), telemetry=telemetry_of(quiet_look(chance)))
+        events.TelemetryEvent(t_s=float(second), telemetry=telemetry_of(quiet_look(chance)))
         for second in range(1, int(now_s) + 2)
     )
     later_s = [epoch.duration_s for epoch in epochs[1:]]
@@ -59,7 +59,7 @@ def quiet_run(run: Run, seed: int, **changes: Any) -> Run:
         summary=replace(run.summary, **(summary | changes)),
         steps=tuple(blocks),
         epochs=tuple(epochs),
-        samples=samples,
+        telemetry=samples,
         metrics={"updates_done": 1500.0, "updates_asked": 1500.0, "weights_changed": 0.2},
     )
 
@@ -85,16 +85,16 @@ def quiet_look(chance: random.Random) -> dict[str, Any]:
 def measured(run: Run) -> list[int]:
     """Return the numbers of the samples that lie within the measurement."""
     begin_s = run.steps[0].t_s - sum(run.steps[0].durations_s)
-    return [at for at, sample in enumerate(run.samples) if begin_s < sample.t_s <= run.steps[-1].t_s]
+    return [at for at, sample in enumerate(run.telemetry) if begin_s < sample.t_s <= run.steps[-1].t_s]
 
 
 def with_telemetry(run: Run, numbers: list[int], **readings: Any) -> Run:
     """Return the run with other readings in these samples."""
-    samples = list(run.samples)
+    samples = list(run.telemetry)
     for at in numbers:
         telemetry = msgspec.to_builtins(samples[at].telemetry) | readings
-        samples[at] = events.Sample(t_s=samples[at].t_s, telemetry=telemetry_of(telemetry))
-    return replace(run, samples=tuple(samples))
+        samples[at] = events.TelemetryEvent(t_s=samples[at].t_s, telemetry=telemetry_of(telemetry))
+    return replace(run, telemetry=tuple(samples))
 
 
 def slower(run: Run, first_block: int, times: float) -> Run:

@@ -25,7 +25,7 @@ def on_gpu(run: Run, busy_pct: float | None, summary: dict[str, Any] | None = No
     """Return a quiet run on a GPU that was this busy."""
     base = quiet_run(run, 1, **(summary or {}))
     gpu = {"index": 0, "utilization_pct": busy_pct, "clock_mhz": 1800.0, "throttle_reasons": [], **readings}
-    changed = with_telemetry(base, list(range(len(base.samples))), gpus=[gpu], cpu_pct=30.0)
+    changed = with_telemetry(base, list(range(len(base.telemetry))), gpus=[gpu], cpu_pct=30.0)
     return replace(changed, environment=environment_of(run, device="gpu:0"))
 
 
@@ -33,7 +33,7 @@ def on_cpu(run: Run, busy_pct: float, cores: tuple[int, int] = (8, 16), **summar
     base = quiet_run(run, 1, **summary)
     looks = {"cpu_pct": busy_pct, "other_cpu_pct": 0.0, "steal_pct": 0.0}
     machine = machine_of(run, physical_cores=cores[0], logical_cores=cores[1])
-    return replace(with_telemetry(base, list(range(len(base.samples))), **looks), machine=machine)
+    return replace(with_telemetry(base, list(range(len(base.telemetry))), **looks), machine=machine)
 
 
 def code(run: Run) -> str | None:
@@ -138,14 +138,14 @@ def test_what_others_took_is_not_waiting(stored_run: Run) -> None:
         ({"other_cpu_pct": 50.0}, (8, 16)),
     ):
         run = on_cpu(stored_run, 100.0, cores)
-        run = with_telemetry(run, list(range(len(run.samples))), **taken)
+        run = with_telemetry(run, list(range(len(run.telemetry))), **taken)
         assert code(run) == "taken"
         assert "Other programs and the host used" in text(run)
 
 
 def test_a_little_of_others_is_not_the_limit(stored_run: Run) -> None:
     run = on_cpu(stored_run, 100.0, (8, 8))
-    run = with_telemetry(run, list(range(len(run.samples))), other_cpu_pct=8.0)
+    run = with_telemetry(run, list(range(len(run.telemetry))), other_cpu_pct=8.0)
     assert code(run) == "cpu_bound"
 
 
@@ -210,21 +210,21 @@ def test_a_clock_that_fell_tells_when(stored_run: Run) -> None:
 
 def test_a_few_looks_do_not_tell(stored_run: Run) -> None:
     run = on_cpu(stored_run, 98.0)
-    assert code(replace(run, samples=run.samples[:1])) == "too_short"
+    assert code(replace(run, telemetry=run.telemetry[:1])) == "too_short"
 
 
 def test_looks_from_before_the_measurement_explain_nothing(stored_run: Run) -> None:
     run = on_gpu(stored_run, 0.0)
-    before = [sample for at, sample in enumerate(run.samples) if at < measured(run)[0]]
+    before = [sample for at, sample in enumerate(run.telemetry) if at < measured(run)[0]]
     assert len(before) > 3
-    assert code(replace(run, samples=tuple(before))) == "too_short"
+    assert code(replace(run, telemetry=tuple(before))) == "too_short"
 
 
 def test_a_hidden_card_is_known_by_its_name_or_not_at_all(stored_run: Run) -> None:
     idle = {"index": 0, "utilization_pct": 0.0}
     run = on_gpu(stored_run, 97.0)
     run = with_telemetry(
-        run, list(range(len(run.samples))), gpus=[idle, idle | {"index": 1, "utilization_pct": 97.0}]
+        run, list(range(len(run.telemetry))), gpus=[idle, idle | {"index": 1, "utilization_pct": 97.0}]
     )
     environment = environment_of(run, device_name="Fast Card", variables=["CUDA_VISIBLE_DEVICES"])
     cards = [{"name": f"{speed} Card", "vendor": "nvidia"} for speed in ("Slow", "Fast")]
@@ -254,7 +254,7 @@ def test_a_run_is_read_with_its_explanation(paths: Paths, machine: Machine) -> N
         writer.add(events.Steps(t_s=9.0, phase="measure", epoch=0, first_index=0, durations_s=(4.0, 4.0)))
         for second in range(12):
             telemetry = {"cpu_pct": 99.0, "other_cpu_pct": 0.0, "steal_pct": 0.0}
-            writer.add(events.Sample(seq=second, t_s=float(second), telemetry=telemetry_of(telemetry)))
+            writer.add(events.TelemetryEvent(seq=second, t_s=float(second), telemetry=telemetry_of(telemetry)))
         writer.finish("completed", None)
         assert bottleneck_text(load_run(database, run_id)) == "7.9 of 8 CPUs were busy: CPU-bound."
 
@@ -278,8 +278,8 @@ def test_any_record_is_survived(
     machine: dict[str, Any],
 ) -> None:
     telemetry = {"gpus": [gpu], **look}
-    samples = tuple(events.Sample(t_s=80.0 + at, telemetry=telemetry_of(telemetry)) for at in range(30))
+    samples = tuple(events.TelemetryEvent(t_s=80.0 + at, telemetry=telemetry_of(telemetry)) for at in range(30))
     changed = environment_of(stored_run, **environment)
-    run = replace(stored_run, samples=samples, environment=changed, machine=machine_of(stored_run, **machine))
+    run = replace(stored_run, telemetry=samples, environment=changed, machine=machine_of(stored_run, **machine))
     found = explain(run)
     assert found is None or found.text.endswith(".")

@@ -84,7 +84,7 @@ def test_another_program_that_begins_during_a_run_is_told(
 
     run = run_demo(paths, machine, Hogs(2), epochs=12)
     assert "other_load" in codes(run)
-    busy = [sample.telemetry.other_cpu_pct for sample in run.samples]
+    busy = [sample.telemetry.other_cpu_pct for sample in run.telemetry]
     assert max(share for share in busy if share is not None) > 30
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.hardware.telemetry.energy_counters import PackageEnergy, find_zones, grown_uj
-from app.core.hardware.telemetry.monitor import Sampler
+from app.core.hardware.telemetry.monitor import TelemetryReader
 from app.core.hardware.telemetry.sensors import Sensors, find_sensors
 from app.core.metrics import format_energy
 from app.core.paths import Paths
@@ -102,10 +102,10 @@ def test_growth_is_never_negative(before_uj: int, after_uj: int, range_uj: int) 
 
 
 def test_a_look_tells_power_and_energy(tmp_path: Path) -> None:
-    sampler = Sampler(root=write(tmp_path, package(0, 1_000_000)))
-    assert sampler.sample().cpu_power_w is None, "a counter that stood still is no power of zero"
+    reader = TelemetryReader(root=write(tmp_path, package(0, 1_000_000)))
+    assert reader.read().cpu_power_w is None, "a counter that stood still is no power of zero"
     write(tmp_path, package(0, 1_000_500))
-    look = sampler.sample()
+    look = reader.read()
     assert look.cpu_power_w is not None
     assert look.cpu_power_w > 0
     assert look.cpu_energy_j == pytest.approx(0.0005)
@@ -117,10 +117,12 @@ def epoch(index: int, end_s: float, duration_s: float = 10.0) -> events.Epoch:
 
 def with_samples(run: Run, looks: dict[float, dict[str, Any]], device: str = "gpu:0", **changes: Any) -> Run:
     """Return the run with three epochs of ten seconds from second 10 on, and these looks."""
-    samples = tuple(events.Sample(t_s=time_s, telemetry=telemetry_of(look)) for time_s, look in looks.items())
+    samples = tuple(
+        events.TelemetryEvent(t_s=time_s, telemetry=telemetry_of(look)) for time_s, look in looks.items()
+    )
     epochs = (epoch(0, 20.0), epoch(1, 30.0), epoch(2, 40.0))
     environment = environment_of(run, device=device)
-    return replace(run, epochs=epochs, samples=samples, environment=environment, **changes)
+    return replace(run, epochs=epochs, telemetry=samples, environment=environment, **changes)
 
 
 def with_columns(run: Run) -> RunSummary:
@@ -223,7 +225,7 @@ def test_a_run_that_ends_is_stored_with_its_energy(paths: Paths, machine: Machin
         writer = RunWriter(database, begin(database, machine))
         writer.add(events.Environment(engine="tensorflow", device="gpu:0", precision="float32", jit=False))
         for seq, (t_s, look) in enumerate(gpu_looks(energy_j=lambda t_s: 100 * t_s).items(), 1):
-            writer.add(events.Sample(seq=seq, t_s=t_s, telemetry=telemetry_of(look)))
+            writer.add(events.TelemetryEvent(seq=seq, t_s=t_s, telemetry=telemetry_of(look)))
         for index in range(3):
             writer.add(epoch(index, 20.0 + 10 * index))
         writer.finish("completed", None)

@@ -32,7 +32,7 @@ def test_each_disturbance_is_told_in_every_run(stored_run: Run, seed: int, code:
 def test_what_happened_before_or_after_the_measurement_does_not_count(stored_run: Run) -> None:
     run = quiet_run(stored_run, 0)
     inside = measured(run)
-    outside = [at for at in range(len(run.samples)) if at < inside[0] or at > inside[-1] + 1]
+    outside = [at for at in range(len(run.telemetry)) if at < inside[0] or at > inside[-1] + 1]
     assert outside
     loud: dict[str, Any] = {"suspended_s": 99.0, "on_battery": True, "throttle_count": 9, "steal_pct": 100.0}
     assert codes(with_telemetry(run, outside, **loud)) == []
@@ -50,6 +50,6 @@ def test_a_clock_that_settles_does_not_fall(stored_run: Run) -> None:
     run = quiet_run(stored_run, 0)
     at = measured(run)[:16]
     cold = with_telemetry(run, at[:5], cpu_clock_mhz=4900.0)
-    assert codes(replace(cold, samples=tuple(cold.samples[each] for each in at))) == []
+    assert codes(replace(cold, telemetry=tuple(cold.telemetry[each] for each in at))) == []
     cold = with_telemetry(cold, at[5:10], cpu_clock_mhz=4900.0)
-    assert codes(replace(cold, samples=tuple(cold.samples[each] for each in at))) == ["clock_falling"]
+    assert codes(replace(cold, telemetry=tuple(cold.telemetry[each] for each in at))) == ["clock_falling"]

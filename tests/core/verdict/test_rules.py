@@ -253,7 +253,7 @@ FIELDS = ("device", "variables", "visible_cpus", "cpu_quota")
 def test_the_record_of_another_version_is_survived(
     stored_run: Run, telemetry: dict[str, Any], environment: dict[str, Any], machine: dict[str, Any]
 ) -> None:
-    samples = tuple(events.Sample(t_s=80.0 + at, telemetry=telemetry_of(telemetry)) for at in range(3))
+    samples = tuple(events.TelemetryEvent(t_s=80.0 + at, telemetry=telemetry_of(telemetry)) for at in range(3))
     changed = environment_of(stored_run, **environment)
-    run = replace(stored_run, samples=samples, environment=changed, machine=machine_of(stored_run, **machine))
+    run = replace(stored_run, telemetry=samples, environment=changed, machine=machine_of(stored_run, **machine))
     assert judge(run).level in ("valid", "caution", "invalid")

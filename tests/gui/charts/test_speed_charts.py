@@ -140,7 +140,7 @@ def test_speed_and_clock_are_shares_of_the_beginning(qtbot: QtBot, application_t
     for number in range(60):
         series.steps_per_s.add(float(number), 20.0 if number < 30 else 18.0)
         telemetry = {"cpu_clock_mhz": 4_000.0 if number < 30 else 3_000.0, "cpu_temperature_c": 60.0 + number / 2}
-        series.follow(events.Sample(t_s=float(number), telemetry=telemetry_of(telemetry)))
+        series.follow(events.TelemetryEvent(t_s=float(number), telemetry=telemetry_of(telemetry)))
     chart.show_series(series, 60.0, live=False)
     assert points(chart.speed)[0] == (0.0, 100.0)
     assert points(chart.speed)[-1] == (59.0, 90.0)

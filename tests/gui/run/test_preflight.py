@@ -76,7 +76,7 @@ def test_it_looks_again_and_again_in_the_background_while_it_is_seen(
 def test_what_disturbs_is_told_first_and_then_what_to_do(line: PreflightLine, qtbot: QtBot) -> None:
     height = line.height()
     with qtbot.waitSignal(line.changed):
-        line.show_looks(BUSY)
+        line.show_telemetry(BUSY)
     assert [reason.code for reason in line.cautions] == ["on_battery", "other_load"]
     told = line.text.whole_text
     assert told.startswith("The computer is running on battery. Other programs are using 34 % of the CPU. Plug in")
@@ -86,12 +86,12 @@ def test_what_disturbs_is_told_first_and_then_what_to_do(line: PreflightLine, qt
     assert "Plug in the charger" in line.text.toolTip()
     assert line.height() == height
     with qtbot.waitSignal(line.changed):
-        line.show_looks(CALM)
+        line.show_telemetry(CALM)
     assert (line.cautions, line.text.property("tone"), line.height()) == ((), "", height)
 
 
 def test_another_choice_is_judged_by_what_was_seen(line: PreflightLine, machine: Machine) -> None:
-    line.show_looks((Telemetry(memory_used_bytes=15_500_000_000),))
+    line.show_telemetry((Telemetry(memory_used_bytes=15_500_000_000),))
     assert [reason.code for reason in line.cautions] == ["low_memory"]
     line.show_choice(CATALOGUE["demo"].default_spec(), machine)
     assert line.cautions == ()
@@ -105,10 +105,10 @@ def test_one_look_at_a_time_and_none_that_nobody_waits_for(
     line.show()
     qtbot.waitUntil(lambda: len(looks.threads) == 1)
     qtbot.wait(150)
-    assert (len(looks.threads), line.is_looking) == (1, True)
+    assert (len(looks.threads), line.is_checking) == (1, True)
     line.hide()
     assert looks.stops[0].is_set()
-    assert not line.is_looking
+    assert not line.is_checking
     looks.go_on.set()
     looks.threads[0].join(20)
     qtbot.wait(50)
@@ -128,10 +128,10 @@ def test_while_something_disturbs_the_button_says_so(looks: Looks, driver: Drive
     setup = driver.page.setup
     assert setup.preflight.isVisible()
     before = setup.run_button.geometry()
-    setup.preflight.show_looks(BUSY)
+    setup.preflight.show_telemetry(BUSY)
     assert setup.run_button.accessibleName() == "Run anyway"
     assert setup.run_button.isEnabled()
-    setup.preflight.show_looks(CALM)
+    setup.preflight.show_telemetry(CALM)
     assert setup.run_button.accessibleName() == "Run benchmark"
     assert setup.run_button.geometry() == before
     looks.go_on.set()

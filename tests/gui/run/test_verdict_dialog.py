@@ -53,7 +53,7 @@ def card(application_theme: Theme, qtbot: QtBot) -> HeadlineCard:
 
 
 def disturbed(run: Run) -> Run:
-    return with_telemetry(run, list(range(len(run.samples))), on_battery=True, other_cpu_pct=40.0)
+    return with_telemetry(run, list(range(len(run.telemetry))), on_battery=True, other_cpu_pct=40.0)
 
 
 def texts(dialog: VerdictDialog) -> list[str]:

@@ -61,8 +61,10 @@ def test_energy_stands_in_the_table_of_epochs_where_it_is_known(driver: Driver) 
     table = results.detail.table
     assert table.isColumnHidden(8)
     assert table.isColumnHidden(9)
-    looks = (replace(sample, telemetry=telemetry_of({"cpu_energy_j": 20 * sample.t_s})) for sample in run.samples)
-    results.detail.show_run(dataclasses.replace(run, samples=tuple(looks)))
+    looks = (
+        replace(sample, telemetry=telemetry_of({"cpu_energy_j": 20 * sample.t_s})) for sample in run.telemetry
+    )
+    results.detail.show_run(dataclasses.replace(run, telemetry=tuple(looks)))
     assert not table.isColumnHidden(8)
     assert table.isColumnHidden(9)
     told = table.item(3, 8)
@@ -78,11 +80,11 @@ def test_all_readings_of_a_run_stand_in_a_table(driver: Driver) -> None:
     driver.until(lambda: results.run is not None)
     assert results.detail is not None
     driver.press(results.detail.table_button)
-    readings = results.detail.readings
-    assert readings.isVisible()
-    names = [item.text() for row in range(readings.rowCount()) if (item := readings.item(row, 0)) is not None]
+    table = results.detail.telemetry_table
+    assert table.isVisible()
+    names = [item.text() for row in range(table.rowCount()) if (item := table.item(row, 0)) is not None]
     assert {"CPU use", "CPU clock", "Memory used"} <= set(names)
-    busy = readings.item(names.index("CPU use"), 2)
+    busy = table.item(names.index("CPU use"), 2)
     assert busy is not None
     assert busy.text() == "93 %"
 

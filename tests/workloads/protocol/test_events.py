@@ -28,7 +28,7 @@ EXAMPLES: list[events.Event] = [
     events.Error(code="out_of_memory", message="Too much.", traceback="Traceback …"),
     events.End(status="cancelled"),
     events.Run(run_id=3, spec=RunSpec(workload="demo"), machine=UNKNOWN_MACHINE),
-    events.Sample(telemetry=telemetry_of({"cpu_pct": 12.5, "gpus": []})),
+    events.TelemetryEvent(telemetry=telemetry_of({"cpu_pct": 12.5, "gpus": []})),
     events.Estimate(value=66.3, low=65.4, high=67.1, warmup_steps=12, steps=180, interruptions=1, is_enough=True),
     events.Judged(
         level="caution",

@@ -63,14 +63,14 @@ class AppleGpus:
         gpus = describe(self._entries, cards)
         return tuple(gpus[place] for place in places)
 
-    def readings(
+    def telemetry(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the GPUs in these places; each reading's index is 0."""
+        """Read the GPUs in these places; each one's index is 0."""
         self._look()
         if tuple(vendor_from(entry) for entry in self._entries) != self.vendors:  # GPUs came or went, or no answer
             return tuple(GpuTelemetry(0) for _ in places)
-        return tuple(reading_from(self._entries[place]) for place in places)
+        return tuple(telemetry_from(self._entries[place]) for place in places)
 
     def close(self) -> None:
         """Do nothing: each read starts ioreg again."""
@@ -116,7 +116,7 @@ def describe(entries: Sequence[Mapping[str, Any]], cards: Sequence[Mapping[str, 
     return tuple(gpus)
 
 
-def reading_from(entry: Mapping[str, Any]) -> GpuTelemetry:
+def telemetry_from(entry: Mapping[str, Any]) -> GpuTelemetry:
     """Return an accelerator's telemetry from its entry; the index is 0."""
     statistics = entry.get("PerformanceStatistics")
     statistics = statistics if isinstance(statistics, dict) else {}

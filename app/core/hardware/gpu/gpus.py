@@ -28,7 +28,9 @@ class SystemGpus(Protocol):
     def gpus(self, places: Sequence[int]) -> tuple[Gpu, ...]:
         """Describe the GPUs in these places."""
 
-    def readings(self, places: Sequence[int], own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
+    def telemetry(
+        self, places: Sequence[int], own_pids: Collection[int] | None = None
+    ) -> tuple[GpuTelemetry, ...]:
         """Read the GPUs in these places."""
 
     def close(self) -> None:
@@ -76,11 +78,11 @@ class GpuReader:
                 stands in if nothing reports how busy it is; None if unknown.
         """
         system, nvidia = self._sources = self._sources or _sources(self._root, self._clock)
-        nvidias = nvidia.readings(own_pids)
+        nvidias = nvidia.telemetry(own_pids)
         self._known = max(self._known, len(nvidias))
         nvidias += tuple(GpuTelemetry(index) for index in range(len(nvidias), self._known))
-        others = system.readings(_places(system, with_nvidia=not nvidias), own_pids)
-        return (*nvidias, *(replace(reading, index=index) for index, reading in enumerate(others, len(nvidias))))
+        others = system.telemetry(_places(system, with_nvidia=not nvidias), own_pids)
+        return (*nvidias, *(replace(gpu, index=index) for index, gpu in enumerate(others, len(nvidias))))
 
     def close(self) -> None:
         """Release the drivers. A later read opens them again."""

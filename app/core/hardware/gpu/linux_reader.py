@@ -75,8 +75,10 @@ class LinuxGpus:
         """Describe the cards in these places."""
         return describe_cards(self._root, tuple(self.cards[place] for place in places))
 
-    def readings(self, places: Sequence[int], own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
-        """Read the cards in these places; each reading's index is 0."""
+    def telemetry(
+        self, places: Sequence[int], own_pids: Collection[int] | None = None
+    ) -> tuple[GpuTelemetry, ...]:
+        """Read the cards in these places; each one's index is 0."""
         self._own.look_for(own_pids or ())
         own = None if own_pids is None else self._own
         return tuple(self._readers[place].read(own) for place in places)
@@ -95,7 +97,7 @@ class CardReader:
         self._meter = EnergyMeter()
 
     def read(self, own: "OwnClients | None" = None) -> GpuTelemetry:
-        """Read once; the reading's index is 0. A sleeping card gives None for every value.
+        """Read once; its index is 0. A sleeping card gives None for every value.
 
         Args:
             own: What the run's own processes use.
@@ -143,7 +145,7 @@ class OwnClients:
         self._clock = clock
         self._listed_s = -math.inf
         self._files: dict[Path, str] = {}  # files of opened GPUs, and the names of their devices
-        self._looks: dict[str, tuple[float, dict[str, Client]]] = {}
+        self._clients: dict[str, tuple[float, dict[str, Client]]] = {}
         self._pids: frozenset[int] = frozenset()
 
     def look_for(self, pids: Collection[int]) -> None:
@@ -163,8 +165,8 @@ class OwnClients:
         texts = [read_text(path) for path, name in self._files.items() if name in names]
         clients = dict(pair for text in texts if (pair := client_from(text)) is not None)
         key = min(names)
-        before_s, before = self._looks.get(key, (now_s, {}))
-        self._looks[key] = (now_s, clients)
+        before_s, before = self._clients.get(key, (now_s, {}))
+        self._clients[key] = (now_s, clients)
         return busiest_pct(before, clients, now_s - before_s)
 
 

@@ -104,14 +104,14 @@ class NvidiaGpus:
             _told[self._root] = gpus
         return gpus
 
-    def readings(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
+    def telemetry(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
         """Read each GPU once. Sleeping and lost GPUs give None for every value."""
         if self._all_asleep():  # even starting NVML would wake them
             return tuple(GpuTelemetry(index) for index in range(len(self._driven)))
         self._open()
         if self._source is None:
             return ()
-        return self._source.readings(tuple(card.asleep() for card in self._driven), own_pids)
+        return self._source.telemetry(tuple(card.asleep() for card in self._driven), own_pids)
 
     def close(self) -> None:
         """Release the driver. A later call opens it again."""
@@ -147,14 +147,14 @@ class NvmlSource:
         driver = self._ask(self._nvml.nvmlSystemGetDriverVersion)
         return tuple(self._gpu(handle, clean_text(driver)) for handle in self._handles)
 
-    def readings(
+    def telemetry(
         self, asleep: tuple[bool, ...] = (), own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
         """Read each GPU that is awake."""
         # NVML numbers GPUs by PCI address, as we do; if the count differs, it hides some.
         skipped = asleep if len(asleep) == len(self._handles) else (False,) * len(self._handles)
         return tuple(
-            GpuTelemetry(index) if skipped[index] or handle is None else self._reading(index, handle, own_pids)
+            GpuTelemetry(index) if skipped[index] or handle is None else self._card(index, handle, own_pids)
             for index, handle in enumerate(self._handles)
         )
 
@@ -200,7 +200,7 @@ class NvmlSource:
         states = [state for call in calls if (state := self._ask(call, handle)) in (0, 1)]
         return any(states) if states else None
 
-    def _reading(self, index: int, handle: object, own_pids: Collection[int] | None) -> GpuTelemetry:
+    def _card(self, index: int, handle: object, own_pids: Collection[int] | None) -> GpuTelemetry:
         nvml, ask = self._nvml, self._ask
         use = ask(nvml.nvmlDeviceGetUtilizationRates, handle)
         memory = ask(nvml.nvmlDeviceGetMemoryInfo, handle)

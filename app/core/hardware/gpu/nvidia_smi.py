@@ -46,7 +46,7 @@ class GputilSource:
             for gpu in _ask(self._gputil)
         )
 
-    def readings(self, asleep: tuple[bool, ...], _own_pids: object = None) -> tuple[GpuTelemetry, ...]:
+    def telemetry(self, asleep: tuple[bool, ...], _own_pids: object = None) -> tuple[GpuTelemetry, ...]:
         """Read each GPU; none if one is asleep, since nvidia-smi would wake it."""
         if any(asleep):
             return tuple(GpuTelemetry(index) for index in range(len(asleep)))

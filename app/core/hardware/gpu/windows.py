@@ -54,10 +54,10 @@ class WindowsGpus:
         """Describe the cards in these places."""
         return tuple(describe(*self._cards[place]) for place in places)
 
-    def readings(
+    def telemetry(
         self, places: Sequence[int], _own_pids: Collection[int] | None = None
     ) -> tuple[GpuTelemetry, ...]:
-        """Read the cards in these places; each reading's index is 0. The first read has no shares of time."""
+        """Read the cards in these places; each one's index is 0. The first read has no shares of time."""
         is_first = not self._opened
         if places and is_first:
             self._opened = True
@@ -66,7 +66,7 @@ class WindowsGpus:
         # The counters were opened microseconds ago: shares of so short a time mean nothing.
         busy_pct = {} if is_first else busiest_pct(values.get(ENGINES, ()))
         own, shared = (sums(values.get(path, ())) for path in (OWN_MEMORY, SHARED_MEMORY))
-        return tuple(self._reading(place, busy_pct, own, shared) for place in places)
+        return tuple(self._telemetry_of(place, busy_pct, own, shared) for place in places)
 
     def close(self) -> None:
         """Close the counters."""
@@ -74,7 +74,7 @@ class WindowsGpus:
             self._counters.close()
         self._opened, self._counters = False, None
 
-    def _reading(
+    def _telemetry_of(
         self, place: int, busy_pct: Mapping[int, float], own: Mapping[int, float], shared: Mapping[int, float]
     ) -> GpuTelemetry:
         entry, adapter = self._cards[place]

@@ -1,4 +1,4 @@
-"""Collects telemetry: a sampler, and a thread that calls it at intervals.
+"""Collects telemetry: a reader, and a thread that calls it at intervals.
 
 It runs in the app's process, never in the worker being measured.
 """
@@ -36,7 +36,7 @@ _PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueEr
 # Labels of the whole-package sensors in the CPU's sensor chips.
 
 
-class Sampler:
+class TelemetryReader:
     """Collects telemetry once per call, from one thread. CPU shares and changes count from the previous call.
 
     Args:
@@ -59,7 +59,7 @@ class Sampler:
         self.prime()
 
     def prime(self) -> None:
-        """Start counting CPU shares and changes for the next sample."""
+        """Start counting CPU shares and changes for the next read."""
         self._conditions.prime()
         self._own.spent_s()
         self._cpu_times_s = _cpu_times_s()
@@ -68,8 +68,8 @@ class Sampler:
         self._energy_j = self._energy.read_j(0.0)
         self._disk_bytes = self._disks.read_bytes()
 
-    def sample(self) -> Telemetry:
-        """Collect telemetry once. Unknown values are None; so are CPU shares right after another sample."""
+    def read(self) -> Telemetry:
+        """Collect telemetry once. Unknown values are None; so are CPU shares right after another read."""
         before, own_s, self._cpu_times_s = self._cpu_times_s, self._own.spent_s(), _cpu_times_s()
         cores_before, self._core_times_s = self._core_times_s, _core_times_s()
         looked_s, self._looked_s = self._looked_s, time.monotonic()
@@ -101,7 +101,7 @@ class Sampler:
         )
 
     def close(self) -> None:
-        """Release the GPU driver; a later sample opens it again."""
+        """Release the GPU driver; a later read opens it again."""
         if self._gpus is not None:
             self._gpus.close()
 
@@ -142,12 +142,12 @@ class DiskCounters:
 
 
 class Monitor:
-    """Calls `on_sample(monotonic_s, telemetry)` once per interval from a thread of its own, until stopped.
+    """Calls `on_telemetry(monotonic_s, telemetry)` once per interval from a thread of its own, until stopped.
 
     Args:
-        on_sample: Called in the monitor's thread. Its errors are logged, and sampling continues.
-        interval_s: Seconds between samples; the first comes after one interval.
-        sampler: A sampler, or a function that creates one in the monitor's thread; by default, one that reads GPUs
+        on_telemetry: Called in the monitor's thread. Its errors are logged, and the monitor goes on.
+        interval_s: Seconds between reads; the first comes after one interval.
+        reader: A reader, or a function that creates one in the monitor's thread; by default, one that reads GPUs
             too. It is closed when the thread ends.
         stop_limit_s: How long `stop` waits for a driver that hangs.
         clock: Monotonic time in seconds.
@@ -156,17 +156,17 @@ class Monitor:
 
     def __init__(
         self,
-        on_sample: Callable[[float, Telemetry], None],
+        on_telemetry: Callable[[float, Telemetry], None],
         interval_s: float = 1.0,
-        sampler: Sampler | Callable[[], Sampler] = lambda: Sampler(GpuReader()),
+        reader: TelemetryReader | Callable[[], TelemetryReader] = lambda: TelemetryReader(GpuReader()),
         *,
         stop_limit_s: float = STOP_LIMIT_S,
         clock: Callable[[], float] = time.monotonic,
         wait: Callable[[threading.Event, float], bool] = threading.Event.wait,
     ) -> None:
-        self._on_sample = on_sample
+        self._on_telemetry = on_telemetry
         self._interval_s = interval_s
-        self._sampler = sampler
+        self._reader = reader
         self._stop_limit_s = stop_limit_s
         self._clock = clock
         self._wait = wait
@@ -174,7 +174,7 @@ class Monitor:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Start sampling. Does nothing while the monitor runs."""
+        """Start reading. Does nothing while the monitor runs."""
         if self._thread is not None:
             return
         self._stopping = threading.Event()  # a hung thread keeps its own, so that it still ends
@@ -182,7 +182,7 @@ class Monitor:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop sampling; returns within `stop_limit_s` even if a driver hangs. No more samples are passed on."""
+        """Stop reading; returns within `stop_limit_s` even if a driver hangs. No more telemetry is passed on."""
         thread, self._thread = self._thread, None
         self._stopping.set()
         if thread is None or thread is threading.current_thread():
@@ -201,27 +201,27 @@ class Monitor:
         self.stop()
 
     def _run(self, stopping: threading.Event) -> None:
-        sampler = self._sampler if isinstance(self._sampler, Sampler) else self._sampler()
-        sampler.prime()
+        reader = self._reader if isinstance(self._reader, TelemetryReader) else self._reader()
+        reader.prime()
         started_s, tick, last_failure = self._clock(), 0, ""
         while True:
             tick = next_tick(tick, self._clock() - started_s, self._interval_s)
             if self._wait(stopping, max(0.0, started_s + tick * self._interval_s - self._clock())):
                 break
             try:
-                self._sample_once(sampler, stopping)
+                self._read_once(reader, stopping)
                 last_failure = ""
-            except Exception as error:  # sampling must survive any error in it or in its receiver
+            except Exception as error:  # the monitor must survive any error in it or in its receiver
                 if repr(error) != last_failure:  # once, not every second for hours
-                    _logger.exception("A telemetry sample failed")
+                    _logger.exception("Reading telemetry failed")
                 last_failure = repr(error)
-        sampler.close()
+        reader.close()
 
-    def _sample_once(self, sampler: Sampler, stopping: threading.Event) -> None:
+    def _read_once(self, reader: TelemetryReader, stopping: threading.Event) -> None:
         sampled_s = self._clock()
-        telemetry = sampler.sample()
+        telemetry = reader.read()
         if not stopping.is_set():
-            self._on_sample(sampled_s, telemetry)
+            self._on_telemetry(sampled_s, telemetry)
 
 
 def read_telemetry(
@@ -238,7 +238,7 @@ def read_telemetry(
 
     Args:
         duration_s: How long this takes.
-        count: Number of samples.
+        count: Number of reads.
         with_gpus: Whether to read GPUs too, which starts their driver and wakes sleeping ones.
         stop: Ends it early when set.
         patience_s: How much longer to wait for a hanging driver.
@@ -247,12 +247,12 @@ def read_telemetry(
     telemetry: list[Telemetry] = []
 
     def take() -> None:
-        sampler = Sampler(GpuReader() if with_gpus else None, os.getpid())
+        reader = TelemetryReader(GpuReader() if with_gpus else None, os.getpid())
         try:
             while len(telemetry) < count and not pause.wait(duration_s / count):
-                telemetry.append(sampler.sample())
+                telemetry.append(reader.read())
         finally:
-            sampler.close()
+            reader.close()
 
     try:
         in_background(take, "look").result(duration_s + patience_s)
@@ -262,7 +262,7 @@ def read_telemetry(
 
 
 def next_tick(tick: int, elapsed_s: float, interval_s: float) -> int:
-    """Return the number of the next sample on the grid of intervals, skipping those that a slow one missed."""
+    """Return the number of the next read on the grid of intervals, skipping those that a slow one missed."""
     return max(tick + 1, math.ceil(elapsed_s / interval_s))
 
 

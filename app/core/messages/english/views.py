@@ -37,7 +37,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.memory": "memory",
     "chart.no_epoch": "No epoch yet",
     "chart.no_estimate": "No estimate yet",
-    "chart.no_readings": "No telemetry",
+    "chart.no_telemetry": "No telemetry",
     "chart.no_speed": "No speed yet",
     "chart.nothing_published": "No published results for this workload",
     "chart.nothing_yet": "Nothing to show yet",

@@ -62,7 +62,7 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
     ]
     plain["step_records"] = [_event(event, "seq") for event in run.steps]
     plain["warnings"] = [{"code": event.code, "message": hide(event.message, private)} for event in run.warnings]
-    plain["telemetry"] = [{"t_s": event.t_s, **msgspec.to_builtins(event.telemetry)} for event in run.samples]
+    plain["telemetry"] = [{"t_s": event.t_s, **msgspec.to_builtins(event.telemetry)} for event in run.telemetry]
     if run.damage:
         plain["damage"] = list(run.damage)
         plain["raw"] = {

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.core.analysis.series import RunSeries
 from app.core.hardware.gpu.gpus import GpuReader
-from app.core.hardware.telemetry.monitor import Monitor, Sampler
+from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.hardware.unknown import reason
 from app.core.messages import sentence, text
 from app.core.metrics import format_bytes
@@ -19,7 +19,7 @@ from app.gui.services.bundle import Services
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Card, ElidedLabel, column, label, plain_tip
-from workloads.protocol.events import Sample
+from workloads.protocol.events import TelemetryEvent
 from workloads.protocol.machine import Machine
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
@@ -37,7 +37,7 @@ class LiveView(QWidget):
         self._services = services
         self._monitor: Monitor | None = None
         self.arrived: deque[tuple[float, Telemetry]] = deque()
-        self.samples: deque[Sample] = deque(maxlen=round(SPAN_S / INTERVAL_S) + 1)
+        self.telemetry: deque[TelemetryEvent] = deque(maxlen=round(SPAN_S / INTERVAL_S) + 1)
         self._begun_s: float | None = None
         self._timer = QTimer(self, interval=round(1000 * INTERVAL_S))
         self._timer.timeout.connect(self.show_arrived)
@@ -58,11 +58,13 @@ class LiveView(QWidget):
         """Start to read telemetry."""
         super().showEvent(event)
         if self._monitor is None:
-            self.samples.clear()
+            self.telemetry.clear()
             self.arrived = arrived = deque[tuple[float, Telemetry]]()
             self._begun_s = None
             self._monitor = Monitor(
-                lambda at_s, telemetry: arrived.append((at_s, telemetry)), INTERVAL_S, lambda: Sampler(GpuReader())
+                lambda at_s, telemetry: arrived.append((at_s, telemetry)),
+                INTERVAL_S,
+                lambda: TelemetryReader(GpuReader()),
             )
             self._monitor.start()
             self._timer.start()
@@ -76,16 +78,16 @@ class LiveView(QWidget):
             self._services.tasks.start(monitor.stop, lambda _: None, self._services.complain)
 
     def _lay_out(self) -> None:
-        readings = Card(sentence("live.telemetry"), sentence("live.each_second"))
-        readings.body.addWidget(self.figures)
-        readings.body.addWidget(label(sentence("live.each_core"), muted=True))
-        readings.body.addWidget(self.cores)
+        figures = Card(sentence("live.telemetry"), sentence("live.each_second"))
+        figures.body.addWidget(self.figures)
+        figures.body.addWidget(label(sentence("live.each_core"), muted=True))
+        figures.body.addWidget(self.cores)
         curves = Card(sentence("live.curves"))
         curves.note.hide()
         curves.corner.addWidget(self.legend)
         self.chart.setMinimumHeight(160)
         curves.body.addWidget(self.chart, stretch=1)
-        whole = column(readings, curves, spacing_px=2 * GAP_PX)
+        whole = column(figures, curves, spacing_px=2 * GAP_PX)
         whole.setStretch(1, 1)
         self.setLayout(whole)
 
@@ -95,7 +97,7 @@ class LiveView(QWidget):
     def _show_figures(self, telemetry: Telemetry | None) -> None:
         finder = self._services.finder
         forbidden = finder.power.sensors.power_forbidden
-        self.figures.show_sample(telemetry, finder.machine, power_forbidden=forbidden)
+        self.figures.show_telemetry(telemetry, finder.machine, power_forbidden=forbidden)
 
     def show_arrived(self) -> None:
         """Show the telemetry that has arrived since the last time."""
@@ -103,16 +105,16 @@ class LiveView(QWidget):
         while self.arrived:
             at_s, telemetry = self.arrived.popleft()
             self._begun_s = at_s if self._begun_s is None else self._begun_s
-            self.samples.append(Sample(seq=0, t_s=at_s - self._begun_s, telemetry=telemetry))
+            self.telemetry.append(TelemetryEvent(seq=0, t_s=at_s - self._begun_s, telemetry=telemetry))
         if telemetry is not None:
             self._draw(telemetry)
 
     def _draw(self, telemetry: Telemetry) -> None:
         machine = self._services.finder.machine
         series = RunSeries(1)
-        for sample in self.samples:
-            series.follow(sample)
-        begin_s = max(0.0, self.samples[-1].t_s - SPAN_S)
+        for event in self.telemetry:
+            series.follow(event)
+        begin_s = max(0.0, self.telemetry[-1].t_s - SPAN_S)
         memory_bytes = machine.memory_bytes if machine else None
         self.chart.show_curves(
             series.telemetry, begin_s=begin_s, end_s=begin_s + SPAN_S, memory_bytes=memory_bytes
@@ -172,7 +174,7 @@ class Figures(QWidget):
         for number in range(FIGURES_IN_A_ROW):
             self._grid.setColumnStretch(number, 1)
 
-    def show_sample(
+    def show_telemetry(
         self, telemetry: Telemetry | None, machine: Machine | None, *, power_forbidden: bool = False
     ) -> None:
         """Show telemetry.
@@ -249,36 +251,36 @@ def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Secti
         ("live.disk_writes", _rate(telemetry.disk_write_bytes_per_s)),
     )
     gpus = machine.gpus if machine else ()
-    readings = {reading.index: reading for reading in telemetry.gpus}
-    count = max(len(gpus), max(readings, default=-1) + 1)
+    by_index = {gpu.index: gpu for gpu in telemetry.gpus}
+    count = max(len(gpus), max(by_index, default=-1) + 1)
     sections = [Section("", machine.memory_bytes if machine else None, computer)]
     for number in range(count):
         gpu = gpus[number] if number < len(gpus) else None
         name = sentence("part.gpu") if count == 1 else sentence("part.gpu_of_several", number=number)
         if gpu:
             name = sentence("live.gpu_named", gpu=name, name=gpu.name)
-        figures = _gpu_figures(readings.get(number) or GpuTelemetry(number))
+        figures = _gpu_figures(by_index.get(number) or GpuTelemetry(number))
         sections.append(Section(name, gpu.memory_bytes if gpu else None, figures))
     return sections
 
 
-def _gpu_figures(reading: GpuTelemetry) -> tuple[tuple[str, str], ...]:
+def _gpu_figures(gpu: GpuTelemetry) -> tuple[tuple[str, str], ...]:
     held = (
         None
-        if reading.throttle_reasons is None
-        else ", ".join(reading.throttle_reasons) or sentence("live.gpu_not_limited")
+        if gpu.throttle_reasons is None
+        else ", ".join(gpu.throttle_reasons) or sentence("live.gpu_not_limited")
     )
     return (
-        ("live.gpu_use", _number(reading.utilization_pct, "%")),
-        ("live.memory", format_bytes(reading.memory_used_bytes)),
-        ("live.gpu_temperature", _number(reading.temperature_c, "°C")),
-        ("live.gpu_power", _number(reading.power_w, "W")),
-        ("live.gpu_clock", _clock(reading.clock_mhz)),
-        ("live.gpu_memory_use", _number(reading.memory_utilization_pct, "%")),
-        ("live.gpu_memory_clock", _clock(reading.memory_clock_mhz)),
-        ("live.gpu_fan", _number(reading.fan_pct, "%")),
+        ("live.gpu_use", _number(gpu.utilization_pct, "%")),
+        ("live.memory", format_bytes(gpu.memory_used_bytes)),
+        ("live.gpu_temperature", _number(gpu.temperature_c, "°C")),
+        ("live.gpu_power", _number(gpu.power_w, "W")),
+        ("live.gpu_clock", _clock(gpu.clock_mhz)),
+        ("live.gpu_memory_use", _number(gpu.memory_utilization_pct, "%")),
+        ("live.gpu_memory_clock", _clock(gpu.memory_clock_mhz)),
+        ("live.gpu_fan", _number(gpu.fan_pct, "%")),
         ("live.gpu_limited_by", held or "n/a"),
-        ("live.gpu_energy", "n/a" if reading.energy_j is None else f"{reading.energy_j / 3600:.2f} Wh"),
+        ("live.gpu_energy", "n/a" if gpu.energy_j is None else f"{gpu.energy_j / 3600:.2f} Wh"),
     )
 
 

@@ -18,7 +18,7 @@ from app.core.messages import sentence
 from app.core.messages import text as text_of
 from app.core.metrics import METRICS, format_metric
 from app.core.records import Run
-from app.core.report.telemetry_table import reading_rows
+from app.core.report.telemetry_table import telemetry_rows
 from app.core.report.wording import bottleneck_text, energy_text
 from app.core.storage.queries import COMMENT_LIMIT
 from app.core.verdict.energy import epoch_energies
@@ -36,7 +36,7 @@ _HEADINGS = (
 )
 EPOCHS_SHOWN = 1_000
 _ENERGIES = {"cpu": 8, "gpu": 9}
-_READING_HEADINGS = ("heading.telemetry", "heading.lowest", "heading.median", "heading.highest")
+_TELEMETRY_HEADINGS = ("heading.telemetry", "heading.lowest", "heading.median", "heading.highest")
 
 
 class RunDetail(QWidget):
@@ -70,7 +70,7 @@ class RunDetail(QWidget):
         self.delete_button.clicked.connect(self.delete_requested)
         self.view = RunView(theme)
         self.table = QTableWidget(0, len(_HEADINGS))
-        self.readings = QTableWidget(0, len(_READING_HEADINGS))
+        self.telemetry_table = QTableWidget(0, len(_TELEMETRY_HEADINGS))
         self.numbers = label(muted=True, wrap=True)
         self._add_actions(services)
         self._lay_out()
@@ -84,7 +84,7 @@ class RunDetail(QWidget):
         self.save_button.setEnabled(shareable)
         self.picture_button.setEnabled(shareable)
         self._fill_table(run)
-        self._fill_readings()
+        self._fill_telemetry()
 
     def rename(self, run_id: int, comment: str) -> None:
         """Show a name that was stored, unless another one is being typed."""
@@ -114,7 +114,7 @@ class RunDetail(QWidget):
     def _lay_out(self) -> None:
         for table, headings, name in (
             (self.table, _HEADINGS, sentence("results_page.epochs_of_run")),
-            (self.readings, _READING_HEADINGS, sentence("results_page.hardware_during_run")),
+            (self.telemetry_table, _TELEMETRY_HEADINGS, sentence("results_page.hardware_during_run")),
         ):
             table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
             table.setHorizontalHeaderLabels([sentence(code) for code in headings])
@@ -122,12 +122,12 @@ class RunDetail(QWidget):
             table.setShowGrid(False)
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
             table.setAccessibleName(name)
-        self.readings.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
+        self.telemetry_table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         card = Card(sentence("heading.epochs"))
         card.body.addWidget(self.table, stretch=1)
         card.body.addWidget(self.numbers)
         machine = Card(sentence("results_page.hardware_during_run"))
-        machine.body.addWidget(self.readings, stretch=1)
+        machine.body.addWidget(self.telemetry_table, stretch=1)
         tables = QWidget()
         tables.setLayout(column(card, machine, spacing_px=2 * GAP_PX))
         self.pages = QStackedWidget()
@@ -148,17 +148,17 @@ class RunDetail(QWidget):
 
     def _on_table(self, shown: bool) -> None:
         self.pages.setCurrentIndex(1 if shown else 0)
-        self._fill_readings()
+        self._fill_telemetry()
 
-    def _fill_readings(self) -> None:
+    def _fill_telemetry(self) -> None:
         """Fill the second table when it is first shown: it goes through all telemetry."""
         if self.pages.currentIndex() != 1 or self.run is None:
             return
-        rows = reading_rows(self.run)
-        self.readings.setRowCount(len(rows))
+        rows = telemetry_rows(self.run)
+        self.telemetry_table.setRowCount(len(rows))
         for number, row_texts in enumerate(rows):
             for place, text in enumerate(row_texts):
-                self.readings.setItem(number, place, QTableWidgetItem(text))
+                self.telemetry_table.setItem(number, place, QTableWidgetItem(text))
 
     def _on_commented(self) -> None:
         text = self.comment.text().strip()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.hardware.gpu import apple as apple_gpu
-from app.core.hardware.gpu.apple import AppleGpus, describe, entries_from, reading_from, vendor_from
+from app.core.hardware.gpu.apple import AppleGpus, describe, entries_from, telemetry_from, vendor_from
 from tests.core.hardware.gpu.gpu_trees import DATA
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
@@ -31,7 +31,7 @@ def test_apples_own(name: str, chip: str, cores: int, reading: GpuTelemetry) -> 
     (entry,) = entries(name)
     expected = Gpu(f"{chip} ({cores} cores)", "apple", source="ioreg", architecture=chip, shares_memory=True)
     assert describe([entry]) == (expected,)
-    assert reading_from(entry) == reading
+    assert telemetry_from(entry) == reading
 
 
 def test_an_intel_mac_with_two_gpus() -> None:
@@ -41,7 +41,7 @@ def test_an_intel_mac_with_two_gpus() -> None:
         Gpu("AMD Radeon Pro 5500M", "amd", 4 * 2**30, source="ioreg", shares_memory=False),
     )
     assert [gpu.name for gpu in describe(found)] == ["Intel GPU", "AMD GPU"]
-    own, card = map(reading_from, found)
+    own, card = map(telemetry_from, found)
     assert own == GpuTelemetry(0, 7.0, 268_435_456)
     assert card == GpuTelemetry(0, 64.0, 2**31, 71.0, 38.0, 1300.0, memory_clock_mhz=1500.0, fan_pct=0.0)
 
@@ -62,11 +62,11 @@ def test_ioreg_is_asked_once_a_second(tmp_path: Path, monkeypatch: pytest.Monkey
     assert gpus.vendors == ("apple",)
     assert gpus.gpus([0])[0].name == "Apple M1 (8 cores)"
     for _ in range(5):
-        assert gpus.readings([0])[0].utilization_pct == 14.0
+        assert gpus.telemetry([0])[0].utilization_pct == 14.0
     assert runs.read_text().count("run") == 1
     now_s[0] += 1.0
     write_ioreg(tmp_path, monkeypatch, "exit 1")
-    assert gpus.readings([0]) == (GpuTelemetry(0),)
+    assert gpus.telemetry([0]) == (GpuTelemetry(0),)
     assert runs.read_text().count("run") == 2
 
 
@@ -96,7 +96,7 @@ def test_ioreg_cannot_wait_for_the_terminal(tmp_path: Path, monkeypatch: pytest.
 def test_no_ioreg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     gpus = AppleGpus()
-    assert (gpus.vendors, gpus.gpus([]), gpus.readings([])) == ((), (), ())
+    assert (gpus.vendors, gpus.gpus([]), gpus.telemetry([])) == ((), (), ())
     gpus.close()
 
 
@@ -116,7 +116,7 @@ def test_any_entries(found: list[dict[str, object]]) -> None:
         assert gpu.memory_bytes is None or gpu.memory_bytes > 0
     for entry in found:
         assert vendor_from(entry) in ("apple", "amd", "intel", "nvidia", "other")
-        reading = reading_from(entry)
+        reading = telemetry_from(entry)
         for value in (reading.utilization_pct, reading.memory_used_bytes, reading.fan_pct):
             assert value is None or 0 <= value < math.inf
         for value in (reading.temperature_c, reading.power_w, reading.clock_mhz, reading.memory_clock_mhz):

@@ -45,7 +45,7 @@ def test_numbers_hold_when_the_driver_fails_on_the_way(
     plant(tmp_path, "rx6800xt")
     reader = gpu.GpuReader(tmp_path)
     assert [reading.power_w for reading in reader.read()] == [312.5, 312.5, 255.0]
-    monkeypatch.setattr(nvidia.NvmlSource, "readings", lambda source, asleep, own_pids: ())
+    monkeypatch.setattr(nvidia.NvmlSource, "telemetry", lambda source, asleep, own_pids: ())
     assert [(reading.index, reading.power_w) for reading in reader.read()] == [(0, None), (1, None), (2, 255.0)]
     reader.close()
 

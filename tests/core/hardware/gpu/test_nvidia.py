@@ -248,7 +248,7 @@ def test_a_hanging_nvml_is_waited_for_once(
     monkeypatch.setattr(nvidia, "open_gputil", asked.set)
     assert reader.gpus() == ()
     assert nvidia.HUNG.is_set()
-    assert (reader.readings(), gpu.GpuReader(tmp_path).read(), gpu.list_gpus(tmp_path)) == ((), (), ())
+    assert (reader.telemetry(), gpu.GpuReader(tmp_path).read(), gpu.list_gpus(tmp_path)) == ((), (), ())
     assert driver.starts == 1
     assert not asked.is_set(), "what hangs there would hang here"
     driver.hanging.set()

@@ -111,7 +111,7 @@ def test_cards_where_dxgi_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> No
     gpus = WindowsGpus()
     assert gpus.vendors == ("intel", "nvidia", "amd")
     assert gpus.gpus([2])[0] == Gpu("AMD Radeon RX 580", "amd", source="registry", shares_memory=False)
-    assert gpus.readings([0, 2]) == (GpuTelemetry(0), GpuTelemetry(0))
+    assert gpus.telemetry([0, 2]) == (GpuTelemetry(0), GpuTelemetry(0))
     gpus.close()
 
 
@@ -135,11 +135,11 @@ def test_readings(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(windows_gpus, "open_counters", open_counters)
     gpus = WindowsGpus()
-    assert gpus.readings([]) == ()
+    assert gpus.telemetry([]) == ()
     assert FakeCounters.opened == 0, "NVML reads all there is"
-    assert gpus.readings([0]) == (GpuTelemetry(0, None, 2_479_771_648),), "shares of microseconds say nothing"
-    assert gpus.readings([0]) == (GpuTelemetry(0, 97.0, 2_479_771_648),)
-    assert gpus.readings([1, 0])[0] == GpuTelemetry(0, 12.0, 480_039_912)
+    assert gpus.telemetry([0]) == (GpuTelemetry(0, None, 2_479_771_648),), "shares of microseconds say nothing"
+    assert gpus.telemetry([0]) == (GpuTelemetry(0, 97.0, 2_479_771_648),)
+    assert gpus.telemetry([1, 0])[0] == GpuTelemetry(0, 12.0, 480_039_912)
     gpus.close()
     gpus.close()
     assert (FakeCounters.opened, FakeCounters.closed) == (1, 1)

@@ -69,9 +69,9 @@ def test_a_look_tells_what_was_written(monkeypatch: pytest.MonkeyPatch, tmp_path
     block(tmp_path, "sda", "pci0000:00/ata1/block")
     counts = SimpleNamespace(read_bytes=5_000, write_bytes=1_000_000)
     monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: {"sda": counts})
-    sampler = monitor.Sampler(root=tmp_path)
+    reader = monitor.TelemetryReader(root=tmp_path)
     counts.write_bytes += 9_000_000
-    telemetry = sampler.sample()
+    telemetry = reader.read()
     assert telemetry.disk_read_bytes_per_s == 0.0
     assert telemetry.disk_write_bytes_per_s is not None
     assert telemetry.disk_write_bytes_per_s > 0

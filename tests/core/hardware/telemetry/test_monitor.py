@@ -19,7 +19,7 @@ from app.core.hardware.telemetry import monitor
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 
 
-class FakeSampler(monitor.Sampler):
+class FakeReader(monitor.TelemetryReader):
     """Gives a numbered sample, after doing what the test wants."""
 
     def __init__(self, act: Callable[[int], None] = lambda count: None) -> None:
@@ -28,7 +28,7 @@ class FakeSampler(monitor.Sampler):
         self.count = 0
         self.closed = threading.Event()
 
-    def sample(self) -> Telemetry:
+    def read(self) -> Telemetry:
         self.count += 1
         self.act(self.count)
         return Telemetry(cpu_pct=float(self.count))
@@ -42,12 +42,12 @@ class Receiver:
 
     def __init__(self, wanted: int) -> None:
         self.wanted = wanted
-        self.samples: list[tuple[float, Telemetry]] = []
+        self.telemetry: list[tuple[float, Telemetry]] = []
         self.enough = threading.Event()
 
     def __call__(self, monotonic_s: float, telemetry: Telemetry) -> None:
-        self.samples.append((monotonic_s, telemetry))
-        if len(self.samples) >= self.wanted:
+        self.telemetry.append((monotonic_s, telemetry))
+        if len(self.telemetry) >= self.wanted:
             self.enough.set()
 
 
@@ -73,11 +73,11 @@ class FakeTime:
             if receiver.enough.is_set():
                 watched.stop()
 
-        watched = monitor.Monitor(receive, 0.1, FakeSampler(act), clock=self, wait=self.wait)
+        watched = monitor.Monitor(receive, 0.1, FakeReader(act), clock=self, wait=self.wait)
         watched.start()
         assert receiver.enough.wait(60)
-        assert [telemetry.cpu_pct for _, telemetry in receiver.samples] == list(range(1, count + 1))
-        return [monotonic_s for monotonic_s, _ in receiver.samples]
+        assert [telemetry.cpu_pct for _, telemetry in receiver.telemetry] == list(range(1, count + 1))
+        return [monotonic_s for monotonic_s, _ in receiver.telemetry]
 
 
 def monitor_threads() -> list[threading.Thread]:
@@ -88,7 +88,7 @@ def test_this_machine_gives_plausible_values() -> None:
     receiver = Receiver(2)
     with monitor.Monitor(receiver, interval_s=0.25):
         assert receiver.enough.wait(10)
-    for _, telemetry in receiver.samples:
+    for _, telemetry in receiver.telemetry:
         assert telemetry.cpu_pct is not None
         assert 0 <= telemetry.cpu_pct <= 100
         assert telemetry.memory_used_bytes is not None
@@ -111,32 +111,32 @@ def test_this_machine_gives_plausible_values() -> None:
 
 
 def test_the_first_sample_sees_the_load() -> None:
-    sampler = monitor.Sampler()
+    reader = monitor.TelemetryReader()
     enough_s = time.process_time() + 0.3
     while time.process_time() < enough_s:
         math.sqrt(2.0)
-    busy_pct = sampler.sample().cpu_pct
+    busy_pct = reader.read().cpu_pct
     assert busy_pct is not None, "a sampler is primed when it is made"
     assert busy_pct > 0
 
 
 def test_the_monitor_primes_a_sampler_that_was_made_earlier(monkeypatch: pytest.MonkeyPatch) -> None:
-    sampler = monitor.Sampler()
+    reader = monitor.TelemetryReader()
     primed = threading.Event()
-    monkeypatch.setattr(sampler, "prime", primed.set)
-    with monitor.Monitor(lambda monotonic_s, telemetry: None, interval_s=60, sampler=sampler):
+    monkeypatch.setattr(reader, "prime", primed.set)
+    with monitor.Monitor(lambda monotonic_s, telemetry: None, interval_s=60, reader=reader):
         assert primed.wait(5)
 
 
 def test_a_sampler_can_be_made_in_the_monitors_thread() -> None:
     makers: list[str] = []
 
-    def make() -> FakeSampler:
+    def make() -> FakeReader:
         makers.append(threading.current_thread().name)
-        return FakeSampler()
+        return FakeReader()
 
     receiver = Receiver(1)
-    watched = monitor.Monitor(receiver, interval_s=0.02, sampler=make)
+    watched = monitor.Monitor(receiver, interval_s=0.02, reader=make)
     assert not makers
     with watched:
         assert receiver.enough.wait(20)
@@ -175,21 +175,21 @@ def test_next_tick_is_later_and_missed_ones_are_left_out(tick: int, elapsed_s: f
 
 
 def test_stop_is_prompt_and_ends_the_thread() -> None:
-    sampler = FakeSampler()
-    watched = monitor.Monitor(lambda monotonic_s, telemetry: None, interval_s=60, sampler=sampler)
+    reader = FakeReader()
+    watched = monitor.Monitor(lambda monotonic_s, telemetry: None, interval_s=60, reader=reader)
     watched.start()
     watched.start()
     assert len(monitor_threads()) == 1
     watched.stop()
     assert not monitor_threads(), "it waited for the next look"
-    assert sampler.closed.is_set()
-    assert sampler.count == 0
+    assert reader.closed.is_set()
+    assert reader.count == 0
     watched.stop()
 
 
 def test_a_stopped_monitor_starts_again() -> None:
     receiver = Receiver(1)
-    watched = monitor.Monitor(receiver, interval_s=0.02, sampler=FakeSampler())
+    watched = monitor.Monitor(receiver, interval_s=0.02, reader=FakeReader())
     watched.stop()
     for _ in range(2):
         receiver.enough.clear()
@@ -206,11 +206,11 @@ def test_a_failing_sampler_is_logged_once_and_goes_on(caplog: pytest.LogCaptureF
     receiver = Receiver(2)
     with (
         caplog.at_level(logging.ERROR),
-        monitor.Monitor(receiver, interval_s=0.02, sampler=FakeSampler(fail_first)),
+        monitor.Monitor(receiver, interval_s=0.02, reader=FakeReader(fail_first)),
     ):
         assert receiver.enough.wait(5)
-    assert receiver.samples[0][1].cpu_pct == 4
-    assert caplog.text.count("A telemetry sample failed") == 1
+    assert receiver.telemetry[0][1].cpu_pct == 4
+    assert caplog.text.count("Reading telemetry failed") == 1
     assert "the sensor bus is gone" in caplog.text
     assert "Traceback" in caplog.text
 
@@ -222,7 +222,7 @@ def test_a_failing_receiver_does_not_end_the_monitor(caplog: pytest.LogCaptureFi
         keep(monotonic_s, telemetry)
         raise ZeroDivisionError
 
-    with caplog.at_level(logging.ERROR), monitor.Monitor(receive, interval_s=0.02, sampler=FakeSampler()):
+    with caplog.at_level(logging.ERROR), monitor.Monitor(receive, interval_s=0.02, reader=FakeReader()):
         assert keep.enough.wait(5)
     assert "ZeroDivisionError" in caplog.text
 
@@ -235,15 +235,15 @@ def test_a_hanging_driver_does_not_hold_up_stop() -> None:
         driver_answers.wait(60)
 
     receiver = Receiver(1)
-    sampler = FakeSampler(hang)
-    watched = monitor.Monitor(receiver, interval_s=0.02, sampler=sampler, stop_limit_s=0.05)
+    reader = FakeReader(hang)
+    watched = monitor.Monitor(receiver, interval_s=0.02, reader=reader, stop_limit_s=0.05)
     watched.start()
     assert hanging.wait(60)
     watched.stop()
     assert monitor_threads(), "it waited for the driver"
     driver_answers.set()
-    assert sampler.closed.wait(5)
-    assert not receiver.samples  # what comes after stop is not passed on
+    assert reader.closed.wait(5)
+    assert not receiver.telemetry  # what comes after stop is not passed on
 
 
 def test_a_hanging_driver_does_not_hold_up_a_look_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,12 +268,12 @@ def test_a_receiver_may_stop_the_monitor() -> None:
         watched.stop()
         ended.set()
 
-    sampler = FakeSampler()
-    watched = monitor.Monitor(stop, interval_s=0.02, sampler=sampler)
+    reader = FakeReader()
+    watched = monitor.Monitor(stop, interval_s=0.02, reader=reader)
     watched.start()
     assert ended.wait(2)
-    assert sampler.closed.wait(2)
-    assert sampler.count == 1
+    assert reader.closed.wait(2)
+    assert reader.count == 1
 
 
 @pytest.mark.parametrize("error", [NotImplementedError(), OSError(), AttributeError(), psutil.AccessDenied()])
@@ -285,7 +285,7 @@ def test_psutil_failures_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     for name in (*failing, "disk_io_counters"):
         monkeypatch.setattr(psutil, name, refuse, raising=False)
     monkeypatch.setattr(psutil.Process, "cpu_times", lambda process: refuse())
-    telemetry = monitor.Sampler(worker_pid=os.getpid(), root=tmp_path).sample()
+    telemetry = monitor.TelemetryReader(worker_pid=os.getpid(), root=tmp_path).read()
     assert replace(telemetry, suspended_s=None) == Telemetry(clock_step_s=0.0)
 
 
@@ -300,7 +300,7 @@ def test_each_processor_has_its_share() -> None:
 def test_machines_without_clock_or_sensors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for frequency in (None, SimpleNamespace(current=0.0)):
         monkeypatch.setattr(psutil, "cpu_freq", lambda frequency=frequency: frequency)
-        telemetry = monitor.Sampler(root=tmp_path).sample()
+        telemetry = monitor.TelemetryReader(root=tmp_path).read()
         assert telemetry.cpu_clock_mhz is None
         assert telemetry.cpu_temperature_c is None
 
@@ -308,7 +308,7 @@ def test_machines_without_clock_or_sensors(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_gpus_are_read_only_when_given() -> None:
     told: list[Collection[int] | None] = []
 
-    class FakeReader(GpuReader):
+    class FakeGpuReader(GpuReader):
         closed = False
 
         def read(self, own_pids: Collection[int] | None = None) -> tuple[GpuTelemetry, ...]:
@@ -318,13 +318,13 @@ def test_gpus_are_read_only_when_given() -> None:
         def close(self) -> None:
             self.closed = True
 
-    reader = FakeReader()
-    sampler = monitor.Sampler(reader)
-    assert sampler.sample().gpus == (GpuTelemetry(0, power_w=120.0),)
-    sampler.close()
-    assert reader.closed
-    assert monitor.Sampler().sample().gpus == ()
-    monitor.Sampler(reader, os.getpid()).sample()
+    gpu_reader = FakeGpuReader()
+    reader = monitor.TelemetryReader(gpu_reader)
+    assert reader.read().gpus == (GpuTelemetry(0, power_w=120.0),)
+    reader.close()
+    assert gpu_reader.closed
+    assert monitor.TelemetryReader().read().gpus == ()
+    monitor.TelemetryReader(gpu_reader, os.getpid()).read()
     assert told == [None, frozenset({os.getpid()})]
 
 

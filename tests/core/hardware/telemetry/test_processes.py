@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.hardware.telemetry import processes
-from app.core.hardware.telemetry.monitor import Sampler, read_telemetry
+from app.core.hardware.telemetry.monitor import TelemetryReader, read_telemetry
 from app.core.hardware.telemetry.processes import OwnProcesses, Used, spent_s
 from app.core.paths import Paths
 from app.core.runs.worker_command import worker_command
@@ -59,10 +59,10 @@ def test_a_busy_program_is_other_load_and_the_worker_is_not() -> None:
         wait_until_busy(worker)
         wait_until_busy(other)
         # Both look at the same seconds, so that what else this computer does is in both.
-        seen, unseen = Sampler(worker_pid=worker.pid), Sampler(worker_pid=os.getpid())
+        seen, unseen = TelemetryReader(worker_pid=worker.pid), TelemetryReader(worker_pid=os.getpid())
         begin_s, before_s = time.monotonic(), used_s(other)
         wait_until_busy(other)
-        with_other, without = seen.sample().other_cpu_pct, unseen.sample().other_cpu_pct
+        with_other, without = seen.read().other_cpu_pct, unseen.read().other_cpu_pct
         share_pct = 100 * (used_s(other) - before_s) / (time.monotonic() - begin_s) / cores
     assert with_other is not None
     assert without is not None
@@ -73,14 +73,14 @@ def test_a_busy_program_is_other_load_and_the_worker_is_not() -> None:
 def test_a_child_of_the_worker_is_no_other_load() -> None:
     with running(BUSY_CHILD) as worker:
         wait_until_busy(worker)
-        nobody, own = Sampler(worker_pid=os.getppid()), OwnProcesses(worker.pid)
+        nobody, own = TelemetryReader(worker_pid=os.getppid()), OwnProcesses(worker.pid)
         assert own.spent_s() is None
         before_s = used_s(worker)
         wait_until_busy(worker)
         at_least_s = used_s(worker) - before_s
         spent = own.spent_s()
         at_most_s = used_s(worker) - before_s
-        assert nobody.sample().other_cpu_pct is not None
+        assert nobody.read().other_cpu_pct is not None
         assert own.pids == frozenset((os.getpid(), worker.pid, *(child.pid for child in worker.children())))
     assert spent is not None
     own_s = 0.5  # what this process itself spent meanwhile is in it, too
@@ -89,7 +89,7 @@ def test_a_child_of_the_worker_is_no_other_load() -> None:
 
 @pytest.mark.slow
 def test_nothing_is_said_without_a_worker() -> None:
-    assert Sampler().sample().other_cpu_pct is None
+    assert TelemetryReader().read().other_cpu_pct is None
     ended = subprocess.Popen([sys.executable, "-c", ""])
     own = OwnProcesses(ended.pid)
     ended.wait()

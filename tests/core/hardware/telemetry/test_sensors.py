@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.hardware.telemetry.monitor import Sampler
+from app.core.hardware.telemetry.monitor import TelemetryReader
 from app.core.hardware.telemetry.sensors import CpuTemperature, find_sensors, pick_cpu_temperature_c
 from tests.core.hardware.telemetry.test_slowdowns import write
 
@@ -24,10 +24,10 @@ LAPTOP = {
 
 
 def test_a_laptop(tmp_path: Path) -> None:
-    sampler = Sampler(root=write(tmp_path, LAPTOP))
-    assert sampler.sample().cpu_temperature_c == 68.0
+    reader = TelemetryReader(root=write(tmp_path, LAPTOP))
+    assert reader.read().cpu_temperature_c == 68.0
     write(tmp_path, {f"{HWMON}1/temp1_input": "75500"})
-    assert sampler.sample().cpu_temperature_c == 75.5
+    assert reader.read().cpu_temperature_c == 75.5
     assert find_sensors(tmp_path).temperature
 
 

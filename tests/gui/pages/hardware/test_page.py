@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from app.core.hardware.gpu.gpus import GpuReader
-from app.core.hardware.telemetry.monitor import Sampler
+from app.core.hardware.telemetry.monitor import TelemetryReader
 from app.core.hardware.telemetry.sensors import Power, Sensors
 from app.gui.pages.hardware import live_view
 from app.gui.pages.hardware.live_view import BAR_MOST_PX, BARS_PX, SPAN_S, LiveView, figure_sections
@@ -157,7 +157,7 @@ def test_a_view_that_comes_back_begins_anew(page: HardwarePage, live: LiveView, 
     assert live.figures.sections[0].figures[0][1] == "50 %"
     page.hide()
     page.show()
-    assert not live.samples
+    assert not live.telemetry
     assert looking() >= 1
     page.hide()
     qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
@@ -167,7 +167,7 @@ def test_only_the_last_two_minutes_are_kept(live: LiveView) -> None:
     for number in range(500):
         live.arrived.append((1000.0 + number, Telemetry(cpu_pct=float(number % 100))))
     live.show_arrived()
-    assert live.samples[-1].t_s - live.samples[0].t_s == SPAN_S
+    assert live.telemetry[-1].t_s - live.telemetry[0].t_s == SPAN_S
     (left, right), _ = live.chart.viewRange()
     assert (left, right) == (499.0 - SPAN_S, 499.0)
 
@@ -208,22 +208,22 @@ def test_the_windows_thread_looks_at_nothing_itself(
 ) -> None:
     lookers: dict[str, str] = {}
 
-    class NotedSampler(Sampler):
+    class NotedReader(TelemetryReader):
         def __init__(self, gpus: GpuReader | None = None) -> None:
-            lookers["sampler"] = threading.current_thread().name
+            lookers["reader"] = threading.current_thread().name
             super().__init__()
 
     def look() -> Power:
         lookers["power"] = threading.current_thread().name
         return Power(sensors=Sensors(power=True))
 
-    monkeypatch.setattr(live_view, "Sampler", NotedSampler)
+    monkeypatch.setattr(live_view, "TelemetryReader", NotedReader)
     monkeypatch.setattr(machine_finder, "read_power", look)
     services.finder.look()
     page.show()
     page.show_view("live")
     qtbot.waitUntil(lambda: len(lookers) == 2 and services.finder.machine is not None, timeout=20_000)
-    assert lookers == {"sampler": "monitor", "power": "task"}
+    assert lookers == {"reader": "monitor", "power": "task"}
     assert services.finder.power.sensors.power
     assert "CPU power: readable" in page.parts.text()
     page.hide()
@@ -253,8 +253,8 @@ def test_each_gpu_has_its_readings_and_a_missing_one_has_none(machine: Machine, 
     assert {text for _, text in cards[1].figures} == {"n/a"}
     shown = live_view.Figures()
     qtbot.addWidget(shown)
-    shown.show_sample(None, machine)
-    shown.show_sample(look, two)
+    shown.show_telemetry(None, machine)
+    shown.show_telemetry(look, two)
     assert [label.whole_text for label in shown.findChildren(ElidedLabel)].count("7.8 GB") == 1
 
 
