@@ -78,7 +78,9 @@ class Setting:
         return spec.settings.get(self.name, self.default)
 
     def words(self, value: Value) -> str:
-        """Return a value as words that stand on their own."""
+        """Return a value as words that stand on their own; a text may be one that only another version knows."""
+        if isinstance(value, str) and self.kind in ("int", "switch"):
+            return f"{self.label} {value}"
         if self.in_words is not None:
             return self.in_words(value)
         if value is None:
@@ -108,6 +110,35 @@ class Setting:
         if self.kind == "switch":
             return SWITCH[text]
         return int(text) if self.kind == "int" else text
+
+    def check(self, value: Value) -> None:
+        """Refuse a value that it can't have; raises WorkloadError with the message to show."""
+        if self.takes(value):
+            return
+        shown = repr(value)[:60]
+        if self.kind == "int":
+            said = message("setting.not_in_range", name=self.label, value=shown, **self._limits())
+        else:
+            said = message("setting.not_choice", name=self.label, choices=list(self.allowed()), value=shown)
+        raise WorkloadError("bad_parameters", said)
+
+    def _limits(self) -> dict[str, int]:
+        # In a form, 0 is none; in a spec, None is.
+        least = 1 if self.default is None else 0
+        return {"minimum": max(least, self.minimum or 0), "maximum": self.maximum or 2**31 - 1}
+
+    def takes(self, value: Value) -> bool:
+        """Return whether it can have this value."""
+        if value is None:
+            return self.may_be_auto or self.default is None
+        if self.kind == "int":
+            if not isinstance(value, int) or isinstance(value, bool):
+                return False
+            limits = self._limits()
+            return limits["minimum"] <= value <= limits["maximum"]
+        if self.kind == "switch":
+            return isinstance(value, bool)
+        return isinstance(value, str) and (self.choices is None or value in self.choices())
 
     def allowed(self) -> tuple[str, ...]:
         """Return the allowed texts; () if there are too many."""
@@ -306,9 +337,28 @@ def recorded_text(spec: RunSpec) -> str:
     return " ".join(f"{name}={_typed_text(value)}" for name, value in values)
 
 
-def read_recorded(text: str) -> dict[str, str]:
-    """Parse such a text into values as typed, by name."""
-    return {name: value for name, _, value in (part.partition("=") for part in text.split())}
+def read_recorded(text: str) -> dict[str, Value]:
+    """Parse such a text into values by name; what only another version knows stays a text."""
+    rows = {setting.name: setting for setting in all_settings()}
+    parts = (part.partition("=") for part in text.split())
+    return {name: _read(rows.get(name), value) for name, _, value in parts}
+
+
+def unknown_recorded(text: str) -> list[str]:
+    """Return the parts of such a text that only another version knows, sorted."""
+    rows = {setting.name: setting for setting in all_settings()}
+    return sorted(
+        f"{name}={value}"
+        for name, value in read_recorded(text).items()
+        if name not in rows or not rows[name].takes(value)
+    )
+
+
+def _read(setting: Setting | None, text: str) -> Value:
+    try:
+        return text if setting is None else setting.typed(text)
+    except (WorkloadError, ValueError):
+        return text
 
 
 def _typed_text(value: Value) -> str:

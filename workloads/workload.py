@@ -132,9 +132,11 @@ class Workload:
             if parameter.required and not folders_of(str(spec.parameters.get(parameter.name, parameter.default))):
                 said = message("workload.needs_folder", workload=self.id, parameter=parameter.name)
                 raise WorkloadError("bad_parameters", said)
-        for name in spec.settings:
-            if name not in (setting.name for setting in all_settings()):
+        settings = {setting.name: setting for setting in all_settings()}
+        for name, value in spec.settings.items():
+            if name not in settings:
                 raise WorkloadError("bad_parameters", message("setting.unknown", name=repr(name[:60])))
+            settings[name].check(value)
         self._check_numbers(spec)
         self._check_preset(spec)
         self._check_engine(spec)

@@ -22,12 +22,12 @@ from app.core.report.share import share_card
 from app.core.report.wording import (
     bottleneck_text,
     energy_text,
-    engine_line,
     headline,
     machine_line,
     peak_text,
     repeats_steps,
     round_name,
+    run_engine_line,
 )
 from app.core.storage.database import Database
 from app.core.storage.groups import group_places, load_group
@@ -187,11 +187,7 @@ def _print_run(run: Run, place: str | None) -> None:
         say(sentence("cli.run_group", place=in_line(place), group_id=summary.group_id))
     say(in_line(sentence("cli.run_started", at=summary.started_at, version=summary.app_version)))
     say(in_line(sentence("cli.run_machine", machine=machine_line(run.machine))))
-    device = summary.device_name or summary.device
-    engine = engine_line(
-        summary.engine, summary.engine_version, device, precision=summary.precision, jit=summary.jit
-    )
-    say(in_line(sentence("cli.run_engine", engine=engine)))
+    say(in_line(sentence("cli.run_engine", engine=run_engine_line(summary))))
     data = summary.data_source or "n/a"
     say(in_line(sentence("cli.run_data", data=data, batch_size=summary.batch_size, seed=summary.seed)))
     if summary.error_message:

@@ -21,5 +21,5 @@ class Message(msgspec.Struct, frozen=True):
 
 
 def message(code: str, /, **arguments: Any) -> Message:
-    """Return the message with this code; arguments that are None are left out."""
-    return Message(code, {name: value for name, value in arguments.items() if value is not None})
+    """Return the message with this code; an argument that is None is empty in its sentence."""
+    return Message(code, arguments)

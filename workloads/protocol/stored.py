@@ -33,6 +33,15 @@ def take_fitting(plain: object, kind: type[Record], **otherwise: Any) -> Record:
     return kind(**values)
 
 
+def misfits(plain: Mapping[str, Any], kind: type[Any]) -> list[str]:
+    """Return the names of a record whose values in a dictionary aren't valid."""
+    return [
+        name
+        for name, hint in _hints(kind).items()  # type: ignore[arg-type] # classes can be hashed
+        if name in plain and _fitting(plain[name], hint) is _NOTHING
+    ]
+
+
 _NOTHING = object()
 
 

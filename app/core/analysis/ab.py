@@ -238,9 +238,12 @@ def _unlike(group: Group) -> str:
     """Explain why the sides aren't two ways of doing the same; "" if they are."""
     sides = {run.side: run for run in group.runs}
     a, b = sides.get("A"), sides.get("B")
-    if a is None or b is None or (reason := run_refusal(a, dataclasses.replace(b, engine=a.engine))) is None:
+    if a is None or b is None:
         return ""
-    if run_refusal(a, dataclasses.replace(b, engine=a.engine, precision=a.precision)) is None:
+    b = dataclasses.replace(b, engine=a.engine, settings=a.settings)
+    if (reason := run_refusal(a, b)) is None:
+        return ""
+    if run_refusal(a, dataclasses.replace(b, precision=a.precision)) is None:
         return sentence("group.other_precision", reason=reason)
     return sentence("group.other_work", reason=reason)
 

@@ -6,7 +6,7 @@ from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
 from workloads.engines.registry import engine_title
-from workloads.settings import Setting, all_settings, read_recorded
+from workloads.settings import Setting, all_settings, read_recorded, unknown_recorded
 
 # Fields of RunSummary, in addition to the run settings that say so.
 _ALIKE = ("workload", "workload_version", "metric", "variant", "samples_per_epoch")
@@ -25,15 +25,20 @@ def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
         mine, theirs = recorded(run, setting), recorded(other, setting)
         if mine != theirs:
             return sentence("compare.other_setting", theirs=setting.words(theirs), mine=setting.words(mine))
-    return None
+    return _refusal_by_unknown(run, other)
+
+
+def _refusal_by_unknown(run: RunSummary, other: RunSummary) -> str | None:
+    """Explain why runs with settings that only another version knows aren't comparable; None if they are."""
+    mine, theirs = unknown_recorded(run.settings), unknown_recorded(other.settings)
+    return None if mine == theirs else sentence("compare.unknown_settings", settings=theirs or mine)
 
 
 def recorded(run: RunSummary, setting: Setting) -> Any:
     """Return a setting from a run's record; the default if it isn't recorded."""
     if hasattr(run, setting.name):
         return getattr(run, setting.name)
-    typed = read_recorded(run.settings).get(setting.name)
-    return setting.default if typed is None else setting.typed(typed)
+    return read_recorded(run.settings).get(setting.name, setting.default)
 
 
 def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
@@ -56,11 +61,14 @@ def differences(run: RunSummary, other: RunSummary) -> tuple[str, ...]:
     return tuple(part for part in parts if part)
 
 
-def usual_settings_apart(run: RunSummary) -> list[str]:
-    """Describe the settings of a run that differ from the defaults, for comparisons with others' results."""
-    settings = (setting for setting in _settings("told") if setting.name not in _TOLD_APART)
+def unusual_settings(run: RunSummary, *shown: str) -> list[str]:
+    """Describe the settings of a run that differ from the defaults, apart from `shown` and those shown anyway."""
+    shown = (*shown, *_TOLD_APART, "batch_size", "precision")
+    settings = (setting for setting in all_settings() if setting.compared != "same" and setting.name not in shown)
     values = ((setting, recorded(run, setting)) for setting in settings)
-    return [setting.words(value) for setting, value in values if value != setting.default]
+    apart = [setting.words(value) for setting, value in values if value != setting.default]
+    names = {setting.name for setting in all_settings()}
+    return apart + [part for part in unknown_recorded(run.settings) if part.partition("=")[0] not in names]
 
 
 def comparison_key(run: Run) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from app.core.analysis.comparability import differences, engine_name, run_refusal, usual_settings_apart
+from app.core.analysis.comparability import differences, engine_name, run_refusal, unusual_settings
 from app.core.analysis.published import FIRST_SOURCE_IDS, ReferenceRow, comparable_rows, short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
@@ -93,7 +93,10 @@ def refusal(run: RunSummary, row: ReferenceRow) -> str | None:
         return sentence("compare.published_otherwise", unit=unit)
     usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else run.batch_size
     precision = _PRECISIONS.get(row.precision, row.precision or run.precision)
-    like = replace(run, batch_size=row.batch_size or usual, variant=row_variant(row), precision=precision)
+    # What has no column there is as usual there.
+    like = replace(
+        run, batch_size=row.batch_size or usual, variant=row_variant(row), precision=precision, settings=""
+    )
     return run_refusal(run, like)
 
 
@@ -342,7 +345,7 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | 
     else:
         remarks += [run.variant] if run.variant else []
         remarks += [sentence("compare.data", source=run.data_source)] if run.data_source == "synthetic" else []
-        remarks += usual_settings_apart(run)
+        remarks += unusual_settings(run)
     remarks += [run.status] if run.status != "completed" else []
     return [Bar(name, kind, run.value, tuple(remarks), run=run, metric=run.metric)]
 

@@ -16,8 +16,10 @@ from app.core.messages.english import ENGLISH
 from app.core.metrics import format_bytes, format_energy, format_seconds, format_time_left
 from workloads.protocol.messages import Message, message
 
-__all__ = ["ENGLISH", "FORMATS", "Message", "message", "needs", "sentence", "text"]
+__all__ = ["ENGLISH", "FORMATS", "Message", "can_be_shown", "message", "needs", "sentence", "text"]
 
+# What a message from a file can be besides fit for its sentence.
+_UNFIT = (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 FORMATS: dict[str, Callable[[Any], str]] = {
     "bytes": format_bytes,
     "energy": format_energy,
@@ -37,14 +39,21 @@ def text(said: Message) -> str:
     Messages also come from files, so this never raises, whatever they contain.
     """
     try:
-        template = _found(said)
-        # Most have no placeholders; a window that follows a run asks for dozens a second.
-        if "{" not in template and "}" not in template:
-            return template
-        return _FORMATTER.vformat(template, (), _Arguments(said.arguments))
-    except (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError):
+        return _rendered(said, _FORMATTER)
+    except RecursionError:
+        return said.code
+    except _UNFIT:
         arguments = ", ".join(f"{name} {value}" for name, value in said.arguments.items())
         return f"{said.code} ({arguments})" if arguments else said.code
+
+
+def can_be_shown(said: Message) -> bool:
+    """Return whether the catalogue has a sentence for a message from a file, which its arguments fill."""
+    try:
+        _rendered(said, _STRICT)
+    except _UNFIT:
+        return False
+    return True
 
 
 def needs(code: str) -> set[str]:
@@ -54,25 +63,30 @@ def needs(code: str) -> set[str]:
     return {name for _, name, _, _ in _FORMATTER.parse(both) if name is not None}
 
 
-def _found(said: Message) -> str:
+def _rendered(said: Message, formatter: "_Formatter") -> str:
+    template = _template(said)
+    # Most have no placeholders; a window that follows a run asks for dozens a second.
+    if "{" not in template and "}" not in template:
+        return template
+    return formatter.vformat(template, (), said.arguments)
+
+
+def _template(said: Message) -> str:
     template = ENGLISH[said.code]
     if isinstance(template, str):
         return template
     return template[0] if said.arguments.get("count") == 1 else template[1]
 
 
-class _Arguments(dict[str, Any]):
-    """The arguments of a message; missing ones are empty."""
-
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        super().__init__(given)
-
-    def __missing__(self, name: str) -> str:
-        return ""
-
-
 class _Formatter(string.Formatter):
-    """Knows our formats, lists and messages; never accesses attributes of arguments, which are untrusted."""
+    """Knows our formats, lists and messages; never accesses attributes of arguments, which are untrusted.
+
+    Args:
+        is_strict: Whether a message inside another must have a sentence too.
+    """
+
+    def __init__(self, *, is_strict: bool = False) -> None:
+        self._is_strict = is_strict
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:  # noqa: ARG002
         if not field_name.isidentifier():
@@ -83,14 +97,17 @@ class _Formatter(string.Formatter):
         if isinstance(value, dict) and "code" in value:  # as read from a file
             value = msgspec.convert(value, Message)
         if isinstance(value, Message):
-            return text(value)
+            return _rendered(value, self) if self._is_strict else text(value)
+        if isinstance(value, dict):
+            msg = "a dictionary in place of a message"
+            raise TypeError(msg)
         if isinstance(value, list | tuple):
             return (format_spec or ", ").join(self.format_field(each, "") for each in value)
-        if value == "":
+        if value is None or value == "":
             return ""
         if format_spec in FORMATS:
             return FORMATS[format_spec](value)
         return super().format_field(value, format_spec)
 
 
-_FORMATTER = _Formatter()
+_FORMATTER, _STRICT = _Formatter(), _Formatter(is_strict=True)

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-from app.core.analysis.comparability import engine_name
+from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import Bar, bars, position
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
@@ -115,7 +115,7 @@ def _engine_details(run: Run) -> str:
         engine_name(summary.engine, summary.engine_version),
         f"Keras {keras}" if keras else "",
         sentence("share.xla" if summary.jit else "share.no_xla"),
-        sentence("share.threads", count=summary.threads) if summary.threads else "",
+        *unusual_settings(summary, "jit"),
     )
     return " · ".join(part for part in parts if part)
 

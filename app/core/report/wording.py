@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 from typing import Literal
 
-from app.core.analysis.comparability import engine_name
+from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import bars, position, run_name
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
@@ -36,6 +36,7 @@ __all__ = [
     "result_notes",
     "result_text",
     "round_name",
+    "run_engine_line",
     "verdict_line",
     "virtualization",
     "workload_title",
@@ -116,6 +117,13 @@ def engine_line(engine: str, version: str | None, device: str | None, *, precisi
         device=device or sentence("result.unknown_device"),
         precision=precision,
     )
+
+
+def run_engine_line(run: RunSummary) -> str:
+    """Return a stored run's engine in one line, with the settings that aren't as usual."""
+    device = run.device_name or run.device
+    line = engine_line(run.engine, run.engine_version, device, precision=run.precision, jit=run.jit)
+    return " · ".join([line, *unusual_settings(run, "jit")])
 
 
 def headline(run: RunSummary) -> str:
@@ -209,7 +217,8 @@ def verdict_line(judged: events.Judged) -> str:
 def _few_words(reason: events.Reason) -> str:
     """Return a reason in a few words with its figure, or else the short words of its code."""
     said = reason.said
-    arguments = said.arguments if said is not None else {}
+    given = said.arguments if said is not None else {}
+    arguments = {name: value for name, value in given.items() if value is not None}
     for code in (said.code if said is not None else "", reason.code):
         short = f"short.{code}"
         if short in ENGLISH and needs(short) <= arguments.keys():
@@ -221,13 +230,7 @@ def result_text(run: Run) -> str:
     """Return a result as plain text to post. It names neither user, computer nor folder."""
     summary = run.summary
     private = chosen_texts([run.spec]) | private_texts()
-    engine = engine_line(
-        summary.engine,
-        summary.engine_version,
-        summary.device_name or summary.device,
-        precision=summary.precision,
-        jit=summary.jit,
-    )
+    engine = run_engine_line(summary)
     note = headline_note(summary)
     value = _value(summary) + (f" ({note})" if note else "")
     verdict = judge(run)

@@ -18,6 +18,7 @@ from app.core.storage.runs import check_removable, ids_text, list_runs, machine_
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec, spec_as_dict
+from workloads.settings import recorded_text
 
 COMMENT_LIMIT = 200
 SORT_KEYS = (
@@ -168,6 +169,7 @@ def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> 
         "jit": spec.jit,
         "threads": spec.threads,
         "device": spec.device,
+        "settings": recorded_text(spec),
         "parameters": json.dumps(asked["parameters"]),
         "recent": _RECENT_RUNS,
     }
@@ -194,7 +196,7 @@ _COMPARABLE = """
         WHERE workload = :workload AND status = 'completed' AND value IS NOT NULL
             AND deleted_at IS NULL AND machine_id = (SELECT id FROM machines WHERE machine = :machine)
             AND workload_version = :workload_version AND batch_size = :batch_size AND precision = :precision
-            AND jit = :jit AND threads IS :threads AND CASE WHEN json_valid(spec) THEN
+            AND jit = :jit AND threads IS :threads AND settings = :settings AND CASE WHEN json_valid(spec) THEN
                 coalesce(json_extract(spec, '$.engine'), 'tensorflow') = :engine END
             AND CASE WHEN json_valid(spec) THEN json_extract(spec, '$.device') = :device
                 AND json_extract(spec, '$.parameters') = json(:parameters) END

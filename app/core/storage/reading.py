@@ -10,14 +10,14 @@ from typing import Any, TypeVar, get_type_hints
 
 import msgspec
 
-from app.core.messages import Message, sentence
+from app.core.messages import Message, can_be_shown, sentence
 from app.core.messages import text as text_of
 from app.core.records import DAMAGED, RunSummary
 from app.core.verdict.notes import damaged
 from workloads.protocol import events
 from workloads.protocol.machine import UNKNOWN_MACHINE, Machine
 from workloads.protocol.spec import RunSpec
-from workloads.protocol.stored import take_fitting
+from workloads.protocol.stored import misfits, take_fitting
 from workloads.protocol.telemetry import Telemetry
 
 DAMAGED_CODE = "damaged_record"
@@ -132,6 +132,8 @@ def sorted_json(cell: object, otherwise: str) -> str:
 def read_spec(text: object, damage: list[str]) -> RunSpec:
     """Return what was asked for, as far as it can be read; a spec without a workload if not."""
     plain = read_object(text, _Parameters, "what was asked", damage) or {}
+    if names := misfits(plain, RunSpec):
+        damage.append(f"what was asked ({', '.join(names)})")
     return take_fitting(plain, RunSpec, workload="")
 
 
@@ -186,11 +188,12 @@ def read_warnings(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> tuple
 
 
 def read_message(cell: object) -> Message | None:
-    """Return a stored message; None if there is none or it can't be read: the sentence is stored too."""
+    """Return a stored message; None if there is none or it can't be shown: its sentence is stored too."""
     try:
-        return None if cell is None else msgspec.json.decode(_text(cell), type=Message)
+        said = None if cell is None else msgspec.json.decode(_text(cell), type=Message)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
         return None
+    return said if said is not None and can_be_shown(said) else None
 
 
 def read_metrics(rows: Iterable[Mapping[str, Any]], damage: list[str]) -> dict[str, float | None]:

@@ -75,7 +75,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "share.result_code": "result {checksum}",
     "share.rounds_of_steps": "{rounds} × {steps} steps",
     "share.spread": "± {spread_pct:.1f} %",
-    "share.threads": ("{count} thread", "{count} threads"),
     "share.timed_steps": "timed steps",
     "share.unknown_device": "unknown device",
     "share.virtual_machine": "virtual machine",

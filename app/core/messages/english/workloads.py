@@ -38,6 +38,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "parameter.range": " from {minimum:g} to {maximum:g}",
     "setting.not_choice": "{name} must be one of {choices:, }, not {value}.",
     "setting.out_of_range": "A value is out of range: {problem}.",
+    "setting.not_in_range": "{name} must be from {minimum:,} to {maximum:,}, not {value}.",
     "setting.unknown": "There's no run setting {name}.",
     "storage.files_gone": "The test's files in {folder} disappeared during the measurement ({reason}). Run it again.",
     "storage.folder_failed": "The folder {folder} failed during the measurement ({reason}). Check its drive.",

@@ -1,6 +1,5 @@
 """Runs as JSON with everything that is stored. It names neither user, computer nor folder."""
 
-import dataclasses
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,8 +34,7 @@ def json_lines(runs: Iterable[Run], private: Mapping[str, str] | None = None) ->
 
 def _run_lines(run: Run, private: Mapping[str, str]) -> Iterator[str]:
     """Yield a run's JSON piece by piece, as it may have millions of steps."""
-    plain = run_as_dict(dataclasses.replace(run, steps=()), private)
-    del plain["step_records"]
+    plain = _without_steps(run, private)
     yield json.dumps(plain, allow_nan=False).removesuffix("}") + ', "step_records": ['
     separator = ""
     for block in run.steps:
@@ -47,6 +45,11 @@ def _run_lines(run: Run, private: Mapping[str, str]) -> Iterator[str]:
 
 def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return a run as plain JSON types, without the user's and the program's folders."""
+    steps = [_event(event, "seq") for event in run.steps]
+    return _without_steps(run, private) | {"step_records": steps}
+
+
+def _without_steps(run: Run, private: Mapping[str, str] | None) -> dict[str, Any]:
     private = chosen_texts([run.spec]) | dict(private_texts() if private is None else private)
     plain: dict[str, Any] = asdict(run.summary)
     plain["error_message"] = hide(run.summary.error_message, private)
@@ -60,7 +63,6 @@ def run_as_dict(run: Run, private: Mapping[str, str] | None = None) -> dict[str,
         _event(event, "seq") | {f"{part}_energy_j": used for part, used in energies.items()}
         for event, energies in zip(run.epochs, epoch_energies(run), strict=True)
     ]
-    plain["step_records"] = [_event(event, "seq") for event in run.steps]
     plain["warnings"] = [{"code": event.code, "message": hide(event.message, private)} for event in run.warnings]
     plain["telemetry"] = [{"t_s": event.t_s, **msgspec.to_builtins(event.telemetry)} for event in run.telemetry]
     if run.damage:
