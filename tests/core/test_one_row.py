@@ -105,3 +105,14 @@ def test_it_may_also_be_said_beside_a_result(
         on = stored(database, machine, asked(paths, "--tf32", "on"))
     assert run_refusal(usual, on) is None
     assert differences(usual, on) == ("TF32",)
+
+
+def test_a_record_without_it_has_its_default(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usually_on = replace(ROW, default=True)
+    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], usually_on))
+    with Database(paths.database) as database:
+        earlier = stored(database, machine, asked(paths))
+        off = stored(database, machine, asked(paths, "--tf32", "off"))
+    assert run_refusal(earlier, off) == "without TF32, not TF32"

@@ -331,6 +331,7 @@ def test_the_next_run_takes_as_long_as_the_newest_one_like_it(database: Database
         {"jit": True},
         {"threads": 2},
         {"device": "cpu"},
+        {"engine": "other"},
     ],
 )
 def test_a_run_that_differs_tells_nothing_of_the_next(
@@ -341,6 +342,26 @@ def test_a_run_that_differs_tells_nothing_of_the_next(
     assert expected_duration_s(database, spec(**changes), machine) is not None
     store(database, machine, 90, 61)
     assert expected_duration_s(database, spec(), machine) == 610
+
+
+def test_a_record_from_before_there_were_engines_is_one_of_tensorflow(database: Database, machine: Machine) -> None:
+    store(database, machine, 90, 60)
+    database.connection.execute("UPDATE runs SET spec = json_remove(spec, '$.engine')")
+    assert expected_duration_s(database, spec(), machine) == 600
+    assert expected_duration_s(database, spec(engine="other"), machine) is None
+
+
+def test_where_steps_give_the_result_what_follows_them_is_counted_too(
+    database: Database, machine: Machine
+) -> None:
+    workload = CATALOGUE["resnet_50_inference"]
+    asked = workload.default_spec()
+    steps_only = {"seconds_per_epoch_s": None, "step_median_s": 0.64, "value": 100.0}
+    store(database, machine, workload=workload.id, columns=steps_only)
+    after_s = workload.after_steps_s(0.64 / asked.batch_size)
+    assert after_s > 0
+    whole_s = 0.64 * asked.epochs * workload.steps_per_epoch(asked) + after_s
+    assert expected_duration_s(database, asked, machine) == pytest.approx(whole_s)
 
 
 def test_nothing_is_taken_from_another_machine_version_or_from_runs_that_do_not_count(
