@@ -80,7 +80,10 @@ def test_a_warning_stands_before_the_verdict_until_it_is_part_of_it() -> None:
     judged = events.Judged(level="caution", reasons=(ON_BATTERY,))
     verdict = after(None, judged, SILENT).verdict
     assert verdict is not None
-    assert (verdict.level, [reason.code for reason in verdict.reasons]) == ("caution", ["silent_worker", "on_battery"])
+    assert (verdict.level, [reason.code for reason in verdict.reasons]) == (
+        "caution",
+        ["silent_worker", "on_battery"],
+    )
     assert verdict.reasons[0].text == SILENT.message
     known = events.Judged(
         level="caution", reasons=(events.Reason(code="silent_worker", level="caution", text=SILENT.message),)

@@ -149,6 +149,17 @@ def test_what_cannot_be_read_is_said_and_exported_as_it_is_stored(paths: Paths, 
     assert "damaged_record" in table
 
 
+def test_what_is_not_a_number_is_unknown_and_does_not_stop_an_export(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        run_id = store(database, machine, 3.0, 2.0)
+        database.connection.execute("UPDATE epochs SET loss = 9e999, accuracy = -9e999 WHERE idx = 1")
+        run = load_run(database, run_id)
+        exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
+    assert [(epoch.loss, epoch.accuracy) for epoch in run.epochs] == [(1.5, None), (None, None)]
+    assert run.damage == ()
+    assert exported["epoch_records"][1]["loss"] is None
+
+
 def test_damage_leaves_nothing_private_in_an_export(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         run_id = store(database, machine, 3.0, 2.0)

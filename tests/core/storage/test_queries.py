@@ -344,7 +344,9 @@ def test_a_run_that_differs_tells_nothing_of_the_next(
     assert expected_duration_s(database, spec(), machine) == 610
 
 
-def test_a_record_from_before_there_were_engines_is_one_of_tensorflow(database: Database, machine: Machine) -> None:
+def test_a_record_from_before_there_were_engines_is_one_of_tensorflow(
+    database: Database, machine: Machine
+) -> None:
     store(database, machine, 90, 60)
     database.connection.execute("UPDATE runs SET spec = json_remove(spec, '$.engine')")
     assert expected_duration_s(database, spec(), machine) == 600

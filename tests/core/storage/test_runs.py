@@ -7,6 +7,7 @@ import psutil
 import pytest
 
 from app.core.errors import UsageError
+from app.core.messages import message, text
 from app.core.paths import Paths
 from app.core.records import EpochColumns, RunSummary
 from app.core.storage.database import Database, DatabaseError
@@ -28,6 +29,22 @@ def test_the_headline_is_the_median_of_the_later_epochs(paths: Paths, machine: M
         summary = load_run(database, run_id).summary
     assert (summary.value, summary.first_epoch_s, summary.basis) == (62, 90, "later_epochs")
     assert (summary.minimum_s, summary.maximum_s) == (60, 64)
+
+
+def test_warnings_and_errors_are_stored_as_messages_beside_their_sentences(paths: Paths, machine: Machine) -> None:
+    silent, crashed = message("run.silent", silent_s=120.0), message("run.crashed", exit="code 1")
+    with Database(paths.database) as database:
+        run_id = begin(database, machine)
+        writer = RunWriter(database, run_id)
+        writer.add(events.Warn(seq=1, code="silent_worker", message=text(silent), said=silent))
+        writer.add(events.Warn(seq=2, code="older", message="As an older version said it."))
+        writer.finish("failed", events.Error(code="crashed", message=text(crashed), said=crashed))
+        run = load_run(database, run_id)
+    assert [(each.message, each.said) for each in run.warnings] == [
+        (text(silent), silent),
+        ("As an older version said it.", None),
+    ]
+    assert (run.summary.error_message, run.error_said) == (text(crashed), crashed)
 
 
 def test_a_short_run_has_no_epoch_time(paths: Paths, machine: Machine) -> None:

@@ -109,6 +109,17 @@ def test_without_a_gpu_auto_is_the_processor() -> None:
     assert told(replace(QUIET, gpus=busy_gpu(0)), machine=replace(MACHINE, gpus=())) == {}
 
 
+def test_a_gpu_that_the_engine_cannot_use_is_not_the_one_of_auto() -> None:
+    radeon = replace(MACHINE, gpus=(Gpu("Radeon RX 7900", "amd"),))
+    assert told(replace(QUIET, gpus=busy_gpu(0)), machine=radeon) == {}
+
+
+def test_the_latest_look_tells_how_much_memory_is_free() -> None:
+    full = replace(QUIET, memory_used_bytes=15_900_000_000)
+    assert told(full, QUIET) == {}
+    assert list(told(QUIET, full)) == ["low_memory"]
+
+
 def test_memory_of_a_run_that_was_never_measured() -> None:
     spec = msgspec.structs.replace(SPEC, workload="of another version")
     for free_bytes, count in ((USUAL_NEED_BYTES, 0), (USUAL_NEED_BYTES - 1, 1)):

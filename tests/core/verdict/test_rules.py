@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from app.core.messages import message
 from app.core.records import PeakShare, Run
 from app.core.verdict.rules import RULES, judge
 from tests.core.verdict.changes import (
@@ -57,6 +58,7 @@ CUT: dict[str, Any] = {"steps": 400, "value": None, "basis": None, "spread_pct":
         ("steps_missing", "invalid", both(blocks(-1), summarised(preset="sustained")), blocks(-1)),
         ("steps_missing", "invalid", both(blocks(-1), summarised(workload="matmul")), blocks(-1)),
         ("updates_missing", "invalid", same, metrics(updates_done=1499.0)),
+        ("updates_missing", "invalid", metrics(updates_done=None), metrics(updates_asked=None)),
         ("weights_unchanged", "invalid", metrics(weights_changed=1e-9), metrics(weights_changed=0.0)),
         ("loss_out_of_band", "invalid", metrics(proof_loss=2.1), metrics(proof_loss=2.0999)),
         ("loss_out_of_band", "invalid", metrics(proof_loss=2.3), metrics(proof_loss=2.3001)),
@@ -159,6 +161,65 @@ def test_each_rule_flips_at_its_threshold(
     assert reason.level == level
     assert reason.text.endswith(".")
     assert reason.advice or code in ("running", "gpu_not_used")
+
+
+@pytest.mark.parametrize(
+    ("times", "code", "advice"),
+    [(1.036, "verdict.slower", "advice.cool_down_and_close"), (0.966, "verdict.faster", "advice.wait_and_close")],
+)
+def test_a_drift_says_its_direction_and_advises_to_cool_only_what_got_slower(
+    stored_run: Run, times: float, code: str, advice: str
+) -> None:
+    drift = next(
+        reason for reason in judge(slower(quiet_run(stored_run, 0), 200, times)).reasons if reason.code == "drift"
+    )
+    assert drift.said is not None
+    assert (drift.said.code, drift.advised) == (code, message(advice))
+    assert next(iter(drift.said.arguments.values())) == pytest.approx(3.5, abs=0.3)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"workload": "matmul"},  # its steps are of many kinds
+        {"workload": "ptb_lstm_mxnet", "metric": "words_per_s"},  # so are those of sentences
+        {"preset": "sustained", "sustained_pct": 100.0},  # judged by time, not by steps
+    ],
+)
+def test_thirds_of_steps_are_compared_only_where_they_tell_something(
+    stored_run: Run, changes: dict[str, Any]
+) -> None:
+    run = slower(quiet_run(stored_run, 0), 200, 1.1)
+    assert "drift" in codes(run)
+    assert "drift" not in codes(summarised(**changes)(run))
+
+
+def test_a_drift_takes_thirty_steps(stored_run: Run) -> None:
+    falling = (0.1,) * 11 + (0.2,) * 19
+    for steps_s, is_told in ((falling, True), (falling[:-1], False)):
+        block = events.Steps(t_s=90.0, phase="measure", epoch=0, first_index=0, durations_s=(1.0, *steps_s))
+        assert ("drift" in codes(replace(stored_run, steps=(block,)))) == is_told
+
+
+def test_without_a_result_it_says_what_is_missing(stored_run: Run) -> None:
+    for metric, text in (
+        ("seconds_per_epoch_s", "No whole epoch was measured."),
+        ("images_per_s", "Nothing was measured."),
+    ):
+        reasons = judge(summarised(value=None, metric=metric)(quiet_run(stored_run, 0))).reasons
+        assert next(reason.text for reason in reasons if reason.code == "no_result") == text
+
+
+def test_telemetry_counts_from_the_first_measured_step_to_the_second_after_the_last(stored_run: Run) -> None:
+    warmup = events.Steps(t_s=10.0, phase="warmup", epoch=0, first_index=0, durations_s=(5.0,))
+    measured = events.Steps(t_s=30.0, phase="measure", epoch=0, first_index=0, durations_s=(1.0,) * 10)
+    for t_s, is_told in ((8.0, False), (20.0, False), (20.5, True), (31.0, True), (31.5, False)):
+        telemetry = (
+            events.TelemetryEvent(t_s=25.0, telemetry=telemetry_of({"on_battery": False})),
+            events.TelemetryEvent(t_s=t_s, telemetry=telemetry_of({"on_battery": True})),
+        )
+        run = replace(stored_run, steps=(warmup, measured), telemetry=telemetry)
+        assert ("on_battery" in codes(run)) == is_told, t_s
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,54 @@
+"""How a message becomes its sentence: for one and for several, with lists, formats and messages inside."""
+
+import msgspec
+import pytest
+
+from app.core.messages import Message, message, text
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (message("results_page.runs", count=1), "1 run"),
+        (message("results_page.runs", count=0), "0 runs"),
+        (message("results_page.runs", count=1_234), "1,234 runs"),
+        (
+            message("note.damaged", parts=["epochs", "samples"]),
+            "Part of the record can't be read: epochs; samples.",
+        ),
+        (
+            message("verdict.engine_changed", names=["A", "B"]),
+            "Environment variables changed what the engine does: A, B.",
+        ),
+        (
+            message("dataset.files_missing", files=["a", "b"], title="T", places=["x"], count=2),
+            "a, b of T are missing in x.",
+        ),
+    ],
+)
+def test_numbers_and_lists(said: Message, expected: str) -> None:
+    assert text(said) == expected
+
+
+def test_a_message_inside_becomes_its_sentence_also_as_read_from_a_file() -> None:
+    inner = message("results_page.runs", count=2)
+    outer = message("note.damaged", parts=[inner, "x"])
+    read = msgspec.json.decode(msgspec.json.encode(outer), type=Message)
+    assert isinstance(read.arguments["parts"][0], dict)
+    assert text(read) == text(outer) == "Part of the record can't be read: 2 runs; x."
+    nested = message("run.problem", problem=inner)
+    assert text(msgspec.json.decode(msgspec.json.encode(nested), type=Message)) == text(nested)
+
+
+@pytest.mark.parametrize(
+    ("code", "arguments", "expected"),
+    [
+        ("storage.no_room", {"folder": "/x", "free_bytes": 430e6, "images": 1_000, "need_bytes": 2.5e9}, "430 MB"),
+        ("storage.no_room", {"folder": "/x", "free_bytes": 430e6, "images": 1_000, "need_bytes": 2.5e9}, "2.5 GB"),
+        ("note.epoch_takes", {"samples": 50_000, "duration_s": 66.34}, "50,000 examples takes 66.3 s."),
+        ("note.epoch_takes_long", {"samples": 50_000, "duration_s": 290.0}, "takes about 4 min 50 s."),
+        ("note.energy_of_cpu", {"energy_j": 12_300.0}, "12.3 kJ (3.4 Wh)"),
+    ],
+)
+def test_numbers_have_the_catalogues_formats(code: str, arguments: dict[str, object], expected: str) -> None:
+    assert expected in text(Message(code, arguments))
