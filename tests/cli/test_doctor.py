@@ -107,6 +107,17 @@ def test_a_log_as_json(epochmark: CommandLine) -> None:
     assert plain["unknown_lines"][0]["line_number"] == 1
 
 
+@pytest.mark.parametrize(("name", "code"), [("xid_79.log", 1), ("healthy_cpu_2_21.log", 0)])
+def test_the_exit_code_tells_a_fault_in_json_and_in_text(
+    name: str, code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("EPOCHMARK_HOME", str(tmp_path / "home"))
+    assert main(["doctor", "--log", str(LOGS / name)]) == code
+    capsys.readouterr()
+    assert main(["doctor", "--json", "--log", str(LOGS / name)]) == code
+    assert json.loads(capsys.readouterr().out)["has_fault"] == bool(code)
+
+
 def test_a_log_from_a_pipe(epochmark: CommandLine, environment: dict[str, str]) -> None:
     import subprocess
 

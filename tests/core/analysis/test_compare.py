@@ -8,6 +8,7 @@ from app.core.analysis.comparability import run_refusal
 from app.core.analysis.compare import (
     Bar,
     bars,
+    converted,
     find_baseline,
     left_out,
     position,
@@ -220,3 +221,28 @@ def test_a_baseline_among_nothing_is_refused() -> None:
 )
 def test_ratios_have_two_telling_digits(ratio: float, text: str) -> None:
     assert ratio_text(ratio) == text
+
+
+@pytest.mark.parametrize(
+    ("given", "value", "wanted", "expected"),
+    [
+        ("s_per_minibatch", 0.1, "seconds_per_batch_s", 0.1),
+        ("s_per_minibatch", 0.1, "images_per_s", 1_000.0),
+        ("s_per_minibatch", 0.1, "seconds_per_epoch_s", 50.0),
+        ("s_per_epoch", 50.0, "seconds_per_batch_s", 0.1),
+        ("s_per_epoch", 50.0, "images_per_s", 1_000.0),
+        ("images_per_s", 1_000.0, "seconds_per_epoch_s", 50.0),
+        ("images_per_s", 1_000.0, "seconds_per_batch_s", 0.1),
+        ("images_per_s", 1_000.0, "words_per_s", None),
+    ],
+)
+def test_a_published_number_is_converted_where_that_is_exact(
+    given: str, value: float, wanted: str, expected: float | None
+) -> None:
+    # 50,000 images an epoch and no validation, 100 a batch: 500 batches an epoch.
+    row = replace(comparable_rows(STANDARD)[0], workload="resnet_56", batch_size=100, metric=given, value=value)
+    answer = converted(row, wanted)
+    assert (answer and answer[0]) == (None if expected is None else pytest.approx(expected))
+    assert answer is None or bool(answer[1]) == (value != expected)
+    with_validation = converted(replace(row, workload=STANDARD), "seconds_per_epoch_s")
+    assert (with_validation is None) == (given != "s_per_epoch")

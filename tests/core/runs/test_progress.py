@@ -89,6 +89,24 @@ def test_measuring_starts_over_after_the_warm_up() -> None:
     assert (progress.fraction, progress.epochs, progress.steps_per_epoch) == (0.0, 1, 60)
 
 
+def test_a_run_for_a_time_is_as_far_as_its_time() -> None:
+    progress = followed(events.Phase(name="measure", t_s=100.0, budget_s=60.0))
+    assert (progress.fraction, progress.remaining_s) == (0.0, 60.0)
+    progress.follow(events.Steps(t_s=115.0, phase="measure", epoch=0, first_index=0, durations_s=(9.0, 6.0)))
+    assert (progress.fraction, progress.remaining_s) == (0.25, 45.0)
+    progress.follow(events.Steps(t_s=130.0, phase="validate", epoch=0, first_index=0, durations_s=(1.0,)))
+    assert (progress.fraction, progress.remaining_s, progress.step) == (0.5, 30.0, 2)
+    progress.follow(events.Steps(t_s=999.0, phase="measure", epoch=0, first_index=2, durations_s=(9.0,)))
+    assert (progress.fraction, progress.remaining_s) == (1.0, 0.0)
+
+
+def test_steps_take_no_longer_than_the_time_that_is_left() -> None:
+    limited = events.Phase(name="measure", t_s=10.0, epochs=1, total_steps=100, budget_s=20.0)
+    slow = events.Steps(t_s=22.0, phase="measure", epoch=0, first_index=0, durations_s=(6.0, 6.0))
+    progress = followed(limited, slow)
+    assert (progress.fraction, progress.remaining_s) == (0.02, 8.0)
+
+
 def test_events_of_other_kinds_change_nothing() -> None:
     progress = followed(MEASURE, steps(0, 0, 1.0, 1.0))
     before = (progress.fraction, progress.remaining_s)

@@ -52,3 +52,30 @@ def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -
     driver.until(lambda: page.table.isColumnHidden(place + 1))
     assert not page.table.isColumnHidden(place)
     assert page.table.horizontalScrollBar().maximum() == 0
+
+
+def test_each_status_has_its_colour(driver: Driver, machine: Machine) -> None:
+    tones = {
+        "completed": None,
+        "cancelled": "caution",
+        "interrupted": "caution",
+        "failed": "invalid",
+        "running": "accent",
+        "of another version": None,
+    }
+    with Database(driver.services.paths.database) as database:
+        for status in tones:
+            store(database, machine, 61.0, 60.0, columns={"status": status})
+        broken = store(database, machine, 61.0, 60.0, columns={"spread_pct": "much"})
+    page = driver.open_results()
+    place, tokens = list(COLUMNS).index("status"), driver.services.theme.tokens
+    found = {}
+    for row in range(page.model.rowCount()):
+        index = page.model.index(row, place)
+        colour = index.data(Qt.ItemDataRole.ForegroundRole)
+        found[index.data()] = colour and colour.name().upper()
+    expected = {
+        status: tone and getattr(tokens, tone) for status, tone in (tones | {"damaged": "invalid"}).items()
+    }
+    assert found == expected
+    assert page.model.ids[0] == broken

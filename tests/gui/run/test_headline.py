@@ -1,0 +1,96 @@
+"""The headline's card by itself: what it says of each way a run can end, and in which tone."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.core.paths import Paths
+from app.core.records import Run
+from app.core.report.wording import error_advice
+from app.core.runs.progress import Progress
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from app.gui.run.headline import HeadlineCard
+from app.gui.style.theme import Theme
+from tests.core.verdict.records import quiet_run
+from tests.recording import recorded_events, store_recording
+from workloads.protocol import events
+
+
+@pytest.fixture
+def run(paths: Paths) -> Run:
+    """What a quiet computer would have measured."""
+    with Database(paths.database) as database:
+        stored = load_run(database, store_recording(database, recorded_events()))
+    return quiet_run(replace(stored, warnings=()), 1, spread_pct=0.7)
+
+
+@pytest.fixture
+def card(application_theme: Theme, qtbot: QtBot) -> HeadlineCard:
+    card = HeadlineCard(application_theme)
+    qtbot.addWidget(card)
+    return card
+
+
+@pytest.mark.parametrize(
+    ("changes", "outcome", "tone", "verdict_tone"),
+    [
+        ({}, "Completed", "valid", "valid"),
+        (
+            {"status": "cancelled", "epochs_done": 2},
+            "Cancelled; what was measured is kept · 2 of 3 epochs",
+            "caution",
+            "caution",
+        ),
+        (
+            {"status": "interrupted", "epochs_done": 2},
+            "Interrupted; what was measured is kept · 2 of 3 epochs",
+            "caution",
+            "invalid",
+        ),
+        ({"status": "failed", "error_code": "internal"}, "The run failed · 3 of 3 epochs", "invalid", "invalid"),
+        (
+            {"status": "failed", "error_code": "out_of_memory"},
+            "Out of memory · 3 of 3 epochs",
+            "invalid",
+            "invalid",
+        ),
+        (
+            {"status": "failed", "error_code": "hung", "preset": "quick"},
+            "The worker process hung",
+            "invalid",
+            "invalid",
+        ),
+        ({"status": "damaged"}, "The record is damaged · 3 of 3 epochs", "invalid", "invalid"),
+        ({"status": "of another version"}, "of another version · 3 of 3 epochs", "", "invalid"),
+    ],
+)
+def test_each_ending_has_its_words_and_its_tone(
+    card: HeadlineCard, run: Run, changes: dict[str, Any], outcome: str, tone: str, verdict_tone: str
+) -> None:
+    damage = ("the engine",) if changes.get("status") == "damaged" else ()
+    card.show_stored(replace(run, summary=replace(run.summary, **changes), damage=damage))
+    assert card.outcome.whole_text == outcome
+    assert (card.outcome.property("tone") or "", card.verdict_head.property("tone")) == (tone, verdict_tone)
+
+
+def test_a_failure_says_what_to_do_before_any_other_reason(card: HeadlineCard, run: Run) -> None:
+    failed = replace(run.summary, status="failed", error_code="out_of_memory", error_message="It was too much.")
+    card.show_stored(replace(run, summary=failed))
+    assert (card.message.text(), card.verdict.whole_text) == ("It was too much.", error_advice("out_of_memory"))
+
+
+def test_a_short_run_shows_its_step_in_milliseconds(card: HeadlineCard, run: Run) -> None:
+    short = replace(run.summary, value=None, seconds_per_epoch_s=None, basis=None, steps=40, step_median_s=0.0417)
+    card.show_stored(replace(run, summary=short))
+    assert (card.value.text(), card.unit.text()) == ("41.7", "ms / step")
+
+
+@pytest.mark.parametrize("level", ["caution", "invalid"])
+def test_a_verdict_on_the_way_has_its_tone(card: HeadlineCard, run: Run, level: Any) -> None:
+    reason = events.Reason(code="suspended", level=level, text="It slept.", advice="Keep it awake.")
+    verdict = events.Judged(level=level, reasons=(reason,))
+    card.show_live(run.summary, Progress(run.spec), cancelled=False, verdict=verdict)
+    assert (card.verdict.whole_text, card.verdict_head.property("tone")) == ("It slept. Keep it awake.", level)
