@@ -112,6 +112,7 @@ def test_a_record_without_it_has_its_default(
 ) -> None:
     usually_on = replace(ROW, default=True)
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], usually_on))
+    assert asked(paths, "--tf32", "on").settings == {}
     with Database(paths.database) as database:
         earlier = stored(database, machine, asked(paths))
         off = stored(database, machine, asked(paths, "--tf32", "off"))

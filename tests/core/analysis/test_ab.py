@@ -213,6 +213,14 @@ def test_only_completed_runs_with_a_value_count_and_the_others_are_named(summary
     ]
 
 
+def test_a_pair_with_a_cancelled_side_does_not_count(summary: RunSummary) -> None:
+    a, b = replace(summary, side="A", value=8.0), replace(summary, id=8, side="B", value=4.0, status="cancelled")
+    assert judge_pairs(ab(a, b, times=1)).pairs == 0
+    assert group_remarks(ab(a, b, times=1)) == [
+        "Not counted: run 7 (the other run of its pair is missing), run 8 (cancelled)."
+    ]
+
+
 def test_runs_that_were_judged_invalid_are_named(summary: RunSummary) -> None:
     a, b = replace(summary, side="A"), replace(summary, id=8, side="B", verdict="invalid")
     assert group_remarks(ab(a, b, times=1)) == ["Invalid: run 8. Open it to see why."]
@@ -231,6 +239,7 @@ def test_runs_that_were_judged_invalid_are_named(summary: RunSummary) -> None:
             "The sides don't compute with the same precision (mixed_float16, not float32).",
         ),
         ({"threads": 2}, None),
+        ({"engine": "other"}, None),
     ],
 )
 def test_sides_that_are_not_alike_are_said(

@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 import pytest
 
@@ -204,9 +205,11 @@ def test_a_gpu_of_a_vendor_that_the_engine_knows_and_does_not_use_is_said(
     say(b'{"type":"end","status":"completed"}\\n')
     """
     with_gpu = dataclasses.replace(machine, gpus=(gpu,), os_name=os_name)
-    session = Runner(paths, with_gpu, command=fake_worker(tmp_path, body)).start(demo(), recorder)
-    finish(session)
-    assert [warning.code for warning in stored(paths, session).warnings] == codes
+    runner = Runner(paths, with_gpu, command=fake_worker(tmp_path, body))
+    for device, expected in (("auto", codes), ("cpu", [])):
+        session = runner.start(msgspec.structs.replace(demo(), device=device), recorder)
+        finish(session)
+        assert [warning.code for warning in stored(paths, session).warnings] == expected, device
 
 
 @pytest.mark.slow
