@@ -24,7 +24,18 @@ PUBLIC = {
     "_gpu_tree_hook": "put into sys by the tests themselves",
 }
 SLEEPERS = {
+    **dict.fromkeys(
+        (
+            "tests/gui/pages/benchmark/test_setup.py",
+            "tests/gui/pages/compare/test_page.py",
+            "tests/gui/pages/results/test_export.py",
+            "tests/gui/pages/results/test_page.py",
+            "tests/gui/run/test_preflight.py",
+        ),
+        "something must not happen, and there is no event for that",
+    ),
     "tests/core/verdict/test_disturbances.py": "a worker has to stand still for real seconds",
+    "tests/cli/storms.py": "signals come at any time",
     "tests/screenshots.py": "takes pictures and tests nothing",
 }
 
@@ -47,7 +58,7 @@ def private_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 def sleeps(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Yield waits for so many seconds."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and called(node) == "sleep":
+        if isinstance(node, ast.Call) and (called(node) == "sleep" or waits_blindly(node)):
             yield node.lineno, ast.unparse(node)
 
 
@@ -100,6 +111,16 @@ def empty_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) if name in EMPTY_NAMES:
                 yield node.lineno, name
+
+
+def waits_blindly(call: ast.Call) -> bool:
+    """Return whether a call waits for so long whatever happens: in the window, or for no event."""
+    match call:
+        case ast.Call(func=ast.Attribute(attr="wait", value=waits), args=[duration]):
+            by_window = isinstance(waits, ast.Name | ast.Attribute) and ast.unparse(waits).endswith("qtbot")
+            for_nobody = isinstance(waits, ast.Call) and called(waits) == "Event"
+            return (by_window or for_nobody) and number_of(duration) != 0
+    return False
 
 
 def called(call: ast.Call) -> str:
@@ -172,6 +193,8 @@ def test_variables_say_what_they_hold() -> None:
             "monkeypatch.setattr('app.core._x.name', 1)",
         ),
         (sleeps, "time.sleep(1)", "event.wait(1)"),
+        (sleeps, "driver.qtbot.wait(50)", "qtbot.wait(0)"),
+        (sleeps, "threading.Event().wait(0.05)", "process.wait(10)"),
         (clocks_asserted, "assert time.monotonic() - start < 3", "enough = time.monotonic() + 3"),
         (wide_tolerances, "approx(100, abs=60)", "approx(100, abs=6)"),
         (wide_tolerances, "pytest.approx(x, rel=0.6)", "pytest.approx(0.0, abs=1e-9)"),

@@ -3,13 +3,13 @@
 import signal
 import struct
 import subprocess
-import threading
 
 import psutil
 import pytest
 
 from tests.cli.commands import read_until, runs, start
 from tests.conftest import CommandLine, command
+from tests.waiting import wait_until
 
 fcntl = pytest.importorskip("fcntl", reason="POSIX pipes and signals")
 termios = pytest.importorskip("termios", reason="POSIX pipes and signals")
@@ -99,8 +99,8 @@ def test_a_second_ctrl_c_ends_a_run_that_is_stuck_in_its_output(
     assert process.stdout is not None
     assert process.stderr is not None
     # Nothing is read, so that the pipe fills and the run is stuck in writing to it.
-    while waiting_bytes(process.stdout.fileno()) < 60_000:
-        threading.Event().wait(0.05)
+    descriptor = process.stdout.fileno()
+    wait_until(lambda: waiting_bytes(descriptor) >= 60_000)
     workers = psutil.Process(process.pid).children()
     process.send_signal(signal.SIGINT)
     while "Cancelling" not in process.stderr.readline():

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import psutil
@@ -16,6 +15,7 @@ from tests.cli.commands import read_until, runs, start
 from tests.cli.storms import drain, send_storm
 from tests.cli.test_interrupts import waiting_bytes
 from tests.conftest import ROOT, CommandLine, command
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 ENDLESS = ("--epochs", "500", "--set", "step_s=0.001")
@@ -116,8 +116,8 @@ def test_one_signal_ends_a_verb_that_is_stuck_in_its_output(
             connection.execute(f"INSERT INTO runs ({columns}) SELECT {columns} FROM runs")
     process = start(environment, "results", "export", "--format", "json")
     assert process.stdout is not None
-    while waiting_bytes(process.stdout.fileno()) < 30_000 and process.poll() is None:
-        threading.Event().wait(0.05)
+    descriptor = process.stdout.fileno()
+    wait_until(lambda: waiting_bytes(descriptor) >= 30_000 or process.poll() is not None)
     process.send_signal(number)
     assert process.wait(10) == code
     assert process.stderr is not None

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.compare import Bar, bars, chart_note, doubts, find_baseline, provenance
-from app.gui.charts.bar_list import AXIS_PX, MOVE_MS, BarList
+from app.gui.charts.bar_list import AXIS_PX, BarList
 from app.gui.style.theme import Theme
 
 SLOT = ("You", "press Run benchmark")
@@ -48,8 +48,7 @@ def test_the_own_bar_moves_to_its_place(qtbot: QtBot, application_theme: Theme) 
     assert accent_rows(widget, application_theme) == [5]
     widget.show_bars(fast, find_baseline(fast, None, "cifar10_keras_cnn"))
     assert accent_rows(widget, application_theme) != [1]  # on its way
-    qtbot.wait(MOVE_MS + 200)
-    assert accent_rows(widget, application_theme) == [1]
+    qtbot.waitUntil(lambda: accent_rows(widget, application_theme) == [1], timeout=10_000)
 
 
 def test_arrow_keys_tell_where_a_number_is_from(qtbot: QtBot, application_theme: Theme) -> None:

@@ -4,6 +4,7 @@ import threading
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QCoreApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.hardware.telemetry.monitor import read_telemetry
@@ -111,7 +112,7 @@ def test_one_look_at_a_time_and_none_that_nobody_waits_for(
     assert not line.is_checking
     looks.go_on.set()
     looks.threads[0].join(20)
-    qtbot.wait(50)
+    QCoreApplication.processEvents()
     assert line.cautions == ()
 
 

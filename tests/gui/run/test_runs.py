@@ -203,8 +203,7 @@ def test_bad_settings_are_told_before_the_run(driver: Driver) -> None:
 def test_every_page_opens_in_both_themes(driver: Driver) -> None:
     for number in (RESULTS, COMPARE, AB, HARDWARE, SETTINGS, BENCHMARK):
         driver.window.show_page(number)
-        driver.qtbot.wait(50)
-        assert driver.window.page.isVisible()
+        driver.until(driver.window.page.isVisible)
     light = driver.window.grab().toImage().pixelColor(5, 200)
     driver.services.theme.choose("dark")
     dark = driver.window.grab().toImage().pixelColor(5, 200)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox
 
@@ -75,12 +75,21 @@ def test_a_fault_of_a_task_is_raised_in_the_windows_thread(driver: Driver, catch
 
 def test_results_of_tasks_are_dropped_after_closing(driver: Driver) -> None:
     tasks = Tasks()
-    go_on = threading.Event()
+    begun, go_on = threading.Event(), threading.Event()
+    threads: list[threading.Thread] = []
     done: list[bool] = []
-    tasks.start(lambda: go_on.wait(10), done.append, lambda _: None)
+
+    def work() -> bool:
+        threads.append(threading.current_thread())
+        begun.set()
+        return go_on.wait(10)
+
+    tasks.start(work, done.append, lambda _: None)
+    assert begun.wait(10)
     tasks.close(patience_s=0.1)
     go_on.set()
-    driver.qtbot.wait(100)
+    threads[0].join(20)
+    QCoreApplication.processEvents()
     assert done == []
 
 

@@ -14,6 +14,7 @@ import pytest
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.runs.runner import Runner
+from app.core.runs.session import Limits
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
@@ -174,11 +175,12 @@ def test_training_answers_a_request_to_cancel(paths: Paths, machine: Machine) ->
         if isinstance(event, events.Steps) and event.first_index > 3:
             training.set()
 
-    session = Runner(paths, machine).start(WORKLOAD.default_spec(device="cpu", data="synthetic"), listener)
+    # Ended by force only long after the test has given up.
+    runner = Runner(paths, machine, Limits(cancel_s=90.0))
+    session = runner.start(WORKLOAD.default_spec(device="cpu", data="synthetic"), listener)
     assert training.wait(120)
     session.cancel()
-    # Less than the five seconds after which it would be ended by force.
-    assert session.wait(4.5)
+    assert session.wait(60)
     assert not psutil.pid_exists(pids[0])
     with Database(paths.database) as database:
         run = load_run(database, session.run_id)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QGuiApplication, QImage
 
 from app.core.records import Run
@@ -95,8 +96,11 @@ def test_naming_then_leaving_or_deleting(
 
 def test_the_run_wanted_last_is_shown(driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = threading.Event()
+    looks: list[threading.Thread] = []
 
     def load_slowly(database: Database, run_id: int) -> Run:
+        if run_id == 2:
+            looks.append(threading.current_thread())
         assert run_id != 2 or go_on.wait(10)
         return load_run(database, run_id)
 
@@ -105,8 +109,11 @@ def test_the_run_wanted_last_is_shown(driver: Driver, page: ResultsPage, monkeyp
     detail = show_in_full(driver, page, 4)
     page.open_run(2)
     driver.press(detail.back_button)
+    driver.until(lambda: len(looks) == 2)
     go_on.set()
-    driver.qtbot.wait(200)
+    for look in looks:
+        look.join(20)
+    QCoreApplication.processEvents()
     assert page.run is None
     assert detail.comment.text() == ""
 
