@@ -36,13 +36,21 @@ class LiveVerdict:
         state: The run's state, with its steps.
         database: Has the record to judge.
         verdict_s: Seconds between verdicts.
+        clock: Tells monotonic seconds.
     """
 
-    def __init__(self, state: RunState, database: Database, verdict_s: float = VERDICT_INTERVAL_S) -> None:
+    def __init__(
+        self,
+        state: RunState,
+        database: Database,
+        verdict_s: float = VERDICT_INTERVAL_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         assert state.summary is not None
         self._run = state.summary
         self._state = state
         self._verdict_s = verdict_s
+        self._clock = clock
         self._database = database
         self._counted = 0
         self._narrow = 0
@@ -57,23 +65,23 @@ class LiveVerdict:
             self._wait()
 
     def _wait(self) -> None:
-        now_s = time.monotonic()
+        now_s = self._clock()
         self._estimate_at_s, self._judge_at_s = now_s + ESTIMATE_INTERVAL_S, now_s + self._verdict_s
 
     def news(self) -> Iterator[events.Event]:
         """Yield the events that are due."""
-        if self._state.is_measuring and time.monotonic() >= self._estimate_at_s:
+        if self._state.is_measuring and self._clock() >= self._estimate_at_s:
             if (estimate := self._unless_it_fails(self._estimate)) is not None:
                 yield estimate
             self._estimate_at_s = self._next_s(ESTIMATE_INTERVAL_S)
-        if self._state.is_measuring and time.monotonic() >= self._judge_at_s:
+        if self._state.is_measuring and self._clock() >= self._judge_at_s:
             if (verdict := self._unless_it_fails(self._judge)) is not None:
                 yield verdict
             self._judge_at_s = self._next_s(self._verdict_s)
 
     def _unless_it_fails(self, tell: Callable[[], _News | None]) -> _News | None:
         """Return the event, or None if computing it fails: a bug of ours must not cost the run."""
-        self._begun_s = time.monotonic()
+        self._begun_s = self._clock()
         try:
             return tell()
         except Exception:  # noqa: BLE001 - see above
@@ -82,7 +90,7 @@ class LiveVerdict:
 
     def _next_s(self, interval_s: float) -> float:
         """Return when the next update is due: a run of millions of steps must not wait for it."""
-        now_s = time.monotonic()
+        now_s = self._clock()
         return now_s + max(interval_s, _PAUSES * (now_s - self._begun_s))
 
     def _estimate(self) -> events.Estimate | None:

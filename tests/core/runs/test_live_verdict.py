@@ -1,10 +1,12 @@
 """A run while it goes on, in real workers: Quick ends when it knows enough, and the verdict so far is told."""
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from app.core.analysis.estimator import estimate_steps
 from app.core.analysis.stats import sustained_pct
 from app.core.analysis.timed_steps import timed
 from app.core.paths import Paths
@@ -14,8 +16,10 @@ from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
+from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
 from tests.core.storage.storing import begin
+from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -90,6 +94,128 @@ def test_the_verdict_so_far_is_told_when_it_changes(paths: Paths, machine: Machi
         (one.level, one.reasons, one.interrupted_t_s) != (two.level, two.reasons, two.interrupted_t_s)
         for one, two in itertools.pairwise(verdicts)
     )
+
+
+class Clock:
+    """Moves only when it is told to, and by `cost_s` at each look."""
+
+    def __init__(self) -> None:
+        self.now_s = 1_000.0
+        self.cost_s = 0.0
+
+    def __call__(self) -> float:
+        self.now_s += self.cost_s
+        return self.now_s
+
+
+class Watched:
+    """A stored run, its state and its live verdict, by a clock of our own."""
+
+    def __init__(
+        self, database: Database, machine: Machine, workload: str = "cifar10_keras_cnn", **asked: Any
+    ) -> None:
+        run = load_run(database, begin(database, machine, workload=workload, **asked)).summary
+        self.clock = Clock()
+        self.state = RunState(CATALOGUE[run.workload].default_spec(**asked), run, keeps_steps=True)
+        self.live = LiveVerdict(self.state, database, clock=self.clock)
+        self._first = 0
+        self.follow(events.Phase(name="measure"))
+
+    def follow(self, event: events.Event) -> None:
+        self.state.follow(event)
+        self.live.follow(event)
+
+    def steps(self, *durations_s: float) -> None:
+        index = self._first
+        self._first += len(durations_s)
+        self.follow(events.Steps(phase="measure", epoch=0, first_index=index, durations_s=durations_s))
+
+    def news(self, after_s: float) -> list[str]:
+        """What is told after so many seconds, by type."""
+        self.clock.now_s += after_s
+        return [event.type for event in self.live.news()]
+
+
+@pytest.fixture
+def database(paths: Paths) -> Iterator[Database]:
+    with Database(paths.database) as database:
+        yield database
+
+
+EVEN, WIDE = (0.1, 0.1001) * 40, (0.08, 0.13, 0.06, 0.15) * 40
+
+
+def test_an_estimate_comes_each_second_if_there_are_new_steps(database: Database, machine: Machine) -> None:
+    run = Watched(database, machine, preset="quick")
+    run.steps(*WIDE)
+    assert run.news(after_s=0.9) == []
+    assert run.news(after_s=0.1) == ["estimate"]
+    assert run.news(after_s=1.0) == [], "no new steps"
+    run.steps(0.1)
+    assert run.news(after_s=1.0) == ["estimate"]
+    run.follow(events.Phase(name="evaluate"))
+    run.steps(0.1)
+    assert run.news(after_s=100.0) == []
+
+
+@pytest.mark.parametrize(("preset", "ends"), [("quick", True), ("standard", False), ("sustained", False)])
+def test_quick_has_enough_at_the_second_narrow_estimate_in_a_row(
+    database: Database, machine: Machine, preset: str, ends: bool
+) -> None:
+    run = Watched(database, machine, preset=preset)
+    found, narrow = [], []
+    for durations_s in (EVEN * 2, WIDE, EVEN * 20, EVEN):
+        run.steps(*durations_s)
+        run.clock.now_s += 1.0
+        (estimate,) = (event for event in run.live.news() if isinstance(event, events.Estimate))
+        assert estimate.is_enough == run.live.is_enough
+        found.append(run.live.is_enough)
+        alone = estimate_steps(list(run.state.steps.durations_s)[1:]) if run.state.steps else None
+        narrow.append(alone is not None and alone.is_enough)
+    assert narrow == [True, False, True, True]
+    assert found == [False, False, False, ends]
+
+
+def test_whole_epochs_replace_the_estimate(database: Database, machine: Machine) -> None:
+    run = Watched(database, machine, epochs=3)
+    run.steps(*EVEN)
+    assert run.news(after_s=1.0) == ["estimate"]
+    run.steps(*EVEN)
+    run.follow(events.Epoch(index=0, duration_s=20.0, train_s=19.0))
+    assert run.news(after_s=1.0) == []
+    cut = Watched(database, machine, epochs=3, steps=80)
+    cut.steps(*EVEN)
+    assert cut.news(after_s=1.0) == []
+
+
+def test_the_verdict_is_told_every_ten_seconds_and_only_if_it_changes(
+    database: Database, machine: Machine
+) -> None:
+    run = Watched(database, machine)
+    assert run.news(after_s=9.9) == []
+    assert run.news(after_s=0.1) == ["verdict"]
+    assert run.news(after_s=10.0) == [], "it is the same"
+    run.follow(events.Phase(name="measure"))
+    assert run.news(after_s=9.9) == [], "a phase begins anew"
+    writer = RunWriter(database, run.state.summary.id if run.state.summary else 0)
+    slept = telemetry_of({"suspended_s": 60.0})
+    writer.add(events.TelemetryEvent(t_s=5.0, telemetry=slept))
+    writer.flush()
+    run.clock.now_s += 0.1
+    (verdict,) = run.live.news()
+    assert isinstance(verdict, events.Judged)
+    assert (verdict.level, [reason.code for reason in verdict.reasons]) == ("invalid", ["suspended"])
+
+
+def test_what_takes_long_is_done_less_often(database: Database, machine: Machine) -> None:
+    run = Watched(database, machine, preset="quick")
+    run.steps(*WIDE)
+    run.clock.cost_s = 1.0  # each look at the clock: the estimate took a second
+    assert run.news(after_s=1.0) == ["estimate"]
+    run.clock.cost_s = 0.0
+    run.steps(*WIDE)
+    assert "estimate" not in run.news(after_s=15.0)
+    assert "estimate" in run.news(after_s=5.0)
 
 
 def test_a_database_that_fails_costs_a_verdict_and_not_the_run(paths: Paths, machine: Machine) -> None:
