@@ -1,6 +1,9 @@
 """A run's events as one state, which window, command line and live verdict read."""
 
 from dataclasses import replace
+from typing import Literal
+
+import msgspec
 
 from app.core.analysis.series import RunSeries, live_summary
 from app.core.analysis.timed_steps import Timed
@@ -64,7 +67,12 @@ class RunState:
             for warning in self.series.warnings
             if warning.code not in judged
         )
-        return events.Judged(level="caution", reasons=(*news, *(verdict.reasons if verdict else ())))
+        if verdict is None:
+            return events.Judged(level="caution", reasons=news)
+        # The worst first, as in the verdict itself.
+        reasons = sorted((*news, *verdict.reasons), key=lambda reason: reason.level != "invalid")
+        level: Literal["caution", "invalid"] = "invalid" if verdict.level == "invalid" else "caution"
+        return msgspec.structs.replace(verdict, level=level, reasons=tuple(reasons))
 
 
 def _with_event(summary: RunSummary, event: events.Event) -> RunSummary:

@@ -90,3 +90,11 @@ def test_a_warning_stands_before_the_verdict_until_it_is_part_of_it() -> None:
     )
     assert after(None, SILENT, known).verdict == known
     assert after(None).verdict is None
+
+
+def test_a_warning_does_not_make_an_invalid_run_better() -> None:
+    judged = events.Judged(level="invalid", reasons=(SUSPENDED, ON_BATTERY), interrupted_t_s=(3.0,))
+    verdict = after(None, judged, SILENT).verdict
+    assert verdict is not None
+    assert (verdict.level, verdict.interrupted_t_s) == ("invalid", (3.0,))
+    assert [reason.code for reason in verdict.reasons] == ["suspended", "silent_worker", "on_battery"]
