@@ -195,6 +195,7 @@ def test_the_verdict_is_told_every_ten_seconds_and_only_if_it_changes(
     assert run.news(after_s=9.9) == []
     assert run.news(after_s=0.1) == ["verdict"]
     assert run.news(after_s=10.0) == [], "it is the same"
+    run.clock.now_s += 5.0
     run.follow(events.Phase(name="measure"))
     assert run.news(after_s=9.9) == [], "a phase begins anew"
     writer = RunWriter(database, run.state.summary.id if run.state.summary else 0)
@@ -205,6 +206,19 @@ def test_the_verdict_is_told_every_ten_seconds_and_only_if_it_changes(
     (verdict,) = run.live.news()
     assert isinstance(verdict, events.Judged)
     assert (verdict.level, [reason.code for reason in verdict.reasons]) == ("invalid", ["suspended"])
+
+
+def test_a_verdict_on_the_way_does_not_look_for_the_peak(database: Database, machine: Machine) -> None:
+    run = Watched(database, machine)
+    assert run.state.summary is not None
+    database.connection.execute("UPDATE runs SET step_median_s = 0.1")
+    writer = RunWriter(database, run.state.summary.id)
+    writer.add(events.Model(parameters_count=1, flops_per_example=1_000_000))
+    asked: list[str] = []
+    database.connection.set_trace_callback(asked.append)
+    assert run.news(after_s=10.0) == ["verdict"]
+    assert asked
+    assert not [sql for sql in asked if "matmul" in sql]
 
 
 def test_what_takes_long_is_done_less_often(database: Database, machine: Machine) -> None:
