@@ -348,7 +348,7 @@ def unknown_recorded(text: str) -> list[str]:
     """Return the parts of such a text that only another version knows, sorted."""
     rows = {setting.name: setting for setting in all_settings()}
     return sorted(
-        f"{name}={value}"
+        f"{name}={value}" if value != "" else name
         for name, value in read_recorded(text).items()
         if name not in rows or not rows[name].takes(value)
     )

@@ -10,9 +10,12 @@ from app.cli.arguments import make_parser
 from app.cli.specs import make_spec
 from app.core.analysis.comparability import comparison_key, differences, run_refusal
 from app.core.analysis.compare import bars
+from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.records import Plan, RunSummary
+from app.core.report.wording import run_engine_line
 from app.core.storage.database import Database
+from app.core.storage.queries import expected_duration_s
 from app.core.storage.runs import list_runs, load_run
 from tests.core.storage.storing import store
 from workloads import CATALOGUE, settings
@@ -117,3 +120,47 @@ def test_a_record_without_it_has_its_default(
         earlier = stored(database, machine, asked(paths))
         off = stored(database, machine, asked(paths, "--tf32", "off"))
     assert run_refusal(earlier, off) == "without TF32, not TF32"
+
+
+def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead = Setting(
+        name="ahead", kind="int", label="Ahead", description="x", default=2, flag="--ahead", minimum=1, maximum=16
+    )
+    monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS, ahead))
+    CATALOGUE["demo"].check(asked(paths, "--ahead", "16"))
+    for value in ("0", "17", "-5"):
+        with pytest.raises(UsageError) as found:
+            asked(paths, "--ahead", value)
+        assert str(found.value) == f"Ahead must be from 1 to 16, not {value}."
+    with pytest.raises(WorkloadError) as refused:
+        CATALOGUE["demo"].check(RunSpec(workload="demo", settings={"ahead": "many"}))
+    assert refused.value.said.code == "setting.not_in_range"
+
+
+def test_a_result_names_it_where_its_engine_is_named(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        usual = stored(database, machine, asked(paths))
+        off = stored(database, machine, asked(paths, "--tf32", "off"))
+    assert run_engine_line(off) == f"{run_engine_line(usual)} · without TF32"
+
+
+def test_expected_times_are_those_of_runs_with_the_same_value(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        stored(database, machine, asked(paths, "--tf32", "off"))
+        assert expected_duration_s(database, asked(paths, "--tf32", "off"), machine) is not None
+        assert expected_duration_s(database, asked(paths), machine) is None
+
+
+@pytest.mark.parametrize("cell", ["tf32=banana", "future=1", "n/a"])
+def test_what_only_another_version_knows_never_counts_as_the_usual(
+    paths: Paths, machine: Machine, cell: str
+) -> None:
+    with Database(paths.database) as database:
+        usual = stored(database, machine, asked(paths))
+        other = stored(database, machine, asked(paths))
+        database.connection.execute("UPDATE runs SET settings = ? WHERE id = ?", (cell, other.id))
+        other = load_run(database, other.id).summary
+    assert run_refusal(usual, other)
+    assert run_refusal(other, other) is None
+    assert bars("demo", usual, [other]) == bars("demo", usual)
+    assert run_engine_line(other).endswith(cell.replace("tf32=", "TF32 ") if "tf32" in cell else cell)

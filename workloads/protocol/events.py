@@ -75,7 +75,7 @@ class Environment(Event, frozen=True, kw_only=True, tag="environment"):
     intra_op_threads: Count | None = None  # 0: chosen by the engine
     visible_cpus: Count | None = None
     cpu_quota: Duration | None = None  # CPUs' worth of time that a container may use; None: no known limit
-    variables: tuple[Text, ...] = ()  # environment variables that change what the engine does
+    variables: tuple[Text, ...] | None = None  # those that change what the engine does; None in old records
 
 
 class Dataset(Event, frozen=True, kw_only=True, tag="dataset"):

@@ -124,7 +124,7 @@ def used_gpu(run: Run) -> int | None:
     """
     environment = run.environment
     index = gpu_index(environment.device) if environment is not None else None
-    if environment is None or index is None or "CUDA_VISIBLE_DEVICES" not in environment.variables:
+    if environment is None or index is None or "CUDA_VISIBLE_DEVICES" not in (environment.variables or ()):
         return index
     places = [at for at, gpu in enumerate(run.machine.gpus) if gpu.name == environment.device_name]
     return places[0] if len(places) == 1 else UNKNOWN_GPU

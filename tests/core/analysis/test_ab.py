@@ -240,6 +240,8 @@ def test_runs_that_were_judged_invalid_are_named(summary: RunSummary) -> None:
         ),
         ({"threads": 2}, None),
         ({"engine": "other"}, None),
+        ({"settings": "onednn=off"}, None),
+        ({"settings": "future=1"}, None),
     ],
 )
 def test_sides_that_are_not_alike_are_said(

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from app.core.messages import Message, message, text
+from app.core.messages import Message, can_be_shown, message, text
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,28 @@ def test_a_message_inside_becomes_its_sentence_also_as_read_from_a_file() -> Non
         ("storage.no_room", {"folder": "/x", "free_bytes": 430e6, "images": 1_000, "need_bytes": 2.5e9}, "2.5 GB"),
         ("note.epoch_takes", {"samples": 50_000, "duration_s": 66.34}, "50,000 examples takes 66.3 s."),
         ("note.epoch_takes_long", {"samples": 50_000, "duration_s": 290.0}, "takes about 4 min 50 s."),
-        ("note.energy_of_cpu", {"energy_j": 12_300.0}, "12.3 kJ (3.4 Wh)"),
+        ("note.energy_per_epoch", {"energy_j": 12_300.0}, "12.3 kJ (3.4 Wh)"),
     ],
 )
 def test_numbers_have_the_catalogues_formats(code: str, arguments: dict[str, object], expected: str) -> None:
     assert expected in text(Message(code, arguments))
+
+
+def test_a_message_from_a_file_can_be_shown_only_if_its_sentence_has_all_it_needs() -> None:
+    assert can_be_shown(message("verdict.suspended", slept_s=12.0))
+    assert can_be_shown(message("verdict.suspended", slept_s=None))
+    assert not can_be_shown(message("verdict.suspended"))
+    assert not can_be_shown(message("verdict.suspended", slept_s="long"))
+    assert not can_be_shown(message("future.code"))
+    assert not can_be_shown(message("run.problem", problem=message("future.code")))
+    assert not can_be_shown(message("run.problem", problem={"b": 1}))
+
+
+def test_messages_as_deep_as_a_file_can_make_them_have_a_text() -> None:
+    deep = message("run.problem", problem="x")
+    nested: list[object] = []
+    for _ in range(400):
+        deep, nested = message("run.problem", problem=deep), [nested]
+    assert text(deep)
+    assert text(message("run.problem", problem=nested))
+    assert not can_be_shown(deep)

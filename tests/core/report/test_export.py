@@ -22,6 +22,10 @@ from app.core.report.formats.export_format import FORMAT_VERSION
 from app.core.report.formats.json_document import json_lines, run_as_dict
 from app.core.report.private_texts import hide, private_texts
 from app.core.settings import Settings, save_settings
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from app.core.verdict.bottleneck import explain
+from tests.recording import recorded_events, store_recording
 from tests.telemetry import telemetry_of
 from workloads.protocol import events
 from workloads.protocol.machine import UNKNOWN_MACHINE
@@ -232,3 +236,14 @@ def test_a_user_without_a_home_loses_no_text(monkeypatch: pytest.MonkeyPatch, ho
 def test_hiding_leaves_longer_names_and_none_alone() -> None:
     assert hide("/home/annabel and /annabel", PRIVATE) == "/home/annabel and /annabel"
     assert hide(None, PRIVATE) is None
+
+
+def test_json_names_the_bottleneck_that_the_window_names(paths: Paths) -> None:
+    with Database(paths.database) as database:
+        run = load_run(database, store_recording(database, recorded_events()))
+    shown = explain(run)
+    assert shown is not None
+    assert shown.code == "cpu_bound"
+    (exported,) = json.loads("".join(json_lines([run], {})))["runs"]
+    assert exported["limit"] == shown.text
+    assert exported == json.loads(json.dumps(run_as_dict(run, {})))

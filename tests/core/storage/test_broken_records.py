@@ -211,3 +211,27 @@ def test_a_run_whose_file_was_replaced_says_where_it_is(paths: Paths, machine: M
             pass
         with pytest.raises(RunGoneError, match=f"was replaced during run {run_id}"):
             writer.finish("completed", None)
+
+
+def test_a_value_that_a_spec_cannot_have_is_damage(paths: Paths, machine: Machine) -> None:
+    spec = '{"workload": "mnist_mlp", "jit": "yes", "engine": 7, "settings": {"a": 1, "b": []}, "newer": {}}'
+    with Database(paths.database) as database:
+        run_id = store(database, machine, 3.0, 2.0)
+        database.connection.execute("UPDATE runs SET spec = ?", (spec,))
+        exported = json.loads("".join(json_lines(load_runs(database, [run_id]), {})))["runs"][0]
+    assert exported["damage"] == ["what was asked (engine, jit, settings)"]
+    assert exported["spec"]["workload"] == "mnist_mlp"
+
+
+@pytest.mark.parametrize("said", ['{"code":"memory.computer_too_small","arguments":{}}', '{"code":"future.code"}'])
+def test_a_stored_message_without_its_sentence_gives_the_stored_sentence(
+    paths: Paths, machine: Machine, said: str
+) -> None:
+    with Database(paths.database) as database:
+        run_id = begin(database, machine)
+        writer = RunWriter(database, run_id)
+        writer.add(events.Warn(code="slow", message="As it was stored."))
+        writer.finish("completed", None)
+        database.connection.execute("UPDATE warnings SET said = ?", (said,))
+        run = load_run(database, run_id)
+    assert [reason.text for reason in judge(run).reasons if reason.code == "slow"] == ["As it was stored."]
