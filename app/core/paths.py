@@ -24,12 +24,14 @@ class Paths:
 
     Attributes:
         datasets_folder: The user's data set folder; None for the default one.
+        engines_folder: Folder of the engines; None for the default one.
     """
 
     data: Path
     config: Path
     cache: Path
     datasets_folder: Path | None = None
+    engines_folder: Path | None = None
 
     @property
     def database(self) -> Path:
@@ -64,7 +66,7 @@ class Paths:
     @property
     def engines(self) -> Path:
         """Engines with an interpreter of their own, one folder each."""
-        return self.data / "engines"
+        return self.engines_folder or self.data / "engines"
 
     @property
     def keras_home(self) -> Path:

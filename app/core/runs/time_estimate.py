@@ -33,7 +33,7 @@ def probe_duration_s(
 
     Args:
         spec: The run; its preset doesn't matter.
-        paths: Folders of the data sets; nothing is written there.
+        paths: Folders of the data sets and engines; nothing is written there.
         machine: This computer.
         on_start: Called with the session, so that it can be cancelled.
 
@@ -56,7 +56,7 @@ def probe_duration_s(
     quick = msgspec.structs.replace(spec, preset="quick", epochs=1, steps=None, measure_s=PROBE_S)
     with tempfile.TemporaryDirectory(prefix="epochmark-probe-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
-        aside = Paths(home / "data", home / "config", home / "cache", datasets_folder=paths.datasets)
+        aside = Paths(home / "data", home / "config", home / "cache", paths.datasets, paths.engines)
         aside.create()
         session = Runner(aside, machine).start(quick, listen)
         on_start(session)

@@ -1,6 +1,8 @@
 """How long a run would take, by a real worker that measures for seconds and leaves nothing behind."""
 
+import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,12 @@ from app.core.paths import Paths
 from app.core.runs.overview import overview
 from app.core.runs.session import Session
 from app.core.runs.time_estimate import ProbeError, probe_duration_s
+from app.core.runs.worker_command import interpreter
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from tests.core.storage.storing import store
 from workloads import CATALOGUE
+from workloads.engines.registry import ENGINES, USUAL
 from workloads.protocol.machine import Machine
 
 DEMO = CATALOGUE["demo"]
@@ -37,6 +41,20 @@ def test_a_probe_scales_its_steps_to_the_whole_run(paths: Paths, machine: Machin
 def test_cut_epochs_are_counted_as_they_are_cut(paths: Paths, machine: Machine) -> None:
     spec = DEMO.default_spec(parameters={"step_s": 0.05}, epochs=100, steps=1)
     assert 100 * 0.05 <= probe_duration_s(spec, paths, machine) < 100 * 0.05 * 3
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="the interpreter is a shell script")
+def test_an_engine_with_its_own_interpreter_can_be_probed(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENGINES, USUAL, replace(ENGINES[USUAL], home="own"))
+    python = interpreter(USUAL, paths)
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\ntouch "$0.used"\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    assert probe_duration_s(DEMO.default_spec(parameters={"step_s": 0.05}), paths, machine) > 0
+    assert (python.parent / f"{python.name}.used").exists()
 
 
 @pytest.mark.slow
