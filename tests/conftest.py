@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+import workloads.engines
 from app.core.paths import Paths, default_paths
+from workloads.engines.registry import ENGINES, Entry
 from workloads.protocol.machine import Machine
 
 # Examples may take long on a machine that freezes for seconds; that says nothing about them.
@@ -77,6 +79,15 @@ def paths(tmp_path: Path) -> Paths:
 @pytest.fixture
 def machine() -> Machine:
     return MACHINE
+
+
+@pytest.fixture
+def second_engine(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of an engine besides the usual one: plain NumPy, which uses no GPU and isn't installed."""
+    folder = ROOT / "tests" / "workloads" / "engines" / "plain_numpy"
+    monkeypatch.setattr(workloads.engines, "__path__", [*workloads.engines.__path__, str(folder)])
+    monkeypatch.setitem(ENGINES, "plain_numpy", Entry("workloads.engines.plain_numpy", home="plain_numpy"))
+    return "plain_numpy"
 
 
 @pytest.fixture

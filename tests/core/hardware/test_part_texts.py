@@ -263,5 +263,5 @@ def test_pmset_is_asked_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_tensorflow_counts_cards_with_nvidias_driver_on_linux_only(machine: Machine) -> None:
     cards = (CARD, Gpu("Intel UHD", "intel"), replace(CARD, source="sysfs", driver="nouveau"))
-    assert usable_gpus(replace(machine, gpus=cards)) == (CARD,)
-    assert usable_gpus(replace(machine, gpus=cards, os_name="Windows 11")) == ()
+    assert usable_gpus(replace(machine, gpus=cards), "tensorflow") == (CARD,)
+    assert usable_gpus(replace(machine, gpus=cards, os_name="Windows 11"), "tensorflow") == ()

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import workloads.engines
 from app.core.analysis.comparability import run_refusal
 from app.core.errors import UsageError
 from app.core.paths import Paths
@@ -19,7 +18,6 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.conftest import ROOT
 from workloads import CATALOGUE
-from workloads.engines.registry import ENGINES, Entry
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 
@@ -29,7 +27,7 @@ ROW = f'    "{NAME}": Entry("workloads.engines.{NAME}", home="{NAME}"),\n'
 
 
 @pytest.fixture
-def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sources(tmp_path: Path, second_engine: str) -> Path:
     """The workloads with one more file and one more row; this process sees both, too."""
     folder = tmp_path / "sources"
     shutil.copytree(ROOT / "workloads", folder / "workloads", ignore=shutil.ignore_patterns("__pycache__"))
@@ -39,8 +37,6 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     begin = "ENGINES: dict[str, Entry] = {\n"
     assert begin in text
     registry.write_text(text.replace(begin, begin + ROW))
-    monkeypatch.setattr(workloads.engines, "__path__", [*workloads.engines.__path__, str(HERE)])
-    monkeypatch.setitem(ENGINES, NAME, Entry(f"workloads.engines.{NAME}", home=NAME))
     return folder
 
 

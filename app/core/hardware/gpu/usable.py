@@ -1,10 +1,10 @@
 """Which of a computer's GPUs an engine can use."""
 
-from workloads.engines.registry import ENGINES, USUAL, engine_named
+from workloads.engines.registry import ENGINES, engine_named
 from workloads.protocol.machine import Gpu, Machine
 
 
-def usable_gpus(machine: Machine, engine: str = USUAL) -> tuple[Gpu, ...]:
+def usable_gpus(machine: Machine, engine: str) -> tuple[Gpu, ...]:
     """Return the GPUs that an engine may use, in its order: those with their vendor's driver."""
     if engine not in ENGINES:
         return ()

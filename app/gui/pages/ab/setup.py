@@ -1,7 +1,6 @@
 """The setup of an A/B: the workload, and what is special about each side."""
 
 import itertools
-from collections.abc import Sequence
 
 import msgspec
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -18,7 +17,6 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.errors import UsageError
-from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message, message, sentence, text
 from app.core.records import Plan
 from app.core.runs.memory_check import memory_problem
@@ -40,10 +38,12 @@ from app.gui.widgets.basics import (
     row,
     set_tone,
 )
+from app.gui.widgets.device_list import DeviceList
 from app.gui.widgets.editors import INT_LIMIT, Editor, edited_value, make_editor
 from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE, STANDARD
-from workloads.protocol.machine import Gpu
+from workloads.engines.registry import USUAL
+from workloads.protocol.machine import Machine
 from workloads.protocol.spec import ParameterValue, RunSpec
 from workloads.settings import Setting, all_settings, differing
 from workloads.workload import Workload
@@ -92,23 +92,18 @@ class SideForm(QObject):
                 editor.setRange(int(parameter.minimum or 0), int(parameter.maximum or INT_LIMIT))
                 editor.setValue(int(parameter.default))
 
-    def take_machine(self, gpus: Sequence[Gpu]) -> None:
-        """Offer the CPU and the GPUs that the engine can use."""
-        combo = self.editors["device"]
-        assert isinstance(combo, QComboBox)
-        chosen = combo.currentData()
-        combo.clear()
-        combo.addItem(sentence("label.automatic"), "auto")
-        combo.addItem(sentence("part.cpu"), "cpu")
-        for number, gpu in enumerate(gpus):
-            combo.addItem(sentence("part.gpu_of_several", number=number), f"gpu:{number}")
-            combo.setItemData(combo.count() - 1, plain_tip(gpu.name), Qt.ItemDataRole.ToolTipRole)
-        combo.setCurrentIndex(max(0, combo.findData(chosen)))
+    def offer_devices(self, machine: Machine | None) -> None:
+        """Offer the devices that the side's engine can use."""
+        editor = self.editors.get("engine")  # a single engine has none
+        engine = USUAL if editor is None else str(edited_value(editor))
+        for devices in self.editors.values():
+            if isinstance(devices, DeviceList):
+                devices.offer(machine, engine)
 
     def _editor(self, setting: Setting, workload: Workload) -> Editor:
         editor: Editor
         if setting.kind == "device":
-            editor = QComboBox()
+            editor = DeviceList(brief=True)
             editor.currentIndexChanged.connect(self.changed)
         else:
             editor = make_editor(setting.parameter(getattr(workload, setting.name, None)), self.changed)
@@ -125,9 +120,8 @@ class SideForm(QObject):
 
     def _value(self, setting: Setting) -> ParameterValue | None:
         editor = self.editors[setting.name]
-        if setting.kind == "device" and isinstance(editor, QComboBox):
-            device: str | None = editor.currentData()  # None while the list is rebuilt
-            return device
+        if isinstance(editor, DeviceList):
+            return editor.device
         return setting.edited(edited_value(editor))
 
 
@@ -227,17 +221,8 @@ class AbSetup(Card):
         self.preflight.changed.connect(self._on_preflight)
         for side in self.sides:
             side.changed.connect(self._on_choice)
-        self._services.finder.found.connect(self._on_machine)
+        self._services.finder.found.connect(self._on_choice)
         self._services.preferences.changed.connect(self._on_choice)
-        if self._services.finder.machine is not None:
-            self._on_machine()
-
-    def _on_machine(self) -> None:
-        machine = self._services.finder.machine
-        assert machine is not None
-        for side in self.sides:
-            side.take_machine(usable_gpus(machine))
-        self._on_choice()
 
     def _on_workload(self) -> None:
         for side in self.sides:
@@ -245,6 +230,8 @@ class AbSetup(Card):
         self._on_choice()
 
     def _on_choice(self) -> None:
+        for side in self.sides:
+            side.offer_devices(self._services.finder.machine)
         self._check()
         self._asked += 1
         self._soon.start()

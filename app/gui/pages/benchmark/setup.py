@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBox
 from app.core.analysis.compare import bars, chart_note, shortlist
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
-from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_bytes
 from app.core.runs.memory_check import memory_problem
@@ -36,7 +35,9 @@ from app.gui.widgets.basics import (
     plain_tip,
     row,
 )
+from app.gui.widgets.device_list import DeviceList
 from workloads import CATALOGUE, STANDARD
+from workloads.engines.registry import USUAL
 from workloads.protocol.machine import Machine
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import Preset, RunSpec
@@ -68,7 +69,7 @@ class SetupView(QWidget):
         self._estimated: tuple[RunSpec, Machine] | None = None
         self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
         self._soon.timeout.connect(self._estimate)
-        self.workload, self.device = QComboBox(), QComboBox()
+        self.workload, self.device = QComboBox(), DeviceList()
         for combo in (self.workload, self.device):
             give_way(combo)
             guard_wheel(combo)
@@ -159,7 +160,7 @@ class SetupView(QWidget):
             for setting in all_settings()
             if setting.name in values
         }
-        chosen |= {"device": self.device.currentData(), "data": self.dataset.data}
+        chosen |= {"device": self.device.device, "data": self.dataset.data}
         if preset != "standard":
             chosen |= {"epochs": 1, "steps": None}
         spec = workload.default_spec(preset, **chosen, parameters=own)
@@ -198,15 +199,6 @@ class SetupView(QWidget):
         assert machine is not None
         self.machine_name.show_text(machine.cpu_name or sentence("setup.unknown_cpu"))
         self.facts.show_facts(_facts(machine))
-        chosen = self.device.currentData()
-        self.device.clear()
-        gpus = usable_gpus(machine)
-        cpu = sentence("part.cpu")
-        self.device.addItem(sentence("setup.automatic_device", device=gpus[0].name if gpus else cpu), "auto")
-        self.device.addItem(cpu, "cpu")
-        for number, gpu in enumerate(gpus):
-            self.device.addItem(sentence("setup.gpu", number=number, name=gpu.name), f"gpu:{number}")
-        self.device.setCurrentIndex(max(0, self.device.findData(chosen)))
         self._on_choice()
 
     def _on_workload(self) -> None:
@@ -255,6 +247,8 @@ class SetupView(QWidget):
         self.form.setVisible(shown)
 
     def _on_choice(self) -> None:
+        engine = str(self.form.values().get("engine", USUAL))  # a single engine isn't in the form
+        self.device.offer(self._services.finder.machine, engine)
         self._check()
         self._estimate_soon()
 

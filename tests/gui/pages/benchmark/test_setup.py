@@ -121,18 +121,6 @@ def test_what_the_settings_begin_with_is_taken_back_where_it_cannot_be_run(drive
     assert setup.spec().preset == "standard"
 
 
-def test_devices_are_those_of_the_machine(driver: Driver) -> None:
-    finder, setup = driver.services.finder, driver.page.setup
-    assert finder.machine is not None
-    gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12_000_000_000)
-    finder.machine = replace(finder.machine, cpu_name="AMD Ryzen 7 7800X3D", gpus=(gpu,))
-    finder.found.emit()
-    names = [setup.device.itemText(number) for number in range(setup.device.count())]
-    assert names == ["Automatic: NVIDIA GeForce RTX 4070", "CPU", "GPU 0: NVIDIA GeForce RTX 4070"]
-    setup.device.setCurrentIndex(2)
-    assert setup.spec().device == "gpu:0"
-
-
 def test_the_machine_keeps_its_name_however_many_parts_it_has(driver: Driver) -> None:
     finder, setup = driver.services.finder, driver.page.setup
     assert finder.machine is not None
