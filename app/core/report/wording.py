@@ -16,6 +16,7 @@ from app.core.verdict.energy import energy_used
 from app.core.verdict.notes import derived_epoch, peak_share, short_run
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
+from workloads.engines.registry import ENGINES, engine_title
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
@@ -54,8 +55,12 @@ class Note:
     text: str
 
 
-def error_advice(error_code: str | None) -> str | None:
-    """Return the advice for an error that ended a run, by code; None for unknown ones."""
+def error_advice(error_code: str | None, engine: str) -> str | None:
+    """Return the advice for an error that ended a run, by code and engine; None for unknown ones."""
+    # `start.py --repair` installs what is in the app's own Python, not other engines.
+    in_own_python = engine in ENGINES and ENGINES[engine].home is None
+    if not in_own_python and f"advice.other_{error_code}" in ENGLISH:
+        return sentence(f"advice.other_{error_code}", engine=engine_title(engine))
     return sentence(f"advice.{error_code}") if f"advice.{error_code}" in ENGLISH else None
 
 

@@ -28,7 +28,7 @@ from app.core.storage.outcomes import NOT_SUMMARISED
 from app.core.storage.owners import Ownership
 from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import list_runs, missing_runs
-from workloads.engines.registry import engine_named
+from workloads.engines.registry import USUAL, engine_named
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec
@@ -294,12 +294,13 @@ class Session:
             self._error = failure("crashed", said)
 
     def _note_unused_gpu(self, event: events.Environment) -> None:
-        # Also for a GPU that its driver or the system keeps from the engine: the doctor says what to do.
+        # Also for a GPU that its driver or the system keeps from the engine.
         engine = engine_named(self._spec.engine)
         gpus = [gpu for gpu in self._machine.gpus if gpu.vendor in engine.vendors]
         if gpus and event.device == "cpu" and self._spec.device == "auto" and event.engine != "none":
-            said = message("run.gpu_not_used", engine=engine.title, gpu=gpus[0].name)
-            self._handle(warn("gpu_not_used", said))
+            # The doctor examines the usual engine only.
+            code = "run.gpu_not_used" if engine.name == USUAL else "run.gpu_not_used_by_other"
+            self._handle(warn("gpu_not_used", message(code, engine=engine.title, gpu=gpus[0].name)))
 
     def _queue_telemetry(self, now_s: float, telemetry: Telemetry) -> None:
         """Queue telemetry; runs in the monitor's thread."""

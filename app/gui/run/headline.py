@@ -29,6 +29,7 @@ from app.gui.widgets.basics import (
     set_tone,
 )
 from workloads import CATALOGUE
+from workloads.engines.registry import engine_title
 from workloads.protocol import events
 
 PROGRESS_STEPS = 1_000
@@ -124,7 +125,7 @@ class HeadlineCard(Card):
         code, tone = _ENDINGS.get(summary.status, ("", ""))
         if summary.status == "failed":
             code = _FAILURES.get(summary.error_code or "", code)
-        outcome = sentence(code) if code else summary.status
+        outcome = sentence(code, engine=engine_title(summary.engine)) if code else summary.status
         if summary.status != "completed" and summary.preset == "standard":
             done, planned = summary.epochs_done, summary.epochs
             outcome = sentence("run.outcome_of_epochs", outcome=outcome, done=done, planned=planned)
@@ -149,7 +150,7 @@ class HeadlineCard(Card):
         verdict = judge(run)
         reasons = " ".join(_sentence(reason.text) for reason in verdict.reasons)
         if run.summary.status == "failed":
-            reasons = error_advice(run.summary.error_code) or reasons
+            reasons = error_advice(run.summary.error_code, run.summary.engine) or reasons
         self._show_verdict(verdict_line(verdict), reasons, verdict.level, run)
 
     def _show_so_far(self, verdict: events.Judged | None) -> None:

@@ -73,12 +73,20 @@ def test_a_headline_is_a_value_and_what_it_rests_on(
 
 
 def test_there_is_advice_for_every_error_that_a_run_can_end_with() -> None:
-    assert error_advice("another") is None
+    assert error_advice("another", "tensorflow") is None
     for code in events.ErrorCode.__args__:  # type: ignore[attr-defined]
-        advice = error_advice(code)
+        advice = error_advice(code, "tensorflow")
         assert advice is not None
         assert advice.endswith(".")
         assert " --" not in advice.replace("start.py --repair", "")
+
+
+def test_repairing_is_advised_for_engines_that_it_repairs(second_engine: str) -> None:
+    for code in ("engine_missing", "device_unavailable"):
+        assert "--repair" in str(error_advice(code, "tensorflow"))
+        assert "Plain NumPy" in str(error_advice(code, second_engine))
+        assert "removed_since" in str(error_advice(code, "removed_since"))
+        assert "--repair" not in f"{error_advice(code, second_engine)} {error_advice(code, 'removed_since')}"
 
 
 @pytest.mark.parametrize(

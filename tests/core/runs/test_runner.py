@@ -15,9 +15,11 @@ from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
+from app.core.runs.worker_command import interpreter
 from app.core.storage.database import Database
 from tests.core.runs.running import QUICK_TO_ACT, Recorder, demo, fake_worker, finish, stored, worker_pid
 from workloads import CATALOGUE
+from workloads.engines.registry import engine_named
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu, Machine
 
@@ -210,6 +212,29 @@ def test_a_gpu_of_a_vendor_that_the_engine_knows_and_does_not_use_is_said(
         session = runner.start(msgspec.structs.replace(demo(), device=device), recorder)
         finish(session)
         assert [warning.code for warning in stored(paths, session).warnings] == expected, device
+
+
+@pytest.mark.slow
+def test_only_those_whose_engine_the_doctor_examines_are_sent_there(
+    paths: Paths, machine: Machine, tmp_path: Path, second_engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_named(second_engine), "vendors", {"nvidia"})
+    python = interpreter(second_engine, paths)
+    python.parent.mkdir(parents=True)
+    python.touch()
+    body = """
+    say(HELLO)
+    say(b'{"type":"environment","engine":"x","device":"cpu","precision":"float32","jit":false}\\n')
+    say(b'{"type":"end","status":"completed"}\\n')
+    """
+    with_gpu = dataclasses.replace(machine, gpus=(Gpu("A GPU", "nvidia"),))
+    runner = Runner(paths, with_gpu, command=fake_worker(tmp_path, body))
+    for engine, title, sends in (("tensorflow", "TensorFlow", True), (second_engine, "Plain NumPy", False)):
+        session = runner.start(msgspec.structs.replace(demo(), engine=engine))
+        finish(session)
+        (warning,) = stored(paths, session).warnings
+        assert warning.message.startswith(f"{title} can't use this computer's A GPU")
+        assert ("doctor" in warning.message) is sends
 
 
 @pytest.mark.slow

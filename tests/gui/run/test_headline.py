@@ -79,7 +79,23 @@ def test_each_ending_has_its_words_and_its_tone(
 def test_a_failure_says_what_to_do_before_any_other_reason(card: HeadlineCard, run: Run) -> None:
     failed = replace(run.summary, status="failed", error_code="out_of_memory", error_message="It was too much.")
     card.show_stored(replace(run, summary=failed))
-    assert (card.message.text(), card.verdict.whole_text) == ("It was too much.", error_advice("out_of_memory"))
+    assert (card.message.text(), card.verdict.whole_text) == (
+        "It was too much.",
+        error_advice("out_of_memory", "tensorflow"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("engine", "title"),
+    [("tensorflow", "TensorFlow"), ("plain_numpy", "Plain NumPy"), ("removed_since", "removed_since")],
+)
+def test_the_missing_engine_is_called_by_its_name(
+    card: HeadlineCard, run: Run, second_engine: str, engine: str, title: str
+) -> None:
+    missing = replace(run.summary, status="failed", error_code="engine_missing", preset="quick", engine=engine)
+    card.show_stored(replace(run, summary=missing))
+    assert card.outcome.whole_text == f"{title} is missing"
+    assert card.verdict.whole_text == error_advice("engine_missing", engine)
 
 
 def test_a_short_run_shows_its_step_in_milliseconds(card: HeadlineCard, run: Run) -> None:

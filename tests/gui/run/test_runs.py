@@ -103,7 +103,7 @@ def test_failures_are_told_in_words(driver: Driver, outcome: str, code: str, tit
     headline = driver.page.view.headline  # type: ignore[union-attr]
     assert title in headline.outcome.whole_text
     assert words in headline.message.whole_text + headline.verdict.whole_text
-    assert headline.verdict.whole_text == error_advice(code)
+    assert headline.verdict.whole_text == error_advice(code, "tensorflow")
     # What was measured before is kept and shown.
     assert summary.epochs_done == 1
     assert driver.page.view.charts.epochs.accessibleDescription().startswith("1 of 3")  # type: ignore[union-attr]

@@ -16,6 +16,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "Run it again with float32 and another seed. If it still fails, test your memory and undo any"
         " overclocking."
     ),
+    "advice.other_device_unavailable": "Choose another device, or install what {engine} needs for this one.",
+    "advice.other_engine_missing": "Install {engine} again, or choose another engine.",
     "advice.out_of_memory": "Choose a smaller batch, or close other programs that use memory, and run it again.",
     "export.choose_another": "Choose another file.",
     "export.not_written": "{path} can't be saved ({reason}).",

@@ -30,6 +30,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{engine} can't use this computer's {gpu}, so the run uses the CPU. To see why and what to do, open the doctor"
         " on the Hardware page or run `doctor` in a terminal."
     ),
+    "run.gpu_not_used_by_other": "{engine} can't use this computer's {gpu}, so the run uses the CPU.",
     "run.hung": "The worker process was silent for {silent_s:.0f} s and was ended.",
     "run.line_without_end": "it has no end",
     "run.not_stored_yet": ("{problem} Trying again for {patience_s:.0f} s. What was measured isn't lost."),

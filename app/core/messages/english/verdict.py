@@ -6,7 +6,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.cool_down_and_close": "Let it cool down, close other programs, and run it again.",
     "advice.cpus_hidden": "Give the container or terminal that Epochmark runs in all CPUs.",
     "advice.damaged": "Run it again. `results export --format json` has what is left of this one.",
-    "advice.device_differs": "Choose the device it used, or run `python3 start.py --repair` to install what the other one needs.",
+    "advice.device_differs": "Choose the device it used. For TensorFlow, `python3 start.py --repair` installs what a GPU needs.",
     "advice.engine_changed": "Compare it only with runs under the same variables, or remove them and restart Epochmark.",
     "advice.finish_an_epoch": "Let it finish an epoch, or use Quick.",
     "advice.float32_and_seed": "Run it again with float32 and another seed. If it happens again, test your memory and undo any overclocking.",

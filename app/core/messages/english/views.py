@@ -81,7 +81,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "failure.crashed": "The worker process crashed",
     "failure.data_missing": "The data is missing",
     "failure.device_unavailable": "The device can't be used",
-    "failure.engine_missing": "TensorFlow is missing",
+    "failure.engine_missing": "{engine} is missing",
     "failure.hung": "The worker process hung",
     "failure.non_finite_loss": "Training diverged: the loss is NaN",
     "failure.out_of_memory": "Out of memory",
