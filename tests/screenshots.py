@@ -24,7 +24,7 @@ from app.gui.pages.hardware.page import VIEWS, HardwarePage
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.services.bundle import Services
 from app.gui.shell.application import open_window
-from app.gui.shell.main_window import AB, BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS, MainWindow
+from app.gui.shell.main_window import MainWindow
 from app.gui.style.theme import Choice, Theme
 from tests.core.verdict.records import quiet_run
 from tests.gui.driving import replay
@@ -79,15 +79,15 @@ class Photographer:
         """Show what a busy laptop's user sees before a run."""
         self.window.benchmark.setup.preflight.show_telemetry((Telemetry(on_battery=True, other_cpu_pct=34.0),) * 2)
 
-    def take(self, name: str, number: int, before: Callable[[], None] = lambda: None) -> None:
+    def take(self, name: str, code: str, before: Callable[[], None] = lambda: None) -> None:
         """Keep pictures of a page in all themes and sizes; `before` is done before each."""
-        self.window.show_page(number)
+        self.window.show_page(code)
         self.window.banner.hide()
         for theme in THEMES:
             self.services.theme.choose(theme)
             for width, height in SIZES:
                 self.window.resize(width, height)
-                self.wait(patience_s=1.2 if number == HARDWARE else 0.5)
+                self.wait(patience_s=1.2 if code == "hardware" else 0.5)
                 before()
                 self.wait(patience_s=0.05)
                 self.save(self.window, f"{name}-{theme}-{width}")
@@ -123,25 +123,25 @@ def main(folder: Path) -> None:
 def take_all(camera: Photographer) -> None:
     """Go through the states in the order in which a user meets them."""
     for name, number in (
-        ("benchmark-empty", BENCHMARK),
-        ("results-empty", RESULTS),
-        ("compare-empty", COMPARE),
-        ("ab-empty", AB),
+        ("benchmark-empty", "benchmark"),
+        ("results-empty", "results"),
+        ("compare-empty", "compare"),
+        ("ab-empty", "ab"),
     ):
         camera.take(name, number, camera.calm)
     take_chooser(camera)
-    camera.window.show_page(BENCHMARK)
-    camera.take("benchmark-disturbed", BENCHMARK, camera.disturb)
+    camera.window.show_page("benchmark")
+    camera.take("benchmark-disturbed", "benchmark", camera.disturb)
     recorded = camera.recorded
     for name, moment in (("warming-up", 0), ("quick", 60), ("quick-later", 320)):
         quiet = [events.Judged(level="valid")] if moment else []
         part = as_preset(until_epoch(recorded, 0, more_steps=moment), "quick")
         replay(camera.window, camera.services, [*part, *quiet])
-        camera.take(f"benchmark-running-{name}", BENCHMARK)
+        camera.take(f"benchmark-running-{name}", "benchmark")
     replay(camera.window, camera.services, until_epoch(recorded, 5, more_steps=214))
-    camera.take("benchmark-running", BENCHMARK)
+    camera.take("benchmark-running", "benchmark")
     replay(camera.window, camera.services, [*until_epoch(recorded, 5, more_steps=214), DISTURBED])
-    camera.take("benchmark-running-disturbed", BENCHMARK)
+    camera.take("benchmark-running-disturbed", "benchmark")
     with Database(camera.services.paths.database) as database:
         database.connection.execute("DELETE FROM runs")
         store_recording(database, until_epoch(recorded, 3), status="cancelled")
@@ -151,34 +151,34 @@ def take_all(camera: Photographer) -> None:
         finished = store_recording(database, recorded)
         set_comment(database, finished, "first full run")
     camera.show_stored(failed)
-    camera.take("benchmark-failed", BENCHMARK)
+    camera.take("benchmark-failed", "benchmark")
     for name, run_id in (("quick", quick), ("sustained", sustained), ("finished", finished)):
         camera.show_stored(run_id)
-        camera.take(f"benchmark-{name}", BENCHMARK)
+        camera.take(f"benchmark-{name}", "benchmark")
     take_verdict(camera)
     take_quiet(camera)
-    camera.take("results", RESULTS)
+    camera.take("results", "results")
     camera.window.results.open_run(finished)
     camera.wait(lambda: camera.window.results.run is not None)
-    camera.take("results-detail", RESULTS)
-    camera.take("compare", COMPARE)
+    camera.take("results-detail", "results")
+    camera.take("compare", "compare")
     take_hardware(camera)
-    camera.take("settings", SETTINGS)
+    camera.take("settings", "settings")
     take_share_pictures(camera, finished)
 
 
 def take_hardware(camera: Photographer) -> None:
     """Show the views of the page of the machine, and what the doctor found."""
-    camera.window.show_page(HARDWARE)
+    camera.window.show_page("hardware")
     page = camera.window.findChild(HardwarePage)
     assert isinstance(page, HardwarePage)
     for name in VIEWS:
         page.show_view(name)
-        camera.take(f"hardware-{name}", HARDWARE)
+        camera.take(f"hardware-{name}", "hardware")
     page.doctor.examine()
-    camera.take("hardware-doctor-examining", HARDWARE)
+    camera.take("hardware-doctor-examining", "hardware")
     camera.wait(lambda: not page.doctor.is_examining, patience_s=120)
-    camera.take("hardware-doctor-done", HARDWARE)
+    camera.take("hardware-doctor-done", "hardware")
 
 
 def take_chooser(camera: Photographer) -> None:
@@ -202,9 +202,9 @@ def take_quiet(camera: Photographer) -> None:
     assert run is not None
     calm = {"spread_pct": 0.7, "value_low": 20.8, "value_high": 21.0, "value_mean": 20.9}
     view.show_run(quiet_run(run, 1, **calm))
-    camera.take("benchmark-valid", BENCHMARK)
+    camera.take("benchmark-valid", "benchmark")
     view.show_run(quiet_run(run, 2, **(calm | {"preset": "sustained", "epochs": 1, "sustained_pct": 99.4})))
-    camera.take("benchmark-sustained-valid", BENCHMARK)
+    camera.take("benchmark-sustained-valid", "benchmark")
 
 
 def take_verdict(camera: Photographer) -> None:

@@ -71,17 +71,17 @@ def folders_drawn(page: str) -> set[str]:
     above: list[str] = []
     tree = page.partition("## Folders\n\n```\n")[2].partition("```")[0]
     for line in tree.splitlines():
-        indent, name, rest = re.fullmatch(r"( *)(\S+) *(.*)", line).groups()  # type: ignore[union-attr]
+        indent, name = re.fullmatch(r"( *)(\S+) *.*", line).groups()  # type: ignore[union-attr]
         above = [*above[: len(indent) // 4], name]
         found.add("".join(above))
-        found |= {"".join(above) + inside for inside in re.findall(r"\b(\w+/)", rest) if name == "pages/"}
     return found
 
 
 def test_the_drawn_folders_are_those_on_disk() -> None:
     drawn = folders_drawn(ARCHITECTURE.read_text(encoding="utf-8"))
     assert [name for name in sorted(drawn) if not (ROOT / name).exists()] == []
-    assert folders_of_code() - drawn == set()
+    # Pages are in the table only, so that a new one is named once.
+    assert {name for name in folders_of_code() - drawn if not name.startswith("app/gui/pages/")} == set()
 
 
 def test_every_file_that_the_table_names_exists() -> None:

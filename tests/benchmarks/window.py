@@ -28,7 +28,7 @@ from app.gui.services.bundle import Services
 from app.gui.services.garbage import GarbageCollector
 from app.gui.services.run_bridge import RunBridge
 from app.gui.shell.application import open_window
-from app.gui.shell.main_window import RESULTS, MainWindow
+from app.gui.shell.main_window import MainWindow
 from app.gui.style.theme import Theme
 from tests.benchmarks.commands import fill
 from tests.conftest import command
@@ -217,7 +217,7 @@ def results(bench: Bench, runs: int = 100_000) -> None:
         print(f"  {name:28} {1000 * statistics.median(times_s):4.0f} ms (at most {1000 * max(times_s):.0f})")
 
     print(f"results with {runs:,} runs:")
-    bench.window.show_page(RESULTS)
+    bench.window.show_page("results")
     bench.wait(lambda: page.model.ids)
     timed("open again", page.refresh)
     for number, key in enumerate(COLUMNS):

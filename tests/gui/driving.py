@@ -18,7 +18,7 @@ from app.core.storage.runs import list_runs, load_run
 from app.gui.pages.benchmark.page import BenchmarkPage
 from app.gui.pages.results.page import ResultsPage
 from app.gui.services.bundle import Services
-from app.gui.shell.main_window import RESULTS, MainWindow
+from app.gui.shell.main_window import MainWindow
 from tests.recording import asked, store_recording
 from workloads.protocol import events
 from workloads.protocol.spec import ParameterValue
@@ -89,7 +89,7 @@ class Driver:
     def open_results(self) -> ResultsPage:
         """Open the history and wait until it shows what is stored."""
         with self.qtbot.waitSignal(self.window.results.model.found, timeout=PATIENCE_MS):
-            self.window.show_page(RESULTS)
+            self.window.show_page("results")
         return self.window.results
 
 

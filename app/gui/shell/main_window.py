@@ -21,24 +21,16 @@ from app.core.messages import sentence
 from app.gui.pages.benchmark.page import BenchmarkPage
 from app.gui.services.bundle import Services
 from app.gui.shell.banner import Banner
+from app.gui.shell.pages import PAGES
 from app.gui.shell.side_bar import SideBar
 from app.gui.widgets.basics import Tone
 from app.gui.widgets.dialogs import about_dialog
 
 if TYPE_CHECKING:
     from app.gui.pages.ab.page import AbPage
+    from app.gui.pages.hardware.page import HardwarePage
     from app.gui.pages.results.page import ResultsPage
 
-# Message code of the name, and icon.
-PAGES = (
-    ("page.benchmark", "gauge"),
-    ("page.results", "list"),
-    ("page.compare", "chart-bar-decreasing"),
-    ("page.ab", "scale"),
-    ("page.hardware", "cpu"),
-    ("page.settings", "settings"),
-)
-BENCHMARK, RESULTS, COMPARE, AB, HARDWARE, SETTINGS = range(len(PAGES))
 # A worker that doesn't answer is killed after 8 s; after that, stop waiting.
 CLOSE_PATIENCE_MS = 10_000
 _log = logging.getLogger(__name__)
@@ -57,11 +49,11 @@ class MainWindow(QMainWindow):
         super().__init__()
         self._services = services
         self._closing = False
-        self._number = BENCHMARK
         self.setWindowTitle("Epochmark")
         self.setMinimumSize(1024, 700)
         self.benchmark = BenchmarkPage(services)
-        self._pages: dict[int, QWidget] = {BENCHMARK: self.benchmark}
+        self._pages: dict[str, QWidget] = {"benchmark": self.benchmark}
+        self._code = "benchmark"
         self.side_bar = SideBar(services.theme, PAGES)
         self.stack = QStackedWidget()
         self.banner = Banner(services.theme, self.stack)
@@ -70,7 +62,7 @@ class MainWindow(QMainWindow):
         self._lay_out()
         self._make_menu()
         self.side_bar.chosen.connect(self.show_page)
-        self.side_bar.mark(BENCHMARK)
+        self.side_bar.mark(self._code)
         services.bridge.started.connect(self._on_state)
         services.bridge.ended.connect(self._on_ended)
         services.bridge.refused.connect(self._on_refused)
@@ -78,21 +70,17 @@ class MainWindow(QMainWindow):
         self._restore_geometry()
         self._on_state()
 
-    def show_page(self, number: int) -> None:
+    def show_page(self, code: str) -> None:
         """Open a page."""
-        if number not in self._pages:
-            page = self._pages[number] = self._make_page(number)
-            if self.stack.indexOf(page) < 0:
-                self.stack.addWidget(page)
-        self._number = number
-        self.stack.setCurrentWidget(self._pages[number])
-        self.side_bar.mark(number)
+        self.stack.setCurrentWidget(self._made(code))
+        self._code = code
+        self.side_bar.mark(code)
         self._on_state()
 
     @property
     def page(self) -> QWidget:
         """The current page."""
-        return self._pages[self._number]
+        return self._pages[self._code]
 
     def action(self, code: str) -> QAction:
         """Return a menu action by its message code."""
@@ -110,7 +98,7 @@ class MainWindow(QMainWindow):
                 self.close_soon()
             return
         self._save_geometry()
-        if RESULTS in self._pages:
+        if "results" in self._pages:
             self.results.forget_deleted()
         event.accept()
         self.closed.emit()
@@ -131,12 +119,8 @@ class MainWindow(QMainWindow):
         """The Results page, made on first use."""
         from app.gui.pages.results.page import ResultsPage
 
-        page = self._pages.get(RESULTS)
-        if not isinstance(page, ResultsPage):
-            page = self._pages[RESULTS] = ResultsPage(self._services)
-            page.state_changed.connect(self._on_state)
-            page.run_requested.connect(partial(self.show_page, BENCHMARK))
-            self.stack.addWidget(page)
+        page = self._made("results")
+        assert isinstance(page, ResultsPage)
         return page
 
     @property
@@ -144,32 +128,40 @@ class MainWindow(QMainWindow):
         """The A/B page, made on first use."""
         from app.gui.pages.ab.page import AbPage
 
-        page = self._pages.get(AB)
-        if not isinstance(page, AbPage):
-            page = self._pages[AB] = AbPage(self._services)
+        page = self._made("ab")
+        assert isinstance(page, AbPage)
+        return page
+
+    @property
+    def hardware(self) -> "HardwarePage":
+        """The Hardware page, made on first use."""
+        from app.gui.pages.hardware.page import HardwarePage
+
+        page = self._made("hardware")
+        assert isinstance(page, HardwarePage)
+        return page
+
+    def _made(self, code: str) -> QWidget:
+        """Return a page, made on first use."""
+        if code not in self._pages:
+            entry = next(entry for entry in PAGES if entry.code == code)
+            page = self._pages[code] = entry.make(self._services)
             self.stack.addWidget(page)
-        return page
+            self._connect_page(code, page)
+        return self._pages[code]
 
-    def _make_page(self, number: int) -> QWidget:
-        if number == RESULTS:
-            return self.results
-        if number == AB:
-            return self.ab
-        if number == COMPARE:
-            from app.gui.pages.compare.page import ComparePage
+    def _connect_page(self, code: str, page: QWidget) -> None:
+        """Connect what a page does with the window and other pages, which it doesn't know."""
+        if code == "results":
+            self.results.state_changed.connect(self._on_state)
+            self.results.run_requested.connect(partial(self.show_page, "benchmark"))
+        if code == "hardware":
+            self.closed.connect(self.hardware.doctor.cancel)  # even while another page is shown
+        if code == "settings":
+            from app.gui.pages.settings.page import SettingsPage
 
-            return ComparePage(self._services)
-        if number == HARDWARE:
-            from app.gui.pages.hardware.page import HardwarePage
-
-            hardware = HardwarePage(self._services)
-            self.closed.connect(hardware.doctor.cancel)  # even while another page is shown
-            return hardware
-        from app.gui.pages.settings.page import SettingsPage
-
-        page = SettingsPage(self._services)
-        page.folder_changed.connect(self.benchmark.setup.refresh)
-        return page
+            assert isinstance(page, SettingsPage)
+            page.folder_changed.connect(self.benchmark.setup.refresh)
 
     def _lay_out(self) -> None:
         whole = QHBoxLayout()
@@ -191,7 +183,7 @@ class MainWindow(QMainWindow):
         self._add(file, "menu.save_picture", keys.Save, lambda: self._shown().save_picture())
         self._add(file, "menu.export", "Ctrl+E", self._on_export)
         file.addSeparator()
-        self._add(file, "menu.settings", "Ctrl+,", lambda: self.show_page(SETTINGS)).setMenuRole(
+        self._add(file, "menu.settings", "Ctrl+,", lambda: self.show_page("settings")).setMenuRole(
             roles.PreferencesRole
         )
         self._add(file, "menu.quit", keys.Quit, self.close).setMenuRole(roles.QuitRole)
@@ -200,8 +192,8 @@ class MainWindow(QMainWindow):
         self._add(edit, "menu.copy_result", "Ctrl+Shift+C", lambda: self._shown().copy_text())
         self._add(edit, "menu.copy_picture", "Ctrl+Shift+P", lambda: self._shown().copy_picture())
         view = self.menuBar().addMenu(sentence("menu.view"))
-        for number, (code, _) in enumerate(PAGES):
-            self._add(view, code, f"Ctrl+{number + 1}", partial(self.show_page, number))
+        for number, page in enumerate(PAGES, 1):
+            self._add(view, page.title, f"Ctrl+{number}", partial(self.show_page, page.code))
         view.addSeparator()
         self._add(view, "menu.log", "Ctrl+L", bench.log_button.click)
         help_ = self.menuBar().addMenu(sentence("menu.help"))
@@ -219,18 +211,15 @@ class MainWindow(QMainWindow):
         return action
 
     def _on_doctor(self) -> None:
-        from app.gui.pages.hardware.page import HardwarePage
-
-        self.show_page(HARDWARE)
-        if isinstance(self.page, HardwarePage):
-            self.page.show_view("doctor")
+        self.show_page("hardware")
+        self.hardware.show_view("doctor")
 
     def _shown(self) -> "BenchmarkPage | ResultsPage":
         """Return the page whose result is shown."""
-        return self.results if self.page is self._pages.get(RESULTS) else self.benchmark
+        return self.results if self._code == "results" else self.benchmark
 
     def _on_run(self) -> None:
-        self.show_page(BENCHMARK)
+        self.show_page("benchmark")
         self.benchmark.start()
 
     def _on_cancel(self) -> None:
@@ -253,7 +242,7 @@ class MainWindow(QMainWindow):
         self._actions["menu.copy_result"].setEnabled(shown.can_copy)
         for code in ("menu.save_picture", "menu.copy_picture"):
             self._actions[code].setEnabled(shown.can_share)
-        deleted = RESULTS in self._pages and self.results.can_undo
+        deleted = "results" in self._pages and self.results.can_undo
         self._actions["menu.undo_delete"].setEnabled(deleted)
 
     def _on_refused(self, _: AppError) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QFrame, QVBoxLayout
 
 from app.core.messages import sentence
+from app.gui.shell.pages import Entry
 from app.gui.style.icons import application_icon
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX
@@ -19,13 +20,13 @@ class SideBar(QFrame):
     """Lists the pages.
 
     Signals:
-        chosen: A page was chosen; with its number.
+        chosen: A page was chosen; with its code.
     """
 
-    chosen = Signal(int)
+    chosen = Signal(str)
 
-    def __init__(self, theme: Theme, pages: Sequence[tuple[str, str]]) -> None:
-        """Add an entry per page (message code of its name, icon); the last one is at the bottom."""
+    def __init__(self, theme: Theme, pages: Sequence[Entry]) -> None:
+        """Add an entry per page; the last one is at the bottom."""
         super().__init__()
         self.setObjectName("sideBar")
         self.setFixedWidth(WIDTH_PX)
@@ -38,15 +39,15 @@ class SideBar(QFrame):
         head = row(picture, label("Epochmark", 16, QFont.Weight.Bold), None, spacing_px=10)
         head.setContentsMargins(8, 0, 0, 2 * GAP_PX)
         layout.addLayout(head)
-        self.places: list[Button] = []
-        for number, (code, icon_name) in enumerate(pages):
-            if number == len(pages) - 1:
+        self.places: dict[str, Button] = {}
+        for page in pages:
+            if page is pages[-1]:
                 layout.addStretch(1)
-            place = Button(theme, sentence(code), icon_name, kind="place")
-            place.clicked.connect(lambda _=False, number=number: self.chosen.emit(number))
+            place = Button(theme, sentence(page.title), page.icon, kind="place")
+            place.clicked.connect(lambda _=False, code=page.code: self.chosen.emit(code))
             layout.addWidget(place)
-            self.places.append(place)
+            self.places[page.code] = place
 
-    def mark(self, number: int) -> None:
+    def mark(self, code: str) -> None:
         """Mark the current page."""
-        self.places[number].setChecked(True)
+        self.places[code].setChecked(True)

@@ -8,7 +8,6 @@ from app.core.analysis.published import comparable_rows
 from app.core.metrics import format_seconds
 from app.core.report.wording import error_advice
 from app.gui.services.run_bridge import BusyError, RunBridge
-from app.gui.shell.main_window import AB, BENCHMARK, COMPARE, HARDWARE, RESULTS, SETTINGS
 from tests.gui.driving import Driver
 from workloads.protocol import events
 
@@ -201,8 +200,8 @@ def test_bad_settings_are_told_before_the_run(driver: Driver) -> None:
 
 @pytest.mark.slow
 def test_every_page_opens_in_both_themes(driver: Driver) -> None:
-    for number in (RESULTS, COMPARE, AB, HARDWARE, SETTINGS, BENCHMARK):
-        driver.window.show_page(number)
+    for code in ("results", "compare", "ab", "hardware", "settings", "benchmark"):
+        driver.window.show_page(code)
         driver.until(driver.window.page.isVisible)
     light = driver.window.grab().toImage().pixelColor(5, 200)
     driver.services.theme.choose("dark")

@@ -14,7 +14,6 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.gui.charts.training_charts import EpochChart
 from app.gui.run.view import RunView
-from app.gui.shell.main_window import RESULTS
 from tests.gui.driving import Driver, replay
 from tests.recording import recorded_events, store_recording, until_epoch
 from tests.telemetry import telemetry_of
@@ -54,7 +53,7 @@ def test_energy_stands_in_the_table_of_epochs_where_it_is_known(driver: Driver) 
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
     results = driver.window.results
-    driver.window.show_page(RESULTS)
+    driver.window.show_page("results")
     results.open_run(run_id)
     driver.until(lambda: results.run is not None)
     assert results.detail is not None
@@ -75,7 +74,7 @@ def test_energy_stands_in_the_table_of_epochs_where_it_is_known(driver: Driver) 
 def test_all_readings_of_a_run_stand_in_a_table(driver: Driver) -> None:
     run_id = finish(driver)
     results = driver.window.results
-    driver.window.show_page(RESULTS)
+    driver.window.show_page("results")
     results.open_run(run_id)
     driver.until(lambda: results.run is not None)
     assert results.detail is not None

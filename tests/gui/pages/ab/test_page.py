@@ -18,7 +18,6 @@ from app.core.storage.groups import list_groups
 from app.gui.pages.ab.page import AbPage
 from app.gui.pages.ab.pair_plot import ratio_scale
 from app.gui.pages.ab.setup import SideForm
-from app.gui.shell.main_window import AB, BENCHMARK
 from app.gui.widgets.editors import set_edited
 from tests.gui.driving import Driver
 from tests.gui.run.test_runs import NO, YES, answer, workers
@@ -30,7 +29,7 @@ from workloads.settings import differing
 
 def open_page(driver: Driver, *, pairs: int = 2, batch: int = 200) -> AbPage:
     """Open the page with the demo chosen, whose epochs take half as long with twice the batch."""
-    driver.window.show_page(AB)
+    driver.window.show_page("ab")
     page = driver.window.ab
     setup = page.setup
     setup.workload.setCurrentIndex(setup.workload.findData("demo"))
@@ -63,7 +62,7 @@ def test_each_side_offers_the_devices_of_its_engine(second_engine: str, driver: 
     finder = driver.services.finder
     assert finder.machine is not None
     finder.machine = replace(finder.machine, gpus=(Gpu("A GPU", "nvidia"),), os_name="Linux")
-    driver.window.show_page(AB)
+    driver.window.show_page("ab")
     a, b = driver.window.ab.setup.sides
     set_edited(b.editors["device"], "GPU 0")
     set_edited(b.editors["engine"], second_engine)
@@ -78,7 +77,7 @@ def devices_of(side: SideForm) -> list[str]:
 
 
 def test_without_anything_compared_the_page_says_what_to_do(driver: Driver) -> None:
-    driver.window.show_page(AB)
+    driver.window.show_page("ab")
     page = driver.window.ab
     assert page.group is None
     assert not page.history.isVisible()
@@ -167,7 +166,7 @@ def test_neither_page_begins_a_run_while_the_other_one_has_one(driver: Driver) -
     driver.press(page.setup.run_button)
     driver.until(lambda: driver.services.bridge.planned is not None)
     assert not page.setup.run_button.isEnabled()
-    driver.window.show_page(BENCHMARK)
+    driver.window.show_page("benchmark")
     setup = driver.page.setup
     assert setup.problem.text() == sentence("benchmark.ab_running")
     assert not setup.run_button.isEnabled()
@@ -179,7 +178,7 @@ def test_neither_page_begins_a_run_while_the_other_one_has_one(driver: Driver) -
     driver.choose_demo(epochs=500)
     driver.press(setup.run_button)
     driver.until(lambda: driver.services.bridge.is_running)
-    driver.window.show_page(AB)
+    driver.window.show_page("ab")
     assert "A benchmark is running" in page.setup.problem.text()
     assert not page.setup.run_button.isEnabled()
     assert page.group is not None, "the earlier one is still shown"
@@ -192,7 +191,7 @@ def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
     summary = driver.run_demo()
     page = open_page(driver, pairs=1)
     driver.press(page.setup.run_button)
-    driver.window.show_page(BENCHMARK)
+    driver.window.show_page("benchmark")
     driver.until(ended(driver, page))
     assert driver.page.run is not None
     assert driver.page.run.summary.id == summary.id

@@ -2,7 +2,6 @@
 
 import pytest
 
-from app.gui.shell.main_window import AB
 from app.gui.widgets.editors import set_edited
 from tests.core.test_one_row import ROW
 from tests.gui.driving import Driver
@@ -20,7 +19,7 @@ def test_the_forms_have_its_editor(driver: Driver) -> None:
     setup.workload.setCurrentIndex(setup.workload.findData("mnist_cnn"))
     setup.form.set_value("tf32", "off")
     assert setup.spec().settings == {"tf32": False}
-    window.show_page(AB)
+    window.show_page("ab")
     sides = window.ab.setup.sides
     assert sides[1].editors["tf32"].accessibleName() == "TF32 of side B"
     set_edited(sides[1].editors["tf32"], "on")

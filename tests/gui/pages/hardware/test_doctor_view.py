@@ -22,7 +22,6 @@ from app.gui.pages.hardware import doctor_view
 from app.gui.pages.hardware.doctor_view import DoctorView
 from app.gui.pages.hardware.page import HardwarePage
 from app.gui.services.bundle import Services
-from app.gui.shell.main_window import BENCHMARK
 from app.gui.widgets.basics import Card
 from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
 from tests.gui.conftest import Told
@@ -118,7 +117,7 @@ def test_closing_the_window_on_another_page_ends_the_examination(
     page = driver.window.page
     assert isinstance(page, HardwarePage)
     page.doctor.examine()
-    driver.window.show_page(BENCHMARK)
+    driver.window.show_page("benchmark")
     assert not ended.is_set()
     driver.window.close()
     assert ended.wait(10)

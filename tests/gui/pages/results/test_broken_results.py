@@ -8,7 +8,6 @@ import pytest
 from app.core.storage.database import Database
 from app.gui.pages.results.page import ResultsPage
 from app.gui.pages.results.table import COLUMNS
-from app.gui.shell.main_window import COMPARE
 from tests import broken
 from tests.gui.driving import Driver
 from workloads.protocol.machine import Machine
@@ -90,7 +89,7 @@ def test_every_run_opens_and_exports(
         # What is raised where nobody catches it fails the test by itself.
         open_all(driver, page)
         export_all(driver, page, tmp_path)
-        driver.window.show_page(COMPARE)
+        driver.window.show_page("compare")
         driver.open_results()
         page.model.close()
         for old in path.parent.glob("runs.sqlite3*"):

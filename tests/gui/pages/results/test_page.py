@@ -12,7 +12,6 @@ from app.core.storage.database import Database
 from app.gui.pages.results import table as runs_model
 from app.gui.pages.results.page import ResultsPage
 from app.gui.pages.results.table import COMMENT
-from app.gui.shell.main_window import BENCHMARK
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, select, store_another, type_comment
@@ -88,7 +87,7 @@ def test_a_comment_being_typed_outlasts_new_runs(driver: Driver, page: ResultsPa
 
 def test_chosen_runs_stay_chosen(driver: Driver, page: ResultsPage, machine: Machine) -> None:
     select(page, 2, 4, 3)
-    driver.window.show_page(BENCHMARK)
+    driver.window.show_page("benchmark")
     with driver.qtbot.assertNotEmitted(page.model.modelReset):
         driver.open_results()
     assert sorted(page.selected_ids()) == [2, 3, 4]

@@ -59,7 +59,7 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
 def test_a_live_run_is_found_after_it_ended(driver: Driver) -> None:
     page = driver.open_results()
     assert page.model.ids == []
-    driver.window.show_page(0)
+    driver.window.show_page("benchmark")
     driver.run_demo()
     driver.open_results()
     assert len(page.model.ids) == 1

@@ -1,0 +1,41 @@
+"""The window's pages: one row each."""
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from PySide6.QtWidgets import QWidget
+
+from app.gui.services.bundle import Services
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One page.
+
+    Attributes:
+        code: Its folder in app/gui/pages.
+        title: Message code of its name.
+        icon: Beside its name in the side bar.
+        widget: Its class, in the folder's page.py, which is made from the services.
+    """
+
+    code: str
+    title: str
+    icon: str
+    widget: str
+
+    def make(self, services: Services) -> QWidget:
+        """Return the page; only now is it imported, so that pages that nobody opens cost nothing."""
+        page: QWidget = getattr(import_module(f"app.gui.pages.{self.code}.page"), self.widget)(services)
+        return page
+
+
+# In the order of the side bar, where the last one is at the bottom.
+PAGES = (
+    Entry("benchmark", "page.benchmark", "gauge", "BenchmarkPage"),
+    Entry("results", "page.results", "list", "ResultsPage"),
+    Entry("compare", "page.compare", "chart-bar-decreasing", "ComparePage"),
+    Entry("ab", "page.ab", "scale", "AbPage"),
+    Entry("hardware", "page.hardware", "cpu", "HardwarePage"),
+    Entry("settings", "page.settings", "settings", "SettingsPage"),
+)

@@ -1,0 +1,63 @@
+"""The main window: a page is a folder and a row, and is imported when it is first opened."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QLabel
+
+import app.gui.pages
+from app.gui.shell import main_window
+from app.gui.shell.pages import PAGES, Entry
+from tests.gui.driving import Driver
+
+STUDIES = """
+from PySide6.QtWidgets import QLabel
+
+
+class StudiesPage(QLabel):
+    def __init__(self, services):
+        super().__init__("Studies")
+"""
+
+
+@pytest.fixture
+def studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """One more page, before the settings."""
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "page.py").write_text(STUDIES)
+    monkeypatch.setattr(app.gui.pages, "__path__", [*app.gui.pages.__path__, str(tmp_path)])
+    entry = Entry("studies", "label.workload", "list", "StudiesPage")
+    monkeypatch.setattr(main_window, "PAGES", (*PAGES[:-1], entry, PAGES[-1]))
+    yield
+    sys.modules.pop("app.gui.pages.studies.page", None)
+
+
+def test_a_page_is_a_folder_and_a_row(studies: None, driver: Driver) -> None:
+    window = driver.window
+    driver.press(window.side_bar.places["studies"])
+    assert isinstance(window.page, QLabel)
+    assert window.page.text() == "Studies"
+    assert window.side_bar.places["studies"].isChecked()
+    shortcuts = {code: window.action(code).shortcut().toString() for code in ("label.workload", "page.settings")}
+    assert shortcuts == {"label.workload": "Ctrl+6", "page.settings": "Ctrl+7"}
+
+
+def test_every_row_opens_its_page(driver: Driver) -> None:
+    for entry in PAGES:
+        driver.window.action(entry.title).trigger()
+        assert type(driver.window.page).__name__ == entry.widget
+        assert driver.window.side_bar.places[entry.code].isChecked()
+
+
+@pytest.mark.slow
+def test_pages_are_imported_when_they_are_opened() -> None:
+    code = (
+        "import sys, app.gui.shell.application, app.gui.shell.main_window; "
+        "print(sorted(name.split('.')[3] for name in sys.modules if name.startswith('app.gui.pages.') "
+        "and name.endswith('.page')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "['benchmark']"
