@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NoReturn
 
 from workloads import CATALOGUE
-from workloads.engines.registry import ENGINES, engine_named
+from workloads.engines.registry import engine_named
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
@@ -49,6 +49,7 @@ def main() -> int:
 
 
 def _run(line: bytes, reporter: Reporter) -> events.EndStatus:
+    job = None
     try:
         job = _checked_job(line)
         CATALOGUE[job.spec.workload].run(job, reporter)
@@ -57,7 +58,7 @@ def _run(line: bytes, reporter: Reporter) -> events.EndStatus:
     except WorkloadError as error:
         reporter.send(events.Error(code=error.code, said=error.said))
     except Exception as error:  # noqa: BLE001 - the worker's own last resort: whatever it is, the parent hears it
-        reporter.send(_unexpected(error))
+        reporter.send(_unexpected(error, job))
     else:
         return "completed"
     return "failed"
@@ -74,12 +75,19 @@ def _checked_job(line: bytes) -> Job:
     return job
 
 
-def _unexpected(error: Exception) -> events.Error:
+def _unexpected(error: Exception, job: Job | None) -> events.Error:
     text = "".join(traceback.format_exception(error))[-15_000:]
-    if isinstance(error, MemoryError) or any(engine_named(name).is_out_of_memory(error) for name in ENGINES):
+    if isinstance(error, MemoryError) or (job is not None and _is_out_of_memory(error, job.spec.engine)):
         return events.Error(code="out_of_memory", said=message("worker.out_of_memory"), traceback=text)
     said = message("worker.fault", kind=type(error).__name__, text=str(error)[:1_000])
     return events.Error(code="internal", said=said, traceback=text)
+
+
+def _is_out_of_memory(error: Exception, engine: str) -> bool:
+    try:
+        return engine_named(engine).is_out_of_memory(error)
+    except Exception:  # noqa: BLE001 - an engine's own fault must not hide the run's
+        return False
 
 
 def _take_stdout() -> BinaryIO:

@@ -102,6 +102,29 @@ def test_a_job_that_cannot_be_run_is_refused_with_the_reason(
     assert stream[2]["status"] == "failed"
 
 
+@pytest.mark.parametrize(
+    ("fault", "engine", "code", "words"),
+    [
+        ("ENGINES['broken'] = registry.Entry('no_such_module')", "tensorflow", "internal", "told to fail"),
+        ("engine_named('tensorflow').is_out_of_memory = None", "tensorflow", "internal", "told to fail"),
+        ("ENGINES['broken'] = registry.Entry('no_such_module')", "broken", "engine_missing", "no_such_module"),
+    ],
+)
+def test_a_broken_engine_hides_no_other_error(fault: str, engine: str, code: str, words: str) -> None:
+    program = (
+        f"from workloads.engines import registry; registry.{fault}; import workloads.__main__ as w; w.start()"
+    )
+    spec = CATALOGUE["demo"].default_spec(parameters={"outcome": "fail"}, engine=engine)
+    line = write_job(Job(spec=spec, datasets_folder=b"nowhere"))
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as worker:
+        send(worker, line)
+        (error,) = [event for event in read(worker) if event["type"] == "error"]
+    assert error["code"] == code
+    assert words in str(error["said"]["arguments"])
+
+
 def test_stdin_closed_before_a_job_leaves_no_worker(worker: "subprocess.Popen[bytes]") -> None:
     assert worker.stdin is not None
     worker.stdin.close()

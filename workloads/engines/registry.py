@@ -4,6 +4,8 @@ import importlib
 from dataclasses import dataclass
 
 from workloads.engines.engine import Engine
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import message
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,23 @@ USUAL = "tensorflow"
 
 
 def engine_named(name: str) -> Engine:
-    """Return the engine with this name; raises KeyError if there is none."""
-    engine: Engine = importlib.import_module(ENGINES[name].module).ENGINE
+    """Return the engine with this name.
+
+    Raises:
+        KeyError: There is none.
+        WorkloadError: engine_missing; its module can't be imported.
+    """
+    try:
+        engine: Engine = importlib.import_module(ENGINES[name].module).ENGINE
+    except ImportError as error:
+        said = message("engine.broken", engine=name, reason=str(error))
+        raise WorkloadError("engine_missing", said) from error
     return engine
 
 
 def engine_title(name: str) -> str:
-    """Return an engine's name as its makers write it; an unknown one is returned unchanged."""
-    return engine_named(name).title if name in ENGINES else name
+    """Return an engine's name as its makers write it; an unknown or broken one is returned unchanged."""
+    try:
+        return engine_named(name).title
+    except (KeyError, WorkloadError):
+        return name

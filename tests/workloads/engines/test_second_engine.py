@@ -11,6 +11,7 @@ import pytest
 
 from app.core.analysis.comparability import run_refusal
 from app.core.errors import UsageError
+from app.core.hardware.gpu.usable import usable_gpus
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.runs.worker_command import WorkerCommand, interpreter, worker_command
@@ -18,7 +19,8 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from tests.conftest import ROOT
 from workloads import CATALOGUE
-from workloads.protocol.machine import Machine
+from workloads.engines.registry import ENGINES, Entry, engine_title
+from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
 
 HERE = Path(__file__).parent / "plain_numpy"
@@ -109,3 +111,13 @@ def test_what_an_engine_cannot_do_is_refused_before_the_run(sources: Path, paths
             Runner(paths, None).check(spec)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="can't run on Plain NumPy"):
         Runner(paths, None).check(CATALOGUE["flowers_vgg16_331"].default_spec(engine=NAME))  # type: ignore[arg-type]
+
+
+def test_an_engine_that_cannot_be_imported_is_refused_in_a_sentence(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(ENGINES, "broken", Entry("workloads.engines.no_such_module"))
+    with pytest.raises(UsageError, match=r"The engine broken can't be imported \(No module named"):
+        Runner(paths, machine).check(CATALOGUE["mnist_mlp"].default_spec(engine="broken"))
+    assert engine_title("broken") == "broken"
+    assert usable_gpus(replace(machine, gpus=(Gpu("A GPU", "nvidia"),)), "broken") == ()

@@ -9,6 +9,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         " --data synthetic."
     ),
     "data.unusable": "The data can't be used: {reason}. Remove it with `data remove {dataset}`, then use `{command}`.",
+    "engine.broken": "The engine {engine} can't be imported ({reason}). Choose another one.",
     "engine.not_for_workload": "{workload} can't run on {engine}. Choose {engines:, }.",
     "engine.not_installed": "{engine} isn't installed on this computer.",
     "engine.not_imported": "{engine} and Keras can't be imported ({reason}).",
