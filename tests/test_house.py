@@ -5,6 +5,7 @@ import re
 import statistics
 from collections.abc import Callable, Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 
 import pytest
 
@@ -179,6 +180,42 @@ def test_variables_say_what_they_hold() -> None:
     code = {name: text for name, text in sources().items() if name.startswith(("app/", "workloads/"))}
     empty = [(name, *each) for name, text in code.items() for each in empty_names(ast.parse(text))]
     assert [f"{name}:{line}: {what}" for name, line, what in empty] == []
+
+
+def circle(modules: dict[str, str]) -> list[str]:
+    """Return modules that import each other, for types or when they're loaded; [] if there are none."""
+    graph = {
+        module: {asked if asked in modules else asked.rpartition(".")[0] for asked in early_imports(text)}
+        for module, text in modules.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def early_imports(text: str) -> Iterator[str]:
+    """Yield what is imported outside functions; "module.name" for a name from a module."""
+    nodes = list(ast.walk(ast.parse(text)))
+    late = {inner for node in nodes if isinstance(node, ast.FunctionDef) for inner in ast.walk(node)}
+    for node in nodes:
+        match node:
+            case ast.Import(names=names) if node not in late:
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(module), names=names) if node not in late:
+                yield from (f"{module}.{alias.name}" for alias in names)
+
+
+def test_no_modules_import_each_other() -> None:
+    code = {name: text for name, text in sources().items() if name.startswith(("app/", "workloads/"))}
+    names = {name: name.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for name in code}
+    assert circle({names[name]: text for name, text in code.items()}) == []
+
+
+def test_a_circle_is_found_unless_a_function_closes_it() -> None:
+    assert circle({"a.b": "from a import c", "a.c": "if TYPE_CHECKING:\n    from a.b import B"})
+    assert circle({"a.b": "from a import c", "a.c": "def f():\n    from a.b import B"}) == []
 
 
 @pytest.mark.parametrize(

@@ -7,20 +7,18 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from workloads.datasets.flower_photos import Photos
 from workloads.datasets.source import MissingDataError
 from workloads.protocol.messages import message
-
-if TYPE_CHECKING:
-    from workloads.datasets.flowers import Photos
 
 PER_SHARD = 230  # 13 of these files are exactly the training photos
 QUALITY = 95
 LOCK_FILE = "packing.lock"  # held while a folder of records is being made
 
 
-def dataset(photos: "Photos", training: bool) -> Any:
+def dataset(photos: Photos, training: bool) -> Any:
     """Return a tf.data.Dataset of (JPEG as a scalar string, label as int32), in the order of `photos`.
 
     Raises:
@@ -46,7 +44,7 @@ def dataset(photos: "Photos", training: bool) -> Any:
     return tf.data.TFRecordDataset(names).map(parse, num_parallel_calls=tf.data.AUTOTUNE)
 
 
-def prepared(photos: "Photos", report: Callable[[int, int], None] = lambda *_: None) -> tuple[Path, ...]:
+def prepared(photos: Photos, report: Callable[[int, int], None] = lambda *_: None) -> tuple[Path, ...]:
     """Return the files of records, creating them if they don't exist yet.
 
     Args:

@@ -6,12 +6,12 @@ The study read them from sixteen files of records with photos of one size; `flow
 import hashlib
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.datasets import source, twins
 from workloads.datasets.archives import Limits, tar_members
+from workloads.datasets.flower_photos import Photos
 from workloads.datasets.jpeg import jpeg_size
 from workloads.datasets.source import (
     DatasetSource,
@@ -74,29 +74,6 @@ class _StoredPhotos(StoredFiles):
 
 
 STORED: StoredFiles = _StoredPhotos([_LIST_FILE, _LICENCE_FILE])
-
-
-@dataclass(frozen=True, slots=True)
-class Photos:
-    """Labelled photos, and their order for training and validation.
-
-    Attributes:
-        paths: The real photos, of any size.
-        pictures: The twin's, (n, size, size, 3) pixels.
-        train, test: Indexes into `paths` or `pictures`.
-        folder: Folder of the real photos.
-    """
-
-    size: int
-    paths: tuple[Path, ...]
-    pictures: "NDArray[np.uint8] | None"
-    train: "NDArray[np.int64]"
-    train_labels: "NDArray[np.int32]"
-    test: "NDArray[np.int64]"
-    test_labels: "NDArray[np.int32]"
-    folder: Path | None
-    source: source.Origin
-    checksum: str
 
 
 def install(files: Mapping[str, Path], folder: Path) -> None:

@@ -4,17 +4,13 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 from workloads.protocol import events
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec
-from workloads.training.feed import Feed
 from workloads.training.stopwatch import stopwatch
 from workloads.training.trainer import Trainer
-
-if TYPE_CHECKING:
-    from workloads.training.training import Training
+from workloads.workload import Workload
 
 # From the engine's start to the answer.
 BUDGET_S = 60.0
@@ -70,20 +66,23 @@ class Budget:
 class Quick:
     """One Quick run of a compiled network with its data."""
 
-    workload: "Training"
+    workload: Workload
     spec: RunSpec
     trainer: Trainer
     reporter: Reporter
 
-    def measure(self) -> None:
-        """Time steps, epoch after epoch without validation, and then the other parts of an epoch."""
+    def measure(self, proof_steps: int | None) -> None:
+        """Time steps, epoch after epoch without validation, and then the other parts of an epoch.
+
+        Args:
+            proof_steps: After how many steps the loss proves that it trained; None if unknown.
+        """
         # A rate needs only the steps.
         has_epochs = self.workload.samples_per_epoch > 0 and self.workload.metric.startswith("seconds_per_")
         batches = min(BATCHES_LIMIT, self.trainer.feed.validation_batches(self.spec.batch_size))
         after_steps = SHORT_EPOCHS * (1 + VALIDATION_SHARE * batches) if has_epochs else 0.0
         due_s = self.reporter.engine_ready_s + (self.spec.duration_s or BUDGET_S)
         budget = Budget(self.reporter, due_s, after_steps)
-        proof_steps = self.workload.proof_steps(self.spec)
         self._time_steps(due_s - time.perf_counter(), budget.is_over, proof_steps)
         if has_epochs:
             self._time_parts(batches, slow=(budget.step_s or 0.0) > SLOW_STEP_S)
@@ -108,7 +107,8 @@ class Quick:
         watch = stopwatch(self.reporter, is_over=is_over, proof_steps=proof_steps)
         # Arrays know their length, batches may not.
         steps = None if self.trainer.feed.y is not None else whole
-        self._fit(replace(self.trainer.feed, validation=None), watch, epochs=EPOCHS_LIMIT, steps_per_epoch=steps)
+        feed = replace(self.trainer.feed, validation=None)
+        self.trainer.fit(feed, watch, epochs=EPOCHS_LIMIT, steps_per_epoch=steps)
 
     def _time_parts(self, batches: int, *, slow: bool) -> None:
         """Time the start and end of an epoch: setting up its input, some validation batches, the rest."""
@@ -118,14 +118,10 @@ class Quick:
         self.reporter.time_parts()
         feed = self.trainer.feed
         short = replace(feed.cut(self.spec.batch_size), validation=feed.validation if batches else None)
-        self._fit(
+        self.trainer.fit(
             short,
             stopwatch(self.reporter),
             epochs=1 if slow else SHORT_EPOCHS,
             steps_per_epoch=None if short.y is not None else 1,
             validation_steps=batches or None,
         )
-
-    def _fit(self, feed: Feed, watch: Any, **asked: Any) -> None:
-        callbacks = [*self.workload.callbacks(self.spec), watch]
-        self.trainer.fit(feed, callbacks=callbacks, **asked)

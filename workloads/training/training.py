@@ -3,6 +3,7 @@
 import math
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -84,7 +85,7 @@ class Training(Workload):
         if spec.measure_s is not None:
             Quick(self, spec, trainer, reporter).probe()
         elif spec.preset == "quick":
-            Quick(self, spec, trainer, reporter).measure()
+            Quick(self, spec, trainer, reporter).measure(self.proof_steps(spec))
         else:
             _measure_epochs(self, spec, trainer, reporter)
         marks.report(model, spec, reporter)
@@ -114,7 +115,8 @@ def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
         )
     )
     reporter.phase("build")
-    return Trainer(engine, build(workload, job.spec, reporter), feed, job.spec.batch_size)
+    model = build(workload, job.spec, reporter)
+    return Trainer(engine, model, feed, job.spec.batch_size, partial(workload.callbacks, job.spec))
 
 
 def build(workload: Training, spec: RunSpec, reporter: Reporter) -> Any:
@@ -188,10 +190,10 @@ def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporte
     feed = trainer.feed if steps == whole else trainer.feed.cut(steps * spec.batch_size)
     trainer.fit(
         feed,
+        watch,
         epochs=epochs,
         # Arrays know their length; batches may not, and a study may leave out the last, smaller one.
         steps_per_epoch=None if feed.y is not None else steps,
-        callbacks=[*workload.callbacks(spec), watch],
     )
     if spec.preset == "standard":
         _check_count("steps", reporter.steps_done, steps * epochs)

@@ -10,6 +10,7 @@ from typing import Any
 from app.core.messages import text
 from tests.archives import pack
 from workloads.datasets import flower_records, flowers
+from workloads.datasets.flower_photos import Photos
 from workloads.datasets.jpeg import jpeg_size
 from workloads.datasets.source import MissingDataError
 
@@ -32,7 +33,7 @@ def photo(label: int, number: int) -> bytes:
     return encoded
 
 
-def read(photos: flowers.Photos, training: bool) -> list[dict[str, Any]]:
+def read(photos: Photos, training: bool) -> list[dict[str, Any]]:
     """Return label, size, and middle colour of each example."""
     import tensorflow as tf
 

@@ -17,7 +17,7 @@ from tests.workloads.datasets.refusals import refusing
 from tests.workloads.datasets.test_jpeg import START, frame, segment
 from workloads.datasets import flowers
 from workloads.datasets.archives import Limits
-from workloads.datasets.flowers import Photos
+from workloads.datasets.flower_photos import Photos
 from workloads.datasets.source import HostileArchiveError, MissingDataError
 
 TWIN_SHA256 = "57fb15db99f1c035245a32803fa100335fad2a6a08590baf6835cd6c3db98798"

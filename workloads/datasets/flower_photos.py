@@ -1,0 +1,34 @@
+"""Flower photos as they are passed on: where they are, what they show, in which order."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workloads.datasets.source import Origin
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Photos:
+    """Labelled photos, and their order for training and validation.
+
+    Attributes:
+        paths: The real photos, of any size.
+        pictures: The twin's, (n, size, size, 3) pixels.
+        train, test: Indexes into `paths` or `pictures`.
+        folder: Folder of the real photos.
+    """
+
+    size: int
+    paths: tuple[Path, ...]
+    pictures: "NDArray[np.uint8] | None"
+    train: "NDArray[np.int64]"
+    train_labels: "NDArray[np.int32]"
+    test: "NDArray[np.int64]"
+    test_labels: "NDArray[np.int32]"
+    folder: Path | None
+    source: Origin
+    checksum: str
