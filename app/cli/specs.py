@@ -52,7 +52,26 @@ def _schema_problem(spec: RunSpec, problem: str) -> Message:
         return message("cli.unknown_device", device=quoted(spec.device))
     if "duration_s" in problem:
         return message("cli.duration_out_of_range", duration_s=spec.duration_s)
+    for setting in all_settings():
+        limits, given = _limits().get(setting.name), setting.of(spec)
+        if limits is not None and isinstance(given, int) and not limits[0] <= given <= limits[1]:
+            least, most = limits
+            return message("cli.number_out_of_range", option=setting.flag, least=least, most=most, given=given)
     return message("setting.out_of_range", problem=problem)
+
+
+def _limits() -> dict[str, tuple[int, int]]:
+    """Return the least and the most of each whole number in a spec, by field."""
+    from msgspec.inspect import IntType, StructType, UnionType, type_info  # only after a mistake
+
+    struct = type_info(RunSpec)
+    assert isinstance(struct, StructType)
+    limits = {}
+    for field in struct.fields:
+        for kind in field.type.types if isinstance(field.type, UnionType) else (field.type,):
+            if isinstance(kind, IntType) and kind.ge is not None and kind.le is not None:
+                limits[field.name] = (kind.ge, kind.le)
+    return limits
 
 
 def _parameters(workload: Workload, settings: list[str]) -> dict[str, Any]:
