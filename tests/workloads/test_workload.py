@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.core.messages import text as sentence_of
 from workloads import CATALOGUE, STANDARD
+from workloads.demo import Demo
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.parameters import Parameter, folders_of
 from workloads.protocol.spec import Job, ParameterValue, RunSpec, read_job, write_job
@@ -23,6 +24,20 @@ KIND = Parameter("kind", "choice", "adam", "Optimizer", choices=("adam", "sgd"))
 PLACES = Parameter("places", "folders", "", "Folders", required=True)
 DEMO = CATALOGUE["demo"]
 CNN = CATALOGUE[STANDARD]
+
+
+class Short(Demo):
+    """Runs in epochs, but can't be sustained."""
+
+    can_sustain = False
+
+
+def test_a_workload_with_epochs_may_refuse_to_be_sustained() -> None:
+    assert Short.has_epochs
+    Short().check(DEMO.default_spec("standard"))
+    with pytest.raises(WorkloadError) as error:
+        Short().check(DEMO.default_spec("sustained"))
+    assert error.value.said.code == "workload.not_sustained"
 
 
 def refused(spec: RunSpec) -> str:
