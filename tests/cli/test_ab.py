@@ -17,7 +17,7 @@ def lines_of(done: "subprocess.CompletedProcess[str]") -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def test_an_ab_tells_the_ratio_as_json(epochmark: CommandLine) -> None:
+def test_an_ab_prints_the_ratio_as_json(epochmark: CommandLine) -> None:
     sides = ("--a", "step_s=0.01", "--b", "step_s=0.02", "--pairs", "3", "--epochs", "2")
     done = epochmark("ab", "demo", *sides, "--json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -171,7 +171,7 @@ def test_wrong_use_ends_in_one_sentence_and_nothing_is_stored(
 
 @pytest.mark.slow
 @posix_only
-def test_ctrl_c_cancels_the_plan_and_says_what_the_finished_pairs_say(environment: dict[str, str]) -> None:
+def test_ctrl_c_cancels_the_plan_and_reports_the_finished_pairs(environment: dict[str, str]) -> None:
     process = start(
         environment, "ab", "demo", "--json", "--a", "step_s=0.001", "--b", "step_s=0.03", "--pairs", "9"
     )

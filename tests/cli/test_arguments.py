@@ -26,7 +26,7 @@ def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_run_takes_the_standard_workload_where_none_is_named() -> None:
+def test_run_defaults_to_the_standard_workload() -> None:
     assert make_parser().parse_args(["run"]).workload == STANDARD
     assert make_parser().parse_args(["run", "demo"]).workload == "demo"
 

@@ -30,7 +30,7 @@ def in_shell(
 @pytest.mark.slow
 @posix_shell
 @pytest.mark.parametrize("arguments", [["--version"], ["results", "export"], ["run", "demo"]], ids=" ".join)
-def test_a_closed_output_is_said(environment: dict[str, str], arguments: list[str]) -> None:
+def test_a_closed_output_is_reported(environment: dict[str, str], arguments: list[str]) -> None:
     done = in_shell(environment, ">&-", *arguments)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", BAD)
 
@@ -59,7 +59,7 @@ def test_a_full_output_ends_like_other_tools(environment: dict[str, str], argume
 @pytest.mark.slow
 @posix_shell
 @pytest.mark.parametrize("arguments", [["--version"], ["workloads", "--json"]])
-def test_a_reader_that_is_gone_ends_it_without_a_word(environment: dict[str, str], arguments: list[str]) -> None:
+def test_a_reader_that_is_gone_ends_it_silently(environment: dict[str, str], arguments: list[str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(

@@ -122,7 +122,7 @@ def test_two_commands_share_one_database(epochmark: CommandLine) -> None:
     assert sorted(run["id"] for run in runs(epochmark)) == [1, 2]
 
 
-def test_a_home_that_is_a_file_is_said(epochmark: CommandLine, tmp_path: Path) -> None:
+def test_a_home_that_is_a_file_is_reported(epochmark: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
     done = epochmark("results", "list", EPOCHMARK_HOME=str(file))
@@ -131,13 +131,13 @@ def test_a_home_that_is_a_file_is_said(epochmark: CommandLine, tmp_path: Path) -
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a file system that nobody can write to")
-def test_a_home_that_cannot_be_written_is_said(epochmark: CommandLine) -> None:
+def test_a_home_that_cannot_be_written_is_reported(epochmark: CommandLine) -> None:
     done = epochmark("run", "demo", EPOCHMARK_HOME="/proc/epochmark")
     assert "can't be created" in sentence_of(done)
     assert done.returncode == 2
 
 
-def test_a_locked_database_is_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
+def test_a_locked_database_is_reported(epochmark: CommandLine, environment: dict[str, str]) -> None:
     with Database(default_paths(environment).database) as database:
         database.connection.execute("BEGIN IMMEDIATE")
         done = epochmark("run", "demo")
@@ -145,7 +145,7 @@ def test_a_locked_database_is_said(epochmark: CommandLine, environment: dict[str
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_a_damaged_database_is_replaced_and_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
+def test_a_damaged_database_is_replaced_and_reported(epochmark: CommandLine, environment: dict[str, str]) -> None:
     paths = default_paths(environment)
     paths.create()
     paths.database.write_bytes(b"garbage" * 1000)
@@ -164,7 +164,9 @@ def test_a_database_of_a_newer_epochmark_is_refused(epochmark: CommandLine, envi
     assert done.returncode == 2
 
 
-def test_settings_that_are_not_json_are_kept_and_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
+def test_settings_that_are_not_json_are_kept_and_reported(
+    epochmark: CommandLine, environment: dict[str, str]
+) -> None:
     paths = default_paths(environment)
     paths.create()
     paths.settings.write_text("{nonsense")
@@ -175,7 +177,7 @@ def test_settings_that_are_not_json_are_kept_and_said(epochmark: CommandLine, en
 
 
 @pytest.mark.parametrize("folder", ["relative", "/no/such/drive", "/" + "x" * 300])
-def test_a_folder_for_data_sets_that_is_not_there_is_said_where_it_is_needed(
+def test_a_missing_data_set_folder_is_reported_where_it_is_needed(
     epochmark: CommandLine, environment: dict[str, str], folder: str
 ) -> None:
     paths = default_paths(environment)

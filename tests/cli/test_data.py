@@ -81,7 +81,7 @@ def test_a_second_fetch_waits_and_asks_for_nothing(environment: dict[str, str], 
 
 @pytest.mark.slow
 @posix_only
-def test_a_killed_fetch_blocks_nobody_and_the_next_goes_on(environment: dict[str, str], text: Path) -> None:
+def test_a_killed_fetch_blocks_nothing_and_the_next_resumes(environment: dict[str, str], text: Path) -> None:
     with serving() as server:
         server.content = text.read_bytes()
         begun, go_on = stalled(server)
@@ -159,7 +159,7 @@ def test_the_users_own_folders_stay_in_the_folder_that_was_chosen(
 
 @posix_only
 @pytest.mark.parametrize("kind", ["pipe", "folder", "device"])
-def test_settings_that_are_no_file_hold_nothing_up(
+def test_settings_that_are_not_a_file_block_nothing(
     epochmark: CommandLine, environment: dict[str, str], kind: str
 ) -> None:
     paths = default_paths(environment)
@@ -178,7 +178,7 @@ def test_settings_that_are_no_file_hold_nothing_up(
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-def test_a_home_whose_name_is_no_text_works(environment: dict[str, str], text: Path, tmp_path: Path) -> None:
+def test_a_home_whose_name_is_not_text_works(environment: dict[str, str], text: Path, tmp_path: Path) -> None:
     raw = {os.fsencode(name): os.fsencode(value) for name, value in environment.items()}
     raw[b"EPOCHMARK_HOME"] = os.fsencode(tmp_path) + b"/caf\xe9 \xff 'a\nb\""
     for arguments, words in (

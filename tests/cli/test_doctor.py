@@ -94,7 +94,7 @@ def test_a_log_is_explained(epochmark: CommandLine) -> None:
     assert done.stderr == ""
 
 
-def test_a_healthy_log_is_no_fault(epochmark: CommandLine) -> None:
+def test_a_healthy_log_has_no_fault(epochmark: CommandLine) -> None:
     done = epochmark("doctor", "--log", str(LOGS / "healthy_cpu_2_21.log"))
     assert done.returncode == 0
     assert "No fault in this log." in done.stdout
@@ -108,7 +108,7 @@ def test_a_log_as_json(epochmark: CommandLine) -> None:
 
 
 @pytest.mark.parametrize(("name", "code"), [("xid_79.log", 1), ("healthy_cpu_2_21.log", 0)])
-def test_the_exit_code_tells_a_fault_in_json_and_in_text(
+def test_the_exit_code_shows_a_fault_in_json_and_in_text(
     name: str, code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("EPOCHMARK_HOME", str(tmp_path / "home"))
@@ -143,7 +143,7 @@ def test_wrong_use_is_one_sentence(epochmark: CommandLine, tmp_path: Path, name:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_the_examination_says_what_it_does_and_stops_when_asked(broken_card: None, paths: Paths) -> None:
+def test_the_check_says_what_it_does_and_stops_when_asked(broken_card: None, paths: Paths) -> None:
     steps: list[str] = []
     cancel = threading.Event()
 
@@ -173,5 +173,5 @@ def test_the_frozen_apps_trial_is_found_before_the_command_line(monkeypatch: pyt
     assert asked == [["device", "cpu"]]
 
 
-def test_the_page_about_gpus_has_the_table_as_it_is() -> None:
+def test_the_page_about_gpus_matches_the_table() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run: python3 -m tests.doctor_page"

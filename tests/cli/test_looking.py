@@ -81,7 +81,7 @@ def make_standard_run(epochmark: CommandLine, environment: dict[str, str], **cha
         connection.execute(f"UPDATE runs SET {columns} WHERE id = (SELECT max(id) FROM runs)", [*values.values()])
 
 
-def test_compare_says_the_sentence_against_the_baseline_in_json_too(
+def test_compare_has_the_sentence_against_the_baseline_in_json_too(
     epochmark: CommandLine, environment: dict[str, str]
 ) -> None:
     make_standard_run(epochmark, environment)
@@ -167,7 +167,7 @@ def test_the_engine_is_written_in_one_way(epochmark: CommandLine) -> None:
     assert line == "TensorFlow 2.21.0 on device n/a · float32 · with XLA"
 
 
-def test_what_of_a_record_cannot_be_read_is_said(epochmark: CommandLine, environment: dict[str, str]) -> None:
+def test_unreadable_parts_of_a_record_are_named(epochmark: CommandLine, environment: dict[str, str]) -> None:
     epochmark("run", "demo", "--epochs", "2", "--quiet")
     with Database(default_paths(environment).database) as database, database.transaction() as connection:
         connection.execute("UPDATE runs SET environment = '{'")

@@ -34,7 +34,7 @@ LONG = "9" * 5_000
     ],
     ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else None,
 )
-def test_numbers_that_cannot_be_meant_are_said_in_a_sentence(
+def test_implausible_numbers_are_refused_in_a_sentence(
     epochmark: CommandLine, arguments: list[str], words: str
 ) -> None:
     done = epochmark(*arguments)

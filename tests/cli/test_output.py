@@ -29,7 +29,7 @@ from workloads.protocol import events
         ["results", "export"],
     ],
 )
-def test_output_that_cannot_be_written_is_said_in_a_sentence(
+def test_output_that_cannot_be_written_is_reported_in_a_sentence(
     environment: dict[str, str], arguments: list[str]
 ) -> None:
     with Path("/dev/full").open("wb") as full:
@@ -78,7 +78,7 @@ def test_a_windows_reader_that_goes_away_is_a_broken_pipe(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_what_programs_read_is_utf_8_whatever_the_terminal_speaks(
+def test_output_for_programs_is_utf_8_whatever_the_terminals_encoding(
     epochmark: CommandLine, environment: dict[str, str], encoding: str
 ) -> None:
     epochmark("run", "demo", "--epochs", "1", "--quiet")

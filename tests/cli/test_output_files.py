@@ -29,7 +29,7 @@ def names(folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     "arguments", [["export"], ["export", "--format", "json"], ["share", "1"]], ids=["csv", "json", "png"]
 )
-def test_what_lies_around_the_file_stays_as_it_is(
+def test_other_files_in_the_folder_are_unchanged(
     stored: CommandLine, tmp_path: Path, arguments: list[str]
 ) -> None:
     folder = tmp_path / "folder"
@@ -72,7 +72,7 @@ def test_devices_pipes_and_standard_output_get_what_a_file_gets(
 
 
 @pytest.mark.parametrize("verb", [["export"], ["share", "1"]], ids=["export", "share"])
-def test_what_can_be_no_file_is_said_in_a_sentence_and_nothing_is_lost(
+def test_an_impossible_file_is_reported_in_a_sentence_and_nothing_is_lost(
     environment: dict[str, str], stored: CommandLine, tmp_path: Path, verb: list[str]
 ) -> None:
     place = tmp_path / "place"
@@ -96,7 +96,7 @@ def test_what_can_be_no_file_is_said_in_a_sentence_and_nothing_is_lost(
     assert names(place / "folder") == []
 
 
-def test_a_device_that_is_full_is_said(stored: CommandLine, tmp_path: Path) -> None:
+def test_a_full_device_is_reported(stored: CommandLine, tmp_path: Path) -> None:
     full = device(tmp_path, "full")
     done = stored("results", "export", "--output", str(full))
     assert sentence_of(done).startswith(f"epochmark: {full} can't be saved (No space left on device).")

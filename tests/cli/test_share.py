@@ -52,7 +52,7 @@ def test_a_run_becomes_a_picture_without_a_display(
     assert light.read_bytes() == dark.read_bytes()
 
 
-def test_what_cannot_be_drawn_is_said_in_a_sentence(
+def test_a_run_that_cannot_be_drawn_is_reported_in_a_sentence(
     stored: CommandLine, environment: dict[str, str], tmp_path: Path
 ) -> None:
     short = stored("run", "demo", "--steps", "2", "--epochs", "1", "--quiet")
@@ -75,7 +75,7 @@ def test_a_picture_needs_a_name_for_its_file(stored: CommandLine) -> None:
     assert "--output" in sentence_of(done)
 
 
-def test_qt_that_cannot_be_loaded_is_said_with_what_to_install(stored: CommandLine, tmp_path: Path) -> None:
+def test_if_qt_cannot_be_loaded_the_packages_to_install_are_named(stored: CommandLine, tmp_path: Path) -> None:
     broken = tmp_path / "broken" / "PySide6"
     broken.mkdir(parents=True)
     text = "raise ImportError('libEGL.so.1: cannot open shared object file')"

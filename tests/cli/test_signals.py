@@ -127,7 +127,7 @@ def test_one_signal_ends_a_verb_that_is_stuck_in_its_output(
 
 
 @pytest.mark.slow
-def test_an_interrupt_that_python_loses_comes_again() -> None:
+def test_an_interrupt_that_python_loses_is_repeated() -> None:
     done = run_verb(lost="signal.raise_signal(signal.SIGINT)", body="threading.Event().wait(30)")
     assert (done.returncode, done.stderr) == (130, "")
 

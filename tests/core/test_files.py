@@ -51,7 +51,7 @@ def test_a_file_is_replaced_and_nothing_else_touched(target: Path) -> None:
 
 
 @pytest.mark.parametrize("problem", [ProbeError, KeyboardInterrupt, SystemExit, OSError])
-def test_trouble_in_the_middle_leaves_what_was_there(target: Path, problem: type[BaseException]) -> None:
+def test_a_failure_midway_keeps_the_old_file(target: Path, problem: type[BaseException]) -> None:
     def chunks() -> Iterator[bytes]:
         yield NEW * 100_000
         assert len(names(target.parent)) == 2, "the new content lies beside the old"
@@ -118,7 +118,7 @@ def test_a_loop_of_links_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["", ".", "folder", "missing/report.csv", "folder/report.csv/more.csv", "x" * 300]
 )
-def test_what_can_be_no_file_is_an_error_with_a_reason(
+def test_an_impossible_file_is_an_error_with_a_reason(
     target: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -159,7 +159,7 @@ def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @posix_only
-def test_a_pipe_that_nobody_reads_can_be_left_by_ctrl_c(tmp_path: Path) -> None:
+def test_ctrl_c_ends_writing_to_a_pipe_without_a_reader(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     code = "import sys; from pathlib import Path; from app.core.files import write_whole\n"

@@ -85,7 +85,7 @@ def test_the_log_cannot_grow_for_ever(tmp_path: Path, app_log: logging.Logger) -
     assert sum(file.stat().st_size for file in files) <= 20_000
 
 
-def test_a_workers_output_is_copied_as_it_is(tmp_path: Path) -> None:
+def test_a_workers_output_is_copied_unchanged(tmp_path: Path) -> None:
     content = b"first\nsecond \xff\xfe\nno newline"
     copied(content, tmp_path / "worker.log")
     assert (tmp_path / "worker.log").read_bytes() == content

@@ -56,7 +56,7 @@ def test_the_command_line_has_its_option(paths: Paths) -> None:
     assert asked(paths, "--tf32", "on").settings == {"tf32": True}
 
 
-def test_the_worker_is_told(paths: Paths) -> None:
+def test_the_worker_receives_it(paths: Paths) -> None:
     spec = asked(paths, "--tf32", "off")
     CATALOGUE["demo"].check(spec)
     assert read_job(write_job(Job(spec=spec, datasets_folder=b""))).spec.settings == {"tf32": False}
@@ -98,7 +98,7 @@ def test_the_record_keeps_it_and_comparison_knows_it(paths: Paths, machine: Mach
     assert {("TF32", "off"), ("Engine", "TensorFlow")} <= set(comparison_key(run))
 
 
-def test_it_may_also_be_said_beside_a_result(
+def test_it_may_also_be_shown_beside_a_result(
     paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = replace(ROW, compared="told")

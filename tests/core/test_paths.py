@@ -84,7 +84,7 @@ def test_a_read_only_parent_is_one_sentence(tmp_path: Path) -> None:
         make_folder(tmp_path / "new")
 
 
-def test_data_sets_lie_where_the_user_wants_them_and_nothing_else_does(paths: Paths, tmp_path: Path) -> None:
+def test_only_data_sets_are_in_the_users_folder(paths: Paths, tmp_path: Path) -> None:
     chosen = with_datasets_folder(paths, str(tmp_path))
     assert chosen.datasets == tmp_path
     assert (chosen.data, chosen.cache, chosen.config) == (paths.data, paths.cache, paths.config)
@@ -108,9 +108,7 @@ def test_without_a_wish_data_sets_lie_among_epochmarks_own_files(paths: Paths, f
         ("x" * 300, "can't be used (File name too long"),
     ],
 )
-def test_a_folder_for_data_sets_that_is_not_there_is_one_sentence(
-    paths: Paths, tmp_path: Path, folder: str, words: str
-) -> None:
+def test_a_missing_data_set_folder_is_one_sentence(paths: Paths, tmp_path: Path, folder: str, words: str) -> None:
     (tmp_path / "file").write_text("a file")
     with pytest.raises(UsageError, match="The data set folder ") as refused:
         check_datasets_folder(with_datasets_folder(paths, str(tmp_path / folder)))
@@ -190,7 +188,7 @@ def test_what_is_no_folder_is_named_itself(tmp_path: Path, kind: str, words: str
         check_datasets_folder(with_datasets_folder(default_paths({"EPOCHMARK_HOME": str(tmp_path)}), str(home)))
 
 
-def test_a_home_in_a_folder_that_is_gone_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_in_a_deleted_folder_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def gone() -> str:
         raise FileNotFoundError(2, "No such file or directory")
 

@@ -42,7 +42,7 @@ def test_what_steers_a_terminal_is_shown_as_an_escape(text: str) -> None:
     assert re.search(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})", safe)
 
 
-def test_what_people_write_stays() -> None:
+def test_ordinary_text_is_unchanged() -> None:
     assert safe_text(HARMLESS) == HARMLESS
     assert safe_text("a\r\nb") == "a\nb"
     assert safe_text(NASTY["clipboard"]) == r"\x1b]52;c;cm0gLXJmIH4=\x07"

@@ -38,7 +38,7 @@ def test_what_was_saved_is_loaded_and_can_be_read_by_people(file: Path) -> None:
     assert '  "theme": "dark",' in file.read_text(encoding="utf-8").splitlines()
 
 
-def test_a_preset_that_was_never_chosen_is_told_from_one_that_was(file: Path) -> None:
+def test_a_preset_that_was_never_chosen_is_distinguished(file: Path) -> None:
     save_settings(file, Settings())
     assert load_settings(file).preset is None
     save_settings(file, Settings(preset="standard"))
@@ -178,7 +178,7 @@ def test_many_who_save_at_once_leave_one_whole_file(file: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
-def test_a_folder_whose_name_is_no_text_cannot_be_saved_and_is_said(file: Path) -> None:
+def test_a_folder_whose_name_is_not_text_cannot_be_saved_and_is_reported(file: Path) -> None:
     with pytest.raises(AppError, match="the name of the data set folder isn't valid UTF-8"):
         save_settings(file, Settings(datasets_folder=os.fsdecode(b"/caf\xe9")))
     assert not file.exists()

@@ -23,7 +23,7 @@ def test_the_app_asks_what_a_workload_can_do(path: Path) -> None:
             assert "workload" not in owner.lower() and "CATALOGUE" not in owner, node.lineno  # noqa: PT018
 
 
-def test_what_each_workload_can_do_fits_together() -> None:
+def test_the_capabilities_of_each_workload_are_consistent() -> None:
     for workload in CATALOGUE.values():
         # Only epochs can be repeated for a given time, and summarised. With epochs, both remain a choice.
         assert workload.has_epochs or not workload.can_sustain, workload.id

@@ -143,7 +143,7 @@ def test_streams_shorter_than_a_step_are_refused() -> None:
         ("lstm_text_generation", {"lstm": "fused"}, 102_585),
     ],
 )
-def test_another_variant_is_compared_with_its_like_and_has_its_own_count(
+def test_a_variant_is_compared_only_with_itself_and_has_its_own_count(
     name: str, parameters: dict[str, int], count: int
 ) -> None:
     workload = CATALOGUE[name]

@@ -85,7 +85,7 @@ def test_what_a_user_types_becomes_a_value(parameter: Parameter, text: str, valu
     ],
     ids=range(12),
 )
-def test_what_is_not_allowed_is_refused_in_a_sentence(parameter: Parameter, text: str, sentence: str) -> None:
+def test_invalid_values_are_refused_in_a_sentence(parameter: Parameter, text: str, sentence: str) -> None:
     with pytest.raises(WorkloadError) as found:
         parameter.parse(text)
     assert sentence_of(found.value.said) == sentence
@@ -223,7 +223,7 @@ def test_a_job_with_impossible_values_is_not_read(change: dict[str, object]) -> 
         read_job(msgspec.json.encode(plain))
 
 
-def test_folders_that_can_be_written_to_are_taken_as_they_are_named(tmp_path: Path) -> None:
+def test_a_list_of_writable_folders_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "b c").mkdir()
     text = os.pathsep.join((str(tmp_path), f"{tmp_path / 'b c'}{os.sep}"))
     assert PLACES.parse(text) == text
@@ -253,7 +253,7 @@ def test_folders_that_cannot_be_used_are_refused_with_the_reason(
     assert refusal(tmp_path).startswith(f"The folder '{tmp_path}' can't be written to")
 
 
-def test_what_is_required_is_asked_for_in_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_required_value_is_requested_in_a_sentence(tmp_path: Path) -> None:
     storage = CATALOGUE["storage"]
     sentence = (
         "storage needs at least one folder. Choose it under More settings, or on the command line with "
@@ -276,7 +276,7 @@ def test_what_is_required_is_asked_for_in_a_sentence(tmp_path: Path) -> None:
         ({"engine": "tensorflow"}, ""),
     ],
 )
-def test_an_engine_that_is_not_there_is_refused(changes: dict[str, Any], code: str) -> None:
+def test_a_missing_engine_is_refused(changes: dict[str, Any], code: str) -> None:
     spec = CNN.default_spec(**changes)
     if not code:
         CNN.check(spec)

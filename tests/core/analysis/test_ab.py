@@ -99,7 +99,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     assert 0.93 <= inside / 2_000 <= 0.97
 
 
-def test_no_difference_is_rarely_taken_for_one() -> None:
+def test_equal_sides_rarely_show_a_difference() -> None:
     random_ = random.Random(20261)
     shown = sum(compare_pairs(*simulated(random_, 1.0), is_rate=False).is_shown for _ in range(2_000))
     assert shown / 2_000 <= 0.07
@@ -165,7 +165,7 @@ def test_the_median_lies_in_its_interval_as_often_as_it_says() -> None:
         assert 100 * inside / 2_000 == pytest.approx(said, abs=2)
 
 
-def test_a_sentence_tells_the_spreads_apart() -> None:
+def test_a_sentence_distinguishes_the_spreads() -> None:
     result = between_runs([66.1, 67.0, 66.5, 66.2, 66.3], [0.4, 0.5, None])
     told = result.sentence("seconds_per_epoch_s")
     assert told == "5 runs: median 66.3 s per epoch, spread between runs 0.5 %, within a run 0.5 %."
@@ -244,9 +244,7 @@ def test_runs_that_were_judged_invalid_are_named(summary: RunSummary) -> None:
         ({"settings": "future=1"}, None),
     ],
 )
-def test_sides_that_are_not_alike_are_said(
-    summary: RunSummary, changes: dict[str, object], remark: str | None
-) -> None:
+def test_differing_sides_are_reported(summary: RunSummary, changes: dict[str, object], remark: str | None) -> None:
     b = replace(summary, id=8, side="B", **changes)  # type: ignore[arg-type]
     remarks = group_remarks(ab(replace(summary, side="A"), b, times=1))
     assert remarks == ([remark] if remark else [])

@@ -48,7 +48,7 @@ def test_the_sentence_fits_every_place(summary: RunSummary, seconds_s: float, se
 @pytest.mark.parametrize(
     ("basis", "end"), [("estimate", " (estimate)"), ("first_epoch", " (first epoch only)"), ("later_epochs", "")]
 )
-def test_the_sentence_says_what_it_rests_on(summary: RunSummary, basis: str, end: str) -> None:
+def test_the_sentence_states_its_basis(summary: RunSummary, basis: str, end: str) -> None:
     sentence = position(replace(summary, basis=basis))
     assert sentence == "4.8× the i5-8250U, between MX150 and i5-8250U" + end
 
@@ -84,7 +84,7 @@ def test_you_stand_among_the_published_machines(summary: RunSummary) -> None:
     assert you.remarks == ("TensorFlow 2.21.0",)
 
 
-def test_what_differs_is_said_beside_the_bar(summary: RunSummary) -> None:
+def test_differences_are_shown_beside_the_bar(summary: RunSummary) -> None:
     run = replace(summary, basis="estimate", jit=True, data_source="synthetic", threads=2, status="cancelled")
     (you,) = [bar for bar in bars(STANDARD, run) if bar.kind == "you"]
     assert you.remarks == ("TensorFlow 2.21.0", "estimate", "synthetic data", "XLA", "2 threads", "cancelled")
@@ -125,7 +125,7 @@ def test_another_batch_or_precision_is_refused_with_its_reason(
     assert len(drawn) == (0 if reason else 7)
 
 
-def test_a_row_that_does_not_state_its_batch_or_precision_is_taken_as_the_usual_one(summary: RunSummary) -> None:
+def test_a_row_without_batch_or_precision_is_assumed_to_be_usual(summary: RunSummary) -> None:
     row = replace(comparable_rows(STANDARD)[0], batch_size=None, precision="")
     assert refusal(summary, row) is None
     assert refusal(replace(summary, batch_size=1), row) == "batch 100, not batch 1"
@@ -157,7 +157,7 @@ def test_own_runs_without_a_headline_are_left_out(summary: RunSummary) -> None:
     assert len(bars(STANDARD, summary, [other])) == 8
 
 
-def test_an_own_run_is_named_with_its_number(summary: RunSummary) -> None:
+def test_a_stored_run_is_named_with_its_number(summary: RunSummary) -> None:
     found = bars(STANDARD, summary, [replace(summary, id=8)])
     assert "i7-1165G7 (run 8)" in names(found)
 

@@ -166,7 +166,7 @@ def test_a_warm_up_is_slower_than_what_follows() -> None:
 
 
 @pytest.mark.parametrize("name", ["quiet", "busy", "frozen", "warm_up_heavy"])
-def test_a_quick_look_at_a_recorded_trace_agrees_with_all_of_it(name: str) -> None:
+def test_a_quick_estimate_of_a_recorded_trace_agrees_with_all_of_it(name: str) -> None:
     for epoch_s in trace(name):
         found = measured_until_enough(epoch_s)
         later_s = epoch_s[found.warmup_steps :]
@@ -198,7 +198,7 @@ def test_neighbouring_slow_steps_are_one_interruption() -> None:
     assert [each.excess_s for each in found] == [pytest.approx(3.0), pytest.approx(5.0)]
 
 
-def test_jitter_of_even_steps_is_no_interruption() -> None:
+def test_jitter_of_even_steps_is_not_an_interruption() -> None:
     assert find_interruptions([0.2] * 50 + [0.21] + [0.2] * 50) == ()
     assert find_interruptions([]) == ()
 

@@ -133,7 +133,7 @@ def test_words_count_each_word_of_an_example(
     assert run.value == pytest.approx(20 * workload.batch_size / 0.5)
 
 
-def test_what_a_workload_measures_itself_goes_before(paths: Paths, machine: Machine) -> None:
+def test_a_headline_measured_by_the_workload_comes_first(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         run_id = begin(database, machine, workload="matmul")
         writer = RunWriter(database, run_id)

@@ -39,7 +39,7 @@ def test_what_quick_measures_after_its_steps_is_no_throughput() -> None:
     assert series.steps_per_s == Curve([1.0], [2.0])
 
 
-def test_an_epoch_ends_the_one_that_goes_on() -> None:
+def test_a_new_epoch_ends_the_current_one() -> None:
     series = RunSeries(10)
     assert series.current_epoch_s is None
     series.follow(steps(0, 0.5, 0.25))
@@ -49,7 +49,7 @@ def test_an_epoch_ends_the_one_that_goes_on() -> None:
     assert [one.duration_s for one in series.epochs] == [3.0]
 
 
-def test_readings_that_a_machine_does_not_give_have_no_curve() -> None:
+def test_telemetry_that_a_machine_does_not_report_has_no_curve() -> None:
     series = RunSeries(1)
     for number in range(2):
         telemetry = {"cpu_pct": 50.0 + number, "cpu_temperature_c": None}
@@ -63,7 +63,7 @@ def test_readings_that_a_machine_does_not_give_have_no_curve() -> None:
     assert series.telemetry["cpu_pct"].last is None
 
 
-def test_readings_that_are_no_numbers_have_no_curve() -> None:
+def test_telemetry_that_is_not_a_number_has_no_curve() -> None:
     series = RunSeries(1)
     for number in range(2):
         telemetry = {"cpu_pct": 50.0 + number, "power_plan": "balanced", "on_battery": True}

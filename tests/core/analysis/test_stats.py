@@ -119,7 +119,7 @@ def test_one_epoch_has_no_interval() -> None:
     assert median_interval([1.0]) == median_interval([]) == (None, None, None)
 
 
-def test_an_estimate_scales_the_typical_step_and_adds_what_an_epoch_has_beside() -> None:
+def test_an_estimate_scales_the_typical_step_and_adds_the_rest_of_an_epoch() -> None:
     found = steps([9.0] + [0.02] * 100)
     found.add(Steps(phase="start", epoch=0, first_index=0, durations_s=(7.0,)))
     found.add(Steps(phase="validate", epoch=0, first_index=0, durations_s=(8.0, 0.1, 0.1)))
@@ -191,7 +191,7 @@ def test_an_estimate_lies_between_its_minimum_and_maximum(steps_s: list[float], 
     assert found.low_s is None or found.high_s is None or found.low_s <= found.median_s <= found.high_s
 
 
-def test_what_sustained_loses_is_told_in_percent() -> None:
+def test_the_loss_in_sustained_is_given_in_percent() -> None:
     assert sustained_pct(steps([9.0] + [0.10] * 100 + [0.11] * 100 + [0.125] * 100)) == pytest.approx(80, abs=2)
     assert sustained_pct(steps([9.0] + [0.10] * 200 + [7.0] + [0.10] * 100)) == pytest.approx(100)
     assert sustained_pct(steps([9.0] + [0.1] * 20)) is None
@@ -207,20 +207,20 @@ def test_sustained_runs_of_less_than_two_epochs_are_estimated() -> None:
     assert (whole.basis, whole.median_s) == ("later_epochs", 5.0)
 
 
-def test_the_standard_preset_is_told_from_its_epochs() -> None:
+def test_the_standard_preset_is_summarised_from_its_epochs() -> None:
     found = headline()
     assert found is not None
     assert (found.basis, found.median_s) == ("later_epochs", 5.0)
 
 
-def test_the_quick_preset_is_told_from_its_steps() -> None:
+def test_the_quick_preset_is_summarised_from_its_steps() -> None:
     found = headline(preset="quick", epoch_durations_s=[])
     assert found is not None
     assert found.basis == "estimate"
     assert found.median_s == pytest.approx(5.5)
 
 
-def test_too_few_steps_are_no_estimate() -> None:
+def test_too_few_steps_give_no_estimate() -> None:
     assert headline(preset="quick", timed_steps=steps([0.01] * 3)) is None
     assert headline(preset="quick", timed_steps=steps([0.01] * 4)) is not None
     assert headline(preset="quick", rest_s=None) is None

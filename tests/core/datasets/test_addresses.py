@@ -49,5 +49,5 @@ def test_no_password_is_shown_whatever_is_around_it(before: str, between: str, a
         ("nonsense@x", "nonsense@x", None),
     ],
 )
-def test_the_login_is_taken_out_of_what_is_asked_for(url: str, asked: str, login: str | None) -> None:
+def test_the_login_is_removed_from_the_request(url: str, asked: str, login: str | None) -> None:
     assert (split_login(url).url, split_login(url).login) == (asked, login)

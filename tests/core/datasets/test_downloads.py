@@ -50,7 +50,7 @@ def test_the_target_appears_only_when_all_has_come(server: Server, target: Path)
     assert target.exists()
 
 
-def test_a_broken_download_goes_on_where_it_stopped(server: Server, target: Path) -> None:
+def test_a_broken_download_resumes_where_it_stopped(server: Server, target: Path) -> None:
     server.answer = broken_after(300_000)
     with pytest.raises(DownloadError, match="interrupted after 300,000 of 1,000,000 bytes"):
         fetch(server, target)
@@ -70,7 +70,7 @@ def test_a_server_that_ignores_the_range_sends_it_all_again(server: Server, targ
     assert target.read_bytes() == CONTENT
 
 
-def test_another_range_than_asked_for_is_not_taken_for_the_file(server: Server, target: Path) -> None:
+def test_a_wrong_range_is_not_mistaken_for_the_file(server: Server, target: Path) -> None:
     part_of(target).write_bytes(CONTENT[:300_000])
     server.answer = lambda handler, start: handler.give(
         206, CONTENT[500_000:], Content_Range="bytes 500000-999999/1000000"
@@ -94,7 +94,9 @@ def test_a_range_that_the_server_does_not_have_starts_over_the_next_time(server:
 
 
 @pytest.mark.parametrize("status", [403, 404, 500, 503])
-def test_a_refusal_is_told_with_its_number_and_keeps_what_came(server: Server, target: Path, status: int) -> None:
+def test_a_refusal_is_reported_with_its_number_and_keeps_what_arrived(
+    server: Server, target: Path, status: int
+) -> None:
     part_of(target).write_bytes(CONTENT[:10])
     server.answer = lambda handler, start: handler.give(status, b"no")
     with pytest.raises(DownloadError, match=rf"refused http.*\({status} "):
@@ -145,7 +147,7 @@ def test_a_part_that_is_too_long_starts_over(server: Server, target: Path) -> No
     assert target.read_bytes() == CONTENT
 
 
-def test_cancelling_keeps_what_came(server: Server, target: Path) -> None:
+def test_cancelling_keeps_what_arrived(server: Server, target: Path) -> None:
     def cancel(done_bytes: int, size_bytes: int) -> None:
         if done_bytes > 500_000:
             raise KeyboardInterrupt
@@ -160,7 +162,7 @@ def test_cancelling_keeps_what_came(server: Server, target: Path) -> None:
     assert target.read_bytes() == CONTENT
 
 
-def test_a_connection_that_is_cut_hard_keeps_what_came(server: Server, target: Path) -> None:
+def test_a_connection_that_is_reset_keeps_what_arrived(server: Server, target: Path) -> None:
     def cut(handler: Handler, start: int) -> None:
         handler.give(200, CONTENT[:300_000], Content_Length=str(len(CONTENT)))
         linger = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
@@ -232,7 +234,7 @@ def test_a_full_disk_is_told_as_one(server: Server, target: Path) -> None:
     assert "Free up some space" in (failed.value.advice or "")
 
 
-def test_a_folder_that_is_not_there_is_told_as_the_disks_fault(server: Server, tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_as_the_disks_fault(server: Server, tmp_path: Path) -> None:
     with pytest.raises(AppError, match="can't be saved"):
         fetch(server, tmp_path / "missing" / "file.tar.gz")
 
@@ -279,7 +281,7 @@ def test_only_web_servers_are_followed_to(server: Server, target: Path, to: str)
     assert list(target.parent.iterdir()) == []
 
 
-def test_what_a_server_says_is_shown_on_one_line_and_short(server: Server, target: Path) -> None:
+def test_a_servers_message_is_shortened_to_one_line(server: Server, target: Path) -> None:
     def refuse(handler: Handler, start: int) -> None:
         handler.send_response(403, "\x1b]0;owned\x07\x9b" + "x" * 5_000)
         handler.end_headers()

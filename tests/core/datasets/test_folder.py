@@ -192,7 +192,7 @@ def test_what_the_user_put_into_our_folder_stays_and_is_named(mine: Paths, text:
 
 
 @posix_only
-def test_a_link_or_a_pipe_in_our_folder_is_no_file_of_ours(mine: Paths, text: Path, tmp_path: Path) -> None:
+def test_a_link_or_a_pipe_in_our_folder_is_not_ours(mine: Paths, text: Path, tmp_path: Path) -> None:
     folder = import_dataset(mine, "nietzsche", text)
     (folder / "nietzsche.txt").rename(tmp_path / "moved.txt")
     (folder / "nietzsche.txt").symlink_to(tmp_path / "moved.txt")
@@ -297,7 +297,7 @@ def test_only_a_full_disk_is_told_to_be_freed(mine: Paths, text: Path, monkeypat
     assert list(mine.datasets.iterdir()) == []
 
 
-def test_what_comes_while_an_old_installation_is_replaced_is_not_lost(
+def test_files_added_while_an_installation_is_replaced_are_kept(
     mine: Paths, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = import_dataset(mine, "nietzsche", text)
@@ -315,7 +315,7 @@ def test_what_comes_while_an_old_installation_is_replaced_is_not_lost(
     assert list(mine.datasets.iterdir()) == [folder]
 
 
-def test_the_old_data_set_is_put_back_when_the_new_one_cannot_be_renamed(
+def test_the_old_data_set_is_restored_if_the_new_one_cannot_be_renamed(
     mine: Paths, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = import_dataset(mine, "nietzsche", text)

@@ -50,7 +50,7 @@ def test_an_import_installs_six_files_and_a_note_and_keeps_the_archive(paths: Pa
     assert official.exists()
 
 
-def test_a_fetch_installs_what_it_downloaded_and_goes_on_after_a_break(paths: Paths, official: Path) -> None:
+def test_a_fetch_installs_its_download_and_resumes_after_a_break(paths: Paths, official: Path) -> None:
     with serving() as server:
         server.content = official.read_bytes()
         server.answer = broken_after(100)
@@ -108,7 +108,7 @@ def test_an_unknown_name_is_refused_everywhere(paths: Paths, official: Path, nam
 @pytest.mark.parametrize(
     "spoil", [lambda raw: raw[:-1], lambda raw: raw + b"x", lambda raw: raw[::-1], lambda raw: b""]
 )
-def test_another_file_than_the_official_one_is_refused_and_named(
+def test_an_unofficial_file_is_refused_and_named(
     paths: Paths, official: Path, spoil: Callable[[bytes], bytes]
 ) -> None:
     official.write_bytes(spoil(official.read_bytes()))

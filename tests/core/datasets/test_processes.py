@@ -66,7 +66,7 @@ def test_a_killed_installation_is_cleaned_up_by_a_removal_too(mine: Paths, text:
 
 
 @pytest.mark.slow
-def test_what_a_living_process_with_another_home_unpacks_is_left_to_it(
+def test_a_live_process_with_another_home_keeps_what_it_unpacks(
     mine: Paths, text: Path, child: Child, tmp_path: Path
 ) -> None:
     other = child("stop", tmp_path / "other home")
@@ -135,7 +135,7 @@ def halting(server: Server) -> threading.Event:
     return go_on
 
 
-def test_what_another_one_has_fetched_meanwhile_is_not_fetched_again(mine: Paths, text: Path) -> None:
+def test_what_another_process_has_just_fetched_is_not_fetched_again(mine: Paths, text: Path) -> None:
     with serving() as server, ThreadPoolExecutor(4) as pool:
         server.content = text.read_bytes()
         go_on = halting(server)

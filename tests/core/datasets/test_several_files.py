@@ -58,7 +58,7 @@ def test_several_files_are_fetched_in_turn_and_counted_together(paths: Paths, di
     assert list(paths.datasets.iterdir()) == [folder]
 
 
-def test_a_break_in_the_third_file_keeps_the_first_two_and_goes_on(paths: Paths, digits: dict[str, bytes]) -> None:
+def test_a_break_in_the_third_file_keeps_the_first_two_and_resumes(paths: Paths, digits: dict[str, bytes]) -> None:
     third = list(digits)[2]
     with serving() as server:
         server.files = digits

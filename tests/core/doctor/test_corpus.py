@@ -29,7 +29,7 @@ STRANGE = [entry for entry in INDEX if entry["id"] == UNKNOWN]
 
 
 @pytest.mark.parametrize("entry", FAULTY, ids=names)
-def test_a_reported_log_is_taken_for_what_it_is(entry: dict[str, Any]) -> None:
+def test_a_reported_log_is_diagnosed_correctly(entry: dict[str, Any]) -> None:
     found = read(entry)
     assert [finding.signal.id for finding in found.findings][:1] == [entry["id"]]
     assert found.findings[0].line
@@ -45,7 +45,7 @@ def test_a_healthy_log_gives_no_alarm(entry: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("entry", STRANGE, ids=names)
-def test_wordings_that_nobody_saw_before_are_said_to_be_unknown(entry: dict[str, Any]) -> None:
+def test_new_wordings_are_reported_as_unknown(entry: dict[str, Any]) -> None:
     found = read(entry)
     assert found.unknown
     assert found.findings == ()
@@ -87,7 +87,7 @@ def test_the_collection_is_large_enough_and_complete() -> None:
 
 
 @pytest.mark.parametrize("entry", INDEX, ids=names)
-def test_recordings_name_nobody(entry: dict[str, Any]) -> None:
+def test_recordings_identify_nobody(entry: dict[str, Any]) -> None:
     text = (FOLDER / entry["file"]).read_text(encoding="utf-8")
     for sign in ("/home/", "/Users/", "C:\\", "/root", "@"):
         assert sign not in text

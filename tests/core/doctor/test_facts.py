@@ -60,7 +60,7 @@ def test_a_cards_sound_and_other_devices_are_no_cards(tmp_path: Path, kind: str)
 
 
 @pytest.mark.parametrize(("release", "system"), [(NATIVE, "linux"), (WSL1, "wsl1"), (WSL2, "wsl2")])
-def test_wsl_is_told_by_its_kernel(tmp_path: Path, release: str, system: str) -> None:
+def test_wsl_is_recognised_by_its_kernel(tmp_path: Path, release: str, system: str) -> None:
     assert look(Root(tmp_path, release)).system == system
 
 
@@ -82,7 +82,7 @@ def test_wsl_with_and_without_a_graphics_card_of_windows(tmp_path: Path) -> None
         ("proc/1/cgroup", "1:name:/kubepods/x"),
     ],
 )
-def test_containers_are_told_by_their_marks(tmp_path: Path, mark: str, text: str) -> None:
+def test_containers_are_recognised_by_their_marks(tmp_path: Path, mark: str, text: str) -> None:
     assert look(Root(tmp_path).write(mark, text)).container
 
 
@@ -110,7 +110,7 @@ def test_a_32_bit_library_is_not_the_one(tmp_path: Path) -> None:
     ("value", "kept"),
     [(None, None), ("", ""), ("-1", "-1"), ("0,1", "0,1"), ("GPU-67a571b1-79ee", "other"), ("/home/me", "other")],
 )
-def test_of_variables_only_what_names_nobody_is_kept(tmp_path: Path, value: str | None, kept: str | None) -> None:
+def test_only_variables_that_identify_nobody_are_kept(tmp_path: Path, value: str | None, kept: str | None) -> None:
     variables = {} if value is None else {"CUDA_VISIBLE_DEVICES": value}
     found = look(Root(tmp_path), LD_LIBRARY_PATH="/home/jane/cuda-11/lib", **variables)
     assert found.visible_devices == kept

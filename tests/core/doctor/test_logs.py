@@ -45,7 +45,7 @@ def test_a_finding_has_the_first_line_that_shows_it_and_counts_the_others() -> N
     assert (finding.line_number, finding.line, finding.count) == (2, f"{NO_DEVICE} first", 2)
 
 
-def test_the_driver_that_does_not_run_is_no_fault_where_there_is_no_driver_at_all() -> None:
+def test_a_missing_driver_is_not_reported_as_a_stopped_one() -> None:
     missing = "kernel driver does not appear to be running on this host (x)"
     assert ids(missing) == ["kernel_module"]
     found = diagnose_log(f"failed call to cuInit: UNKNOWN ERROR (303)\n{missing}")
@@ -109,7 +109,7 @@ def test_a_line_has_one_meaning(line: str, row: str) -> None:
         "RESOURCE_EXHAUSTED: OOM on /job:localhost/replica:0/task:0/device:CPU:0",
     ],
 )
-def test_lines_that_only_look_alike_are_no_findings(line: str) -> None:
+def test_lines_that_only_look_similar_are_not_findings(line: str) -> None:
     assert [found for found in ids(line) if found != "cpu_out_of_memory"] == []
 
 
@@ -126,7 +126,7 @@ def test_lines_that_only_look_alike_are_no_findings(line: str) -> None:
         "I0000 00:00:1 port.cc:153] an error that was caught",
     ],
 )
-def test_numbers_and_warnings_of_training_scripts_are_no_trouble(line: str) -> None:
+def test_numbers_and_warnings_of_training_scripts_are_harmless(line: str) -> None:
     assert not diagnose_log(line).unknown
 
 
@@ -135,7 +135,7 @@ def test_errors_with_numbers_stay_trouble(line: str) -> None:
     assert diagnose_log(line).unknown
 
 
-def test_a_caution_is_told_in_a_sentence() -> None:
+def test_a_caution_is_given_in_a_sentence() -> None:
     found = diagnose_log("00:02.0 VGA compatible controller: Intel Corporation UHD")
     assert found.summary == "Nothing is broken, but: TensorFlow does not use Intel graphics."
     assert inside("The card") == "the card"
@@ -235,7 +235,7 @@ def test_the_table_says_what_to_do() -> None:
         assert (row.rank == 100) == (row.severity == "harmless"), row.id
 
 
-def test_what_readers_are_shown_shows_the_row() -> None:
+def test_the_example_shown_to_readers_matches_its_row() -> None:
     for row in signals():
         found = diagnose_log(row.seen)
         assert row.id in [finding.signal.id for finding in (*found.findings, *found.harmless)], row.id
@@ -248,7 +248,7 @@ def test_commands_are_those_of_the_system() -> None:
     assert signal("tensorflow_missing").commands.on("windows") == signal("tensorflow_missing").commands.any
 
 
-def test_files_that_are_no_logs_are_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_files_that_are_not_logs_are_refused_in_a_sentence(tmp_path: Path) -> None:
     binary = tmp_path / "a.png"
     binary.write_bytes(b"\x89PNG\x00\x01")
     for path, says in (
@@ -260,7 +260,7 @@ def test_files_that_are_no_logs_are_refused_in_a_sentence(tmp_path: Path) -> Non
             read_log(path)
 
 
-def test_what_powershell_writes_is_read(tmp_path: Path) -> None:
+def test_powershells_output_is_read(tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     path.write_bytes(NO_DEVICE.encode("utf-16"))
     assert read_log(path) == NO_DEVICE
@@ -299,7 +299,7 @@ def test_pipes_and_devices_are_not_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/dev/fd")
-def test_what_a_shell_pipes_in_as_a_file_is_read() -> None:
+def test_a_file_piped_in_by_a_shell_is_read() -> None:
     reading, writing = os.pipe()
     os.write(writing, NO_DEVICE.encode())
     os.close(writing)

@@ -108,7 +108,7 @@ def test_plain_types_keep_links_and_numbers() -> None:
         ("https://jane:secret@git.example.org/x.git", "https://<user>@git.example.org/x.git"),
     ],
 )
-def test_what_names_somebody_is_taken_out(line: str, wanted: str) -> None:
+def test_whatever_identifies_somebody_is_removed(line: str, wanted: str) -> None:
     assert scrub(line, {}) == wanted
 
 

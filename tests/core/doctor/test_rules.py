@@ -30,7 +30,7 @@ from tests.core.doctor.cases import (
 from workloads.protocol.machine import Gpu
 
 
-def test_a_computer_without_a_card_is_healthy_and_is_told_so() -> None:
+def test_a_computer_without_a_gpu_is_reported_healthy() -> None:
     found = diagnose(NOTHING, [listing(), work()])
     assert not found.has_fault
     assert found.complete
@@ -144,20 +144,20 @@ def test_a_number_that_shows_all_cards_hides_none() -> None:
         assert found.devices[2].signal_id == signal_id, value
 
 
-def test_a_stub_of_the_driver_outside_a_container_is_no_missing_container() -> None:
+def test_a_driver_stub_outside_a_container_is_not_a_container_fault() -> None:
     facts, log = replace(DRIVEN, libcuda="stub"), "failed call to cuInit: UNKNOWN ERROR (34)"
     assert missing(facts, log=log).signal_id == "cuda_libraries"
     assert missing(replace(facts, container=True), log=log).signal_id == "container_without_gpu"
 
 
-def test_a_driver_without_a_card_is_no_fault() -> None:
+def test_a_driver_without_a_card_is_not_a_fault() -> None:
     facts = replace(NOTHING, nvml=Nvml("driver_not_loaded"))
     found = diagnose(facts, [listing(), work()])
     assert not found.has_fault
     assert found.checks[0].state == "skipped"
 
 
-def test_a_slow_driver_is_no_fault_where_the_card_works() -> None:
+def test_a_slow_driver_is_not_a_fault_if_the_card_works() -> None:
     named = Gpu(name="NVIDIA GA102 [GeForce RTX 3090]", vendor="nvidia", source="sysfs")
     facts = replace(NOTHING, pci=("nvidia",), gpus=(named,), nvml=Nvml("no_answer"))
     found = diagnose(facts, [listing(NvidiaGpu("NVIDIA GeForce RTX 3090", "8.6")), work(), work("gpu:0")])
@@ -166,7 +166,7 @@ def test_a_slow_driver_is_no_fault_where_the_card_works() -> None:
     assert not found.has_fault
 
 
-def test_an_old_card_beside_one_that_works_is_no_fault() -> None:
+def test_an_old_card_beside_one_that_works_is_not_a_fault() -> None:
     facts = replace(DRIVEN, nvml=Nvml("ok", driver="580.65.06", gpus=(CARD, KEPLER)))
     found = diagnose(facts, [listing(CARD), work(), work("gpu:0")])
     assert [device.signal_id for device in found.devices] == [None, None, "gpu_too_old"]
@@ -179,7 +179,7 @@ def test_an_old_card_beside_one_that_works_is_no_fault() -> None:
     assert (slow.signal_id, slow.is_fault) == ("few_multiprocessors", False)
 
 
-def test_what_the_log_says_counts_where_facts_say_nothing() -> None:
+def test_the_log_decides_where_facts_do_not() -> None:
     assert missing(DRIVEN, log="Cannot dlopen some GPU libraries.").signal_id == "cuda_libraries"
     assert missing(DRIVEN, log="failed call to cuInit: CUDA_ERROR_NO_DEVICE").signal_id == "no_cuda_device"
 
@@ -225,7 +225,7 @@ def test_a_full_card() -> None:
     assert "23.0 of 24.0 GiB were in use" in device.why
 
 
-def test_lines_that_mean_something_else_on_this_card_are_no_reason() -> None:
+def test_lines_that_mean_something_else_on_this_card_are_not_the_reason() -> None:
     assert failed(CARD, log="CUDNN_STATUS_ARCH_MISMATCH").signal_id is None
     assert failed(CARD, log=INVALID_PTX).signal_id is None
     assert failed(PASCAL, log="CUDNN_STATUS_ARCH_MISMATCH").signal_id == "cudnn_dropped_gpu"

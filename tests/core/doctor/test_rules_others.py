@@ -17,7 +17,7 @@ from workloads.protocol.machine import Gpu
     ("vendor", "signal_id"),
     [("amd", "amd_gpu"), ("intel", "intel_gpu"), ("apple", "apple_gpu"), ("other", "other_gpu")],
 )
-def test_cards_of_other_makers_are_no_fault(vendor: str, signal_id: str) -> None:
+def test_cards_of_other_makers_are_not_a_fault(vendor: str, signal_id: str) -> None:
     facts = replace(NOTHING, gpus=(Gpu(name="Some card", vendor=vendor),))
     found = diagnose(facts, [listing(), work()])
     assert found.devices[1].signal_id == signal_id
@@ -25,14 +25,14 @@ def test_cards_of_other_makers_are_no_fault(vendor: str, signal_id: str) -> None
     assert "That's fine" in found.overall
 
 
-def test_cards_that_only_the_bus_knows_are_named_once() -> None:
+def test_gpus_known_only_to_the_bus_are_named_once() -> None:
     found = diagnose(replace(NOTHING, pci=("amd", "intel", "other")), [listing(), work()])
     assert [device.name for device in found.devices[1:]] == ["AMD GPU", "Intel GPU"]
     known = replace(NOTHING, pci=("amd",), gpus=(Gpu(name="Radeon RX 6700", vendor="amd"),))
     assert [device.name for device in diagnose(known, [listing(), work()]).devices[1:]] == ["Radeon RX 6700"]
 
 
-def test_a_laptop_with_two_cards_is_told_of_both() -> None:
+def test_a_laptops_two_gpus_are_both_named() -> None:
     facts = replace(DRIVEN, pci=("intel", "nvidia"))
     found = diagnose(facts, [listing(CARD), work(), work("gpu:0")])
     assert [device.state for device in found.devices] == ["usable", "usable", "not usable"]
@@ -77,7 +77,7 @@ def test_a_device_that_only_tensorflow_knows_is_judged_by_its_work() -> None:
         ("ImportError: libc.so.6: version GLIBC_2.99 not found", None),
     ],
 )
-def test_without_tensorflow_nothing_works_and_the_reason_is_said(error: str, signal_id: str | None) -> None:
+def test_without_tensorflow_nothing_works_and_the_reason_is_given(error: str, signal_id: str | None) -> None:
     trial = Trial(target="list", status="failed", exit_code=1, import_error=error)
     found = diagnose(DRIVEN, [trial])
     assert found.devices[0].signal_id == signal_id
@@ -88,7 +88,7 @@ def test_without_tensorflow_nothing_works_and_the_reason_is_said(error: str, sig
 
 
 @pytest.mark.parametrize("changes", [{"exit_code": -4}, {"exit_code": 0xC000001D}])
-def test_a_processor_without_avx(changes: dict[str, int]) -> None:
+def test_a_cpu_without_avx(changes: dict[str, int]) -> None:
     found = diagnose(NOTHING, [Trial(target="list", status="crashed", **changes)])  # type: ignore[arg-type]
     assert found.devices[0].signal_id == "avx_missing"
     lacking = diagnose(replace(NOTHING, avx=False), [Trial(target="list", status="crashed", exit_code=-11)])
@@ -108,7 +108,7 @@ def test_apples_old_plugin_may_end_the_import_without_a_word() -> None:
     assert diagnose(facts, [crashed]).devices[0].signal_id == "metal_plugin"
 
 
-def test_steps_are_told_in_whole_sentences() -> None:
+def test_steps_are_described_in_whole_sentences() -> None:
     half = work("gpu:0", status="failed", steps=(STEPS[0], Step("convolution", 0.1, "no"), Step("xla", 0.1, "no")))
     whole = replace(half, steps=(Step("xla", 0.1, "no"),))
     broken, killed = replace(half, status="crashed", steps=()), replace(half, status="timed_out", steps=STEPS[:1])
@@ -121,7 +121,7 @@ def test_steps_are_told_in_whole_sentences() -> None:
     ]
 
 
-def test_a_processor_that_computes_wrong_results() -> None:
+def test_a_cpu_that_computes_wrong_results() -> None:
     wrong = work(status="failed", exit_code=1, steps=(Step("matmul", 0.1, "The result is wrong: off by 50 %."),))
     found = diagnose(NOTHING, [listing(), wrong])
     assert found.devices[0].is_fault
@@ -131,14 +131,14 @@ def test_a_processor_that_computes_wrong_results() -> None:
 @pytest.mark.parametrize(
     "trials", [[], [listing(status="cancelled", build=None)], [listing(CARD), work(status="cancelled")]]
 )
-def test_what_was_cancelled_is_no_fault(trials: list[Trial]) -> None:
+def test_a_cancelled_check_is_not_a_fault(trials: list[Trial]) -> None:
     found = diagnose(DRIVEN, trials)
     assert not found.complete
     assert not found.has_fault
     assert "stopped" in found.overall
 
 
-def test_checks_come_in_their_order_as_they_are_decided() -> None:
+def test_checks_are_reported_in_order_as_they_are_decided() -> None:
     trials = [listing(CARD), work(), work("gpu:0")]
     seen = [[check.id for check in checks(DRIVEN, trials[:count])] for count in range(4)]
     assert seen == [
@@ -149,7 +149,7 @@ def test_checks_come_in_their_order_as_they_are_decided() -> None:
     ]
 
 
-def test_that_the_processors_trial_hides_the_cards_is_no_finding() -> None:
+def test_hidden_gpus_in_the_cpu_trial_are_not_a_finding() -> None:
     hides = "CUDA_VISIBLE_DEVICES is set to -1 - this hides all GPUs from CUDA\nCUDA_ERROR_NO_DEVICE\nERROR: odd"
     found = diagnose(DRIVEN, [listing(CARD), work(log=hides), work("gpu:0")])
     assert found.findings == ()

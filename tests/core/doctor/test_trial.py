@@ -34,7 +34,7 @@ def run() -> Run:
 
 
 @pytest.mark.engine
-def test_real_tensorflow_lists_its_devices_and_works_on_the_processor(paths: Paths) -> None:
+def test_real_tensorflow_lists_its_devices_and_works_on_the_cpu(paths: Paths) -> None:
     listing = run_trial("list", paths)
     assert listing.status == "completed", listing.log
     assert listing.build is not None
@@ -53,7 +53,7 @@ def test_real_tensorflow_lists_its_devices_and_works_on_the_processor(paths: Pat
 
 
 @pytest.mark.engine
-def test_a_device_that_is_not_there_fails_and_is_not_replaced_by_another(paths: Paths) -> None:
+def test_a_missing_device_fails_and_is_not_replaced(paths: Paths) -> None:
     work = run_trial("gpu:7", paths)
     assert work.status == "failed"
     assert len(work.steps) == 3
@@ -76,7 +76,7 @@ def test_the_frozen_app_starts_itself(paths: Paths, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.slow
-def test_what_was_said_before_a_crash_is_kept(run: Run) -> None:
+def test_output_before_a_crash_is_kept(run: Run) -> None:
     found = run(f"print('{STEP}'); import os, sys; print('LLVM ERROR', file=sys.stderr); os.abort()")
     assert (found.status, found.exit_code) == ("crashed", -signal.SIGABRT)
     assert [step.name for step in found.steps] == ["matmul"]
@@ -105,7 +105,7 @@ def test_another_thread_cancels_at_once(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_lines_that_are_no_answers_are_passed_over(run: Run) -> None:
+def test_lines_that_are_not_answers_are_skipped(run: Run) -> None:
     deep = "[" * 50_000
     script = (
         "import sys; w = sys.stdout.buffer.write; w(b'hello\\n\\xff\\xfe\\n{}\\n[1]\\nnull\\n');"
@@ -170,7 +170,7 @@ def _is_gone(pid: int) -> bool:
 
 
 @pytest.mark.slow
-def test_a_program_that_is_not_there_is_said_in_a_sentence() -> None:
+def test_a_missing_program_is_reported_in_a_sentence() -> None:
     with pytest.raises(AppError, match="can't be started"):
         run_command("cpu", WorkerCommand(("/nowhere/python",), {}), 1.0, threading.Event())
 

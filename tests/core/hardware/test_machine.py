@@ -193,7 +193,7 @@ def test_firmware_kind(names: str, kind: str | None) -> None:
     assert hardware.firmware_kind(names) == kind
 
 
-def test_the_processor_flag_outweighs_the_firmware() -> None:
+def test_the_cpu_flag_outweighs_the_firmware() -> None:
     assert hardware.judge_linux("flags\t: fpu", "Amazon EC2 m5", "6.1") == (False, None)
     assert hardware.judge_linux("flags\t: fpu hypervisor", "Homebrew Board", "6.1") == (True, None)
 
@@ -324,7 +324,7 @@ def test_detect_machine_reads_the_given_tree(tmp_path: Path) -> None:
     )
 
 
-def test_what_hangs_does_not_hold_up_the_rest(
+def test_a_hanging_part_does_not_delay_the_rest(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     over = threading.Event()

@@ -61,7 +61,7 @@ def told(machine: Machine, power: Power | None = None) -> dict[str, str]:
     return {part.name: part.value for part in machine_parts(machine, power)}
 
 
-def test_everything_that_is_known_is_told(whole: Machine) -> None:
+def test_everything_known_is_shown(whole: Machine) -> None:
     parts = machine_parts(whole, Power(PowerState(True, 56.0, "powersave"), Sensors(power=True, temperature=True)))
     assert not [part for part in parts if part.value == NOT_KNOWN or part.reason]
     assert {part.name: part.value for part in parts} == {
@@ -94,7 +94,7 @@ def test_everything_that_is_known_is_told(whole: Machine) -> None:
 
 @pytest.mark.parametrize("os_name", SYSTEMS)
 @pytest.mark.parametrize("virtual", [True, False, None])
-def test_whatever_is_not_known_has_its_reason(os_name: str, virtual: bool | None) -> None:
+def test_everything_unknown_has_a_reason(os_name: str, virtual: bool | None) -> None:
     machine = Machine(None, None, None, None, os_name, "x86_64", "3.12.1", virtual, None, (Gpu("A GPU", "amd"),))
     unknown = [part for part in machine_parts(machine, Power()) if part.value == NOT_KNOWN]
     assert len(unknown) > 12
@@ -138,7 +138,7 @@ ZONE = "sys/class/thermal/thermal_zone0"
         ({f"{ZONE}/type": "acpitz", f"{ZONE}/temp": "41000"}, False),
     ],
 )
-def test_the_processors_temperature(tmp_path: Path, files: dict[str, str], expected: bool) -> None:
+def test_the_cpu_temperature(tmp_path: Path, files: dict[str, str], expected: bool) -> None:
     assert find_sensors(write(tmp_path, files)).temperature is expected
 
 
@@ -160,7 +160,7 @@ def test_windows_does_not_tell_of_all_instruction_sets(whole: Machine) -> None:
     assert reasons(os_name="macOS 15.1") == [""]
 
 
-def test_a_reason_is_told_once_for_all_its_parts(machine: Machine) -> None:
+def test_a_reason_is_given_once_for_all_its_parts(machine: Machine) -> None:
     virtual = replace(machine, os_name=SYSTEMS[0], virtual_machine=True)
     lines = reason_lines(machine_parts(virtual, Power()))
     assert [line for line in lines if "A virtual machine" in line] == [
@@ -198,7 +198,7 @@ def test_a_computer_without_a_graphics_card_is_not_at_fault(machine: Machine) ->
     assert "That's fine" in part.reason
 
 
-def test_several_cards_are_numbered_and_many_told_in_a_line_each(machine: Machine) -> None:
+def test_several_gpus_are_numbered_and_many_get_a_line_each(machine: Machine) -> None:
     two = told(replace(machine, gpus=(CARD, replace(CARD, shares_memory=True, name="Intel UHD"))))
     assert (two["GPU 0"], two["GPU 1"]) == (
         "NVIDIA GeForce RTX 4070, 12.0 GB",

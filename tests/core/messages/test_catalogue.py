@@ -117,7 +117,7 @@ def test_sentences_use_formats_that_there_are() -> None:
         (Message("no.such_code"), "no.such_code"),
     ],
 )
-def test_what_the_catalogue_does_not_have_is_told_plainly(said: Message, told: str) -> None:
+def test_a_message_not_in_the_catalogue_is_shown_plainly(said: Message, told: str) -> None:
     assert text(said) == told
 
 

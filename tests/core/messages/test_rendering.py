@@ -30,7 +30,7 @@ def test_numbers_and_lists(said: Message, expected: str) -> None:
     assert text(said) == expected
 
 
-def test_a_message_inside_becomes_its_sentence_also_as_read_from_a_file() -> None:
+def test_a_nested_message_becomes_its_sentence_even_from_a_file() -> None:
     inner = message("results_page.runs", count=2)
     outer = message("note.damaged", parts=[inner, "x"])
     read = msgspec.json.decode(msgspec.json.encode(outer), type=Message)

@@ -176,7 +176,7 @@ def test_json_of_no_runs_is_a_document() -> None:
     assert json.loads("".join(json_lines([])))["runs"] == []
 
 
-def test_json_never_holds_what_is_no_number(summary: RunSummary) -> None:
+def test_json_never_contains_nan(summary: RunSummary) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         list(json_lines([a_run(summary, metrics={"loss": float("nan")})], {}))
 

@@ -20,7 +20,7 @@ def changed(run: Run, **changes: Any) -> Run:
     return replace(run, summary=replace(run.summary, **changes))
 
 
-def test_a_card_says_what_was_measured_on_what(stored_run: Run) -> None:
+def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     card = share_card(stored_run)
     assert card.title == "CIFAR-10 CNN · Keras · batch 100 · float32"
     assert (card.value, card.unit, card.spread) == ("66.3", "seconds per epoch", "± 0.4 %")
@@ -33,7 +33,7 @@ def test_a_card_says_what_was_measured_on_what(stored_run: Run) -> None:
     assert card.footer == f"{position} · 2026-11-20 · result {result_code(stored_run)}"
 
 
-def test_a_gpu_run_names_the_gpu_first_and_the_processor_beside_its_cores(stored_run: Run) -> None:
+def test_a_gpu_run_names_the_gpu_first_and_the_cpu_beside_its_cores(stored_run: Run) -> None:
     card = share_card(
         changed(stored_run, device="gpu:0", device_name="NVIDIA GeForce RTX 4090", jit=True, threads=1)
     )
@@ -72,7 +72,7 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
         ),
     ],
 )
-def test_the_badge_says_facts_and_the_level_is_that_of_the_verdict(
+def test_the_badge_shows_facts_and_the_verdicts_level(
     stored_run: Run, changes: dict[str, Any], spread: str, badge: str, level: str
 ) -> None:
     card = share_card(changed(stored_run, **changes))

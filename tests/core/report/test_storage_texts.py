@@ -28,7 +28,7 @@ def test_the_headline_is_what_the_run_reports(paths: Paths, machine: Machine, me
         assert load_run(database, run_id).summary.value == metrics.get("images_per_s")
 
 
-def test_figures_are_told_folder_by_folder_and_then_compared() -> None:
+def test_figures_are_listed_folder_by_folder_and_then_compared() -> None:
     metrics = {
         "folder2_write_difference_pct": 12.34,
         "folder8_infer_cache_difference_pct": -0.55,

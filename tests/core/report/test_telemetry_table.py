@@ -21,7 +21,7 @@ def with_telemetry(run: Run, *looks: dict[str, Any]) -> Run:
     )
 
 
-def test_each_reading_has_its_lowest_median_and_highest(stored_run: Run) -> None:
+def test_each_value_has_its_lowest_median_and_highest(stored_run: Run) -> None:
     run = with_telemetry(
         stored_run,
         {"cpu_pct": 10.0, "disk_read_bytes_per_s": 1e6, "core_pct": [5.0, 90.0], "cpu_power_w": None},
@@ -36,7 +36,7 @@ def test_each_reading_has_its_lowest_median_and_highest(stored_run: Run) -> None
     ]
 
 
-def test_readings_of_gpus_are_told_apart(stored_run: Run) -> None:
+def test_telemetry_of_several_gpus_is_kept_apart(stored_run: Run) -> None:
     hot = {"index": 1, "fan_pct": 80.0, "memory_used_bytes": 4e9, "throttle_reasons": ["thermal"]}
     cool = hot | {"fan_pct": 40.0, "throttle_reasons": []}
     run = with_telemetry(stored_run, {"gpus": [hot]}, {"gpus": [cool]})
@@ -47,7 +47,7 @@ def test_readings_of_gpus_are_told_apart(stored_run: Run) -> None:
     ]
 
 
-def test_without_looks_there_is_nothing_to_tell(stored_run: Run) -> None:
+def test_without_telemetry_there_is_no_table(stored_run: Run) -> None:
     assert telemetry_rows(stored_run) == []
 
 
@@ -55,5 +55,5 @@ anything = st.none() | st.integers() | st.floats() | st.text(max_size=3) | st.li
 
 
 @given(st.dictionaries(st.sampled_from(("cpu_pct", "core_pct", "fan_pct", "memory_used_bytes")), anything))
-def test_any_look_is_survived(stored_run: Run, look: dict[str, Any]) -> None:
+def test_any_telemetry_record_is_accepted(stored_run: Run, look: dict[str, Any]) -> None:
     assert all(len(row) == 4 for row in telemetry_rows(with_telemetry(stored_run, look)))

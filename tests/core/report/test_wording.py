@@ -64,7 +64,7 @@ def changed(run: Run, changes: dict[str, Any], **parts: Any) -> Run:
         (SHORT | {"step_median_s": None}, "No whole epoch was measured.", ""),
     ],
 )
-def test_a_headline_is_a_value_and_what_it_rests_on(
+def test_a_headline_is_a_value_and_its_basis(
     summary: RunSummary, changes: dict[str, Any], value: str, note: str
 ) -> None:
     run = replace(summary, **changes)
@@ -112,7 +112,7 @@ def test_repairing_is_advised_for_engines_that_it_repairs(second_engine: str) ->
         ({"workload": "of another version"}, [], ["spread", "real data"]),
     ],
 )
-def test_what_is_known_about_a_number_is_said_cautions_first(
+def test_notes_on_a_number_list_cautions_first(
     stored_run: Run, changes: dict[str, Any], cautions: list[str], facts: list[str]
 ) -> None:
     notes = result_notes(changed(stored_run, changes))
@@ -121,7 +121,7 @@ def test_what_is_known_about_a_number_is_said_cautions_first(
         assert words in note.text
 
 
-def test_warnings_stolen_time_and_a_virtual_machine_are_said(stored_run: Run) -> None:
+def test_warnings_steal_and_a_virtual_machine_are_noted(stored_run: Run) -> None:
     samples = tuple(
         events.TelemetryEvent(t_s=1.0, telemetry=telemetry_of({"steal_pct": value} if value else {}))
         for value in (12.0, None, 2.0)
@@ -235,7 +235,9 @@ def test_a_result_that_cannot_be_compared_has_no_bars(stored_run: Run, changes: 
     assert lines[-1] == "Epochmark 0.1.0, run on 2026-11-20"
 
 
-def test_a_text_says_each_caution_once_and_names_nobody(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_gives_each_caution_once_and_identifies_nobody(
+    stored_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Path, "home", lambda: Path("/home/anna"))
     warning = events.Warn(code="data_incomplete", message="The data in /home/anna/x\nis incomplete.")
     run = changed(stored_run, FIRST | {"status": "cancelled", "comment": "Anna's"}, warnings=(warning,))
@@ -246,7 +248,7 @@ def test_a_text_says_each_caution_once_and_names_nobody(stored_run: Run, monkeyp
     assert "anna" not in text.casefold()
 
 
-def test_a_machine_of_another_version_is_told_as_far_as_it_goes() -> None:
+def test_a_machine_from_another_version_is_shown_as_far_as_possible() -> None:
     def stored(text: str) -> Machine:
         return read_machine(text, [])
 

@@ -66,7 +66,7 @@ def test_quick_ends_at_its_time_if_it_does_not_know_enough(paths: Paths, machine
 
 
 @pytest.mark.slow
-def test_sustained_trains_for_its_time_and_says_what_it_lost(paths: Paths, machine: Machine) -> None:
+def test_sustained_trains_for_its_time_and_reports_the_speed_it_kept(paths: Paths, machine: Machine) -> None:
     run, _ = run_demo(paths, machine, "sustained", duration_s=2.0)
     assert run.summary.status == "completed"
     assert all(epoch.steps == 10 for epoch in run.epochs), "the last one was cut, and is no epoch"
@@ -77,14 +77,14 @@ def test_sustained_trains_for_its_time_and_says_what_it_lost(paths: Paths, machi
 
 
 @pytest.mark.slow
-def test_what_is_told_between_is_not_stored_and_the_verdict_is(paths: Paths, machine: Machine) -> None:
+def test_live_verdicts_are_not_stored_and_the_final_one_is(paths: Paths, machine: Machine) -> None:
     run, told = run_demo(paths, machine, "standard", epochs=2)
     assert (run.summary.verdict, "demo" in (run.summary.reasons or "").split()) == ("invalid", True)
     assert [event.type for event in told][-2:] == ["result", "end"]
 
 
 @pytest.mark.slow
-def test_the_verdict_so_far_is_told_when_it_changes(paths: Paths, machine: Machine) -> None:
+def test_the_live_verdict_is_sent_when_it_changes(paths: Paths, machine: Machine) -> None:
     _, told = run_demo(paths, machine, "standard", Limits(verdict_s=0.2), epochs=10)
     verdicts = [event for event in told if isinstance(event, events.Judged)]
     assert verdicts
@@ -188,7 +188,7 @@ def test_whole_epochs_replace_the_estimate(database: Database, machine: Machine)
     assert cut.news(after_s=1.0) == []
 
 
-def test_the_verdict_is_told_every_ten_seconds_and_only_if_it_changes(
+def test_the_verdict_is_sent_every_ten_seconds_and_only_if_it_changes(
     database: Database, machine: Machine
 ) -> None:
     run = Watched(database, machine)
@@ -208,7 +208,7 @@ def test_the_verdict_is_told_every_ten_seconds_and_only_if_it_changes(
     assert (verdict.level, [reason.code for reason in verdict.reasons]) == ("invalid", ["suspended"])
 
 
-def test_a_verdict_on_the_way_does_not_look_for_the_peak(database: Database, machine: Machine) -> None:
+def test_a_live_verdict_does_not_look_up_the_peak(database: Database, machine: Machine) -> None:
     run = Watched(database, machine)
     assert run.state.summary is not None
     database.connection.execute("UPDATE runs SET step_median_s = 0.1")

@@ -48,7 +48,7 @@ def test_a_card_has_a_memory_of_its_own(machine: Machine) -> None:
     assert memory_problem(ask(batch_size=60, device="gpu:1"), machine) is None
 
 
-def test_nothing_is_certain_where_nothing_is_known(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_certain_if_nothing_is_known(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = WORKLOAD.default_spec(batch_size=1_000)
     assert memory_problem(spec, replace(machine, memory_bytes=None)) is None
     monkeypatch.setattr(Workload, "memory_base_bytes", None)

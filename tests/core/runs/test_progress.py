@@ -89,7 +89,7 @@ def test_measuring_starts_over_after_the_warm_up() -> None:
     assert (progress.fraction, progress.epochs, progress.steps_per_epoch) == (0.0, 1, 60)
 
 
-def test_a_run_for_a_time_is_as_far_as_its_time() -> None:
+def test_progress_of_a_timed_run_follows_its_time() -> None:
     progress = followed(events.Phase(name="measure", t_s=100.0, budget_s=60.0))
     assert (progress.fraction, progress.remaining_s) == (0.0, 60.0)
     progress.follow(events.Steps(t_s=115.0, phase="measure", epoch=0, first_index=0, durations_s=(9.0, 6.0)))

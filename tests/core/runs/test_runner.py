@@ -25,7 +25,7 @@ from workloads.protocol.machine import Gpu, Machine
 
 
 @pytest.mark.slow
-def test_a_completed_run_is_stored_as_it_was_told(paths: Paths, machine: Machine, recorder: Recorder) -> None:
+def test_a_completed_run_is_stored_as_reported(paths: Paths, machine: Machine, recorder: Recorder) -> None:
     session = Runner(paths, machine).start(demo(), recorder)
     finish(session)
     run = stored(paths, session)
@@ -123,7 +123,7 @@ def test_a_run_that_cannot_be_is_refused_before_anything_is_stored(paths: Paths,
 
 
 @pytest.mark.slow
-def test_a_full_disk_during_a_run_is_said_and_the_run_still_ends(
+def test_a_full_disk_during_a_run_is_reported_and_the_run_still_ends(
     paths: Paths, machine: Machine, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     connect = sqlite3.connect
@@ -174,7 +174,7 @@ def test_a_database_locked_during_a_run_costs_neither_time_nor_epochs(
 
 
 @pytest.mark.slow
-def test_a_slow_listener_is_no_hung_worker(paths: Paths, machine: Machine) -> None:
+def test_a_slow_listener_is_not_a_hung_worker(paths: Paths, machine: Machine) -> None:
     pause = threading.Event()
 
     def listener(event: events.Event) -> None:
@@ -198,7 +198,7 @@ def test_a_slow_listener_is_no_hung_worker(paths: Paths, machine: Machine) -> No
         (Gpu("A GPU", "apple", source="ioreg"), "macOS 15.1", []),
     ],
 )
-def test_a_gpu_of_a_vendor_that_the_engine_knows_and_does_not_use_is_said(
+def test_an_unused_gpu_of_a_supported_vendor_is_reported(
     paths: Paths, machine: Machine, recorder: Recorder, tmp_path: Path, gpu: Gpu, os_name: str, codes: list[str]
 ) -> None:
     body = """

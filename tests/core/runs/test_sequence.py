@@ -128,7 +128,7 @@ def test_cancel_ends_the_run_and_the_plan_and_keeps_what_was_measured(
 
 
 @pytest.mark.slow
-def test_cancel_between_two_runs_begins_no_other_one(paths: Paths, machine: Machine, diary: Diary) -> None:
+def test_cancel_between_two_runs_starts_no_more(paths: Paths, machine: Machine, diary: Diary) -> None:
     holder: list[Sequence] = []
     ready = threading.Event()
 
@@ -186,7 +186,7 @@ def test_the_user_is_asked_before_each_change_of_side_and_can_stop(
 
 
 @pytest.mark.slow
-def test_nobody_is_asked_for_what_epochmark_sets_itself(paths: Paths, machine: Machine, diary: Diary) -> None:
+def test_the_user_is_not_asked_for_what_epochmark_can_set(paths: Paths, machine: Machine, diary: Diary) -> None:
     asked: list[PlannedRun] = []
 
     def ask(planned: PlannedRun) -> bool:
@@ -207,7 +207,7 @@ def test_a_plan_with_a_run_that_cannot_be_is_refused_before_anything_is_stored(
 
 
 @pytest.mark.slow
-def test_trouble_with_the_database_ends_the_plan_and_is_told(paths: Paths, machine: Machine, diary: Diary) -> None:
+def test_a_database_problem_ends_the_plan_and_is_reported(paths: Paths, machine: Machine, diary: Diary) -> None:
     def end(planned: PlannedRun, summary: RunSummary) -> None:
         with Database(paths.database) as database:
             database.connection.execute("PRAGMA user_version = 99")

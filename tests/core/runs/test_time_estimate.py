@@ -87,7 +87,7 @@ def test_what_is_cut_by_time_needs_no_probe(paths: Paths, machine: Machine) -> N
         assert expected_duration_s(database, workload.default_spec(), machine) == workload.fixed_duration_s
 
 
-def test_the_overview_tells_time_and_data_of_every_workload(paths: Paths, machine: Machine) -> None:
+def test_the_overview_has_time_and_data_of_every_workload(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         store(database, machine, 80.0, 60.0)
     entries = {entry.workload.id: entry for entry in overview(paths, machine)}

@@ -65,9 +65,7 @@ def test_a_log_of_very_many_epochs_can_be_imported(paths: Paths, tmp_path: Path)
     ],
     ids=str,
 )
-def test_a_run_whose_owner_is_nobody_is_recovered(
-    paths: Paths, machine: Machine, owner: dict[str, object]
-) -> None:
+def test_a_run_without_an_owner_is_recovered(paths: Paths, machine: Machine, owner: dict[str, object]) -> None:
     with Database(paths.database) as database:
         run_id = begin(database, machine)
         for name, value in owner.items():
@@ -127,7 +125,7 @@ def test_a_record_that_cannot_be_summarised_is_stored_with_a_code(
         assert [run.id for run in list_runs(database)] == [sound]
 
 
-def test_what_cannot_be_read_is_said_and_exported_as_it_is_stored(paths: Paths, machine: Machine) -> None:
+def test_unreadable_parts_are_named_and_exported_as_stored(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         run_id = store(database, machine, 3.0, 2.0, 2.0)
         connection = database.connection
@@ -169,7 +167,7 @@ def test_damage_leaves_nothing_private_in_an_export(paths: Paths, machine: Machi
     assert json.loads(text)["runs"][0]["damage"] == ["what was asked"]
 
 
-def test_an_epoch_that_is_told_twice_counts_once(paths: Paths, machine: Machine) -> None:
+def test_an_epoch_reported_twice_counts_once(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         run_id = begin(database, machine)
         writer = RunWriter(database, run_id)
@@ -190,7 +188,7 @@ def test_events_of_a_run_that_is_gone_are_not_lost(paths: Paths, machine: Machin
         assert [event.type for event in writer.unsaved()] == ["epoch"]
 
 
-def test_an_export_goes_on_when_a_run_is_deleted_meanwhile(paths: Paths, machine: Machine) -> None:
+def test_an_export_continues_if_a_run_is_deleted_during_it(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database, Database(paths.database) as other:
         ids = [store(database, machine, 3.0, 2.0) for _ in range(3)]
         runs = load_runs(database, [*ids, 99])

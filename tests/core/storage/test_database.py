@@ -26,7 +26,7 @@ def test_a_new_file_has_the_newest_format_and_survives_a_crash(paths: Paths) -> 
     assert pragma == {"user_version": len(MIGRATIONS), "journal_mode": "wal", "foreign_keys": 1}
 
 
-def test_a_file_that_is_no_database_is_kept_aside_and_replaced(
+def test_a_file_that_is_not_a_database_is_set_aside_and_replaced(
     paths: Paths, caplog: pytest.LogCaptureFixture
 ) -> None:
     paths.database.write_bytes(b"this is no database" * 1000)
@@ -48,7 +48,7 @@ def test_a_torn_file_is_kept_aside_and_replaced(paths: Paths) -> None:
     assert [path.read_bytes() for path in paths.data.glob("runs.damaged-*")] == [bytes(content)]
 
 
-def test_damage_met_later_is_said_in_a_sentence(paths: Paths) -> None:
+def test_damage_found_later_is_reported_in_a_sentence(paths: Paths) -> None:
     with Database(paths.database) as database, database.transaction() as connection:
         connection.executemany(
             "INSERT INTO machines (machine) VALUES (?)", [(f"{number}" * 3000,) for number in range(50)]
@@ -83,7 +83,7 @@ def test_another_programs_database_is_refused_and_left_alone(paths: Paths) -> No
     assert paths.database.read_bytes() == before
 
 
-def test_a_locked_file_is_said_in_a_sentence_and_nothing_is_half_written(paths: Paths) -> None:
+def test_a_locked_file_is_reported_in_a_sentence_and_nothing_is_half_written(paths: Paths) -> None:
     with Database(paths.database) as first, Database(paths.database, busy_timeout_s=0.05) as second:
         first.connection.execute("BEGIN IMMEDIATE")
         with pytest.raises(DatabaseError, match=r"locked by another program\. Close"), second.transaction():
@@ -106,7 +106,7 @@ def test_a_transaction_is_all_or_nothing(paths: Paths) -> None:
         assert database.connection.execute("SELECT count(*) FROM machines").fetchone()[0] == 0
 
 
-def test_a_full_disk_is_said_in_a_sentence(paths: Paths) -> None:
+def test_a_full_disk_is_reported_in_a_sentence(paths: Paths) -> None:
     with Database(paths.database) as database:
         pages = database.connection.execute("PRAGMA page_count").fetchone()[0]
         database.connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -115,12 +115,12 @@ def test_a_full_disk_is_said_in_a_sentence(paths: Paths) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a file system that nobody can write to")
-def test_a_folder_that_cannot_be_written_is_said_in_a_sentence() -> None:
+def test_an_unwritable_folder_is_reported_in_a_sentence() -> None:
     with pytest.raises(UsageError, match=r"/proc/.* can't be created .*EPOCHMARK_HOME"):
         Database(Path("/proc/epochmark/runs.sqlite3"))
 
 
-def test_a_read_only_file_is_said_in_a_sentence(paths: Paths) -> None:
+def test_a_read_only_file_is_reported_in_a_sentence(paths: Paths) -> None:
     with Database(paths.database) as database:
         database.connection.execute("PRAGMA query_only = ON")
         refusal = pytest.raises(DatabaseError, match=r"can't be read or written .*permissions")

@@ -48,7 +48,7 @@ def test_a_group_is_loaded_as_it_was_stored(database: Database, machine: Machine
     assert group.workload == "demo"
 
 
-def test_of_another_versions_plan_what_fits_is_read(database: Database, machine: Machine) -> None:
+def test_the_readable_part_of_another_versions_plan_is_kept(database: Database, machine: Machine) -> None:
     group_id = begin_group(database, Plan(kind="sweep", specs=(DEMO.default_spec(),), times=2))
     (run_id,) = add(database, machine, group_id, None)
     sql = "UPDATE groups SET plan = json_set(plan, '$.axis', 'batch', '$.specs[0].axis', 1, '$.times', -1)"
@@ -99,7 +99,7 @@ def test_each_run_says_its_place(database: Database, machine: Machine) -> None:
     }
 
 
-def test_a_group_that_is_not_there_is_said(database: Database, machine: Machine) -> None:
+def test_a_missing_group_is_reported(database: Database, machine: Machine) -> None:
     with pytest.raises(UsageError, match="There's no group 7"):
         load_group(database, 7)
     with pytest.raises(DatabaseError):

@@ -71,7 +71,7 @@ def test_what_is_no_log_is_refused_with_the_place(tmp_path: Path, text: str | by
     assert str(path) in str(refusal.value)
 
 
-def test_a_folder_or_nothing_is_no_log(tmp_path: Path) -> None:
+def test_a_folder_or_nothing_is_not_a_log(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.csv"):
         with pytest.raises(UsageError, match="isn't a file"):
             read_log(path)

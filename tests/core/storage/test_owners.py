@@ -35,7 +35,7 @@ def opened(environment: dict[str, str]) -> Iterator[Database]:
         "owner_pid = 4194303, owner_started_s = 1",
     ],
 )
-def test_a_live_run_is_not_taken_for_dead(
+def test_a_live_run_is_not_mistaken_for_a_dead_one(
     epochmark: CommandLine, environment: dict[str, str], columns: str
 ) -> None:
     process = start(environment, "run", "demo", "--json", "--epochs", "500")
@@ -72,7 +72,7 @@ def test_a_run_whose_row_is_gone_ends_with_a_sentence_and_a_file(environment: di
 
 @pytest.mark.slow
 @posix_only
-def test_a_run_that_ends_while_others_look_is_never_called_interrupted(environment: dict[str, str]) -> None:
+def test_a_run_that_ends_while_others_check_is_never_called_interrupted(environment: dict[str, str]) -> None:
     for _ in range(3):
         process = start(environment, "run", "demo", "--json", "--epochs", "2", "--set", "step_s=0")
         while process.poll() is None:
@@ -101,7 +101,7 @@ def test_a_worker_that_was_stopped_before_its_first_line_does_not_outlive_its_pa
 
 @pytest.mark.slow
 @posix_only
-def test_a_home_that_is_no_utf_8_runs_and_lists(environment: dict[str, str]) -> None:
+def test_a_home_that_is_not_utf_8_runs_and_lists(environment: dict[str, str]) -> None:
     home = os.fsdecode(os.fsencode(environment["EPOCHMARK_HOME"]) + b"-\xff\xfe d\n")
     odd = environment | {"EPOCHMARK_HOME": home}
     for arguments in (
@@ -116,7 +116,7 @@ def test_a_home_that_is_no_utf_8_runs_and_lists(environment: dict[str, str]) -> 
 
 
 @posix_only
-def test_a_setting_that_is_no_utf_8_is_said(epochmark: CommandLine, tmp_path: Path) -> None:
+def test_a_setting_that_is_not_utf_8_is_reported(epochmark: CommandLine, tmp_path: Path) -> None:
     folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"))
     folder.mkdir()
     done = epochmark("run", "storage", "--set", f"folders={folder}")

@@ -70,7 +70,7 @@ def test_a_run_is_a_share_of_the_best_recent_peak(paths: Paths, machine: Machine
         {"deleted_at": "2026-01-01T00:00:00Z"},
     ],
 )
-def test_a_peak_of_something_else_is_no_peak(paths: Paths, machine: Machine, columns: dict[str, Any]) -> None:
+def test_a_peak_of_something_else_does_not_count(paths: Paths, machine: Machine, columns: dict[str, Any]) -> None:
     with Database(paths.database) as database:
         run = store_run(database, machine)
         store_peak(database, machine, 2e9, **columns)
@@ -122,7 +122,7 @@ def test_only_the_ten_newest_measurements_count(paths: Paths, machine: Machine) 
     assert share.peak_flop_per_s == 8e9
 
 
-def test_more_than_the_peak_is_said_to_be_doubtful() -> None:
+def test_more_than_the_peak_is_marked_as_doubtful() -> None:
     told = said(PeakShare(2e9, 1e9))
     assert told is not None
     assert told.code == "note.above_peak"

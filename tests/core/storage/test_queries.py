@@ -120,7 +120,7 @@ def test_a_word_is_found_in_each_text_of_a_run(
     assert find_ids(database, Query(text)) == [4711 if column == "id" else 2]
 
 
-def test_what_is_shorter_than_a_year_or_no_part_of_a_day_is_not_looked_for_in_days(
+def test_texts_that_cannot_be_part_of_a_date_are_not_searched_in_dates(
     database: Database, machine: Machine
 ) -> None:
     store(database, machine, columns={"started_at": "2016-03-01T10:00:00Z"})
@@ -131,7 +131,7 @@ def test_what_is_shorter_than_a_year_or_no_part_of_a_day_is_not_looked_for_in_da
     assert find_ids(database, Query(f"{days} 2016")) == []
 
 
-def test_what_is_valid_is_told_from_what_is_not(database: Database, machine: Machine) -> None:
+def test_valid_and_invalid_are_distinguished(database: Database, machine: Machine) -> None:
     for verdict in ("valid", "caution", "invalid", None):
         store(database, machine, columns={"verdict": verdict})
     found = {text: find_ids(database, Query(text)) for text in ("Valid", "invalid", "caut", "alid")}
@@ -139,9 +139,7 @@ def test_what_is_valid_is_told_from_what_is_not(database: Database, machine: Mac
     assert find_ids(database, Query("valid completed")) == [1]
 
 
-def test_words_are_found_in_the_processors_name_of_their_machine_alone(
-    database: Database, machine: Machine
-) -> None:
+def test_words_are_found_only_in_their_own_machines_cpu_name(database: Database, machine: Machine) -> None:
     first = store(database, machine)
     second = store(database, dataclasses.replace(machine, cpu_name="AMD Ryzen 7 5800X"))
     assert find_ids(database, Query("ryzen 5800")) == [second]
@@ -173,7 +171,7 @@ def test_all_words_must_occur_but_each_anywhere(database: Database, machine: Mac
         ("x", "x " * 50_000, True),
     ],
 )
-def test_the_text_is_taken_as_it_is_in_upper_or_lower_case(
+def test_the_text_is_matched_literally_in_any_case(
     database: Database, machine: Machine, comment: str, text: str, found: bool
 ) -> None:
     run_id = store(database, machine, columns={"comment": comment})
@@ -236,16 +234,14 @@ def test_an_unknown_sort_key_is_refused(database: Database, key: str) -> None:
         find_ids(database, Query(sort=key))
 
 
-def test_a_machine_that_cannot_be_read_is_searched_as_far_as_it_goes(database: Database, machine: Machine) -> None:
+def test_an_unreadable_machine_is_searched_as_far_as_possible(database: Database, machine: Machine) -> None:
     run_id = store(database, machine)
     for stored in ("{}", '{"cpu_name": null}', '{"cpu_name": 7}', '{"cpu_name": {}}'):
         database.connection.execute("UPDATE machines SET machine = ?", (stored,))
         assert find_ids(database, Query("completed", sort="device")) == [run_id]
 
 
-def test_a_comment_is_kept_without_the_space_around_it_and_can_be_taken_away(
-    database: Database, machine: Machine
-) -> None:
+def test_a_comment_is_stripped_and_can_be_removed(database: Database, machine: Machine) -> None:
     run_id, other = store(database, machine), store(database, machine)
     set_comment(database, run_id, "  Night run\n")
     assert load_run(database, run_id).summary.comment == "Night run"
@@ -277,7 +273,7 @@ def test_a_comment_has_two_hundred_characters_at_most(database: Database, machin
 
 
 @given(ANY_TEXT | st.text(st.characters(), min_size=195, max_size=205))
-def test_any_comment_is_kept_as_it_is_or_refused_in_a_sentence(many: Database, comment: str) -> None:
+def test_any_comment_is_kept_unchanged_or_refused_in_a_sentence(many: Database, comment: str) -> None:
     text = comment.strip()
     if len(text) > COMMENT_LIMIT or any(unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") for char in text):
         with pytest.raises(UsageError, match="A comment "):
@@ -334,7 +330,7 @@ def test_the_next_run_takes_as_long_as_the_newest_one_like_it(database: Database
         {"engine": "other"},
     ],
 )
-def test_a_run_that_differs_tells_nothing_of_the_next(
+def test_a_run_that_differs_says_nothing_about_the_next(
     database: Database, machine: Machine, changes: dict[str, Any]
 ) -> None:
     store(database, machine, 90, 60, **changes)

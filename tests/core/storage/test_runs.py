@@ -232,7 +232,7 @@ def test_an_unknown_run_is_a_usage_error(paths: Paths) -> None:
         load_run(database, 5)
 
 
-def test_what_changes_by_the_hour_does_not_make_another_machine(paths: Paths, machine: Machine) -> None:
+def test_changing_facts_do_not_make_another_machine(paths: Paths, machine: Machine) -> None:
     card = Gpu("NVIDIA GeForce RTX 4070", "nvidia", 12_000_000_000, "580.65.06", "8.9")
     docked = dataclasses.replace(card, drives_display=True, power_limit_w=80.0)
     machines = [

@@ -117,7 +117,7 @@ def test_a_cut_file_keeps_what_is_left_of_it(paths: Paths, ids: list[int]) -> No
     assert len(listed(paths)) >= len(numbers) // 2
 
 
-def test_damage_of_a_large_file_is_looked_for_once_it_is_met(
+def test_a_large_file_is_checked_once_it_has_shown_damage(
     paths: Paths, machine: Machine, ids: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "LOOKED_THROUGH_BYTES", 0)
@@ -143,7 +143,7 @@ def test_a_suspicion_that_was_wrong_changes_nothing(paths: Paths, ids: list[int]
     assert not list(paths.data.glob("*.suspect"))
 
 
-def test_a_good_file_is_not_set_aside_by_who_comes_late(
+def test_a_repaired_file_is_not_set_aside_by_a_latecomer(
     paths: Paths, ids: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second process has met the damage too, and the first one has mended it by the time it acts."""
@@ -196,14 +196,14 @@ def test_each_step_of_the_ladder_writes_its_number(paths: Paths, monkeypatch: py
             assert database.connection.execute("SELECT version FROM format").fetchall()[0][0] == version
 
 
-def test_nothing_is_said_of_a_sound_file(paths: Paths, ids: list[int], caplog: pytest.LogCaptureFixture) -> None:
+def test_a_sound_file_causes_no_message(paths: Paths, ids: list[int], caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO):
         assert listed(paths) == ids
     assert caplog.text == ""
 
 
 @pytest.mark.timeout(60)
-def test_a_key_that_became_huge_neither_hides_others_nor_takes_for_ever(paths: Paths, ids: list[int]) -> None:
+def test_a_huge_key_neither_hides_others_nor_takes_forever(paths: Paths, ids: list[int]) -> None:
     with Database(paths.database) as database:
         database.connection.execute("PRAGMA foreign_keys = OFF")
         database.connection.execute("UPDATE runs SET id = ? WHERE id = ?", (2**52, ids[-1]))

@@ -59,9 +59,7 @@ def test_all_runs_go_into_the_trash_or_none(database: Database, machine: Machine
     assert all_ids(database) == [over, running]
 
 
-def test_purging_takes_only_what_is_in_the_trash_and_everything_of_it(
-    database: Database, machine: Machine
-) -> None:
+def test_purging_removes_all_of_the_trash_and_nothing_else(database: Database, machine: Machine) -> None:
     kept, first, second = (store(database, machine, 90, 60) for _ in range(3))
     trash_runs(database, [first, second])
     assert purge_trash(database, [kept, first, 77]) == 1
@@ -75,7 +73,7 @@ def test_purging_takes_only_what_is_in_the_trash_and_everything_of_it(
     assert purge_trash(database) == 0
 
 
-def test_purging_leaves_what_came_into_the_trash_of_late(database: Database, machine: Machine) -> None:
+def test_purging_keeps_what_was_recently_deleted(database: Database, machine: Machine) -> None:
     old, new = store(database, machine), store(database, machine)
     trash_runs(database, [old, new])
     database.connection.execute("UPDATE runs SET deleted_at = '2020-01-01T00:00:00Z' WHERE id = ?", (old,))

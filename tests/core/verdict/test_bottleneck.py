@@ -77,7 +77,7 @@ def test_no_more_than_sixteen_times_the_batch(stored_run: Run, busy_pct: float) 
     assert text(on_gpu(stored_run, busy_pct, {"batch_size": 33})).endswith(" Try batch 512.")
 
 
-def test_input_that_is_made_meanwhile_is_named_instead(stored_run: Run) -> None:
+def test_input_generated_during_the_run_is_named_instead(stored_run: Run) -> None:
     run = on_gpu(stored_run, 35.0, {"workload": "cifar10_cnn"})
     assert code(run) == "input_bound"
 
@@ -130,7 +130,7 @@ def test_processors(
     assert code(on_cpu(stored_run, busy_pct, cores, **changes)) == expected
 
 
-def test_what_others_took_is_not_waiting(stored_run: Run) -> None:
+def test_cpu_time_taken_by_others_is_not_waiting(stored_run: Run) -> None:
     run = on_cpu(stored_run, 100.0, (8, 8))
     for taken, cores in (
         ({"other_cpu_pct": 30.0}, (8, 8)),
@@ -143,7 +143,7 @@ def test_what_others_took_is_not_waiting(stored_run: Run) -> None:
         assert "Other programs and the host used" in text(run)
 
 
-def test_a_little_of_others_is_not_the_limit(stored_run: Run) -> None:
+def test_a_little_other_load_is_not_the_limit(stored_run: Run) -> None:
     run = on_cpu(stored_run, 100.0, (8, 8))
     run = with_telemetry(run, list(range(len(run.telemetry))), other_cpu_pct=8.0)
     assert code(run) == "cpu_bound"
@@ -157,7 +157,7 @@ def test_a_little_of_others_is_not_the_limit(stored_run: Run) -> None:
         ({"visible_cpus": 4}, {}, 25.0, "4.0 of the 4 CPUs it may use were busy"),
     ],
 )
-def test_limits_of_a_container_are_told(
+def test_limits_of_a_container_are_reported(
     stored_run: Run, environment: dict[str, Any], changes: dict[str, Any], busy_pct: float, begin: str
 ) -> None:
     run = on_cpu(stored_run, busy_pct, (16, 16), **changes)
@@ -172,12 +172,14 @@ def test_limits_of_a_container_are_told(
         (0.1, "cpu_memory_bound"),
     ],
 )
-def test_the_share_of_the_peak_tells_arithmetic_from_memory(stored_run: Run, share: float, expected: str) -> None:
+def test_the_share_of_peak_distinguishes_arithmetic_from_memory(
+    stored_run: Run, share: float, expected: str
+) -> None:
     run = replace(on_cpu(stored_run, 98.0, (8, 8)), peak=PeakShare(share * 1e12, 1e12))
     assert code(run) == expected
 
 
-def test_throttling_comes_first_and_tells_when(stored_run: Run) -> None:
+def test_throttling_comes_first_with_its_time(stored_run: Run) -> None:
     run = on_cpu(stored_run, 98.0, (8, 8))
     inside = measured(run)
     run = with_telemetry(run, inside[30:], throttle_count=1)
@@ -191,7 +193,7 @@ def test_one_tick_of_a_counter_is_not_the_limit(stored_run: Run) -> None:
         assert code(with_telemetry(run, measured(run)[30:31], throttle_count=1)) in ("cpu_bound", "gpu_bound")
 
 
-def test_a_hot_processor_does_not_limit_a_busy_graphics_card(stored_run: Run) -> None:
+def test_a_hot_cpu_does_not_limit_a_busy_gpu(stored_run: Run) -> None:
     run = on_gpu(stored_run, 97.0)
     assert code(with_telemetry(run, measured(run), throttle_count=3)) == "gpu_bound"
 
@@ -200,7 +202,7 @@ def test_a_power_supply_is_not_cured_by_cooling(stored_run: Run) -> None:
     assert "cooling" not in text(on_gpu(stored_run, 97.0, throttle_reasons=["power brake"]))
 
 
-def test_a_clock_that_fell_tells_when(stored_run: Run) -> None:
+def test_a_falling_clock_is_reported_with_its_time(stored_run: Run) -> None:
     run = on_cpu(stored_run, 98.0, (8, 8))
     inside = measured(run)
     run = with_telemetry(run, inside[25:], cpu_clock_mhz=2600.0)
@@ -208,12 +210,12 @@ def test_a_clock_that_fell_tells_when(stored_run: Run) -> None:
     assert "cooling" not in text(run), "a limit of power does that, too"
 
 
-def test_a_few_looks_do_not_tell(stored_run: Run) -> None:
+def test_a_few_telemetry_records_are_not_enough(stored_run: Run) -> None:
     run = on_cpu(stored_run, 98.0)
     assert code(replace(run, telemetry=run.telemetry[:1])) == "too_short"
 
 
-def test_looks_from_before_the_measurement_explain_nothing(stored_run: Run) -> None:
+def test_telemetry_from_before_the_measurement_explains_nothing(stored_run: Run) -> None:
     run = on_gpu(stored_run, 0.0)
     before = [sample for at, sample in enumerate(run.telemetry) if at < measured(run)[0]]
     assert len(before) > 3

@@ -74,7 +74,7 @@ def codes(run: Run) -> set[str]:
     return set((run.summary.reasons or "").split())
 
 
-def test_another_program_that_begins_during_a_run_is_told(
+def test_another_program_that_starts_during_a_run_is_flagged(
     paths: Paths, machine: Machine, hogs: list[multiprocessing.Process]
 ) -> None:
     class Hogs(Listener):

@@ -64,7 +64,7 @@ def test_a_part_that_calls_itself_a_package_is_none(tmp_path: Path) -> None:
     assert [zone.path.parent.name for zone in find_zones(tmp_path)] == ["intel-rapl:0"]
 
 
-def test_a_counter_that_begins_anew_goes_on(tmp_path: Path) -> None:
+def test_a_reset_counter_continues(tmp_path: Path) -> None:
     energy = PackageEnergy(write(tmp_path, package(0, RANGE_UJ - 4_000_000)))
     energy.read_j(0.0)
     write(tmp_path, package(0, 6_000_000))
@@ -101,7 +101,7 @@ def test_growth_is_never_negative(before_uj: int, after_uj: int, range_uj: int) 
     assert grown_uj(before_uj, after_uj, range_uj) >= 0
 
 
-def test_a_look_tells_power_and_energy(tmp_path: Path) -> None:
+def test_telemetry_has_power_and_energy(tmp_path: Path) -> None:
     reader = TelemetryReader(root=write(tmp_path, package(0, 1_000_000)))
     assert reader.read().cpu_power_w is None, "a counter that stood still is no power of zero"
     write(tmp_path, package(0, 1_000_500))
@@ -170,7 +170,7 @@ def test_without_a_counter_the_power_is_integrated(stored_run: Run) -> None:
         {time_s: {"gpus": [{"index": 1, "energy_j": time_s}]} for time_s in range(45)},
     ],
 )
-def test_what_is_not_known_is_not_told(stored_run: Run, looks: dict[float, dict[str, Any]]) -> None:
+def test_unknown_energy_is_not_shown(stored_run: Run, looks: dict[float, dict[str, Any]]) -> None:
     run = with_samples(stored_run, looks)
     assert energy_of(run)["gpu"].total_j is None
     assert set(energy_columns(run).values()) == {None}
@@ -185,7 +185,7 @@ def test_power_is_not_known_over_a_gap(stored_run: Run) -> None:
     assert energy.per_epoch_j == pytest.approx(1000.0)
 
 
-def test_a_run_on_the_processor_counts_no_gpu(stored_run: Run) -> None:
+def test_a_run_on_the_cpu_counts_no_gpu(stored_run: Run) -> None:
     looks = gpu_looks(energy_j=lambda t_s: t_s)
     for t_s, look in looks.items():
         look["cpu_energy_j"] = 20 * t_s
@@ -214,7 +214,7 @@ readings = st.none() | st.floats() | st.integers() | st.text(max_size=3)
 
 
 @given(st.lists(st.tuples(st.floats(-10, 100), readings, readings), max_size=8))
-def test_any_looks_are_survived(stored_run: Run, looks: list[tuple[float, Any, Any]]) -> None:
+def test_any_telemetry_is_accepted(stored_run: Run, looks: list[tuple[float, Any, Any]]) -> None:
     told = {t_s: {"gpus": [{"index": 0, "energy_j": counted, "power_w": power}]} for t_s, counted, power in looks}
     for energy in energy_of(with_samples(stored_run, told)).values():
         assert energy.total_j is None or math.isfinite(energy.total_j)

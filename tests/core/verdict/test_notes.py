@@ -36,5 +36,5 @@ def test_how_long_an_epoch_takes(summary: RunSummary, changes: dict[str, Any], d
         {"metric": "words_per_s", "value": 1_000.0, "seconds_per_epoch_s": None},  # an example has many words
     ],
 )
-def test_where_there_is_no_epoch_nothing_is_said(summary: RunSummary, changes: dict[str, Any]) -> None:
+def test_without_an_epoch_there_is_no_note(summary: RunSummary, changes: dict[str, Any]) -> None:
     assert derived_epoch(replace(summary, **changes)) is None

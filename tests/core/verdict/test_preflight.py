@@ -58,7 +58,7 @@ def told(*looks: Telemetry, machine: Machine = MACHINE, **asked: Any) -> dict[st
     return {reason.code: reason.text for reason in reasons}
 
 
-def test_nothing_is_said_on_a_quiet_computer_or_of_one_that_tells_nothing() -> None:
+def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
     assert told(QUIET, QUIET, QUIET) == {}
     assert told(Telemetry(), Telemetry()) == {}
     assert told() == {}
@@ -96,7 +96,7 @@ def test_what_is_wrong_right_now(changes: dict[str, Any], expected: dict[str, st
     assert told(*[replace(QUIET, **changes)] * 2) == expected
 
 
-def test_a_charger_that_comes_and_goes_is_told_with_its_share() -> None:
+def test_battery_use_is_reported_with_its_share_of_the_time() -> None:
     assert told(QUIET, replace(QUIET, on_battery=True))["on_battery"].endswith("battery for 50 % of the time.")
 
 
@@ -114,7 +114,7 @@ def test_a_gpu_that_the_engine_cannot_use_is_not_the_one_of_auto() -> None:
     assert told(replace(QUIET, gpus=busy_gpu(0)), machine=radeon) == {}
 
 
-def test_the_latest_look_tells_how_much_memory_is_free() -> None:
+def test_the_latest_telemetry_shows_how_much_memory_is_free() -> None:
     full = replace(QUIET, memory_used_bytes=15_900_000_000)
     assert told(full, QUIET) == {}
     assert list(told(QUIET, full)) == ["low_memory"]

@@ -23,7 +23,7 @@ def test_a_quiet_run_is_valid_without_a_caution(stored_run: Run, seed: int) -> N
 
 @pytest.mark.parametrize("code", DISTURBED)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_each_disturbance_is_told_in_every_run(stored_run: Run, seed: int, code: str) -> None:
+def test_each_disturbance_is_flagged_in_every_run(stored_run: Run, seed: int, code: str) -> None:
     for run in (quiet_run(stored_run, seed), quick(quiet_run(stored_run, seed))):
         expected = [code, "drift"] if code == "clock_falling" else [code]
         assert sorted(codes(DISTURBED[code](run))) == expected
@@ -38,7 +38,7 @@ def test_what_happened_before_or_after_the_measurement_does_not_count(stored_run
     assert codes(with_telemetry(run, outside, **loud)) == []
 
 
-def test_warming_up_is_no_drift(stored_run: Run) -> None:
+def test_warming_up_is_not_drift(stored_run: Run) -> None:
     # One epoch of three, or what the estimate left out, is slower.
     run = slower(slower(quiet_run(stored_run, 0), 0, 1.1), 100, 1 / 1.1)
     assert codes(run) == []

@@ -167,7 +167,7 @@ def test_each_rule_flips_at_its_threshold(
     ("times", "code", "advice"),
     [(1.036, "verdict.slower", "advice.cool_down_and_close"), (0.966, "verdict.faster", "advice.wait_and_close")],
 )
-def test_a_drift_says_its_direction_and_advises_to_cool_only_what_got_slower(
+def test_drift_has_a_direction_and_only_a_slower_run_is_advised_to_cool(
     stored_run: Run, times: float, code: str, advice: str
 ) -> None:
     drift = next(
@@ -257,7 +257,7 @@ def test_the_worst_reasons_come_first_and_make_the_level(stored_run: Run) -> Non
     assert judge(telemetry(on_battery=True)(quiet_run(stored_run, 0))).level == "caution"
 
 
-def test_a_warning_is_said_once(stored_run: Run) -> None:
+def test_a_warning_is_given_once(stored_run: Run) -> None:
     twice = tuple(events.Warn(code="damaged_event", message=text) for text in ("One.", "Two.", "One."))
     reasons = judge(replace(quiet_run(stored_run, 0), warnings=twice)).reasons
     assert [reason.text for reason in reasons if reason.level == "caution"] == ["One.", "Two."]
@@ -275,7 +275,7 @@ def test_a_warning_is_said_once(stored_run: Run) -> None:
         ({"virtual_machine": True, "virtualization": "wsl"}, ["wsl"]),
     ],
 )
-def test_what_the_computer_is_is_a_fact(stored_run: Run, machine: dict[str, Any], expected: list[str]) -> None:
+def test_the_kind_of_computer_is_a_fact(stored_run: Run, machine: dict[str, Any], expected: list[str]) -> None:
     run = quiet_run(stored_run, 0)
     judged = judge(replace(run, machine=machine_of(run, **machine)))
     assert judged.level == "valid"

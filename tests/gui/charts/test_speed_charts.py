@@ -129,7 +129,7 @@ def test_interruptions_are_marked_at_the_top_of_the_throughput(qtbot: QtBot, app
     assert chart.marks.opts["brush"].color() == QColor(DARK.caution)
 
 
-def test_speed_and_clock_are_shares_of_the_beginning(qtbot: QtBot, application_theme: Theme) -> None:
+def test_speed_and_clock_are_shares_of_their_initial_values(qtbot: QtBot, application_theme: Theme) -> None:
     chart, series = SustainedChart(application_theme), RunSeries(10)
     qtbot.addWidget(chart)
     chart.show_series(series, 60.0, live=True)
@@ -179,7 +179,7 @@ def note_of(charts: RunCharts) -> str:
     return f"{charts.epochs_card.heading.text()}: {charts.epochs_card.note.whole_text}"
 
 
-def test_each_preset_has_the_chart_that_tells_most_of_it(driver: Driver) -> None:
+def test_each_preset_has_the_chart_that_shows_most_about_it(driver: Driver) -> None:
     recorded = recorded_events()
     replay(driver.window, driver.services, as_preset(until_epoch(recorded, 0, more_steps=200), "quick"))
     charts = charts_of(driver)

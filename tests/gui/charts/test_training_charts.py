@@ -78,7 +78,7 @@ def test_loss_stands_left_and_accuracy_in_percent_right(qtbot: QtBot, applicatio
     assert "validation loss 2.500" in chart.accessibleDescription()
 
 
-def test_readings_are_drawn_against_the_axis_of_their_unit(qtbot: QtBot, application_theme: Theme) -> None:
+def test_telemetry_is_drawn_against_the_axis_of_its_unit(qtbot: QtBot, application_theme: Theme) -> None:
     chart = TelemetryChart(application_theme)
     qtbot.addWidget(chart)
     curves = {

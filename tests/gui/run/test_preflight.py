@@ -56,7 +56,7 @@ def line(looks: Looks, services: Services, machine: Machine, qtbot: QtBot) -> Pr
     return line
 
 
-def test_it_looks_again_and_again_in_the_background_while_it_is_seen(
+def test_it_checks_repeatedly_in_the_background_while_visible(
     line: PreflightLine, looks: Looks, qtbot: QtBot
 ) -> None:
     qtbot.wait(100)
@@ -74,7 +74,7 @@ def test_it_looks_again_and_again_in_the_background_while_it_is_seen(
     assert line.text.whole_text == sentence("preflight.looking")  # what was seen is not true any more
 
 
-def test_what_disturbs_is_told_first_and_then_what_to_do(line: PreflightLine, qtbot: QtBot) -> None:
+def test_disturbances_come_first_then_what_to_do(line: PreflightLine, qtbot: QtBot) -> None:
     height = line.height()
     with qtbot.waitSignal(line.changed):
         line.show_telemetry(BUSY)
@@ -91,14 +91,14 @@ def test_what_disturbs_is_told_first_and_then_what_to_do(line: PreflightLine, qt
     assert (line.cautions, line.text.property("tone"), line.height()) == ((), "", height)
 
 
-def test_another_choice_is_judged_by_what_was_seen(line: PreflightLine, machine: Machine) -> None:
+def test_another_choice_is_judged_by_the_same_telemetry(line: PreflightLine, machine: Machine) -> None:
     line.show_telemetry((Telemetry(memory_used_bytes=15_500_000_000),))
     assert [reason.code for reason in line.cautions] == ["low_memory"]
     line.show_choice(CATALOGUE["demo"].default_spec(), machine)
     assert line.cautions == ()
 
 
-def test_one_look_at_a_time_and_none_that_nobody_waits_for(
+def test_one_check_at_a_time_and_none_whose_result_is_unused(
     line: PreflightLine, looks: Looks, qtbot: QtBot
 ) -> None:
     looks.found = BUSY
@@ -139,7 +139,7 @@ def test_while_something_disturbs_the_button_says_so(looks: Looks, driver: Drive
 
 
 @pytest.mark.slow
-def test_nothing_is_looked_at_while_a_run_goes_on(looks: Looks, driver: Driver) -> None:
+def test_nothing_is_checked_during_a_run(looks: Looks, driver: Driver) -> None:
     driver.choose_demo(step_s=0.05, epochs=50)
     setup = driver.page.setup
     looks.found = BUSY

@@ -96,7 +96,7 @@ def test_cancel_keeps_what_was_measured(driver: Driver) -> None:
         ("hang", "hung", "hung", "was silent for"),
     ],
 )
-def test_failures_are_told_in_words(driver: Driver, outcome: str, code: str, title: str, words: str) -> None:
+def test_failures_are_shown_in_words(driver: Driver, outcome: str, code: str, title: str, words: str) -> None:
     summary = driver.run_demo(outcome)
     assert (summary.status, summary.error_code) == ("failed", code)
     headline = driver.page.view.headline  # type: ignore[union-attr]
@@ -183,7 +183,7 @@ def test_another_epochmark_is_not_disturbed(driver: Driver, monkeypatch: pytest.
 
 
 @pytest.mark.slow
-def test_bad_settings_are_told_before_the_run(driver: Driver) -> None:
+def test_bad_settings_are_reported_before_the_run(driver: Driver) -> None:
     setup = driver.page.setup
     driver.choose_demo(steps=11)  # an epoch of the demo has ten
     assert "can't be cut to 11" in setup.problem.text()

@@ -121,7 +121,7 @@ def test_any_number_of_bars_fits(application_theme: Theme, count: int) -> None:
     assert picture == paint_share_picture(replace(example(), bars=fewer), LIGHT)
 
 
-def test_too_many_bars_leave_the_own_one_its_neighbours_and_the_best_known() -> None:
+def test_too_many_bars_leave_yours_its_neighbours_and_the_best_known() -> None:
     others = [Bar(f"Other {number}", "reference", 0.1 * 1.2**number) for number in range(40)]
     own = Bar("You", "you", 20.5)
     chart = sorted([*others, *bars("cifar10_keras_cnn", None), own], key=lambda bar: bar.value)

@@ -60,7 +60,7 @@ def texts(dialog: VerdictDialog) -> list[str]:
     return [child.text() for child in dialog.findChildren(QLabel) if child.text()]
 
 
-def test_each_reason_is_told_with_its_advice_the_worst_first(run: Run, qtbot: QtBot, services: Any) -> None:
+def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot, services: Any) -> None:
     dialog = VerdictDialog(services.theme, disturbed(run))
     qtbot.addWidget(dialog)
     dialog.show()
@@ -120,7 +120,7 @@ def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> N
     assert not dialog.isVisible()
 
 
-def test_the_card_says_the_verdict_in_a_few_words_and_opens_the_rest(
+def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(
     run: Run, card: HeadlineCard, qtbot: QtBot
 ) -> None:
     card.show_stored(run)
@@ -140,7 +140,7 @@ def test_the_card_says_the_verdict_in_a_few_words_and_opens_the_rest(
     qtbot.waitUntil(lambda: card.findChild(VerdictDialog) is None)
 
 
-def test_while_it_runs_the_card_says_what_disturbed_it_so_far(run: Run, card: HeadlineCard) -> None:
+def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: HeadlineCard) -> None:
     spec = CATALOGUE["cifar10_keras_cnn"].default_spec("quick")
     progress, summary = Progress(spec), replace(run.summary, value=None, basis=None, preset="quick")
     card.show_live(summary, progress, cancelled=False)

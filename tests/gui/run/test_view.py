@@ -38,7 +38,7 @@ def finish(driver: Driver) -> int:
     return run_id
 
 
-def test_what_limited_a_run_is_said_under_its_curves(driver: Driver) -> None:
+def test_the_bottleneck_is_shown_under_the_curves(driver: Driver) -> None:
     replay(driver.window, driver.services, until_epoch(RECORDED, 2))
     assert shown(driver).charts.limit.whole_text == sentence("run.limit_later")
     finish(driver)
@@ -48,7 +48,7 @@ def test_what_limited_a_run_is_said_under_its_curves(driver: Driver) -> None:
     assert text == bottleneck_text(driver.page.run)
 
 
-def test_energy_stands_in_the_table_of_epochs_where_it_is_known(driver: Driver) -> None:
+def test_known_energy_is_in_the_table_of_epochs(driver: Driver) -> None:
     run_id = finish(driver)
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
@@ -71,7 +71,7 @@ def test_energy_stands_in_the_table_of_epochs_where_it_is_known(driver: Driver) 
     assert told.text() == f"{20 * EPOCHS_S[3]:,.0f} J"
 
 
-def test_all_readings_of_a_run_stand_in_a_table(driver: Driver) -> None:
+def test_all_telemetry_of_a_run_is_in_a_table(driver: Driver) -> None:
     run_id = finish(driver)
     results = driver.window.results
     driver.window.show_page("results")
@@ -122,7 +122,7 @@ def test_in_the_sixth_epoch(driver: Driver) -> None:
     assert f"first epoch excluded · median {median_s:.1f}" in notes
 
 
-def test_a_warning_is_told_while_the_run_goes_on(driver: Driver) -> None:
+def test_a_warning_is_shown_while_the_run_continues(driver: Driver) -> None:
     text = "The worker process has been silent for 120 s. It may be compiling, or it may hang."
     warned = [*until_epoch(RECORDED, 1), events.Warn(code="silent_worker", message=text)]
     replay(driver.window, driver.services, warned)

@@ -40,7 +40,9 @@ def fail() -> None:
 
 
 @pytest.mark.slow
-def test_a_fault_is_shown_with_text_to_copy_and_the_window_goes_on(driver: Driver, catcher: FaultCatcher) -> None:
+def test_a_fault_is_shown_with_text_to_copy_and_the_window_stays_usable(
+    driver: Driver, catcher: FaultCatcher
+) -> None:
     try:
         fail()
     except RuntimeError:
@@ -164,7 +166,7 @@ def test_a_missing_display_is_noticed() -> None:
 
 
 @on_linux
-def test_a_display_that_does_not_answer_is_told_in_a_sentence() -> None:
+def test_a_display_that_does_not_answer_is_reported_in_a_sentence() -> None:
     problem = find_problem({"DISPLAY": ":9876"})
     assert problem is not None
     assert "does not answer" in problem or "apt-get install" in problem
@@ -221,7 +223,7 @@ def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
     assert driver.page.again_button.isVisible()
 
 
-def test_damaged_results_are_told(driver: Driver, paths: Paths) -> None:
+def test_damaged_results_are_reported(driver: Driver, paths: Paths) -> None:
     page = driver.open_results()
     page.model.close()
     paths.database.write_bytes(b"no database " * 1_000)
@@ -229,7 +231,7 @@ def test_damaged_results_are_told(driver: Driver, paths: Paths) -> None:
     driver.until(lambda: "are damaged" in driver.message)
 
 
-def test_damaged_settings_are_told(driver: Driver, paths: Paths, application_theme: Theme) -> None:
+def test_damaged_settings_are_reported(driver: Driver, paths: Paths, application_theme: Theme) -> None:
     paths.settings.write_text("{", encoding="utf-8")
     window, services = open_window(application_theme, paths, Limits())
     assert "settings" in window.banner.text.text()

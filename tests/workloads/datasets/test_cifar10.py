@@ -200,7 +200,7 @@ def test_files_that_were_changed_are_not_called_real(installed: Path, tmp_path: 
         cifar10.load(tmp_path)
 
 
-def test_a_folder_that_cannot_even_be_looked_for_holds_no_data() -> None:
+def test_an_inaccessible_folder_holds_no_data() -> None:
     workload = CATALOGUE["cifar10_keras_cnn"]
     stream = io.BytesIO()
     job = Job(spec=workload.default_spec(), datasets_folder=b"/" + b"x" * 300)

@@ -34,7 +34,7 @@ parts = st.lists(
 
 
 @given(parts, sizes, sizes, st.sampled_from(FRAMES), st.binary(max_size=20))
-def test_the_size_is_found_whatever_stands_before_it(
+def test_the_size_is_found_whatever_precedes_it(
     before: list[bytes], width: int, height: int, marker: int, rest: bytes
 ) -> None:
     assert jpeg_size(START + b"".join(before) + frame(width, height, marker) + rest) == (width, height)
@@ -74,7 +74,7 @@ def test_no_contents_make_reading_fail_otherwise(noise: bytes, mark: bytes) -> N
         (START + b"\xff\xe0\x00\x00" * 3, "goes wrong|ends before"),
     ],
 )
-def test_what_is_no_sound_jpeg_is_refused(data: bytes, reason: str) -> None:
+def test_invalid_jpegs_are_refused(data: bytes, reason: str) -> None:
     with refusing(UnfitError, reason):
         jpeg_size(data)
 

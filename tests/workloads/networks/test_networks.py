@@ -240,9 +240,7 @@ def test_operations_are_those_that_are_published(
 
 
 @pytest.mark.parametrize("name", ["lstm_ptb_32", "lstm_ptb_64"])
-def test_a_network_that_reads_on_forgets_at_the_beginning_of_an_epoch(
-    seen: dict[str, dict[str, Any]], name: str
-) -> None:
+def test_a_stateful_network_is_reset_at_the_start_of_an_epoch(seen: dict[str, dict[str, Any]], name: str) -> None:
     before, after = seen[name]["memory"]
     assert before > 0
     assert after == 0

@@ -70,7 +70,7 @@ def test_numbers_come_back_to_the_last_bit(durations_s: list[float], loss: float
 
 
 @given(st.text(max_size=200))
-def test_any_text_can_be_sent_even_if_it_is_no_valid_unicode(text: str) -> None:
+def test_any_text_can_be_sent_even_invalid_unicode(text: str) -> None:
     found = decode(encode(events.Error(code="internal", message=text, traceback=text)))
     assert isinstance(found, events.Error)
     assert found.message == found.traceback == text.encode("utf-8", "replace").decode()
@@ -84,7 +84,7 @@ def test_a_file_name_that_is_not_utf_8_does_not_silence_its_error() -> None:
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_no_number_is_sent_as_null(value: float) -> None:
+def test_what_is_not_a_number_is_sent_as_null(value: float) -> None:
     line = encode(events.Metric(key="loss", value=value))
     assert json.loads(line)["value"] is None
     assert decode(line) == events.Metric(key="loss", value=None)

@@ -83,7 +83,7 @@ def test_fast_steps_come_in_blocks_of_at_most_ten_a_second(bench: Bench) -> None
     assert blocks[0].loss == len(blocks[0].durations_s) - 1
 
 
-def test_slow_steps_are_told_at_once(bench: Bench) -> None:
+def test_slow_steps_are_reported_at_once(bench: Bench) -> None:
     bench.reporter.epoch_begin(0)
     bench.step(3.0, loss=2.0)
     (block,) = bench.sent(events.Steps)
@@ -96,7 +96,7 @@ def test_slow_steps_are_told_at_once(bench: Bench) -> None:
     )
 
 
-def test_an_epoch_is_told_in_its_parts(bench: Bench) -> None:
+def test_an_epoch_is_reported_in_parts(bench: Bench) -> None:
     bench.wait(5.0)
     bench.reporter.epoch_begin(1)
     for _ in range(4):
@@ -183,7 +183,7 @@ def test_a_validation_that_did_not_begin_is_none(bench: Bench) -> None:
     assert bench.sent(events.Steps) == []
 
 
-def test_a_cancel_tells_what_was_measured_and_then_stops(bench: Bench) -> None:
+def test_a_cancel_reports_what_was_measured_then_stops(bench: Bench) -> None:
     bench.reporter.epoch_begin(0)
     bench.step(0.01)
     bench.step(0.01)

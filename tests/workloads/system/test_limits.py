@@ -27,7 +27,7 @@ def run(paths: Paths, workload: str, **asked: Any) -> tuple[Run, list[events.Eve
         return load_run(database, session.run_id), told
 
 
-def test_products_are_measured_and_what_trains_is_a_share_of_them(paths: Paths) -> None:
+def test_training_is_a_share_of_the_measured_matrix_products(paths: Paths) -> None:
     limit, told = run(paths, "matmul")
     assert limit.summary.status == "completed", limit.summary.error_message
     rates = {key: value for key, value in limit.metrics.items() if key.endswith("flop_per_s")}

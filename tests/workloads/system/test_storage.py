@@ -140,9 +140,7 @@ def test_what_a_killed_worker_left_is_removed_by_the_next_run(
     assert contents([first]) == [first / "photo.jpg"]
 
 
-def test_a_folder_that_goes_away_is_told_in_a_sentence(
-    paths: Paths, machine: Machine, folders: list[Path]
-) -> None:
+def test_a_lost_folder_is_reported_in_a_sentence(paths: Paths, machine: Machine, folders: list[Path]) -> None:
     folder = folders[1]
     case = list(CASES).index("read_jpeg")
     run = Watched(

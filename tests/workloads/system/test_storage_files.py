@@ -196,7 +196,7 @@ def test_links_are_not_followed(leftover: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_linked_part_is_left_alone_with_all_the_rest(leftover: Path, tmp_path: Path) -> None:
+def test_a_linked_part_is_left_alone_with_everything_else(leftover: Path, tmp_path: Path) -> None:
     (tmp_path / "users").mkdir()
     (tmp_path / "users" / "photo.jpg").touch()
     shutil.rmtree(leftover / "jpeg")
@@ -206,7 +206,7 @@ def test_a_linked_part_is_left_alone_with_all_the_rest(leftover: Path, tmp_path:
     assert (leftover / MARKER).exists()
 
 
-def test_what_others_put_there_is_kept_and_told(tmp_path: Path) -> None:
+def test_others_files_are_kept_and_reported(tmp_path: Path) -> None:
     told: list[Message] = []
     with own_folder(tmp_path, told.append) as folder:
         (folder / "mine.txt").touch()
@@ -214,7 +214,7 @@ def test_what_others_put_there_is_kept_and_told(tmp_path: Path) -> None:
     assert told == [message("warning.leftovers", folder=str(folder), reason="Directory not empty")]
 
 
-def test_a_folder_that_vanishes_is_told_in_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_disappears_is_reported_in_a_sentence(tmp_path: Path) -> None:
     parent = tmp_path / "drive"
     parent.mkdir()
     with pytest.raises(WorkloadError) as found:
@@ -227,7 +227,7 @@ def test_a_folder_that_vanishes_is_told_in_a_sentence(tmp_path: Path) -> None:
     remove_leftovers(parent)
 
 
-def test_files_that_vanish_and_drives_that_fail_are_told(tmp_path: Path) -> None:
+def test_files_that_disappear_and_drives_that_fail_are_reported(tmp_path: Path) -> None:
     with pytest.raises(WorkloadError, match=r"storage\.files_gone"):
         attempt(tmp_path, removing())
     with pytest.raises(WorkloadError, match=r"storage\.folder_failed.*Input/output error"):

@@ -140,7 +140,7 @@ def test_installed_data_is_used_and_settings_become_true(paths: Paths, machine: 
     assert {name: getattr(run.environment, name) for name in asked} == asked
 
 
-def test_a_gpu_that_is_not_there_is_said_and_nothing_falls_back(
+def test_a_missing_gpu_is_reported_and_nothing_falls_back(
     paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
@@ -149,14 +149,14 @@ def test_a_gpu_that_is_not_there_is_said_and_nothing_falls_back(
     assert "gpu:7" in (summary.error_message or "")
 
 
-def test_missing_real_data_is_said_before_the_engine_is_loaded(paths: Paths, machine: Machine) -> None:
+def test_missing_real_data_is_reported_before_the_engine_is_loaded(paths: Paths, machine: Machine) -> None:
     run = run_to_end(paths, machine, data="real")
     assert (run.summary.status, run.summary.error_code) == ("failed", "data_missing")
     assert "data fetch cifar10" in (run.summary.error_message or "")
     assert run.environment is None
 
 
-def test_a_missing_engine_is_said(paths: Paths, machine: Machine) -> None:
+def test_a_missing_engine_is_reported(paths: Paths, machine: Machine) -> None:
     def command(spec: RunSpec, paths: Paths) -> WorkerCommand:
         code = "import sys; sys.modules['tensorflow'] = None; from workloads.__main__ import start; start()"
         return WorkerCommand((sys.executable, "-c", code), worker_command(spec, paths).environment)

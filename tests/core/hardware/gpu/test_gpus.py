@@ -15,7 +15,7 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="folders with colons 
 
 
 @posix_only
-def test_nvidias_come_first_and_the_others_after_them(driver: FakeDriver, tmp_path: Path) -> None:
+def test_nvidia_gpus_come_first(driver: FakeDriver, tmp_path: Path) -> None:
     plant(tmp_path, "rx6800xt", "raspberry_pi4")
     found = gpu.list_gpus(tmp_path)
     assert [each.vendor for each in found] == ["nvidia", "nvidia", "amd", "other"]
@@ -65,7 +65,7 @@ def test_systems_without_gpus(
     reader.close()
 
 
-def test_nothing_is_looked_for_before_the_first_read(tmp_path: Path, driver: FakeDriver) -> None:
+def test_nothing_is_searched_before_the_first_read(tmp_path: Path, driver: FakeDriver) -> None:
     reader = gpu.GpuReader(tmp_path)
     reader.close()
     assert driver.starts == 0

@@ -66,7 +66,7 @@ def test_a_slower_slot_limits_the_link(tmp_path: Path) -> None:
     assert [(gpu.pcie_generation, gpu.pcie_lanes) for gpu in list_gpus(tmp_path)] == [(None, None)]
 
 
-def test_a_gpu_in_the_processor_shares_memory_and_has_no_slot(tmp_path: Path) -> None:
+def test_an_integrated_gpu_shares_memory_and_has_no_slot(tmp_path: Path) -> None:
     (gpu,) = list_gpus(plant(tmp_path, "radeon780m"))
     assert (gpu.name, gpu.architecture, gpu.shares_memory) == ("AMD Radeon 780M", "gfx1103", True)
     assert gpu.memory_bytes == 536_870_912 + 15_032_385_536
@@ -75,7 +75,7 @@ def test_a_gpu_in_the_processor_shares_memory_and_has_no_slot(tmp_path: Path) ->
     assert GpuReader(tmp_path).read() == (reading,), "the power there is the whole processor's"
 
 
-def test_intels_card_and_the_processors_own(tmp_path: Path) -> None:
+def test_intels_card_and_its_integrated_gpu(tmp_path: Path) -> None:
     own, card = list_gpus(plant(tmp_path, "arc_a770"))
     assert (own.name, own.architecture, own.shares_memory) == ("Intel AlderLake-S GT1", "Xe-LP", True)
     assert (own.drives_display, own.pcie_generation) == (False, None)
@@ -105,7 +105,7 @@ def test_a_chip_without_a_bus(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("vendor", ["0x1234", "0x15ad", "0x1af4", "0x1414", "0x1a03", "ten", ""])
-def test_screens_of_virtual_machines_are_no_gpus(tmp_path: Path, vendor: str) -> None:
+def test_displays_of_virtual_machines_are_not_gpus(tmp_path: Path, vendor: str) -> None:
     folder = tmp_path / "sys/bus/pci/devices/0000:00:02.0"
     for name, content in (("vendor", vendor), ("device", "0x1111"), ("class", "0x030000")):
         write(folder / name, f"{content}\n")
@@ -154,7 +154,7 @@ def test_a_sleeping_card_is_still_described(tmp_path: Path) -> None:
     assert (gpu.architecture, gpu.pcie_lanes, gpu.drives_display) == ("gfx1030", None, None)
 
 
-def test_what_was_told_awake_holds_in_sleep(tmp_path: Path) -> None:
+def test_what_was_read_while_awake_is_kept_during_sleep(tmp_path: Path) -> None:
     awake = list_gpus(plant(tmp_path, "rx6800xt"))
     status = write(device(tmp_path, "0000:0a:00.0") / "power/runtime_status", "suspended\n")
     assert list_gpus(tmp_path) == awake

@@ -54,7 +54,7 @@ drm-engine-capacity-ccs:\t4
 """
 
 
-def test_power_by_an_energy_counter_that_begins_anew(tmp_path: Path) -> None:
+def test_power_from_an_energy_counter_that_was_reset(tmp_path: Path) -> None:
     plant(tmp_path, "arc_a770")
     counter = device(tmp_path, "0000:03:00.0") / "hwmon/hwmon4/energy1_input"
     now_s = [100.0]
@@ -105,7 +105,7 @@ def test_the_busiest_engine_counts() -> None:
     assert busiest_pct(*cycles, 1.0) == pytest.approx(75.0)
 
 
-def test_the_runs_own_share_of_a_gpu_that_tells_none(tmp_path: Path) -> None:
+def test_the_runs_own_share_of_a_gpu_that_reports_none(tmp_path: Path) -> None:
     plant(tmp_path, "arc_b580", "rx6800xt")
     process = tmp_path / "proc/77"
     now_s = [50.0]

@@ -135,7 +135,7 @@ def test_values_that_mean_unknown_are_none(driver: FakeDriver, reader: gpu.GpuRe
         (0x8 | 0x80, ("hardware slowdown", "power brake")),
     ],
 )
-def test_what_holds_the_clock_down_is_said_in_words(
+def test_reasons_for_a_limited_clock_are_given_in_words(
     driver: FakeDriver, reader: gpu.GpuReader, bits: int, words: tuple[str, ...]
 ) -> None:
     driver.values["Reasons"][0] = bits
@@ -206,7 +206,7 @@ def test_no_driver_means_no_gpus(
     reader.close()
 
 
-def test_energy_counts_from_the_first_look_and_survives_a_new_start(
+def test_energy_counts_from_the_first_read_and_survives_a_restart(
     driver: FakeDriver, reader: gpu.GpuReader
 ) -> None:
     def energy_j(counter_mj: object) -> float | None:
@@ -295,7 +295,7 @@ def test_one_of_two_gpus_asleep(driver: FakeDriver, tmp_path: Path) -> None:
 
 @posix_only
 @pytest.mark.parametrize("module", ["nvidia", "nouveau", "vfio-pci", None])
-def test_a_card_that_nvidias_driver_does_not_give_comes_last(
+def test_a_card_that_nvidias_driver_does_not_list_comes_last(
     driver: FakeDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str | None
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -116,7 +116,7 @@ def test_cards_where_dxgi_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.usefixtures("windows")
-def test_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values(monkeypatch: pytest.MonkeyPatch) -> None:
     class FakeCounters:
         opened = closed = 0
 
@@ -210,14 +210,14 @@ def test_whose_memory_it_is(vendor: str, name: str, shares: bool | None) -> None
     assert windows_gpus.shares_memory(vendor, name) is shares
 
 
-def test_a_gpu_in_the_processor() -> None:
+def test_an_integrated_gpu() -> None:
     entry = Entry("AMD Radeon 780M Graphics", 0x1002, 0x15BF, "32.0.12033.1030", 512 * 2**20)
     gpu = windows_gpus.describe(entry, Adapter(1, 0x1002, 0x15BF, 512 * 2**20, 14 * 2**30, True))
     assert (gpu.memory_bytes, gpu.shares_memory) == (14 * 2**30, True)
     assert windows_gpus.describe(entry, None).memory_bytes is None
 
 
-def test_alike_cards_are_paired_in_their_order() -> None:
+def test_identical_cards_are_paired_in_order() -> None:
     entry = Entry("NVIDIA GeForce RTX 3070", 0x10DE, 0x2484, None, None)
     first, second = (Adapter(luid, 0x10DE, 0x2484, None, None, None) for luid in (1, 2))
     assert pair([entry, entry, entry], [first, second]) == ((entry, first), (entry, second))

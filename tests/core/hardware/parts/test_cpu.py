@@ -80,7 +80,7 @@ def alder_lake() -> dict[str, str]:
     return tree | {"proc/cpuinfo": "flags\t: fpu avx2 avx_vnni\n"}
 
 
-def test_a_hybrid_processor_of_intel(tmp_path: Path) -> None:
+def test_a_hybrid_intel_cpu(tmp_path: Path) -> None:
     assert linux_cpu(write(tmp_path, alder_lake())) == Cpu(
         performance_cores=2,
         efficiency_cores=4,
@@ -93,7 +93,7 @@ def test_a_hybrid_processor_of_intel(tmp_path: Path) -> None:
     )
 
 
-def test_an_arm_processor_tells_its_cores_apart_by_capacity(tmp_path: Path) -> None:
+def test_an_arm_cpus_cores_are_distinguished_by_capacity(tmp_path: Path) -> None:
     tree: dict[str, str] = {}
     for number in range(6):
         tree |= thread(number, number, cpu_capacity="1024" if number >= 4 else "446")
@@ -101,7 +101,7 @@ def test_an_arm_processor_tells_its_cores_apart_by_capacity(tmp_path: Path) -> N
     assert (cpu.performance_cores, cpu.efficiency_cores) == (2, 4)
 
 
-def test_cores_that_are_alike_are_not_told_apart(tmp_path: Path) -> None:
+def test_identical_cores_are_not_distinguished(tmp_path: Path) -> None:
     tree = thread(0, 0, cpu_capacity="1024", acpi_cppc__nominal_freq="3400") | thread(1, 1, cpu_capacity="1024")
     cpu = linux_cpu(write(tmp_path, tree | {"proc/cpuinfo": ZEN_4}))
     assert (cpu.performance_cores, cpu.efficiency_cores) == (None, None)
@@ -132,7 +132,7 @@ def test_acpi_calls_the_base_clock_the_highest(
     assert (cpu.cpu_base_mhz, cpu.cpu_boost_mhz) == expected
 
 
-def test_a_machine_that_tells_nothing(tmp_path: Path) -> None:
+def test_a_machine_that_reports_nothing(tmp_path: Path) -> None:
     assert linux_cpu(tmp_path) == Cpu()
 
 
@@ -151,7 +151,7 @@ def test_instruction_sets(cpuinfo: str, expected: tuple[str, ...] | None) -> Non
     assert linux_instruction_sets(cpuinfo) == expected
 
 
-def test_an_apple_processor() -> None:
+def test_an_apple_cpu() -> None:
     assert macos_cpu(M3_ULTRA) == Cpu(
         performance_cores=20,
         efficiency_cores=8,
@@ -210,13 +210,13 @@ def test_sizes_of_caches(text: str, expected: int | None) -> None:
 
 
 @given(st.binary(max_size=400))
-def test_any_topology_is_survived(table: bytes) -> None:
+def test_any_topology_is_accepted(table: bytes) -> None:
     cpu = windows_cpu(table, None, None)
     assert cpu.l2_bytes is None or cpu.l2_bytes > 0
 
 
 @given(st.text(max_size=300))
-def test_any_text_is_survived(text: str) -> None:
+def test_any_text_is_accepted(text: str) -> None:
     assert macos_cpu(text).l3_bytes is None
     assert linux_instruction_sets(text) is None or "flags" in text or "Features" in text
 
@@ -227,7 +227,7 @@ def test_any_text_is_survived(text: str) -> None:
         st.sampled_from(["cpufreq/base_frequency", "cpu_capacity", "cache/index0/size"]), st.text()
     )
 )
-def test_any_files_are_survived(tmp_path_factory: pytest.TempPathFactory, files: dict[str, str]) -> None:
+def test_any_files_are_accepted(tmp_path_factory: pytest.TempPathFactory, files: dict[str, str]) -> None:
     root = tmp_path_factory.mktemp("cpu")
     for name, text in files.items():
         path = root / f"{CPUS}0" / name

@@ -92,13 +92,13 @@ def test_the_table_where_it_may_be_read(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=300))
-def test_any_table_is_survived(table: bytes) -> None:
+def test_any_table_is_accepted(table: bytes) -> None:
     speed = speed_from_table(table)
     assert speed is None or 0 < speed < 100_000
 
 
 @given(st.text(max_size=300))
-def test_any_udev_text_is_survived(text: str) -> None:
+def test_any_udev_text_is_accepted(text: str) -> None:
     speed = speed_from_udev(text)
     assert speed is None or 0 < speed < 100_000
 
@@ -168,18 +168,18 @@ SPINNING = Disk("hard disk", "WDC WD40EFRX-68N", 7_814_037_168 * 512)
         ("/home", Storage((), "ext4")),  # its partition is not there
     ],
 )
-def test_what_a_folder_lies_on(tmp_path: Path, place: str, expected: Storage) -> None:
+def test_the_disks_behind_a_folder(tmp_path: Path, place: str, expected: Storage) -> None:
     assert linux_storage(Path(place), disks_of_a_computer(tmp_path)) == expected
 
 
-def test_a_device_that_is_its_own_part_is_survived(tmp_path: Path) -> None:
+def test_a_device_that_is_its_own_part_causes_no_loop(tmp_path: Path) -> None:
     root = disks_of_a_computer(tmp_path)
     loop = root / "sys/devices/virtual/block/dm-0/slaves/self"
     loop.symlink_to(loop.parent.parent)
     assert linux_storage(Path("/home/anna/my data"), root).file_system == "xfs"
 
 
-def test_a_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist_yet(tmp_path: Path) -> None:
     for name in ("not/there", "x" * 300, "\0"):
         assert read_storage(tmp_path / name) == read_storage(tmp_path)
 
@@ -241,7 +241,7 @@ def test_a_folder_of_a_dead_server_is_not_touched(
 
 
 @pytest.mark.skipif(os.name != "posix", reason="symbolic links")
-def test_links_are_followed_and_circles_are_survived(tmp_path: Path) -> None:
+def test_links_are_followed_and_cycles_end(tmp_path: Path) -> None:
     home = tmp_path.resolve()
     (home / "disk/sets").mkdir(parents=True)
     (home / "data").symlink_to("disk")
@@ -293,7 +293,7 @@ def test_a_volume_of_a_mac_is_named_by_its_whole_disk() -> None:
         plistlib.dumps(INTERNAL | {"VirtualOrPhysical": "Virtual"}),
     ],
 )
-def test_names_that_the_user_chose_are_not_told(disk: bytes) -> None:
+def test_names_chosen_by_the_user_are_not_shown(disk: bytes) -> None:
     for disks in ([], [disk]):
         found = macos_storage(plistlib.dumps(APFS), disks)
         assert [(each.kind, each.name) for each in found.disks] == [("NVMe SSD", None)]
@@ -319,7 +319,7 @@ def test_what_is_no_answer_of_diskutil(told: bytes) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_answer_of_diskutil_is_survived(told: bytes) -> None:
+def test_any_diskutil_output_is_accepted(told: bytes) -> None:
     assert macos_storage(told, [told]).disks in ((), (Disk(),))
     assert whole_disks_of(told) == ()
 
@@ -347,7 +347,7 @@ def test_a_disk_of_windows(name: bytes, bus: int, penalty: int, kind: str) -> No
 
 
 @given(st.binary(max_size=100), st.binary(max_size=20))
-def test_any_descriptor_is_survived(told: bytes, penalty: bytes) -> None:
+def test_any_descriptor_is_accepted(told: bytes, penalty: bytes) -> None:
     assert windows_disk(told, penalty, None).size_bytes is None
 
 

@@ -44,9 +44,7 @@ def test_what_was_written_to_disk_is_seen_once(monkeypatch: pytest.MonkeyPatch, 
     assert disks.read_bytes() == (None, None)
 
 
-def test_the_disks_are_asked_for_only_when_others_are_there(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_disks_are_read_only_if_there_are_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     counts = {"sda": SimpleNamespace(read_bytes=1, write_bytes=2)}
     monkeypatch.setattr(psutil, "disk_io_counters", lambda **_: counts)
@@ -64,7 +62,7 @@ def test_elsewhere_all_disks_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert monitor.DiskCounters(tmp_path).read_bytes() == (2, 4)
 
 
-def test_a_look_tells_what_was_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_telemetry_has_what_was_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     block(tmp_path, "sda", "pci0000:00/ata1/block")
     counts = SimpleNamespace(read_bytes=5_000, write_bytes=1_000_000)

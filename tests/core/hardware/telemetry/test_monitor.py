@@ -156,7 +156,7 @@ def test_slow_samples_do_not_add_up_to_drift() -> None:
     assert time_.sample_times_s(4, dawdle) == pytest.approx([100.1, 100.2, 100.3, 100.4])
 
 
-def test_samples_that_come_too_late_are_left_out() -> None:
+def test_late_telemetry_is_left_out() -> None:
     time_ = FakeTime()
 
     def oversleep(count: int) -> None:
@@ -198,7 +198,7 @@ def test_a_stopped_monitor_starts_again() -> None:
     assert not monitor_threads()
 
 
-def test_a_failing_sampler_is_logged_once_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_sampler_is_logged_once_and_continues(caplog: pytest.LogCaptureFixture) -> None:
     def fail_first(count: int) -> None:
         if count <= 3:
             raise OSError("the sensor bus is gone")
@@ -246,7 +246,7 @@ def test_a_hanging_driver_does_not_hold_up_stop() -> None:
     assert not receiver.telemetry  # what comes after stop is not passed on
 
 
-def test_a_hanging_driver_does_not_hold_up_a_look_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hanging_driver_does_not_delay_preflight_telemetry(monkeypatch: pytest.MonkeyPatch) -> None:
     driver_answers = threading.Event()
 
     class HangingReader(GpuReader):
@@ -289,7 +289,7 @@ def test_psutil_failures_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert replace(telemetry, suspended_s=None) == Telemetry(clock_step_s=0.0)
 
 
-def test_each_processor_has_its_share() -> None:
+def test_each_logical_cpu_has_its_share() -> None:
     before = [{"idle": 10.0, "user": 5.0}, {"idle": 20.0, "user": 5.0}]
     after = [{"idle": 10.0, "user": 6.0}, {"idle": 20.75, "user": 5.25}]
     assert monitor.core_shares_pct(before, after) == (100.0, 25.0)

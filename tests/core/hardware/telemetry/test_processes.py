@@ -70,7 +70,7 @@ def test_a_busy_program_is_other_load_and_the_worker_is_not() -> None:
 
 
 @pytest.mark.slow
-def test_a_child_of_the_worker_is_no_other_load() -> None:
+def test_a_child_of_the_worker_is_not_other_load() -> None:
     with running(BUSY_CHILD) as worker:
         wait_until_busy(worker)
         nobody, own = TelemetryReader(worker_pid=os.getppid()), OwnProcesses(worker.pid)
@@ -88,7 +88,7 @@ def test_a_child_of_the_worker_is_no_other_load() -> None:
 
 
 @pytest.mark.slow
-def test_nothing_is_said_without_a_worker() -> None:
+def test_without_a_worker_nothing_is_reported() -> None:
     assert TelemetryReader().read().other_cpu_pct is None
     ended = subprocess.Popen([sys.executable, "-c", ""])
     own = OwnProcesses(ended.pid)
@@ -99,7 +99,7 @@ def test_nothing_is_said_without_a_worker() -> None:
     assert OwnProcesses(2**22 + 1).spent_s() is None
 
 
-def test_looks_before_a_run_take_the_time_that_they_are_given() -> None:
+def test_preflight_telemetry_takes_the_time_it_is_given() -> None:
     first, second = read_telemetry(0.4)
     for telemetry in (first, second):
         assert telemetry.other_cpu_pct is not None
@@ -115,7 +115,7 @@ def test_looks_before_a_run_take_the_time_that_they_are_given() -> None:
     assert pauses_s == pytest.approx([0.2, 0.2, 0.2])
 
 
-def test_looks_end_at_once_when_nobody_waits_for_them_any_more() -> None:
+def test_preflight_telemetry_ends_at_once_when_abandoned() -> None:
     stop = threading.Event()
     threading.Timer(0.1, stop.set).start()
     assert read_telemetry(60.0, with_gpus=False, stop=stop, patience_s=60.0) == ()
@@ -169,7 +169,7 @@ def test_without_such_lists_psutil_is_asked(tmp_path: Path) -> None:
 
 
 @given(st.binary(max_size=60))
-def test_any_list_is_survived(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+def test_any_list_is_accepted(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     proc = tmp_path_factory.mktemp("proc")
     (proc / "7/task/7").mkdir(parents=True)
     (proc / "7/task/7/children").write_bytes(content)
@@ -178,7 +178,7 @@ def test_any_list_is_survived(tmp_path_factory: pytest.TempPathFactory, content:
 
 @linux_only
 @pytest.mark.parametrize("changes", [{}, {"device": "cpu"}, {"threads": 3}, {"onednn": False}, {"onednn": True}])
-def test_what_epochmark_sets_itself_is_not_told(paths: Paths, changes: dict[str, Any]) -> None:
+def test_variables_that_epochmark_sets_are_not_reported(paths: Paths, changes: dict[str, Any]) -> None:
     spec = CATALOGUE["cifar10_keras_cnn"].default_spec(**changes)
     clean = worker_command(spec, paths, {"PATH": "/bin"}).environment
     assert foreign_variables(clean, spec) == ()

@@ -55,7 +55,7 @@ def test_a_board_that_has_thermal_zones_only(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "garbage", "0", "-4000", "999999999"])
-def test_what_no_processor_has_is_not_told(tmp_path: Path, text: str) -> None:
+def test_implausible_temperatures_are_dropped(tmp_path: Path, text: str) -> None:
     tree = {f"{HWMON}0/name": "k10temp", f"{HWMON}0/temp1_input": text}
     assert CpuTemperature(write(tmp_path, tree)).read_c() is None
 

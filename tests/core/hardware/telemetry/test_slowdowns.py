@@ -62,7 +62,7 @@ USB_C = supply("ucsi-source-psy-USBC000:001", type="USB", online="1")
     ],
 )
 @pytest.mark.skipif(sys.platform == "win32", reason="a file name with colons")
-def test_batteries_as_linux_tells_of_them(tmp_path: Path, files: dict[str, str], expected: bool | None) -> None:
+def test_batteries_as_linux_reports_them(tmp_path: Path, files: dict[str, str], expected: bool | None) -> None:
     assert conditions.battery_from(write(tmp_path, files)) is expected
 
 
@@ -192,7 +192,7 @@ def test_counters_that_are_missing_or_damaged_are_left_out(tmp_path: Path) -> No
 
 
 @linux_only
-def test_changes_count_from_the_look_before(tmp_path: Path) -> None:
+def test_changes_count_from_the_previous_telemetry(tmp_path: Path) -> None:
     write(tmp_path, throttled((0, 0, 3, 7)) | NO_MAINS | DISCHARGING | policies("powersave", "acpi-cpufreq"))
     write(tmp_path, {"proc/vmstat": VMSTAT})
     reader = ConditionsReader(tmp_path)
@@ -222,7 +222,7 @@ def test_the_power_plan_is_read_again_after_a_while(tmp_path: Path) -> None:
 
 
 @linux_only
-def test_a_system_that_tells_nothing(tmp_path: Path) -> None:
+def test_a_system_that_reports_nothing(tmp_path: Path) -> None:
     look = ConditionsReader(tmp_path).read()
     assert look == conditions.Conditions(None, None, None, None, 0.0, 0.0)
 
@@ -239,7 +239,7 @@ def test_a_system_that_tells_nothing(tmp_path: Path) -> None:
         (Clocks(1301.0, 51.0, None), (300.0, None)),
     ],
 )
-def test_sleep_is_told_from_a_clock_that_is_set(after: Clocks, expected: tuple[float, float | None]) -> None:
+def test_sleep_is_distinguished_from_a_clock_change(after: Clocks, expected: tuple[float, float | None]) -> None:
     assert clock_changes(Clocks(1000.0, 50.0, 90.0), after) == expected
 
 
@@ -309,7 +309,7 @@ def test_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plugged: bool,
 
 
 @given(st.text(), st.integers(1, 65536))
-def test_any_text_is_survived(text: str, page_bytes: int) -> None:
+def test_any_text_is_accepted(text: str, page_bytes: int) -> None:
     found = conditions.swapped_bytes_from(text, page_bytes)
     assert found is None or isinstance(found, int)
     assert saves_power(text) in (True, False)
@@ -318,7 +318,7 @@ def test_any_text_is_survived(text: str, page_bytes: int) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_file_is_survived(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
+def test_any_file_is_accepted(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     root = tmp_path_factory.mktemp("root")
     files = MAINS | DISCHARGING | policies("a", "b", "c", 1) | throttled((0, 0, 1, 1)) | profile("x")
     for name in (*files, "proc/vmstat", "proc/self/cgroup", "sys/fs/cgroup/cpu.max"):
@@ -374,7 +374,7 @@ def test_limits_of_a_container(tmp_path: Path, files: dict[str, str], expected: 
     assert cpu_quota(write(tmp_path, files)) == expected
 
 
-def test_variables_that_change_the_engine_are_told_by_name() -> None:
+def test_variables_that_change_the_engine_are_named() -> None:
     foreign = {
         "TF_ENABLE_ONEDNN_OPTS": "0",
         "XLA_FLAGS": "--xla_dump_to=/home/anna",
@@ -388,6 +388,6 @@ def test_variables_that_change_the_engine_are_told_by_name() -> None:
     assert foreign_variables(foreign | harmless, SPEC()) == tuple(sorted(foreign))
 
 
-def test_a_name_that_is_no_text_does_not_harm_the_run() -> None:
+def test_a_name_that_is_not_text_does_not_harm_the_run() -> None:
     assert foreign_variables({"TF_\udcff": "1"}, SPEC()) == ("TF_?",)
     assert len(foreign_variables({f"TF_{number}": "1" for number in range(100)}, SPEC())) == 50

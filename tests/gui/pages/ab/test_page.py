@@ -76,7 +76,7 @@ def devices_of(side: SideForm) -> list[str]:
     return [box.itemText(number) for number in range(box.count())]
 
 
-def test_without_anything_compared_the_page_says_what_to_do(driver: Driver) -> None:
+def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     driver.window.show_page("ab")
     page = driver.window.ab
     assert page.group is None
@@ -161,7 +161,7 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
 
 
 @pytest.mark.slow
-def test_neither_page_begins_a_run_while_the_other_one_has_one(driver: Driver) -> None:
+def test_neither_page_starts_a_run_while_the_other_has_one(driver: Driver) -> None:
     page = open_page(driver, pairs=20)
     driver.press(page.setup.run_button)
     driver.until(lambda: driver.services.bridge.planned is not None)
@@ -247,7 +247,7 @@ def test_cancel_while_it_asks_ends_it(driver: Driver) -> None:
 
 
 @pytest.mark.slow
-def test_a_failed_run_is_said(driver: Driver) -> None:
+def test_a_failed_run_is_reported(driver: Driver) -> None:
     page = open_page(driver)
     begin(driver, page, Plan(kind="ab", specs=(demo(), demo(outcome="out_of_memory")), times=2))
     driver.until(ended(driver, page))
@@ -273,7 +273,7 @@ def test_earlier_ones_can_be_chosen(driver: Driver) -> None:
     assert page.sentence.whole_text.startswith("“slow A” was ")
 
 
-def test_an_ab_that_cannot_begin_is_said_and_nothing_is_stored(driver: Driver) -> None:
+def test_an_ab_that_cannot_start_is_reported_and_not_stored(driver: Driver) -> None:
     page = open_page(driver)
     wrong = CATALOGUE["demo"].default_spec(batch_size=5_000)
     begin(driver, page, Plan(kind="ab", specs=(demo(), wrong), times=1))
@@ -339,7 +339,7 @@ def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
 
 
 @pytest.mark.slow
-def test_a_single_run_is_no_group(driver: Driver) -> None:
+def test_a_single_run_is_not_a_group(driver: Driver) -> None:
     driver.run_demo(repeat=2)
     driver.press(driver.page.new_button)
     summary = driver.run_demo(repeat=1)

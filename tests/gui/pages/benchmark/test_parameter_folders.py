@@ -58,7 +58,7 @@ def test_folders_are_added_by_a_dialog(driver: Driver, tmp_path: Path, monkeypat
     assert driver.page.setup.run_button.isEnabled()
 
 
-def test_the_editor_says_what_it_is_and_follows_values(driver: Driver) -> None:
+def test_the_editor_is_described_and_follows_values(driver: Driver) -> None:
     form = ParameterForm([PLACES])
     editor = form.findChild(FolderEdit)
     assert isinstance(editor, FolderEdit)
@@ -73,7 +73,7 @@ def test_the_editor_says_what_it_is_and_follows_values(driver: Driver) -> None:
     form.deleteLater()
 
 
-def test_the_time_of_a_standard_run_is_told(driver: Driver, tmp_path: Path) -> None:
+def test_the_time_of_a_standard_run_is_shown(driver: Driver, tmp_path: Path) -> None:
     editor_of(driver).line.setText(str(tmp_path))
     standard = driver.page.setup.presets["standard"]
     driver.until(lambda: "about 1 min" in standard.accessibleName())

@@ -111,7 +111,7 @@ def test_sustained_is_offered_where_there_is_something_to_sustain(driver: Driver
     assert sustained.toolTip() == ""
 
 
-def test_what_the_settings_begin_with_is_taken_back_where_it_cannot_be_run(driver: Driver) -> None:
+def test_a_preset_from_the_settings_that_cannot_be_run_is_replaced(driver: Driver) -> None:
     setup = driver.page.setup
     driver.services.preferences.change(preset="sustained")
     assert setup.spec().preset == "sustained"
@@ -224,7 +224,7 @@ def test_the_time_follows_every_choice(driver: Driver) -> None:
     assert told_time(driver, "time unknown")()
 
 
-def test_only_the_time_of_the_last_choice_is_told(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_time_of_the_latest_choice_is_shown(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     setup, machine = driver.page.setup, driver.services.finder.machine
     assert machine is not None
     with Database(driver.services.paths.database) as database:
@@ -304,7 +304,7 @@ def test_data_that_only_its_user_has_is_not_offered(driver: Driver) -> None:
     assert row.choice.findData("real") < 0
 
 
-def test_a_download_can_be_cancelled_and_goes_on_later(driver: Driver, server: Server) -> None:
+def test_a_download_can_be_cancelled_and_resumed(driver: Driver, server: Server) -> None:
     go_on, row = halted(server), look_again(driver, server)
     driver.press(row.get_button)
     driver.until(lambda: server.ranges != [])
@@ -319,7 +319,7 @@ def test_a_download_can_be_cancelled_and_goes_on_later(driver: Driver, server: S
     driver.until(lambda: "Data set installed" in driver.message)
 
 
-def test_a_failed_download_is_told(driver: Driver, server: Server) -> None:
+def test_a_failed_download_is_reported(driver: Driver, server: Server) -> None:
     server.answer = lambda handler, start: handler.give(404, b"")
     row = look_again(driver, server)
     driver.press(row.get_button)
@@ -327,7 +327,7 @@ def test_a_failed_download_is_told(driver: Driver, server: Server) -> None:
     assert row.get_button.isVisible()
 
 
-def test_a_download_goes_on_while_another_workload_is_looked_at(driver: Driver, server: Server) -> None:
+def test_a_download_continues_while_another_workload_is_shown(driver: Driver, server: Server) -> None:
     go_on, row = halted(server), look_again(driver, server)
     driver.press(row.get_button)
     driver.until(lambda: server.ranges != [])
@@ -374,7 +374,7 @@ def test_a_slow_disk_neither_stops_the_window_nor_has_the_last_word(
     assert threading.main_thread() not in looks
 
 
-def test_the_wanted_data_is_chosen_as_soon_as_it_is_there(driver: Driver, server: Server) -> None:
+def test_the_preferred_data_is_chosen_as_soon_as_it_is_installed(driver: Driver, server: Server) -> None:
     setup, row = driver.page.setup, look_again(driver, server)
     driver.services.preferences.change(data="real")
     assert setup.spec().data == "auto"

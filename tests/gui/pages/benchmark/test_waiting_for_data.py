@@ -33,7 +33,7 @@ def hold(services: Services) -> locks.Hold:
     return found
 
 
-def test_a_download_waits_can_be_cancelled_and_goes_on(
+def test_a_download_waits_can_be_cancelled_and_resumes(
     driver: Driver, official: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving() as server:
@@ -78,7 +78,7 @@ def test_an_import_and_a_removal_refuse_instead_of_waiting(
             qtbot.waitUntil(row.import_button.isEnabled, timeout=10_000)
 
 
-def test_what_stays_of_a_removed_data_set_is_named(
+def test_what_remains_of_a_removed_data_set_is_named(
     services: Services, official: Path, told: Told, qtbot: QtBot
 ) -> None:
     folder = import_dataset(services.paths, "cifar10", official)

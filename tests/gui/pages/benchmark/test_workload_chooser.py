@@ -55,7 +55,7 @@ def test_all_workloads_are_there_and_the_chosen_one_is_marked(chooser: WorkloadC
 
 
 @pytest.mark.parametrize("kind", [kind for kind, _ in KINDS if kind])
-def test_a_kind_shows_its_workloads_alone(chooser: WorkloadChooser, kind: str) -> None:
+def test_a_kind_shows_only_its_workloads(chooser: WorkloadChooser, kind: str) -> None:
     chooser.kinds.buttons[kind].click()
     assert shown(chooser) == [name for name, workload in CATALOGUE.items() if workload.kind == kind]
     assert shown(chooser)
@@ -91,7 +91,7 @@ def test_cancelling_leaves_the_choice(chooser: WorkloadChooser) -> None:
 
 
 @pytest.mark.slow
-def test_a_probe_tells_the_time_of_a_whole_run(chooser: WorkloadChooser, qtbot: QtBot) -> None:
+def test_a_probe_estimates_the_time_of_a_whole_run(chooser: WorkloadChooser, qtbot: QtBot) -> None:
     chooser.search.setText("demo")
     chooser.probe_button.click()
     assert not chooser.probe_button.isEnabled()
@@ -102,7 +102,7 @@ def test_a_probe_tells_the_time_of_a_whole_run(chooser: WorkloadChooser, qtbot: 
     assert chooser.probe_button.isEnabled()
 
 
-def test_what_does_not_fit_says_so_and_is_not_probed(
+def test_a_workload_that_does_not_fit_says_so_and_is_not_probed(
     services: Services, machine: Machine, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Workload, "memory_base_bytes", 10**11)
@@ -133,7 +133,9 @@ def test_the_button_opens_it_and_takes_the_choice_over(driver: Driver) -> None:
     assert "30 epochs" not in setup.presets["standard"].text()
 
 
-def test_what_certainly_does_not_fit_cannot_be_started(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_workload_that_certainly_does_not_fit_cannot_be_started(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
     finder = driver.services.finder
     assert finder.machine is not None
     finder.machine = replace(finder.machine, memory_bytes=10**9)

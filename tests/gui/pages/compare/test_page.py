@@ -83,7 +83,7 @@ def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
     assert page.reasons.isVisible()
 
 
-def test_a_run_unlike_all_published_ones_says_why_it_is_alone(
+def test_a_run_unlike_any_published_one_explains_why_it_is_alone(
     page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
 ) -> None:
     with Database(services.paths.database) as database:
@@ -98,7 +98,7 @@ def test_a_run_unlike_all_published_ones_says_why_it_is_alone(
     assert page.bar_list.sentence() == "You · Test CPU 66.3 s per epoch"
 
 
-def test_filters_leave_what_fits_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
+def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
     opened(page, qtbot)
     choose(page.device, "gpu")
     assert names(page) == ["GTX 1080 Ti", "RTX 4070 (run 3)", "GTX 1060", "Colab GPU", "MX150", "You · Test CPU"]
@@ -137,7 +137,7 @@ def test_filters_that_leave_nothing_say_so(page: ComparePage, services: Services
     assert page.bar_list.isVisible()
 
 
-def test_the_baseline_is_what_every_bar_is_said_against(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
+def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
     opened(page, qtbot)
     assert cells(page, 2)[0] == "80×"
     page.baseline.setCurrentText("GTX 1060")
@@ -192,7 +192,7 @@ def test_bars_leave_room_for_each_text() -> None:
     assert text_room(100.0, [1.0], [300.0]) == 100.0
 
 
-def test_the_table_says_the_same_and_can_be_sorted_and_copied(
+def test_the_table_shows_the_same_and_can_be_sorted_and_copied(
     page: ComparePage, four_runs: None, qtbot: QtBot, told: Told
 ) -> None:
     opened(page, qtbot)
@@ -242,7 +242,7 @@ def test_the_number_of_own_runs_is_a_choice(
     qtbot.waitUntil(lambda: sum(bar.kind == "own" for bar in page.bar_list.bars) == 4, timeout=10_000)
 
 
-def test_a_database_that_cannot_be_read_is_said(
+def test_an_unreadable_database_is_reported(
     page: ComparePage, services: Services, qtbot: QtBot, told: Told
 ) -> None:
     services.paths.database.mkdir()

@@ -64,7 +64,7 @@ def trials() -> list[psutil.Process]:
 
 
 @pytest.mark.engine
-def test_a_computer_without_a_graphics_card_is_told_that_this_is_no_fault(view: DoctorView, qtbot: QtBot) -> None:
+def test_a_computer_without_a_gpu_is_not_reported_as_faulty(view: DoctorView, qtbot: QtBot) -> None:
     QTest.mouseClick(view.examine_button, Qt.MouseButton.LeftButton)
     assert view.is_examining
     assert view.cancel_button.isVisible()
@@ -123,7 +123,7 @@ def test_closing_the_window_on_another_page_ends_the_examination(
     assert ended.wait(10)
 
 
-def test_an_examination_that_cannot_begin_says_so(
+def test_a_check_that_cannot_start_says_so(
     view: DoctorView, told: Told, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
     def fail(*_: Any) -> None:
@@ -183,7 +183,7 @@ def test_a_log_is_explained_with_what_to_do(view: DoctorView, tmp_path: Path, qt
     assert QGuiApplication.clipboard().text() == commands[0].accessibleName().removeprefix("Copy ")
 
 
-def test_a_log_of_nothing_known_says_where_to_ask(view: DoctorView, tmp_path: Path, qtbot: QtBot) -> None:
+def test_an_unknown_log_says_where_to_ask(view: DoctorView, tmp_path: Path, qtbot: QtBot) -> None:
     path = tmp_path / "new.log"
     path.write_text("E0000 gpu.cc:1] the flux capacitor failed with error 88\n<b>html</b>\n")
     view.explain_log(path)
@@ -195,7 +195,7 @@ def test_a_log_of_nothing_known_says_where_to_ask(view: DoctorView, tmp_path: Pa
     assert "https://" in view.introduction.text()
 
 
-def test_what_to_do_comes_before_how_it_was_found_out(
+def test_what_to_do_comes_before_the_evidence(
     view: DoctorView, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
     said = f"{INVALID_PTX}\nlibdevice not found at ./libdevice.10.bc " + "x" * 500
@@ -230,7 +230,7 @@ def test_a_log_without_anything_known_has_no_empty_card(view: DoctorView, tmp_pa
     assert not view.introduction.isVisible()
 
 
-def test_what_is_no_log_is_refused_in_a_sentence(
+def test_a_file_that_is_not_a_log_is_refused_in_a_sentence(
     view: DoctorView, told: Told, tmp_path: Path, qtbot: QtBot
 ) -> None:
     view.explain_log(tmp_path / "missing.log")

@@ -66,7 +66,7 @@ def test_the_parts_are_shown_when_they_are_found_and_can_be_selected(
         assert label.text() in label.accessibleName()
 
 
-def test_what_is_not_known_says_why_on_hover(page: HardwarePage, services: Services, machine: Machine) -> None:
+def test_unknown_parts_say_why_on_hover(page: HardwarePage, services: Services, machine: Machine) -> None:
     services.finder.machine = replace(machine, os_name="Linux 6.1 (Debian GNU/Linux 12)", virtual_machine=False)
     services.finder.found.emit()
     unknown = [label for label in labels(page) if label.text() == "n/a"]
@@ -86,7 +86,7 @@ def test_unknown_parts_say_so_and_names_are_never_read_as_html(page: HardwarePag
     assert {label.textFormat() for label in labels(page)} == {Qt.TextFormat.PlainText}
 
 
-def test_looking_again_shows_what_is_new(page: HardwarePage, services: Services, qtbot: QtBot) -> None:
+def test_refreshing_shows_what_is_new(page: HardwarePage, services: Services, qtbot: QtBot) -> None:
     services.finder.machine = Machine("Old CPU", 1, 1, 1, "Test OS", "x86_64", "3.12.1", False)
     services.finder.found.emit()
     page.show()
@@ -125,7 +125,7 @@ def test_groups_stand_side_by_side_where_there_is_room(
 
 
 @pytest.mark.slow
-def test_readings_are_taken_while_they_are_looked_at_and_no_longer(page: HardwarePage, qtbot: QtBot) -> None:
+def test_telemetry_is_collected_only_while_visible(page: HardwarePage, qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
     page.show()
     assert not page.live.is_sampling, "the parts are shown first, and graphics cards sleep on"
@@ -142,7 +142,7 @@ def test_readings_are_taken_while_they_are_looked_at_and_no_longer(page: Hardwar
     qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
 
 
-def test_another_view_ends_the_readings(page: HardwarePage, live: LiveView, qtbot: QtBot) -> None:
+def test_another_view_ends_the_telemetry(page: HardwarePage, live: LiveView, qtbot: QtBot) -> None:
     page.show()
     assert live.is_sampling
     QTest.mouseClick(page.views.buttons["parts"], Qt.MouseButton.LeftButton)
@@ -150,7 +150,7 @@ def test_another_view_ends_the_readings(page: HardwarePage, live: LiveView, qtbo
     qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
 
 
-def test_a_view_that_comes_back_begins_anew(page: HardwarePage, live: LiveView, qtbot: QtBot) -> None:
+def test_a_view_shown_again_starts_over(page: HardwarePage, live: LiveView, qtbot: QtBot) -> None:
     page.show()
     live.arrived.append((1000.0, Telemetry(cpu_pct=50.0)))
     live.show_arrived()
@@ -172,7 +172,7 @@ def test_only_the_last_two_minutes_are_kept(live: LiveView) -> None:
     assert (left, right) == (499.0 - SPAN_S, 499.0)
 
 
-def test_each_processor_has_a_bar_as_high_as_it_is_busy(live: LiveView, services: Services) -> None:
+def test_each_logical_cpu_has_a_bar_as_high_as_it_is_busy(live: LiveView, services: Services) -> None:
     bars = live.cores
     bars.resize(100, BARS_PX)
     bars.show_shares((0.0, 100.0))
@@ -183,7 +183,7 @@ def test_each_processor_has_a_bar_as_high_as_it_is_busy(live: LiveView, services
     assert bars.accessibleName() == "Each logical CPU, 0: 0 %, 1: 100 %"
 
 
-def test_what_a_machine_does_not_tell_is_not_available() -> None:
+def test_values_a_machine_does_not_report_are_not_available() -> None:
     (computer,) = figure_sections(Telemetry(), None)
     assert {text for _, text in computer.figures} == {"n/a"}
 
@@ -203,7 +203,7 @@ def test_power_that_only_the_administrator_may_read_gets_a_hint(
     assert part.accessibleName().startswith("CPU power: n/a")
 
 
-def test_the_windows_thread_looks_at_nothing_itself(
+def test_the_windows_thread_reads_no_hardware_itself(
     page: HardwarePage, services: Services, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
     lookers: dict[str, str] = {}
@@ -230,7 +230,7 @@ def test_the_windows_thread_looks_at_nothing_itself(
     qtbot.waitUntil(lambda: looking() == 0, timeout=10_000)
 
 
-def test_each_gpu_has_its_readings_and_a_missing_one_has_none(machine: Machine, qtbot: QtBot) -> None:
+def test_each_gpu_has_its_telemetry_and_a_missing_one_has_none(machine: Machine, qtbot: QtBot) -> None:
     first = GpuTelemetry(
         0, utilization_pct=97.4, memory_used_bytes=7_800_000_000, temperature_c=71.0, power_w=186.2
     )

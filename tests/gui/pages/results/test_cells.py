@@ -46,6 +46,6 @@ def test_each_cell(run: RunSummary, key: str, changes: dict[str, Any], expected:
     assert cell_text(replace(run, **changes), key) == expected
 
 
-def test_reasons_are_told_in_words(run: RunSummary) -> None:
+def test_reasons_are_shown_in_words(run: RunSummary) -> None:
     assert reasons_text(replace(run, reasons="on_battery other_load")) == "on battery, other load"
     assert reasons_text(replace(run, reasons=None)) == ""

@@ -94,7 +94,9 @@ def test_naming_then_leaving_or_deleting(
     driver.until(lambda: column(page, "comment")[0] == "one two")
 
 
-def test_the_run_wanted_last_is_shown(driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_requested_run_is_shown(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     go_on = threading.Event()
     looks: list[threading.Thread] = []
 

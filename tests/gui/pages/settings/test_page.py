@@ -96,7 +96,7 @@ def test_the_theme_changes_at_once_and_is_remembered(page: SettingsPage, service
     assert saved(services).theme == "light"
 
 
-def test_what_a_run_begins_with_is_remembered(page: SettingsPage, services: Services) -> None:
+def test_the_defaults_for_new_runs_are_remembered(page: SettingsPage, services: Services) -> None:
     assert page.preset.value == "quick"
     press(page.preset.buttons["standard"])
     press(page.data.buttons["synthetic"])
@@ -108,7 +108,7 @@ def test_what_a_run_begins_with_is_remembered(page: SettingsPage, services: Serv
     assert saved(services).preset == "sustained"
 
 
-def test_settings_that_cannot_be_saved_are_used_and_said(
+def test_settings_that_cannot_be_saved_are_used_and_reported(
     page: SettingsPage, services: Services, told: Told
 ) -> None:
     services.paths.settings.mkdir()
@@ -118,7 +118,7 @@ def test_settings_that_cannot_be_saved_are_used_and_said(
     assert "can't be saved" in told.messages[0][0]
 
 
-def test_another_folder_for_data_sets_is_used_and_can_be_taken_back(
+def test_another_data_set_folder_is_used_and_can_be_undone(
     page: SettingsPage, services: Services, tmp_path: Path, qtbot: QtBot
 ) -> None:
     card, usual, other = page.data_card, services.paths.datasets, tmp_path / "other"
@@ -212,7 +212,7 @@ def test_folders_can_be_opened(page: SettingsPage, services: Services, official:
     assert opener.opened == [services.paths.data, services.paths.logs]
 
 
-def test_the_folder_of_data_sets_opens_once_it_is_there(
+def test_the_data_set_folder_opens_once_it_exists(
     page: SettingsPage, services: Services, official: Path, opener: Opener, qtbot: QtBot
 ) -> None:
     import_dataset(services.paths, "cifar10", official)
