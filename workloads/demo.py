@@ -1,4 +1,4 @@
-"""A workload without an engine, for trying out and testing the app: it sleeps, and ends as told."""
+"""A workload without an engine, for trying out and testing the app: it sleeps, and ends as requested."""
 
 import contextlib
 import math

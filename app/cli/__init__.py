@@ -45,7 +45,7 @@ def main(
         ending.end(code)  # inside, because a signal may arrive right before it
     except KeyboardInterrupt:
         code = EXIT_CANCELLED
-        forget(sys.stdout)  # output that nobody waits for must not delay the exit
+        forget(sys.stdout)  # output that nothing reads must not delay the exit
         ending.end(code)
     except TerminatedError:
         ending.end(EXIT_CANCELLED)

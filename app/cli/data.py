@@ -79,7 +79,7 @@ def remove(options: argparse.Namespace, paths: Paths) -> int:
 
 
 class _Waiting:
-    """Reports once that another Epochmark is at work."""
+    """Reports once that another Epochmark is working on it."""
 
     def __init__(self, dataset_id: str) -> None:
         self._dataset_id = dataset_id

@@ -85,7 +85,7 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     run, others = (runs[0], runs[1:]) if runs else (None, [])
     chart = bars(workload, run, others, logs)
     baseline = find_baseline(chart, options.baseline, workload)
-    # The sentence compares with published results; an own run as baseline applies to the bars only.
+    # The sentence compares with published results; a stored run as baseline applies to the bars only.
     place = position(run, baseline.name if baseline and baseline.row else None) if run else None
     if options.json:
         say_json(json.dumps(_comparison(workload, run, chart, baseline) | {"sentence": place}, indent=2))

@@ -55,7 +55,7 @@ class Paths:
 
     @property
     def locks(self) -> Path:
-        """Lock files, which show who is at work on something."""
+        """Lock files, which show who is working on something."""
         return self.cache / "locks"
 
     @property

@@ -180,7 +180,7 @@ class PlannedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Several runs as one, as they were asked for.
+    """Several runs requested as one.
 
     Attributes:
         kind: "repeat" or "ab"; other versions of Epochmark may have more.

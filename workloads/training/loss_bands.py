@@ -2,7 +2,7 @@
 
 Measured with `python -m tests.benchmarks.proof` on a CPU with TensorFlow 2.21, on the synthetic twins and with
 three seeds (two for networks whose step takes many seconds), and widened on each side by half their span and by a
-twentieth. docs/measurement.md shows where a learning rate of zero and mixed up labels end. There are no bands for
+twentieth. docs/measurement.md shows where a learning rate of zero and mixed-up labels end. There are no bands for
 real data, which was not available where they were measured.
 """
 

@@ -93,7 +93,7 @@ def refusal(run: RunSummary, row: ReferenceRow) -> str | None:
         return sentence("compare.published_otherwise", unit=unit)
     usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else run.batch_size
     precision = _PRECISIONS.get(row.precision, row.precision or run.precision)
-    # What has no column there is as usual there.
+    # Settings without a column there have their usual values.
     like = replace(
         run, batch_size=row.batch_size or usual, variant=row_variant(row), precision=precision, settings=""
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from app.core.analysis.estimator import Estimation, Interruption, estimate_steps, interrupted
 from workloads.protocol.events import Steps
 
-# With fewer first steps, there is no telling what is usual.
+# With fewer first steps, nothing shows what is usual.
 STARTS_AT_LEAST = 4
 
 

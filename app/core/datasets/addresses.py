@@ -42,5 +42,5 @@ def shown(url: str) -> str:
     _, at, host = authority.rpartition("@")
     path = re.split(r"[?#]", tail, maxsplit=1)[0]
     if "@" in tail and (at or ":" in authority):
-        host, path = "…", ""  # perhaps a password that contains a slash, which looks like a path
+        host, path = "…", ""  # perhaps a password with a slash, which looks like a path
     return one_line(f"{scheme}{mark}{host}{path}", _LIMIT)

@@ -17,7 +17,7 @@ from app.core.plain_text import one_line
 from workloads.datasets import DATASETS
 from workloads.datasets.source import Dataset, DatasetSource, HostileArchiveError, SourceFile
 
-Waits = Callable[[], None]  # called repeatedly while another Epochmark is at work; may raise to give up
+Waits = Callable[[], None]  # called repeatedly while another Epochmark is working on it; may raise to give up
 _LOOK_EVERY_S = 0.2
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
@@ -87,7 +87,7 @@ def fetch_dataset(
         dataset_id: The data set.
         url: A mirror of its file, or of the folder with its files if there are several (default: official).
         progress: Called with the total of all files.
-        waits: Called while another Epochmark is at work on it; what that installs isn't downloaded again.
+        waits: Called while another Epochmark is working on it; what that installs isn't downloaded again.
 
     Raises:
         AppError: It can't be downloaded, checked or installed; a partial download is kept for the next attempt.
@@ -125,7 +125,7 @@ def import_dataset(paths: Paths, dataset_id: str, *places: Path, waits: Waits = 
         paths: The app's folders.
         dataset_id: The data set.
         places: The files, or the folder that holds them. Several files are identified by name.
-        waits: Called while another Epochmark is at work on it.
+        waits: Called while another Epochmark is working on it.
 
     Raises:
         AppError: A file is missing, unreadable, the wrong one, or can't be installed.
@@ -156,7 +156,7 @@ def remove_dataset(paths: Paths, dataset_id: str, waits: Waits = lambda: None) -
     Args:
         paths: The app's folders.
         dataset_id: The data set.
-        waits: Called while another Epochmark is at work on it.
+        waits: Called while another Epochmark is working on it.
 
     Raises:
         UsageError: Epochmark didn't install what is there; it is kept.
@@ -207,7 +207,7 @@ def _lock_place(paths: Paths, source: DatasetSource) -> Path:
 
 
 def _put_back(paths: Paths) -> None:
-    """Put back data sets whose replacement was killed, unless another process is at work on them."""
+    """Put back data sets whose replacement was killed, unless another process is working on them."""
     for module in DATASETS.values():
         place = DataFolder(paths.datasets, module)
         if place.is_cut_off() and paths.locks.is_dir():

@@ -20,7 +20,7 @@ from workloads.datasets.source import Dataset
 
 NOTE = "installed.json"  # of a finished installation
 MARK = "installing.json"  # of an installation in progress: in the new folder, and in the old one that it replaces
-LOCK = "installing.lock"  # held by the process at work in a new folder
+LOCK = "installing.lock"  # held by the process that fills a new folder
 _NOTE_LIMIT_BYTES = 8 << 20
 # Files that systems add to any folder that was opened; nobody wrote them.
 _LEFT_BY_SYSTEMS = frozenset({".DS_Store", "Thumbs.db"})

@@ -46,7 +46,7 @@ def end_child(process: "subprocess.Popen[bytes]", *, force: bool) -> None:
 
 
 def _mortal() -> dict[str, Any]:
-    """Make Linux end the child together with the thread that starts it, even if stopped before its first line.
+    """Make Linux end the child along with the thread that starts it, even if stopped before its first line.
 
     Only between fork and exec is early enough. The function calls only the C library, which is already loaded, and
     so never waits for a lock that another thread may hold at that moment.

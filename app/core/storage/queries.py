@@ -120,7 +120,7 @@ def restore_runs(database: Database, ids: Sequence[int]) -> int:
 
 
 def purge_trash(database: Database, ids: Sequence[int] | None = None, older_than_s: float = 0.0) -> int:
-    """Delete runs in the trash for good: all, these, or those that have been in it for so long.
+    """Delete runs in the trash for good: all, these, or those that have been in it long enough.
 
     Returns:
         The number of deleted runs.
@@ -149,7 +149,7 @@ def own_runs(database: Database, workload: str, limit: int) -> list[RunSummary]:
 
 
 def expected_duration_s(database: Database, spec: RunSpec, machine: Machine) -> float | None:
-    """Return how long a run will train on this machine in seconds, from its newest completed comparable runs.
+    """Return how long a run will train on this machine in seconds, from its newest comparable completed runs.
 
     None for Quick, which has a time limit instead, and if there is no comparable run.
     """

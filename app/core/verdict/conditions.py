@@ -1,4 +1,4 @@
-"""What around a run can falsify its number: rules for the record, and for telemetry before a run."""
+"""What can distort a run's number from outside: rules for the record, and for telemetry before a run."""
 
 import statistics
 from collections import Counter
@@ -15,7 +15,7 @@ from workloads.protocol.telemetry import Telemetry
 # A common limit of benchmarks for background load; a busy loop beside a run on two cores cost 62 % (V. Stinner,
 # FOSDEM 2017), so that a tenth may cost several percent.
 OTHER_LOAD_PCT = 10.0
-# The host may take it in one run and not in the next: more than results should vary.
+# The host may take it in one run but not in the next: more than results should vary.
 STEAL_PCT = 5.0
 # A solid-state disk moves hundreds of times as much; less than this is only idle pages.
 SWAP_BYTES_PER_S = 1_000_000.0

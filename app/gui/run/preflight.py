@@ -34,7 +34,7 @@ class PreflightLine(QWidget):
         interval_ms: Time between checks.
 
     Signals:
-        changed: There are other cautions now, or none any more.
+        changed: The cautions changed.
     """
 
     changed = Signal()

@@ -19,7 +19,7 @@ class MachineFinder(QObject):
         data_folder: Returns the data set folder, whose disks are described.
 
     Signals:
-        found: `machine` and `power` are known now, or were looked at again.
+        found: `machine` and `power` are known, or were detected again.
     """
 
     found = Signal()

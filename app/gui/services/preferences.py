@@ -13,7 +13,7 @@ class Preferences(QObject):
     """Holds the settings and saves changes.
 
     Signals:
-        changed: The settings are others now.
+        changed: The settings changed.
     """
 
     changed = Signal()

@@ -50,7 +50,7 @@ class RunBridge(QObject):
             own.
         advanced: Events came since the last time; with the kinds that came (a set of types of event).
         ended: The run or the plan is over; with the number of its last run, 0 if it had none. If `trouble` is set,
-            it may not be stored as it was.
+            it may not be stored as measured.
         refused: The run could not begin; with the AppError.
     """
 

@@ -146,14 +146,14 @@ def _start_up(window: MainWindow, services: Services) -> None:
 
 
 def _import_numpy() -> None:
-    """Import what pyqtgraph needs that has nothing to do with Qt."""
+    """Import what pyqtgraph needs besides Qt."""
     import numpy as np  # noqa: F401
 
 
 def _import_charts() -> Iterator[None]:
     """Import the charts in parts of at most 50 ms.
 
-    In the window's thread, for Qt looks into the table of classes without Python's lock: while another thread
+    In the window's thread, because Qt reads the table of classes without Python's lock: while another thread
     adds to it, the program may crash.
     """
     for module in (QtCore, QtGui, QtWidgets):

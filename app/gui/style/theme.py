@@ -19,7 +19,7 @@ class Theme(QObject):
     """The theme of one application; follows the system unless the user chose one.
 
     Signals:
-        changed: The tokens are others now.
+        changed: The tokens changed.
     """
 
     changed = Signal()

@@ -90,7 +90,7 @@ class ElidedLabel(QLabel):
         return QSize(0, self.fontMetrics().height())
 
     def sizeHint(self) -> QSize:
-        """Ask for room for the whole text."""
+        """Request room for the whole text."""
         return QSize(self.fontMetrics().horizontalAdvance(self._whole) + 2, self.fontMetrics().height())
 
     def _elide(self) -> None:

@@ -39,7 +39,7 @@ def about_dialog(parent: QWidget) -> QDialog:
 
 
 def ask_to_run_beside(parent: QWidget, error: AppError) -> bool:
-    """Ask whether to run beside another Epochmark that is running a benchmark."""
+    """Ask whether to run alongside another Epochmark that is running a benchmark."""
     text = sentence("busy.ask_anyway", reason=str(error))
     buttons = QMessageBox.StandardButton
     answer = QMessageBox.question(parent, sentence("busy.title"), text, buttons.Yes | buttons.No, buttons.No)
@@ -47,7 +47,7 @@ def ask_to_run_beside(parent: QWidget, error: AppError) -> bool:
 
 
 class FaultDialog(QDialog):
-    """Shows an internal error with the text to report; the window goes on."""
+    """Shows an internal error with the text to report; the window stays usable."""
 
     def __init__(self, parent: QWidget | None, report: str, log: str) -> None:
         super().__init__(parent)

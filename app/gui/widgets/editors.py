@@ -27,7 +27,7 @@ class FolderEdit(QWidget):
     """Edits one or more folders, separated as in PATH, and lets the user choose more.
 
     Signals:
-        changed: The text is another one now.
+        changed: The text changed.
     """
 
     changed = Signal()

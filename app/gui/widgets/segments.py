@@ -18,7 +18,7 @@ class Segments(QWidget):
         choices: Value and text of each.
 
     Signals:
-        chosen: The user took another one; with its value.
+        chosen: The user chose another one; with its value.
     """
 
     chosen = Signal(str)
@@ -34,7 +34,7 @@ class Segments(QWidget):
         self.setLayout(row(*self.buttons.values()))
 
     def take(self, value: str) -> None:
-        """Mark a choice as taken, without emitting `chosen`."""
+        """Mark a choice as selected, without emitting `chosen`."""
         self.value = value
         self.buttons[value].setChecked(True)
 

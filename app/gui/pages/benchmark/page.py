@@ -173,7 +173,7 @@ class BenchmarkPage(QWidget):
         self._on_busy()
         if self._services.bridge.is_ab:
             return
-        if self._services.bridge.is_cancelled:  # nobody waits for it any more
+        if self._services.bridge.is_cancelled:  # nothing waits for it any more
             self.choose()
         elif isinstance(error, BusyError):
             self._on_other(error)

@@ -39,7 +39,7 @@ LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
 class ComparePage(QWidget):
-    """Shows the newest own run, earlier ones and published results, fastest first."""
+    """Shows the user's newest run, earlier ones and published results, fastest first."""
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class ComparePage(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Reload own runs."""
+        """Reload the user's runs."""
         self._asked += 1
         number, path = self._asked, self._services.paths.database
         workload, limit = self.workload.currentData(), self.limit.currentData()
@@ -240,7 +240,7 @@ class ComparePage(QWidget):
         self.baseline.setEnabled(bool(self.all_bars))
 
     def draw(self) -> None:
-        """Show what matches the filters, and always the newest own run."""
+        """Show what matches the filters, and always the user's newest run."""
         shown = [bar for bar in self.all_bars if self._fits(bar)]
         wanted = self.baseline.currentData()
         baseline = next((bar for bar in self.all_bars if bar_key(bar) == wanted), None)
