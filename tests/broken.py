@@ -164,7 +164,7 @@ def break_cell(database: Database, table: str, column: str, value: object) -> bo
 
 
 def view(database: Database) -> dict[int, dict[str, Any]]:
-    """Return what is told of each run, as the terminal, the window and the exports have it."""
+    """Return what the terminal, the window and the exports show of each run."""
     recover_runs(database)
     told: dict[int, dict[str, Any]] = {}
     summaries = {run.id: run for run in list_runs(database)}
@@ -216,8 +216,8 @@ def faults(
     Args:
         database: With the broken cell.
         machine: Of this computer.
-        before: What was told of the runs before.
-        is_plan: Whether the plan of a group is broken: then nobody knows how many runs it was to have.
+        before: What was shown of the runs before.
+        is_plan: Whether the plan of a group is broken: then its planned number of runs is unknown.
     """
     after = view(database)
     look_around(database, machine)

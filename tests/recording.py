@@ -24,7 +24,7 @@ def recorded_events() -> list[events.AnyEvent]:
 
 
 def until_epoch(recorded: Sequence[events.AnyEvent], epochs: int, more_steps: int = 0) -> list[events.AnyEvent]:
-    """Return what had happened after so many whole epochs and so many steps of the next one."""
+    """Return the events up to a number of whole epochs and of steps of the next one."""
     found: list[events.AnyEvent] = []
     for event in recorded:
         found.append(event)

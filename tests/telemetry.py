@@ -14,7 +14,7 @@ from workloads.protocol.telemetry import Telemetry
 
 
 def telemetry_of(readings: Mapping[str, Any]) -> Telemetry:
-    """Return a look at the machine; what a reading cannot be is left out, as where a record is read."""
+    """Return telemetry without impossible values, as when a record is read."""
     return take_fitting(dict(readings), Telemetry)
 
 

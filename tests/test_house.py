@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 
 Rule = Callable[[ast.AST], Iterator[tuple[int, str]]]
 LINES_LIMIT, MEDIAN_LIMIT, FUNCTION_LIMIT = 400, 130, 50
-# Whatever was asked of anything was found, told or known: they say nothing of what they hold.
+# Anything may be found, told or known: such names don't say what a variable holds.
 EMPTY_NAMES = {"found", "told", "known"}
 FILES = [path for path in sorted((ROOT / "tests").rglob("*.py")) if "benchmarks" not in path.parts]
 CLOCKS = {"monotonic", "perf_counter", "monotonic_ns", "perf_counter_ns", "time_ns", "process_time"}
@@ -57,7 +57,7 @@ def private_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def sleeps(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield waits for so many seconds."""
+    """Yield waits for a number of seconds."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and (called(node) == "sleep" or waits_blindly(node)):
             yield node.lineno, ast.unparse(node)

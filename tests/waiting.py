@@ -1,4 +1,4 @@
-"""Waiting for what a test cannot be told of: other processes and their files."""
+"""Waiting for what sends a test no event: other processes and their files."""
 
 import threading
 from collections.abc import Callable

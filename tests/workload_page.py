@@ -25,10 +25,10 @@ How to read the tables:
 - **An epoch** is what the study called one. Where it is cut short or doesn't exist, a run consists of rounds of
   steps; the first round is warm-up.
 - **Loss** is the expected range after the first whole epoch, from runs on the synthetic twin or from the loss
-  of guessing; a run outside of it shows a warning.
+  of guessing; a run outside it shows a warning.
 - **Memory** is the peak of the worker process at the usual batch size, measured on a CPU with two cores
   (resident set, including engine and data; TensorFlow takes 0.6 GB of it). Longer runs may take a few percent
-  more. On a GPU, the engine needs different amounts.
+  more. On a GPU, the needs differ.
 - **Published** is the number of published results for exactly or nearly this workload.
 
 Parameter counts are checked in every run. Networks that the study started from trained weights start from
@@ -133,7 +133,7 @@ def page() -> str:
             TRAINING_HEAD,
             [_training_row(workload) for workload in training],
         ),
-        "\nThese settings change the network; results are only compared with others of the same setting:\n\n",
+        "\nThese settings change the network; results are compared only with others of the same setting:\n\n",
         *(
             f"- `{workload.id}`: `--set {parameter.name}={_values(parameter.choices, parameter.maximum)}`. "
             f"{parameter.description}.\n"
@@ -163,7 +163,7 @@ def _training_row(workload: Workload) -> tuple[str, ...]:
         f"`{workload.id}`",
         workload.study or "–",
         headline_kind(workload.metric).label,
-        f"{workload.parameters_count:,}" if workload.parameters_count else "by its vocabulary",
+        f"{workload.parameters_count:,}" if workload.parameters_count else "depends on vocabulary",
         str(workload.batch_size),
         str(workload.epochs),
         workload.epoch_text,

@@ -41,7 +41,7 @@ def main(runs: int = 100_000, epochs: int = 10) -> None:
 
 
 def report(name: str, arguments: list[str], home: str, repeats: int = REPEATS) -> None:
-    """Run a command several times and print what it took, whole process."""
+    """Run a command several times and print how long the whole process took."""
     environment = {**os.environ, "EPOCHMARK_HOME": home}
     times_s, peaks_bytes = [], []
     for _ in range(repeats + 1):

@@ -60,7 +60,7 @@ def main(names: list[str]) -> None:
 
 
 def _apart(honest: list[list[float]], cheats: list[list[float]]) -> int:
-    """Return the first moment at which all cheats are told from honest runs; the last one if none is."""
+    """Return the first moment that separates all cheats from honest runs; the last one if none does."""
     for place in range(len(honest[0])):
         worst = max(losses[place] for losses in honest)
         if MOMENTS[place] >= 20 and cheats and all(worst < APART * losses[place] for losses in cheats):

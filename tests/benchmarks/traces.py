@@ -26,7 +26,7 @@ from workloads.protocol import events
 
 EPOCHS, STEPS = 2, 300
 DUTY_S = 0.5
-# The share of a core that other programs take, at so many seconds after training began.
+# The share of a core that other programs take, by seconds after training began.
 Load = Callable[[float], float]
 LOADS: dict[str, Load] = {
     "quiet": lambda _: 0.0,

@@ -51,7 +51,7 @@ def runs(epochmark: CommandLine) -> list[dict[str, Any]]:
 
 
 def sentence_of(done: "subprocess.CompletedProcess[str]") -> str:
-    """Return what was said on stderr, which must be one line and no traceback."""
+    """Return the sentence on stderr, which must be one line without a traceback."""
     assert "Traceback" not in done.stderr
     lines = done.stderr.strip().splitlines()
     assert len(lines) == 1, done.stderr

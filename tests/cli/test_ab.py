@@ -1,4 +1,4 @@
-"""Several runs as one on the command line: repetitions, A/B, by hand, and what is said of them."""
+"""Several runs as one on the command line: repetitions, A/B, by hand, and their output."""
 
 import json
 import signal

@@ -16,7 +16,7 @@ from tests.cli.commands import posix_only, sentence_of, start
 from tests.conftest import CommandLine
 from tests.core.datasets.server import Handler, Server, resumable, serving
 
-WAITING = "Waiting: another Epochmark is at work on nietzsche (Ctrl-C to give up).\n"
+WAITING = "Waiting: another Epochmark is working on nietzsche (Ctrl-C to give up).\n"
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_an_address_is_shown_without_its_secrets(
     told = done.stdout + done.stderr + (log.read_text() if log.exists() else "")
     for secret in ("cret", "hush", "user", "\x1b"):
         assert secret not in told
-    assert headers == ["Basic dXNlcjpzIGNyZXQ="]  # the server is told, and nobody else
+    assert headers == ["Basic dXNlcjpzIGNyZXQ="]  # only the server receives it
 
 
 @posix_only

@@ -65,7 +65,7 @@ def test_of_very_many_epochs_the_first_and_the_last_are_shown(
             found = rows()
             assert len(found) == printed
             assert [int(line.split()[0]) for line in (found[0], found[-1])] == [1, count]
-    assert found[20] == "… 161 epochs not shown; `results export 1 --format json` has all."
+    assert found[20] == "… 161 epochs not shown; `results export 1 --format json` has them all."
     assert [int(line.split()[0]) for line in (found[19], found[21])] == [20, 182]
     done = epochmark("results", "export", "1", "--format", "json")
     assert done.returncode == 0, done.stderr

@@ -141,7 +141,7 @@ def test_a_second_interrupt_does_not_disturb_the_clearing_away() -> None:
 
 @pytest.mark.slow
 def test_an_interrupt_during_imports_ends_without_a_traceback(environment: dict[str, str], tmp_path: Path) -> None:
-    # The first module that is imported tells that imports have begun, and never ends.
+    # The first module that is imported reports that imports have begun, and never ends.
     folder = tmp_path / "slow"
     folder.mkdir()
     (folder / "argparse.py").write_text("import time\nprint('importing', flush=True)\ntime.sleep(60)\n")

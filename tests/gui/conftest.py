@@ -22,7 +22,7 @@ from tests.gui.driving import PATIENCE_MS, SHORT, Driver
 
 @dataclass
 class Told:
-    """What pages told the user."""
+    """Messages that pages showed the user."""
 
     messages: list[tuple[str, Tone]] = field(default_factory=list)
 

@@ -82,7 +82,7 @@ class Driver:
             return list(list_runs(database))
 
     def epochs_done(self) -> int:
-        """Return how many epochs the run that goes on has told of."""
+        """Return how many epochs the current run has reported."""
         state = self.services.bridge.state
         return len(state.series.epochs) if state is not None else 0
 
@@ -111,7 +111,7 @@ def replay(window: MainWindow, services: Services, recorded: Sequence[events.Any
 def with_estimates(
     summary: RunSummary, recorded: Sequence[events.AnyEvent], every_s: float = 1.0
 ) -> Iterator[events.AnyEvent]:
-    """Yield what was recorded, and the estimates that a session tells in between until an epoch is over."""
+    """Yield the recorded events, and the estimates that a session adds until an epoch is over."""
     steps, epochs, told_s = Timed(), 0, 0.0
     for event in recorded:
         yield event

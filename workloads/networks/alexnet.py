@@ -19,7 +19,7 @@ class AlexNetS(DlBench, ConstantBatch):
     id = "alexnet_s"
     title = "AlexNet-S"
     kind = "image"
-    summary = "AlexNet in its plainest form on generated images of 224 × 224: 62,378,344 parameters."
+    summary = "AlexNet in its simplest form on generated images of 224 × 224: 62,378,344 parameters."
     batch_size = 16
     parameters_count = 62_378_344
     memory_base_bytes = 1_300_000_000

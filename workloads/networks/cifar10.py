@@ -23,7 +23,7 @@ class Cifar10KerasCnn(Training):
     study = "004"
     summary = (
         "The standard Keras network for small images: six convolutions, 1,337,002 parameters.\n"
-        "50,000 images of 32 × 32 pixels per epoch, and 1,000 to validate it."
+        "50,000 images of 32 × 32 pixels per epoch, and 1,000 for validation."
     )
     source = "Song Yansong, Speed comparison of mainstream deep-learning hardware, 2019 (study 004)"
     epoch_text = "50,000 training images, then 1,000 to validate"
@@ -89,7 +89,7 @@ class Cifar10Cnn(Training):
     study = "000"
     summary = "Four convolutions, 1,250,858 parameters; the CPU shifts and flips each image\nduring training."
     source = "Keras examples as run by Max Woolf, 2017 (study 000)"
-    epoch_text = "49,984 varied training images, then 10,000 to validate"
+    epoch_text = "49,984 augmented training images, then 10,000 to validate"
     dataset = "cifar10"
     prepares_input = True
     epochs = 20

@@ -30,7 +30,7 @@ class GoogLeNet(ImageNet):
     id = "googlenet"
     title = "GoogLeNet"
     summary = (
-        "Nine Inception modules on generated pictures of 224 × 224: 13,378,280 parameters,\n"
+        "Nine Inception modules on generated images of 224 × 224: 13,378,280 parameters,\n"
         "6,998,552 without the two heads that only training needs."
     )
     batch_size = 32
@@ -39,7 +39,7 @@ class GoogLeNet(ImageNet):
     memory_per_example_bytes = 37_000_000
     inference_parameters_count = 6_998_552
     parameters = (
-        Parameter("auxiliary_heads", "bool", True, "Train the two further heads in the middle of the network"),
+        Parameter("auxiliary_heads", "bool", True, "Also train the two auxiliary heads inside the network"),
     )
     input_shape = (224, 224, 3)
 

@@ -14,7 +14,7 @@ class ImageNet(ConstantBatch):
     kind = "image"
     study = "001"
     source = "Alibaba Cloud GPU performance model, 2018 (study 001); stock configuration"
-    epoch_text = "1,281,167 pictures; a round is cut to 100 batches"
+    epoch_text = "1,281,167 images; a round is cut to 100 batches"
     metric = "images_per_s"
     samples_per_epoch = 1_281_167
     weight_decay: float | None = None
@@ -29,7 +29,7 @@ class AlexNetCaffe(ImageNet):
 
     id = "alexnet_caffe"
     title = "AlexNet"
-    summary = "AlexNet with its two groups on generated pictures of 227 × 227: 60,965,224 parameters."
+    summary = "AlexNet with its two groups on generated images of 227 × 227: 60,965,224 parameters."
     batch_size = 256
     parameters_count = 60_965_224
     memory_base_bytes = 1_900_000_000
@@ -58,7 +58,7 @@ class Vgg16(ImageNet):
 
     id = "vgg16"
     title = "VGG-16"
-    summary = "13 wide convolutions on generated pictures of 224 × 224: 138,357,544 parameters. Heavy work."
+    summary = "13 wide convolutions on generated images of 224 × 224: 138,357,544 parameters."
     batch_size = 32
     parameters_count = 138_357_544
     memory_base_bytes = 3_000_000_000
@@ -82,7 +82,7 @@ class InceptionV3(ImageNet):
 
     id = "inception_v3"
     title = "Inception-v3"
-    summary = "Many narrow convolutions side by side on generated pictures of 299 × 299: 23,851,784 parameters."
+    summary = "Many narrow convolutions side by side on generated images of 299 × 299: 23,851,784 parameters."
     batch_size = 64
     parameters_count = 23_851_784
     memory_base_bytes = 1_300_000_000

@@ -57,7 +57,7 @@ class ImdbFastTextUnigram(_Imdb):
 
     id = "imdb_fasttext_unigram"
     title = "IMDb fastText, words"
-    summary = "Judges film reviews by the mean of their words' vectors: 1,000,051 parameters."
+    summary = "Rates film reviews by the mean of their word vectors: 1,000,051 parameters."
     epochs = 5
     parameters_count: int | None = 1_000_051
     memory_base_bytes = 930_000_000
@@ -87,7 +87,7 @@ class ImdbFastText(ImdbFastTextUnigram):
     id = "imdb_fasttext"
     title = "IMDb fastText, word pairs"
     summary = (
-        "Judges film reviews by their words and pairs of words: a table of tens of millions of parameters,\n"
+        "Rates film reviews by their words and word pairs: a table of tens of millions of parameters,\n"
         "all of which change in every step."
     )
     parameters_count = None

@@ -36,7 +36,7 @@ class MnistMlp(_Mnist):
     title = "MNIST MLP"
     kind = "dense"
     summary = (
-        "Two dense layers of 512 that read handwritten digits: 669,706 parameters.\n"
+        "Two dense layers of 512 units that read handwritten digits: 669,706 parameters.\n"
         "Its steps are short, so the overhead around them shows."
     )
     epochs = 20

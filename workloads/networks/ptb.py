@@ -108,7 +108,7 @@ class PtbLstm32(_PtbLstm):
 
     id = "lstm_ptb_32"
     title = "PTB LSTM, 32 words"
-    summary = "Two LSTMs of 256 that predict the next word, 32 words per step: 6,180,624 parameters."
+    summary = "Two LSTMs of 256 units that predict the next word, 32 words per step: 6,180,624 parameters."
     epoch_text = "929,589 words in 128 streams, 226 steps"
     samples_per_epoch = 226 * 128
     memory_base_bytes = 930_000_000
@@ -123,7 +123,7 @@ class PtbLstm64(_PtbLstm):
 
     id = "lstm_ptb_64"
     title = "PTB LSTM, 64 words"
-    summary = "Two LSTMs of 256 that predict the next word, 64 words per step: 6,180,624 parameters."
+    summary = "Two LSTMs of 256 units that predict the next word, 64 words per step: 6,180,624 parameters."
     epoch_text = "929,589 words in 128 streams, 113 steps"
     samples_per_epoch = 113 * 128
     memory_base_bytes = 770_000_000

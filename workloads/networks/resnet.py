@@ -45,7 +45,7 @@ class ResNet50(ImageNet):
 
     id = "resnet_50"
     title = "ResNet-50"
-    summary = "50 layers with shortcuts on generated pictures of 224 × 224: 25.6 million parameters."
+    summary = "50 layers with shortcuts on generated images of 224 × 224: 25.6 million parameters."
     batch_size = 64
     parameters_count = _PARAMETERS
     memory_base_bytes = 1_300_000_000
@@ -63,9 +63,7 @@ class ResNet56(DlBench):
     id = "resnet_56"
     title = "ResNet-56"
     kind = "image"
-    summary = (
-        "56 thin layers with shortcuts on small images: 853,018 trained parameters. Many small steps of work."
-    )
+    summary = "56 thin layers with shortcuts on small images: 853,018 trained parameters. Many small operations."
     epoch_text = "50,000 training images"
     dataset = "cifar10"
     epochs = 40

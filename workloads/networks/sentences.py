@@ -29,7 +29,7 @@ class PtbLstmMxnet(Recurrent):
     title = "PTB LSTM, sentences"
     kind = "text"
     study = "001"
-    summary = "Two LSTMs of 200 that predict the next word in whole sentences: 4,651,600 parameters."
+    summary = "Two LSTMs of 200 units that predict the next word in whole sentences: 4,651,600 parameters."
     source = "MXNet example/rnn, as timed by Alibaba Cloud, 2018 (study 001)"
     epoch_text = "42,068 sentences with 929,589 words"
     metric = "words_per_s"

@@ -61,7 +61,7 @@ class Storage(Workload):
         "Writes, preprocesses, reads, trains on and predicts from JPEGs in each of your folders,\n"
         "and says how much the drive matters."
     )
-    source = "Alibaba Cloud GPU performance model, 2018 (study 001); generated pictures of ImageNet's usual size"
+    source = "Alibaba Cloud GPU performance model, 2018 (study 001); generated images of ImageNet's usual size"
     epoch_text = "11 cases in each folder, each for some seconds"
     epochs = 1
     batch_size = 32

@@ -23,6 +23,6 @@ class Trainer:
     callbacks: Callable[[], list[Any]]
 
     def fit(self, feed: Feed, watch: Any, **asked: Any) -> None:
-        """Train on all or part of the data, timed by `watch`; `asked` holds further arguments of `model.fit`."""
+        """Train on all or part of the data, timed by `watch`; `asked` holds more arguments of `model.fit`."""
         data, callbacks = feed.fit_arguments(self.engine, self.batch_size), [*self.callbacks(), watch]
         self.engine.fit(self.model, **data, callbacks=callbacks, verbose=0, **asked)

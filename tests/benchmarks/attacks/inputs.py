@@ -1,4 +1,4 @@
-"""Command lines and logs that nobody would type or write: one sentence each, and never a fault of our own."""
+"""Command lines and logs that nobody would type or write: one sentence each, and never a bug."""
 
 import random
 import subprocess

@@ -1,4 +1,4 @@
-"""Kills and signals at moments that nobody chose: what was told is kept, and nothing is left running."""
+"""Kills and signals at random moments: reported results are kept, and nothing is left running."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def start(folder: Path, *arguments: str, **options: Any) -> "subprocess.Popen[by
 
 
 def told(folder: Path) -> list[dict[str, Any]]:
-    """Return the events that were told in whole lines."""
+    """Return the events that were reported in whole lines."""
     *lines, _ = (folder / "out").read_bytes().split(b"\n")
     return [json.loads(line) for line in lines]
 
@@ -75,7 +75,7 @@ def stored(folder: Path) -> list[RunSummary]:
 
 
 def kept(folder: Path) -> list[str]:
-    """Say what of the told epochs is not stored, and whether the run has an end."""
+    """Describe which reported epochs are not stored, and whether the run has an end."""
     epochs = [event["index"] for event in told(folder) if event["type"] == "epoch"]
     runs = stored(folder)
     if not runs:
@@ -89,7 +89,7 @@ def kept(folder: Path) -> list[str]:
 
 
 def complaints(folder: Path) -> list[str]:
-    """Say whether anything was printed that nobody should see."""
+    """Describe anything printed that users should not see."""
     text = (folder / "err").read_text(errors="replace")
     words = ("Traceback", "Exception ignored", "itself failed", "Fatal Python error", "No module named")
     return [f"{word} was printed: {text[-300:]!r}" for word in words if word in text]

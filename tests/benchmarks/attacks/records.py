@@ -67,7 +67,7 @@ def damage_file(folder: Path, chance: random.Random, number: int) -> list[str]:
                 broken.look_around(database, MACHINE)
             found = []
             break
-        except AppError:  # said in a sentence; the next start mends
+        except AppError:  # reported in a sentence; the next start repairs it
             continue
         except Exception as error:  # noqa: BLE001 - that is what is looked for
             found = [f"{type(error).__name__}: {error}"]

@@ -25,7 +25,7 @@ Attack = Callable[[Path, random.Random, int], list[str]]
 
 
 def carry_out(attack: Attack, folder: Path, count: int, seed: int) -> Report:
-    """Try an attack so many times; each try has a chance of its own, so that one can be seen again alone."""
+    """Try an attack several times; each try has its own seed, so that it can be repeated alone."""
     report = Report()
     for number in range(count):
         own = folder / f"{number}"

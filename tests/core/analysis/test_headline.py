@@ -36,7 +36,7 @@ PUBLISHED = {row.workload for row in reference_rows() if row.match in ("exact", 
 
 
 def run_of(paths: Paths, machine: Machine, workload: str, steps_s: list[list[float]], **asked: Any) -> RunSummary:
-    """Store a run of steps, epoch by epoch, and return what it came to."""
+    """Store a run of steps, epoch by epoch, and return its result."""
     with Database(paths.database) as database:
         run_id = begin(database, machine, workload=workload, **asked)
         writer = RunWriter(database, run_id)

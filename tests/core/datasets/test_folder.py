@@ -129,7 +129,7 @@ def test_what_is_not_ours_is_neither_replaced_nor_removed(
                 act()
             assert refused.value.advice
             assert "\n" not in str(refused.value)
-    assert server.ranges == []  # said before anything was downloaded
+    assert server.ranges == []  # reported before anything was downloaded
     assert snapshot(mine.datasets) == before
     assert len(list_datasets(mine)) == 7
 
@@ -244,7 +244,7 @@ def test_half_a_data_set_of_ours_is_replaced_or_removed(mine: Paths, text: Path)
     (folder / "nietzsche.txt").unlink()
     assert remove_dataset(mine, "nietzsche").was_there
     (folder).mkdir()
-    assert not remove_dataset(mine, "nietzsche").was_there  # an empty folder is nobody's loss, and not ours
+    assert not remove_dataset(mine, "nietzsche").was_there  # an empty folder is no loss, and not ours
     assert nietzsche.is_installed(import_dataset(mine, "nietzsche", text))
     assert list(mine.datasets.iterdir()) == [folder]
 

@@ -53,7 +53,7 @@ def test_downloads_are_removed_but_nothing_else_in_their_place(paths: Paths, tmp
     target.symlink_to(own)
     target.with_name(target.name + ".part").mkdir()
     assert not remove_dataset(paths, "nietzsche").was_there
-    with pytest.raises(AppError, match=r"nietzsche\.txt is in the way of a download: it's a link, a folder or"):
+    with pytest.raises(AppError, match=r"nietzsche\.txt is in the way of a download: it isn't a regular file"):
         fetch_dataset(paths, "nietzsche", "http://127.0.0.1:1/")
     target.unlink()
     with pytest.raises(AppError, match=r"\.part is in the way of a download"):

@@ -1,4 +1,4 @@
-"""Several processes at one data set: one works, others wait, and who is killed harms and blocks nobody."""
+"""Several processes at one data set: one works, others wait, and a killed one harms and blocks nothing."""
 
 import subprocess
 import sys
@@ -51,7 +51,7 @@ def test_what_a_killed_installation_left_is_cleaned_up(mine: Paths, text: Path, 
     assert leftover.name.endswith(".epochmark-new")
     killed.kill()
     killed.wait()
-    folder = import_dataset(mine, "nietzsche", text, waits=pytest.fail)  # nobody holds the lock any more
+    folder = import_dataset(mine, "nietzsche", text, waits=pytest.fail)  # the lock is free again
     assert list(mine.datasets.iterdir()) == [folder]
 
 
@@ -150,7 +150,7 @@ def test_what_another_process_has_just_fetched_is_not_fetched_again(mine: Paths,
 
         def wait() -> None:
             waiting.append(None)
-            if len(waiting) == 3:  # who comes when all is over fetches it anew
+            if len(waiting) == 3:  # a latecomer fetches it again
                 go_on.set()
 
         others = [pool.submit(fetch_dataset, mine, "nietzsche", server.url, never, wait) for _ in range(3)]

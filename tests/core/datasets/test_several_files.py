@@ -98,7 +98,7 @@ def test_a_download_can_be_given_up_between_files(paths: Paths, digits: dict[str
 
 
 def test_a_download_whose_contents_are_refused_is_not_kept(paths: Paths, digits: dict[str, bytes]) -> None:
-    """No checksum of the packed files is known, so that only what is inside tells; the sizes are right."""
+    """No checksum of the packed files is known, so only their contents show it; the sizes are right."""
     name = list(digits)[3]
     spoilt = digits | {name: digits[name][:-8] + bytes(8)}
     with serving() as server:
@@ -158,7 +158,7 @@ def test_penn_treebank_is_never_fetched_but_can_be_imported(
     texts = dict.fromkeys(ptb.FILES, b" a b <unk> \n c \n")
     monkeypatch.setattr(ptb, "LINES", dict.fromkeys(ptb.FILES, 2))
     files = write_all(tmp_path / "here", texts)
-    with pytest.raises(AppError, match=r"^Penn Treebank was refused: ptb\.train\.txt is another text"):
+    with pytest.raises(AppError, match=r"^Penn Treebank was refused: ptb\.train\.txt isn't the expected text"):
         import_dataset(paths, "ptb", tmp_path / "here")
     assert list(paths.datasets.iterdir()) == []
     md5 = hashlib.md5(texts["ptb.test.txt"], usedforsecurity=False).hexdigest()

@@ -1,4 +1,4 @@
-"""Computers as files: what Linux tells of them below a folder, with whatever is special about each."""
+"""Computers as files: what Linux reports about them in a folder, with whatever is special about each."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Logs that people posted, each with what it must be taken for."""
+"""Logs that people posted, each with its expected diagnosis."""
 
 import tomllib
 from pathlib import Path

@@ -196,7 +196,7 @@ def test_no_expression_takes_long_on_what_nearly_matches() -> None:
 
 
 def test_no_expression_repeats_without_a_limit() -> None:
-    # Two such repetitions in one expression would look at a long line millions of times.
+    # Two such repetitions in one expression would scan a long line millions of times.
     for row in signals():
         for expression in (*row.patterns, *row.together, *row.unless):
             plain = re.sub(r"\\.|\[[^\]]*\]", lambda found: "a" * len(found[0]), expression)

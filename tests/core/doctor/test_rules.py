@@ -1,4 +1,4 @@
-"""From facts and trials to a diagnosis: each computer with an NVIDIA card, and what it must be told."""
+"""From facts and trials to a diagnosis: each computer with an NVIDIA card, and its expected diagnosis."""
 
 from dataclasses import replace
 

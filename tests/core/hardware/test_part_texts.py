@@ -1,4 +1,4 @@
-"""The machine part by part: each is told in words, or its reason is."""
+"""The machine part by part: each is shown in words, or with the reason why not."""
 
 import sys
 from dataclasses import replace

@@ -17,9 +17,9 @@ SOURCES = sorted(path for folder in ("app", "workloads") for path in (ROOT / fol
 
 
 def uses() -> Iterator[tuple[str, str, set[str] | None]]:
-    """Where, code and names of arguments of each message in the code; None for arguments that only a run tells.
+    """Where, code and names of arguments of each message in the code; None for arguments known only at run time.
 
-    A code that is put together ("verdict.{code}") is told with its beginning and a star.
+    A code that is put together ("verdict.{code}") is given with its beginning and a star.
     """
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -63,7 +63,7 @@ def literals(path: str) -> Iterator[tuple[int, str]]:
 
 
 def skipped(tree: ast.AST) -> Iterator[int]:
-    """Yield the literals that nobody reads on a screen."""
+    """Yield the literals that never appear on a screen."""
     for node in ast.walk(tree):
         parts: list[ast.AST] = []
         match node:

@@ -1,4 +1,4 @@
-"""What is told of a storage run: its headline, its figures in their order, and no table of epochs."""
+"""The texts of a storage run: its headline, its figures in order, and no table of epochs."""
 
 import pytest
 

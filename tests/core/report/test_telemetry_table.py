@@ -32,7 +32,7 @@ def test_each_value_has_its_lowest_median_and_highest(stored_run: Run) -> None:
         ("CPU use", "10 %", "50 %", "96 %"),
         ("Disk reads", "1.0 MB/s", "2.0 MB/s", "3.0 MB/s"),
         ("Busiest logical CPU", "80 %", "90 %", "100 %"),
-        ("Idlest logical CPU", "5 %", "7 %", "9 %"),
+        ("Least busy logical CPU", "5 %", "7 %", "9 %"),
     ]
 
 

@@ -92,10 +92,10 @@ def test_repairing_is_advised_for_engines_that_it_repairs(second_engine: str) ->
 @pytest.mark.parametrize(
     ("changes", "cautions", "facts"),
     [
-        ({}, [], ["epochs after the first spread by 0.4 %", "real data"]),
-        ({"spread_pct": 5.0}, [], ["spread by 5.0 %", "real data"]),
-        ({"spread_pct": 5.1}, ["spread by 5.1 % (standard deviation). Above 5 %, even nine"], ["real data"]),
-        (ESTIMATE, [], ["no whole epoch was run", "parts of the measurement spread", "real data"]),
+        ({}, [], ["epochs after the first have a spread of 0.4 %", "real data"]),
+        ({"spread_pct": 5.0}, [], ["spread of 5.0 %", "real data"]),
+        ({"spread_pct": 5.1}, ["spread of 5.1 % (standard deviation). Above 5 %, even nine"], ["real data"]),
+        (ESTIMATE, [], ["no whole epoch was run", "parts of the measurement have a spread", "real data"]),
         (FIRST, ["Only one epoch was measured, and it includes starting up."], ["real data"]),
         (SHORT, ["A short run: 10 of 500 steps"], ["real data"]),
         (

@@ -1,4 +1,4 @@
-"""A run while it goes on, in real workers: Quick ends when it knows enough, and the verdict so far is told."""
+"""Live runs in real workers: Quick ends when it has measured enough, and the live verdict is sent."""
 
 import itertools
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ LIMITS = Limits()
 def run_demo(
     paths: Paths, machine: Machine, preset: Any, limits: Limits = LIMITS, **asked: Any
 ) -> tuple[Run, list[events.Event]]:
-    """Run to the end; return what was stored and what was told."""
+    """Run to the end; return what was stored and the events that were sent."""
     told: list[events.Event] = []
     session = Runner(paths, machine, limits).start(DEMO.default_spec(preset, **asked), told.append)
     assert session.wait(60)
@@ -97,7 +97,7 @@ def test_the_live_verdict_is_sent_when_it_changes(paths: Paths, machine: Machine
 
 
 class Clock:
-    """Moves only when it is told to, and by `cost_s` at each look."""
+    """Moves only on request, and by `cost_s` at each read."""
 
     def __init__(self) -> None:
         self.now_s = 1_000.0
@@ -131,7 +131,7 @@ class Watched:
         self.follow(events.Steps(phase="measure", epoch=0, first_index=index, durations_s=durations_s))
 
     def news(self, after_s: float) -> list[str]:
-        """What is told after so many seconds, by type."""
+        """The events sent after this many seconds, by type."""
         self.clock.now_s += after_s
         return [event.type for event in self.live.news()]
 
@@ -224,7 +224,7 @@ def test_a_live_verdict_does_not_look_up_the_peak(database: Database, machine: M
 def test_what_takes_long_is_done_less_often(database: Database, machine: Machine) -> None:
     run = Watched(database, machine, preset="quick")
     run.steps(*WIDE)
-    run.clock.cost_s = 1.0  # each look at the clock: the estimate took a second
+    run.clock.cost_s = 1.0  # each read of the clock: the estimate took a second
     assert run.news(after_s=1.0) == ["estimate"]
     run.clock.cost_s = 0.0
     run.steps(*WIDE)

@@ -1,4 +1,4 @@
-"""Out of memory, told before a run where it is certain."""
+"""Out of memory, reported before a run if it is certain."""
 
 from dataclasses import replace
 

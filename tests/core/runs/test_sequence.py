@@ -29,7 +29,7 @@ def ab(a: RunSpec, b: RunSpec, pairs: int, **changes: Any) -> Plan:
 
 
 class Diary:
-    """Keeps what a plan told, in its order, and lets a test act when a run begins or an event comes."""
+    """Keeps the calls of a plan, in order, and lets a test act when a run begins or an event arrives."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, int]] = []

@@ -1,4 +1,4 @@
-"""A run's events as one state: what window, command line and live verdict read of a run that goes on."""
+"""A run's events as one state: what window, command line and live verdict read of a live run."""
 
 from dataclasses import replace
 
@@ -28,7 +28,7 @@ def steps(*durations_s: float) -> events.Steps:
 
 @pytest.fixture
 def begun(summary: RunSummary) -> RunSummary:
-    """A run's record before its worker said anything."""
+    """A run's record before its worker reported anything."""
     return replace(
         summary, status="running", value=None, data_source=None, device=None, engine_version=None, epochs_done=0
     )

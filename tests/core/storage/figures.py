@@ -44,7 +44,7 @@ def formats() -> list[str]:
 
 
 def stored(name: str, folder: Path) -> Any:
-    """All that is in a database of an earlier version, as it is read, and as it is summarised anew."""
+    """Everything in a database of an earlier version, as read, and as summarised again."""
     paths = default_paths({"EPOCHMARK_HOME": str(folder / name)})
     paths.database.parent.mkdir(parents=True)
     paths.database.write_bytes(gzip.decompress((DATABASES / f"{name}.sqlite3.gz").read_bytes()))

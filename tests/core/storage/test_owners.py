@@ -1,4 +1,4 @@
-"""Whose a run is: a live one is never taken for dead, and a dead one's worker never lives on."""
+"""Who owns a run: a live one never counts as dead, and a dead one's worker never survives."""
 
 import json
 import os

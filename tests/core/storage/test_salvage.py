@@ -146,7 +146,7 @@ def test_a_suspicion_that_was_wrong_changes_nothing(paths: Paths, ids: list[int]
 def test_a_repaired_file_is_not_set_aside_by_a_latecomer(
     paths: Paths, ids: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second process has met the damage too, and the first one has mended it by the time it acts."""
+    """A second process saw the damage too, but the first one repaired it before the second acted."""
     change(paths.database, b"status TEXT NOT NULL", b"statur TEXT NOT NULL")
     assert listed(paths) == ids
     with Database(paths.database) as late:

@@ -1,4 +1,4 @@
-"""Changes of a stored run, each of one thing that a verdict looks at."""
+"""Changes of a stored run, each of one thing that a verdict checks."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -53,7 +53,7 @@ def one_record(*values: float, **readings: Any) -> Change:
 
 
 def share_of_telemetry(count: int, of: int, **readings: Any) -> Change:
-    """Set readings in so many of so many consecutive samples, the only ones that the record has."""
+    """Set values in part of some consecutive telemetry, the only telemetry of the record."""
 
     def change(run: Run) -> Run:
         run = replace(run, telemetry=tuple(run.telemetry[at] for at in measured(run)[:of]))
@@ -83,7 +83,7 @@ def both(*changes: Change) -> Change:
 
 
 def gpu_throttled(count: int, word: str = "thermal") -> Change:
-    """Hold the GPU down in so many of 20 looks."""
+    """Throttle the GPU in this many of 20 telemetry records."""
     hot = {"gpus": [{"index": 1, "throttle_reasons": [word, "power cap"]}]}
     return both(on_gpu(throttle_reasons=["power cap"]), share_of_telemetry(count, 20, **hot))
 

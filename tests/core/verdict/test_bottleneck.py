@@ -1,4 +1,4 @@
-"""What limited a run, told from records whose limit is known."""
+"""What limited a run, from records whose limit is known."""
 
 from dataclasses import replace
 from typing import Any
@@ -60,8 +60,8 @@ def test_a_small_network_is_launch_bound(stored_run: Run) -> None:
     ("batch_size", "samples", "end"),
     [
         (32, 50_000, " Try batch 128."),
-        (1024, 50_000, "doing it."),
-        (100, 300, "doing it."),
+        (1024, 50_000, "doing it)."),
+        (100, 300, "doing it)."),
         (16, 0, " Try batch 64."),
     ],
 )

@@ -52,7 +52,7 @@ def run_demo(paths: Paths, machine: Machine, listen: "Listener", **asked: Any) -
 
 
 class Listener:
-    """Does something once, in a thread of its own, when so many epochs are over."""
+    """Does something once, in a thread of its own, after a number of epochs."""
 
     def __init__(self, after_epochs: int) -> None:
         self.pid = 0
@@ -103,7 +103,7 @@ def test_a_worker_that_stands_still_is_marked_and_counted(paths: Paths, machine:
     assert run.summary.interruptions >= 1
     assert run.summary.interruptions_s is not None
     assert run.summary.interruptions_s > FREEZE_S - 1
-    # One epoch of five has it in it: the mean tells, the median does not move.
+    # It is in one epoch of five: the mean shows it, the median does not.
     assert run.summary.value == pytest.approx(25 * 0.05 + 0.05, rel=0.5)
     assert run.summary.value_mean is not None
     assert run.summary.value is not None

@@ -1,4 +1,4 @@
-"""The line above the big button: what would disturb a run right now, and when nobody looks."""
+"""The line above the big button: what would disturb a run right now, and when it is hidden."""
 
 import threading
 from typing import Any
@@ -23,7 +23,7 @@ SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec()
 
 
 class Looks:
-    """Stands for the looks at the machine: takes none, and counts how often it was asked to."""
+    """Stands in for reading telemetry: reads none, and counts the requests."""
 
     def __init__(self) -> None:
         self.found: tuple[Telemetry, ...] = CALM
@@ -146,7 +146,7 @@ def test_nothing_is_checked_during_a_run(looks: Looks, driver: Driver) -> None:
     driver.until(lambda: setup.run_button.accessibleName() == "Run anyway")
     driver.press(setup.run_button)
     driver.wait_for_epochs(1)
-    driver.page.choose()  # as when another page's run goes on
+    driver.page.choose()  # as during another page's run
     assert setup.preflight.isVisible()
     looks.threads.clear()
     driver.qtbot.wait(200)

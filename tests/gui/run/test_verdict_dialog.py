@@ -74,7 +74,7 @@ def test_each_reason_is_shown_with_its_advice_worst_first(run: Run, qtbot: QtBot
     names = [reason.accessibleName() for reason in dialog.reasons]
     assert names[0].startswith("Caution: ")
     assert names[-1].startswith("Fact: ")
-    # What shows that it trained, and with what it may be compared.
+    # The proof that it trained, and what it may be compared with.
     assert "1,500, one for each step" in told
     assert "moved by 20 % of its length" in told
     assert told[told.index("Batch size") + 1] == "100"

@@ -1,4 +1,4 @@
-"""The application around the window: faults, themes, what a start loads, and what it says where it cannot."""
+"""The application around the window: faults, themes, what a start loads, and its messages if it can't."""
 
 import base64
 import subprocess

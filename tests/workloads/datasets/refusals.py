@@ -1,4 +1,4 @@
-"""What is said of data that cannot be used."""
+"""Messages about data that cannot be used."""
 
 import re
 from collections.abc import Iterator

@@ -25,7 +25,7 @@ def twin() -> Arrays:
 
 @pytest.fixture(scope="module")
 def records() -> NDArray[np.uint8]:
-    """A file's worth of records whose every byte tells its place: record, plane, row and column."""
+    """A file's worth of records whose every byte shows its place: record, plane, row and column."""
     number, plane, row, column = np.ogrid[:10_000, :3, :32, :32]
     pixels = (number * 7 + plane * 100 + row * 32 + column).astype(np.uint8)
     labels = (np.arange(10_000) % 10).astype(np.uint8)

@@ -39,7 +39,7 @@ def as_idx(values: NDArray[np.uint8]) -> bytes:
 
 
 def made_up(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, bytes]:
-    """Return files whose every value tells its place."""
+    """Return files whose every value shows its place."""
     files = {}
     for number, (name, shape) in enumerate(shapes.items()):
         kinds, start = (10, 0) if len(shape) == 1 else (251, number)
@@ -219,7 +219,7 @@ def test_fashion_mnist_is_known_by_its_contents_however_it_is_packed(
     digests = {name: hashlib.sha256(content).hexdigest() for name, content in RAW.items()}
     monkeypatch.setattr(fashion_mnist, "CONTENTS", digests)
     other = RAW[TEST_IMAGES][:-1] + b"\0"
-    with refusing(HostileArchiveError, r"^t10k-images-idx3-ubyte\.gz holds other data"):
+    with refusing(HostileArchiveError, r"^t10k-images-idx3-ubyte\.gz doesn't hold the official data"):
         fashion_mnist.install(pack(tmp_path, RAW, t10k_images=gzip.compress(other)), folder)
     fashion_mnist.install(pack(tmp_path, RAW, t10k_images=gzip.compress(RAW[TEST_IMAGES], 9)), folder)
     assert fashion_mnist.load(folder).x_test.shape == (4, 28, 28, 1)
@@ -230,7 +230,7 @@ def test_any_dimensions_are_read_back(shape: list[int], rest: bytes) -> None:
     header = b"\0\0\x08" + bytes([len(shape)]) + b"".join(size.to_bytes(4, "big") for size in shape)
     assert idx.parse_shape(header + rest) == tuple(shape)
     assert idx.header_bytes(tuple(shape)) == len(header)
-    with refusing(UnfitError, r"header|mark"):
+    with refusing(UnfitError, r"header|signature"):
         idx.parse_shape(header[:-1])
 
 

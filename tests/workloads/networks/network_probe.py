@@ -1,4 +1,4 @@
-"""Builds and trains every network for a few steps in one process, and says in JSON, a line each, what it saw."""
+"""Builds and trains every network for a few steps in one process, and prints what it saw as JSON, a line each."""
 
 import json
 import math

@@ -11,7 +11,7 @@ from workloads.protocol.reporter import Cancelled, Emitter, Reporter
 
 
 class Clock:
-    """Stands still until it is told to move."""
+    """Stands still until a test moves it."""
 
     def __init__(self) -> None:
         self.now_s = 1_000.0

@@ -8,7 +8,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab.only_pair": "{first} was {times}× as fast as {second} in the only pair.",
     "baseline.ambiguous": "The baseline “{name}” could be any of these: {names}.",
     "baseline.choose": "Choose one of: {names}.",
-    "baseline.nothing": "There's no baseline “{name}”: there's nothing to compare with.",
+    "baseline.nothing": "There's no baseline “{name}” because there's nothing to compare with.",
     "baseline.unknown": "There's no baseline “{name}”.",
     "compare.anomaly": "an anomaly, see notes",
     "compare.as_usual": "as usual",

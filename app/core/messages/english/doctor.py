@@ -3,7 +3,7 @@
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.all_of_gpus": "all {number} {name}",
     "doctor.ask": (
-        "Ask for help with the output of `python3 start.py doctor --report`: we don't know this failure."
+        "Ask for help, with the output of `python3 start.py doctor --report`: the doctor doesn't know this failure."
     ),
     "doctor.at_line": "line {number}: {line}",
     "doctor.at_lines": "line {number}, and {more} more: {line}",
@@ -28,7 +28,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.device_slow_path": "slow path",
     "doctor.device_usable": "usable",
     "doctor.devices_listed": "{devices}.",
-    "doctor.driver_idle": "No NVIDIA GPU found, so its driver has nothing to do.",
+    "doctor.driver_idle": "No NVIDIA GPU found, so the driver has nothing to do.",
     "doctor.driver_not_needed": "No NVIDIA GPU found, so no driver is needed.",
     "doctor.driver_runs": "The driver runs and lists {gpus}.",
     "doctor.driver_says": "The driver says: {reason}.",
@@ -59,8 +59,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.import_failed": "It can't be imported: {reason}",
     "doctor.introduction": (
         "The doctor checks the driver, starts TensorFlow in a separate process, lists its devices, and tests each"
-        " of them with a convolution, a matrix product and a step compiled by XLA. This takes from ten seconds to"
-        " a few minutes, and nothing leaves this computer.\n\nIt can also explain a log that TensorFlow printed on"
+        " of them with a convolution, a matrix product and a step compiled by XLA. This takes between ten seconds"
+        " and a few minutes, and nothing leaves this computer.\n\nIt can also explain a log that TensorFlow printed on"
         " this or another computer."
     ),
     "doctor.listed_but_failed": "TensorFlow lists it, but it failed: {failure}",
@@ -87,8 +87,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.looking_at_system": "Checking driver, devices and packages",
     "doctor.memory_in_use": "Before the test, {used_gib:.1f} of {size_gib:.1f} GiB were in use.",
     "doctor.more": "More: {link}",
-    "doctor.name_log": "Name a file that holds a log.",
-    "doctor.name_or_pipe_log": "Name a file that holds a log, or pipe the log to `--log -`.",
+    "doctor.name_log": "Name a log file.",
+    "doctor.name_or_pipe_log": "Name a log file, or pipe the log to `--log -`.",
     "doctor.no_answer": "No answer within {limit_s:.0f} s.",
     "doctor.no_gpu": "No GPU that TensorFlow can use.",
     "doctor.no_gpu_is_fine": "That's fine: it can use the CPU, and Epochmark measures that.",
@@ -144,7 +144,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.unknown_line": "UNKNOWN  line {number}: {line}",
     "doctor.unknown_lines": "Unknown to the doctor",
     "doctor.untried": "Not tested.",
-    "doctor.wait_for_run": "A benchmark is running, and both would slow down. Run the check when it's finished.",
+    "doctor.wait_for_run": "A benchmark is running, and the two would slow each other down. Run the check when it's finished.",
     "doctor.what_to_do": "What to do: {fix}",
     "doctor.work_done": "Correct results: {steps} ({took_s:.1f} s).",
 }

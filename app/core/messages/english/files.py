@@ -9,7 +9,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "folders.choose_writable": "Set EPOCHMARK_HOME to a folder you can write to.",
     "folders.connect_datasets_drive": "Connect the drive it's on, or choose another folder in Settings.",
     "folders.current_is_gone": "EPOCHMARK_HOME is “{folder}”, but the current folder no longer exists ({reason}).",
-    "folders.datasets_is_dangling": "The data set folder {folder} is a link that leads nowhere.",
+    "folders.datasets_is_dangling": "The data set folder {folder} is a broken link.",
     "folders.datasets_is_file": "The data set folder {folder} is a file.",
     "folders.datasets_is_no_folder": "The data set folder {folder} isn't a folder.",
     "folders.datasets_missing": "The data set folder {folder} doesn't exist.",
@@ -18,7 +18,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "folders.file_in_place": "{folder} can't be used as a folder: there's a file in its place.",
     "folders.free_space": "Free up some space, or set EPOCHMARK_HOME to another folder.",
     "folders.home_unknown": "EPOCHMARK_HOME is “{folder}”, but your home folder is unknown.",
-    "folders.link_in_place": "{folder} can't be used as a folder: it's a link that leads nowhere.",
+    "folders.link_in_place": "{folder} can't be used as a folder: it's a broken link.",
     "folders.move_away": "Move it away, or set EPOCHMARK_HOME to another folder.",
     "folders.name_too_long": (
         "The folder name {folder} is too long: the results file would have a path of {size_bytes:,} bytes, and the"

@@ -2,11 +2,11 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "hardware.gpus_not_responding": "A GPU driver isn't responding. Continuing without it.",
-    "hardware.ioreg_not_responding": "ioreg isn't responding. GPUs are no longer read.",
+    "hardware.ioreg_not_responding": "ioreg isn't responding. GPUs are no longer queried.",
     "hardware.machine_id_not_responding": "The machine ID can't be read: the system isn't responding.",
-    "hardware.nvidia_smi_not_responding": "nvidia-smi isn't responding. GPUs are no longer read.",
+    "hardware.nvidia_smi_not_responding": "nvidia-smi isn't responding. GPUs are no longer queried.",
     "hardware.nvml_broken": "NVIDIA's library (NVML) doesn't start: {reason}",
-    "hardware.nvml_not_responding": "NVIDIA's library (NVML) isn't responding. NVIDIA GPUs are no longer read.",
+    "hardware.nvml_not_responding": "NVIDIA's library (NVML) isn't responding. NVIDIA GPUs are no longer queried.",
     "hardware.storage_not_responding": "A disk isn't responding. Continuing without its description.",
     "hardware.telemetry_not_responding": "Telemetry isn't responding. Continuing without it.",
     "part.base_clock": "base clock",

@@ -97,7 +97,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "telemetry.gpu_power_w": "GPU {gpu} power",
     "telemetry.gpu_temperature_c": "GPU {gpu} temperature",
     "telemetry.gpu_utilization_pct": "GPU {gpu} use",
-    "telemetry.idlest_core": "Idlest logical CPU",
+    "telemetry.idlest_core": "Least busy logical CPU",
     "telemetry.memory_used_bytes": "Memory used",
     "telemetry.other_cpu_pct": "CPU use by other programs",
     "telemetry.share_of_time": "{share_pct:.0f} % of the time",

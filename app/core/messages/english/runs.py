@@ -31,7 +31,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         " on the Hardware page or run `doctor` in a terminal."
     ),
     "run.gpu_not_used_by_other": "{engine} can't use this computer's {gpu}, so the run uses the CPU.",
-    "run.hung": "The worker process was silent for {silent_s:.0f} s and was ended.",
+    "run.hung": "The worker process was silent for {silent_s:.0f} s, so it was ended.",
     "run.line_without_end": "it has no end",
     "run.not_stored_yet": ("{problem} Trying again for {patience_s:.0f} s. What was measured isn't lost."),
     "run.not_utf8": "A setting of the run isn't valid UTF-8 text.",
@@ -41,7 +41,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.problem_with_advice": "{problem} {advice}",
     "run.rename_it": "Rename what it refers to, or choose something else.",
     "run.silent": "The worker process has been silent for {silent_s:.0f} s. It may be compiling, or it may hang.",
-    "run.unknown_event": "An event of a type that this version doesn't know.",
+    "run.unknown_event": "This version doesn't know this type of event.",
     "run.worker_not_started": "The worker process can't be started ({reason}).",
     "runs.bad_comment": "A comment is one line of plain text, without tabs or other control characters.",
     "runs.cancel_first": "Cancel it first.",

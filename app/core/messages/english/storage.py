@@ -35,7 +35,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         " {known_version})."
     ),
     "database.try_again_to_repair": (
-        "Try again: Epochmark then keeps the damaged file and recovers what can be read of it."
+        "Try again: Epochmark then keeps the damaged file and recovers whatever it can read."
     ),
     "database.try_elsewhere": "Try again, or set EPOCHMARK_HOME to another folder.",
     "database.try_later": "Try again later.",

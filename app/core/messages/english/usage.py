@@ -50,7 +50,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.results_output": "the file, - for standard output (default: standard output)",
     "help.results_show": "show one run",
     "help.run": "run a benchmark",
-    "help.run_duration": "seconds: at least for sustained, at most for quick (default: the preset's own)",
+    "help.run_duration": "seconds: minimum for sustained, maximum for quick (default: the preset's own)",
     "help.run_examples": (
         "examples:\n"
         "  %(prog)s                            the standard benchmark\n"
@@ -70,7 +70,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.setting": "{description} (default: {default})",
     "help.share": "save a picture of a run's result",
     "help.share_output": "the picture; an existing file is replaced",
-    "help.share_theme": "its colors (default: {theme})",
+    "help.share_theme": "its colours (default: {theme})",
     "help.workload": "what to run; see `workloads`",
     "help.workloads": "list the benchmarks",
 }

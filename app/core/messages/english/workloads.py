@@ -20,7 +20,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engine.without_setting": "{engine} has no setting {setting}. Leave it as it is.",
     "folder.missing": "There's no folder {folder}. Create it, or choose another one.",
     "folder.not_absolute": "The folder {folder} isn't an absolute path. Enter the full path.",
-    "folder.not_writable": "The folder {folder} can't be written to. Choose one of your own.",
+    "folder.not_writable": "The folder {folder} can't be written to. Choose another one.",
     "folder.too_many": "At most {limit} folders can be measured, not {given}. Leave some out.",
     "folder.twice": "{first} and {second} are the same folder. Leave one of them out.",
     "folder.unreadable": "The folder {folder} can't be read ({reason}). Choose another one.",
@@ -55,7 +55,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "training.diverged": "Training diverged: the loss is {loss} at step {step}.",
     "training.other_parameters": "The network has {done:,} parameters instead of {asked:,}.",
-    "training.other_steps": "{done:,} training steps were made instead of {asked:,}.",
+    "training.other_steps": "The run trained {done:,} steps instead of {asked:,}.",
     "warning.data_incomplete": (
         "The installed {dataset} data is incomplete, so synthetic data is used. `{command}` repairs it."
     ),
@@ -88,7 +88,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         " --set {parameter}=/path/to/folder."
     ),
     "workload.no_parameters": "{workload} has no parameter {name}; it has none.",
-    "workload.not_sustained": "{workload} takes its own time and can't be sustained. Use --preset standard.",
+    "workload.not_sustained": "{workload} has a fixed duration, so it can't be sustained. Use --preset standard.",
     "workload.number_too_small": "{setting} must be at least {minimum}, not {value}.",
     "workload.other_parameters": "{workload} has no parameter {name}; it has: {known:, }.",
     "workload.quick_is_one_epoch": (
@@ -96,7 +96,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "workload.streams_too_short": "A batch of {batch_size} cuts the text into streams of fewer than {words} words.",
     "workload.sustained_is_by_time": (
-        "The sustained preset trains for a time and takes neither epochs nor steps. Use --preset standard."
+        "The sustained preset trains for a set time and takes neither epochs nor steps. Use --preset standard."
     ),
     "workload.too_many_steps": (
         "An epoch of {workload} has {steps:,} steps at batch {batch_size}, so it can't be cut to {asked:,}."

@@ -95,7 +95,7 @@ def test_the_busiest_engine_counts() -> None:
     after = {
         "1": Client({"render": 400_000_000, "video": 1_000_000_000}, {}, {"video": 2}),
         "2": Client({"render": 300_000_010}),
-        "3": Client({"render": 10**15}),  # new: nobody knows since when
+        "3": Client({"render": 10**15}),  # new: since when is unknown
     }
     assert busiest_pct(before, after, 1.0) == pytest.approx(70.0)
     assert busiest_pct(before, after, 0.0) is None

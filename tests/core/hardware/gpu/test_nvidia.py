@@ -158,7 +158,7 @@ def test_reasons_for_a_limited_clock_are_given_in_words(
         (None, None, None),
         ([held(OTHER, None)], [], None),  # Windows does not say how much
         ([held(OTHER, 2**64 - 1)], [], None),
-        ([held(NOWHERE, 5)], [], None),  # a container is told the host's numbers
+        ([held(NOWHERE, 5)], [], None),  # a container sees the host's numbers
     ],
 )
 def test_memory_of_others(
@@ -219,7 +219,7 @@ def test_energy_counts_from_the_first_read_and_survives_a_restart(
     assert energy_j(90_400_000) == pytest.approx(400.0)
     reader.close()
     assert energy_j(90_500_000) == pytest.approx(500.0)
-    assert energy_j(1_000) == pytest.approx(500.0)  # the driver was loaded anew
+    assert energy_j(1_000) == pytest.approx(500.0)  # the driver was reloaded
     assert energy_j(2_000) == pytest.approx(501.0)
     assert energy_j(2**50) == pytest.approx(501.0)  # nothing needs that much
     assert energy_j(2**50 + 4000) == pytest.approx(505.0)
@@ -272,7 +272,7 @@ def test_a_sleeping_gpu_is_not_woken(driver: FakeDriver, tmp_path: Path) -> None
     assert gpu.list_gpus(tmp_path)[0] == ADA
     status.write_text("suspended\n")
     starts = driver.starts
-    assert gpu.list_gpus(tmp_path)[0] == ADA  # as it was told when it was awake
+    assert gpu.list_gpus(tmp_path)[0] == ADA  # as reported while it was awake
     assert reader.read()[0] == GpuTelemetry(0)
     assert driver.starts == starts
     reader.close()

@@ -38,7 +38,7 @@ class FakeReader(monitor.TelemetryReader):
 
 
 class Receiver:
-    """Keeps samples and tells when enough have come."""
+    """Keeps telemetry and signals when enough has arrived."""
 
     def __init__(self, wanted: int) -> None:
         self.wanted = wanted
@@ -65,7 +65,7 @@ class FakeTime:
         return stopping.is_set()
 
     def sample_times_s(self, count: int, act: Callable[[int], None] = lambda count: None) -> list[float]:
-        """Let a monitor take so many samples, one each 0.1 s, and return when it took them."""
+        """Let a monitor collect telemetry this many times, every 0.1 s, and return when it did."""
         receiver = Receiver(count)
 
         def receive(monotonic_s: float, telemetry: Telemetry) -> None:

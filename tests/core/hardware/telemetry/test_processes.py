@@ -58,7 +58,7 @@ def test_a_busy_program_is_other_load_and_the_worker_is_not() -> None:
     with running(BUSY) as worker, running(BUSY) as other:
         wait_until_busy(worker)
         wait_until_busy(other)
-        # Both look at the same seconds, so that what else this computer does is in both.
+        # Both cover the same seconds, so that any other load is in both.
         seen, unseen = TelemetryReader(worker_pid=worker.pid), TelemetryReader(worker_pid=os.getpid())
         begin_s, before_s = time.monotonic(), used_s(other)
         wait_until_busy(other)
@@ -83,7 +83,7 @@ def test_a_child_of_the_worker_is_not_other_load() -> None:
         assert nobody.read().other_cpu_pct is not None
         assert own.pids == frozenset((os.getpid(), worker.pid, *(child.pid for child in worker.children())))
     assert spent is not None
-    own_s = 0.5  # what this process itself spent meanwhile is in it, too
+    own_s = 0.5  # includes what this process itself used in the meantime
     assert at_least_s - 0.05 <= spent <= at_most_s + own_s
 
 

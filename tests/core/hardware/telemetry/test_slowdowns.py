@@ -175,7 +175,7 @@ def test_each_core_and_package_is_counted_once(tmp_path: Path) -> None:
     write(tmp_path, throttled((0, 0, 4, 7), (0, 0, 4, 7), (0, 1, 7, 9), (1, 0, 2, 0)))
     after = conditions.throttle_counts(files)
     assert conditions.count_increase(before, before) == 0
-    assert conditions.count_increase(before, after) == 3  # of two cores; package 1 began anew
+    assert conditions.count_increase(before, after) == 3  # of two cores; package 1 was reset
     write(tmp_path, throttled((0, 0, 4, 9)))
     assert conditions.count_increase(after, conditions.throttle_counts(files)) == 2
 

@@ -152,7 +152,7 @@ def test_all_choices_are_seen_in_the_smallest_window(driver: Driver) -> None:
     assert isinstance(scroll, QScrollArea)
     driver.until(lambda: setup.summary.height() <= 2 * setup.summary.fontMetrics().lineSpacing() + 4)
     assert scroll.verticalScrollBar().maximum() == 0
-    assert setup.summary.whole_text.endswith("to validate it.")
+    assert setup.summary.whole_text.endswith("for validation.")
 
 
 def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:

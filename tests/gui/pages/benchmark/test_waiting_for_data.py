@@ -89,6 +89,6 @@ def test_what_remains_of_a_removed_data_set_is_named(
     qtbot.waitUntil(lambda: "cifar10" in card.rows, timeout=10_000)
     card.remove(list_datasets(services.paths)[0])
     qtbot.waitUntil(lambda: bool(told.messages), timeout=10_000)
-    text = f"Removed CIFAR-10. {folder} stays, with files that Epochmark didn't put there: notes.txt."
+    text = f"Removed CIFAR-10. Kept {folder}, which holds files that Epochmark didn't put there: notes.txt."
     assert told.messages == [(text, "")]
     assert [path.name for path in folder.iterdir()] == ["notes.txt"]

@@ -202,7 +202,7 @@ def test_the_table_shows_the_same_and_can_be_sorted_and_copied(
     assert cells(page, 3)[:2] == ["GPU", "GPU"]
     at = names(page).index("You · Test CPU")
     assert cells(page, 5)[at] == "TensorFlow 2.21.0"
-    assert cells(page, 8)[at - 1 : at + 1] == ["exact", "own run"]
+    assert cells(page, 8)[at - 1 : at + 1] == ["exact", "your run"]
     page.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
     assert cells(page, 0)[:3] == names(page)[:-4:-1]
     page.table.selectRow(1)

@@ -86,7 +86,7 @@ def test_every_run_opens_and_exports(
         with driver.qtbot.waitSignal(page.model.found):
             page.refresh()
         assert sorted(page.model.ids) == [1, 2, 3, 4, 5], (table, column)
-        # What is raised where nobody catches it fails the test by itself.
+        # An uncaught exception fails the test by itself.
         open_all(driver, page)
         export_all(driver, page, tmp_path)
         driver.window.show_page("compare")

@@ -32,7 +32,7 @@ def test_export_of_the_chosen_and_of_all(
         ("3", "", "40.0"),
     ]
     save_to(monkeypatch, tmp_path / "all.json")
-    driver.window.show_page("benchmark")  # where nobody sees what is chosen
+    driver.window.show_page("benchmark")  # where the choice is not visible
     driver.window.action("menu.export").trigger()
     driver.until(lambda: "Exported 4 runs" in driver.message)
     runs = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))["runs"]

@@ -72,7 +72,7 @@ class RMSprop:
 
 
 class Callback:
-    """What is told of the training."""
+    """Events of the training."""
 
     model: Any = None
 
