@@ -28,7 +28,7 @@ class Flowers(Training):
     engines = ("tensorflow",)  # its photos are TensorFlow records, augmented by tf.data
     study = "002"
     source = "Paul Mooney, 2020, after Martin Görner's notebook (study 002)"
-    epoch_text = "2,976 varied photos, then 680 to validate"
+    epoch_text = "2,976 augmented photos, then 680 to validate"
     dataset = "flowers"
     epochs = 12
     batch_size = 16
