@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.core.analysis.comparability import differences, engine_name, run_refusal, unusual_settings
-from app.core.analysis.published import FIRST_SOURCE_IDS, ReferenceRow, comparable_rows, short_name
+from app.core.analysis.published import FIRST_SOURCE_IDS, PublishedRow, comparable_rows, short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
 from app.core.metrics import format_value, headline_kind
@@ -36,7 +36,7 @@ class Bar:
     kind: Literal["you", "own", "reference", "log"]
     value: float
     remarks: tuple[str, ...] = ()
-    row: ReferenceRow | None = None
+    row: PublishedRow | None = None
     run: RunSummary | None = None
     log: ImportedLog | None = None
     metric: str = "seconds_per_epoch_s"
@@ -63,7 +63,7 @@ def chart_metric(workload: str, run: RunSummary | None = None) -> str:
     return CATALOGUE[workload].metric if workload in CATALOGUE else "seconds_per_epoch_s"
 
 
-def converted(row: ReferenceRow, metric: str) -> tuple[float, str] | None:
+def converted(row: PublishedRow, metric: str) -> tuple[float, str] | None:
     """Return a row's value in another metric, with a remark; None if the conversion isn't exact.
 
     Seconds per mini-batch and images per second are equivalent if the batch size is known. An epoch equals its
@@ -86,7 +86,7 @@ def converted(row: ReferenceRow, metric: str) -> tuple[float, str] | None:
     return None
 
 
-def refusal(run: RunSummary, row: ReferenceRow) -> str | None:
+def refusal(run: RunSummary, row: PublishedRow) -> str | None:
     """Explain why the two must not be drawn together; None if they may."""
     if converted(row, run.metric) is None:
         unit = headline_kind(_ROW_METRICS.get(row.metric, row.metric)).unit
@@ -100,7 +100,7 @@ def refusal(run: RunSummary, row: ReferenceRow) -> str | None:
     return run_refusal(run, like)
 
 
-def row_variant(row: ReferenceRow) -> str:
+def row_variant(row: PublishedRow) -> str:
     """Return the network of a row in the form of workloads.workload.Workload.variant; "" for the usual one.
 
     Study 000's scripts were also run with cuDNN's LSTM, which is the fused one.
@@ -264,7 +264,7 @@ def _log_provenance(log: ImportedLog, value: str) -> list[tuple[str, str]]:
     ]
 
 
-def _row_provenance(row: ReferenceRow, metric: str, value: str) -> list[tuple[str, str]]:
+def _row_provenance(row: PublishedRow, metric: str, value: str) -> list[tuple[str, str]]:
     exact = converted(row, metric)
     conversion = exact[1] if exact else ""
     matches = {"exact": "provenance.match_exact", "close": "provenance.match_close"}
@@ -361,7 +361,7 @@ def _log_bar(log: ImportedLog) -> Bar:
     return Bar(log.name, "log", log.seconds_per_epoch_s, tuple(map(sentence, remarks)), log=log)
 
 
-def _row_bar(row: ReferenceRow, metric: str, *, alone: bool) -> list[Bar]:
+def _row_bar(row: PublishedRow, metric: str, *, alone: bool) -> list[Bar]:
     """Return a row's bar; None if its value can't be converted. `alone`: not beside a comparable run."""
     value = converted(row, metric)
     if value is None:
@@ -373,12 +373,12 @@ def _row_bar(row: ReferenceRow, metric: str, *, alone: bool) -> list[Bar]:
     return [Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric)]
 
 
-def _as_published(row: ReferenceRow) -> str:
+def _as_published(row: PublishedRow) -> str:
     metric = _ROW_METRICS[row.metric]
     return f"{format_value(metric, row.value)} {headline_kind(metric).unit}"
 
 
-def _row_remarks(row: ReferenceRow, conversion: str = "") -> tuple[str, ...]:
+def _row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
     remarks = [str(row.year) if row.year else sentence("compare.year_not_stated")]
     remarks += [sentence("compare.close")] if row.match == "close" else []
     remarks += [row_variant(row)] if row_variant(row) else []

@@ -13,7 +13,7 @@ _PREFIXES = ("Intel Core ", "NVIDIA GeForce ", "NVIDIA ", "Google ", "Apple ", "
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceRow:
+class PublishedRow:
     """One published measurement. None means that the source doesn't say.
 
     Attributes:
@@ -62,23 +62,23 @@ def short_name(device: str) -> str:
 
 
 @cache
-def reference_rows() -> tuple[ReferenceRow, ...]:
+def reference_rows() -> tuple[PublishedRow, ...]:
     """Return all rows, in the file's order."""
     path = RESOURCES / "reference" / "reference_hardware.csv"
     with path.open(encoding="utf-8", newline="") as file:
         return tuple(_row(values) for values in csv.DictReader(file))
 
 
-def comparable_rows(workload: str) -> list[ReferenceRow]:
+def comparable_rows(workload: str) -> list[PublishedRow]:
     """Return a workload's exact and close rows, in any metric, the best known first."""
     rows = [row for row in reference_rows() if row.workload == workload and row.match in ("exact", "close")]
     return sorted(rows, key=lambda row: (not row.id.startswith(FIRST_SOURCE_IDS), row.match != "exact"))
 
 
-def _row(values: dict[str, str]) -> ReferenceRow:
-    fields: dict[str, Any] = {name: values[name] for name in ReferenceRow.__dataclass_fields__}
+def _row(values: dict[str, str]) -> PublishedRow:
+    fields: dict[str, Any] = {name: values[name] for name in PublishedRow.__dataclass_fields__}
     for name in ("first_epoch_s", "total_s", "price_usd_per_hour"):
         fields[name] = float(values[name]) if values[name] else None
     for name in ("year", "batch_size"):
         fields[name] = int(values[name]) if values[name] else None
-    return ReferenceRow(**(fields | {"value": float(values["value"])}))
+    return PublishedRow(**(fields | {"value": float(values["value"])}))

@@ -16,7 +16,7 @@ from app.core.analysis.compare import (
     refusal,
     shortlist,
 )
-from app.core.analysis.published import ReferenceRow, comparable_rows, reference_rows
+from app.core.analysis.published import PublishedRow, comparable_rows, reference_rows
 from app.core.analysis.stats import step_statistics
 from app.core.analysis.timed_steps import Timed, timed
 from app.core.metrics import HEADLINES, format_value
@@ -167,7 +167,7 @@ def test_every_published_row_is_drawn_or_cannot_be_converted(workload: str) -> N
             assert (row.metric, workload) == ("images_per_s", "cifar10_cnn")
 
 
-def row_of(**changes: Any) -> ReferenceRow:
+def row_of(**changes: Any) -> PublishedRow:
     return replace(comparable_rows("resnet_50_s")[0], **changes)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from app.core.analysis import published as reference
-from app.core.analysis.published import ReferenceRow, comparable_rows, reference_rows, short_name
+from app.core.analysis.published import PublishedRow, comparable_rows, reference_rows, short_name
 from app.core.paths import RESOURCES
 
 FOLDER = RESOURCES / "reference"
@@ -21,7 +21,7 @@ def raw_rows() -> list[dict[str, str]]:
 def test_all_rows_are_there_and_say_what_the_file_says() -> None:
     raw = raw_rows()
     assert len(reference_rows()) == len(raw) == 762
-    assert set(raw[0]) == set(ReferenceRow.__dataclass_fields__)
+    assert set(raw[0]) == set(PublishedRow.__dataclass_fields__)
     for row, texts in zip(reference_rows(), raw, strict=True):
         for name, text in texts.items():
             value = getattr(row, name)

@@ -28,7 +28,7 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     assert card.details == ("4 cores · 16 GB · Test OS 1 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1 · no XLA")
     assert (card.badge, card.level) == ("10 epochs · real data", "valid")
     assert card.bars == tuple(bars("cifar10_keras_cnn", stored_run.summary))
-    assert card.axis == "seconds per epoch, log scale · references: 2019 software"
+    assert card.axis == "seconds per epoch, log scale · published results: 2019 software"
     position = "4.8× the i5-8250U, between MX150 and i5-8250U"
     assert card.footer == f"{position} · 2026-11-20 · result {result_code(stored_run)}"
 
@@ -89,7 +89,7 @@ def test_the_axis_names_the_years_that_are_really_there(stored_run: Run, monkeyp
     ):
         rows = [replace(row, year=year) for year in years]
         monkeypatch.setattr("app.core.analysis.compare.comparable_rows", lambda workload, rows=rows: rows)
-        assert share_card(stored_run).axis == f"seconds per epoch, log scale · references: {words}"
+        assert share_card(stored_run).axis == f"seconds per epoch, log scale · published results: {words}"
 
 
 def test_a_run_without_an_epoch_time_has_no_picture(stored_run: Run) -> None:

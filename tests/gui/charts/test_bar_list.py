@@ -79,7 +79,7 @@ def test_names_are_never_read_as_html(qtbot: QtBot, application_theme: Theme) ->
 def test_remarks_that_all_bars_share_are_shown_once() -> None:
     published = bars("cifar10_keras_cnn", None)
     axis = "Seconds per epoch (lower is better), log scale"
-    assert chart_note("seconds_per_epoch_s", published) == f"{axis}; references from 2019"
+    assert chart_note("seconds_per_epoch_s", published) == f"{axis}; published 2019"
     assert chart_note("seconds_per_epoch_s", []) == axis
     told = {bar.name: doubts(bar) for bar in published}
     assert told["GTX 1060"] == ()

@@ -36,7 +36,7 @@ def example(seconds_s: float = 66.3) -> ShareCard:
         badge="10 epochs · real data",
         level="valid",
         bars=tuple(chart),
-        axis="seconds per epoch, log scale · reference rows: 2019 software",
+        axis="seconds per epoch, log scale · published results: 2019 software",
         footer="4.8× the i5-8250U, between MX150 and i5-8250U · 2026-11-21",
     )
 

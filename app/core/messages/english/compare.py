@@ -39,8 +39,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.samples": "Samples per epoch",
     "compare.scale": "{quantity} ({better}), log scale",
     "compare.scale_of_years": (
-        "{quantity} ({better}), log scale; references from {first}",
-        "{quantity} ({better}), log scale; references from {first}–{last}",
+        "{quantity} ({better}), log scale; published {first}",
+        "{quantity} ({better}), log scale; published {first}–{last}",
     ),
     "compare.seed": "seed {seed}",
     "compare.side": "side {side}",
