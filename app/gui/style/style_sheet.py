@@ -67,7 +67,7 @@ QCheckBox::indicator {{ width: 14px; height: 14px; border: 1px solid {muted}; bo
     background: {raised}; }}
 QCheckBox::indicator:checked {{ background: {accent}; border-color: {accent};
     image: url("{pictures}/check.svg"); }}
-QAbstractSpinBox QLineEdit {{ border: none; background: transparent; padding: 0 0 0 8px; }}
+QAbstractSpinBox QLineEdit {{ border: none; background: transparent; padding: 0; }}
 QCheckBox:focus, QRadioButton:focus {{ color: {accent}; }}
 
 QProgressBar {{ background: {grid}; border: none; border-radius: 4px; min-height: 8px; max-height: 8px; }}

@@ -1,9 +1,11 @@
 """Editors of declared values, one for each type of parameter."""
 
 import os
+from typing import TypeVar
 
 from PySide6.QtCore import QDir, Signal, SignalInstance
 from PySide6.QtWidgets import (
+    QAbstractSpinBox,
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
@@ -94,6 +96,15 @@ def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
         spin.setValue(float(parameter.default))
         spin.valueChanged.connect(changed)
     spin.setSuffix(f" {parameter.unit}" if parameter.unit else "")
+    return indented(spin)
+
+
+_Spin = TypeVar("_Spin", bound=QAbstractSpinBox)
+
+
+def indented(spin: _Spin) -> _Spin:
+    """Return a spin box whose text begins where that of other editors does: its style sheet can't move it."""
+    spin.lineEdit().setTextMargins(8, 0, 0, 0)
     return spin
 
 

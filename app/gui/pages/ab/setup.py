@@ -39,7 +39,7 @@ from app.gui.widgets.basics import (
     set_tone,
 )
 from app.gui.widgets.device_list import DeviceList
-from app.gui.widgets.editors import INT_LIMIT, Editor, edited_value, make_editor
+from app.gui.widgets.editors import INT_LIMIT, Editor, edited_value, indented, make_editor
 from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import USUAL
@@ -159,7 +159,7 @@ class AbSetup(Card):
         presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
         self.preset = Segments(services.theme, sentence("label.preset"), presets)
         self.preset.take("standard" if services.preferences.settings.preset == "standard" else "quick")
-        self.pairs = QSpinBox(minimum=1, maximum=PAIRS_LIMIT, value=PAIRS)
+        self.pairs = indented(QSpinBox(minimum=1, maximum=PAIRS_LIMIT, value=PAIRS))
         self.pairs.setAccessibleName(sentence("ab_setup.pairs"))
         guard_wheel(self.pairs)
         self.by_hand = QCheckBox(sentence("ab_setup.by_hand"))
