@@ -36,10 +36,10 @@ def sentence(code: str, /, **arguments: Any) -> str:
 def text(said: Message) -> str:
     """Return the sentence for a message; one that is not in the catalogue is shown plainly.
 
-    Messages also come from files, so this never raises, whatever they contain.
+    Messages also come from files, so this never raises and is never empty, whatever they contain.
     """
     try:
-        return _rendered(said, _FORMATTER)
+        return _rendered(said, _FORMATTER) or said.code
     except RecursionError:
         return said.code
     except _UNFIT:

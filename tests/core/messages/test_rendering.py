@@ -64,6 +64,11 @@ def test_a_message_from_a_file_can_be_shown_only_if_its_sentence_has_all_it_need
     assert not can_be_shown(message("run.problem", problem={"b": 1}))
 
 
+@pytest.mark.parametrize("nothing", [None, "", []])
+def test_a_message_of_nothing_is_shown_as_its_code(nothing: object) -> None:
+    assert text(message("verdict.as_stored", text=nothing)) == "verdict.as_stored"
+
+
 def test_messages_as_deep_as_a_file_can_make_them_have_a_text() -> None:
     deep = message("run.problem", problem="x")
     nested: list[object] = []
