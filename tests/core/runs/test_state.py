@@ -1,6 +1,7 @@
 """A run's events as one state: what window, command line and live verdict read of a live run."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -35,25 +36,17 @@ def begun(summary: RunSummary) -> RunSummary:
 
 
 def test_the_record_gets_engine_and_data_as_they_really_are(begun: RunSummary) -> None:
-    environment = events.Environment(
-        engine="jax",
-        engine_version="0.7",
-        device="gpu:1",
-        device_name="RTX 4090",
-        precision="mixed_float16",
-        jit=True,
-    )
-    state = after(begun, environment, events.Dataset(name="cifar10", source="synthetic", samples=50_000))
-    assert state.summary == replace(
-        begun,
-        engine="jax",
-        engine_version="0.7",
-        device="gpu:1",
-        device_name="RTX 4090",
-        precision="mixed_float16",
-        jit=True,
-        data_source="synthetic",
-    )
+    used: dict[str, Any] = {
+        "engine": "jax",
+        "engine_version": "0.7",
+        "device": "gpu:1",
+        "device_name": "RTX 4090",
+        "precision": "mixed_float16",
+        "jit": True,
+    }
+    dataset = events.Dataset(name="cifar10", source="synthetic", samples=50_000)
+    state = after(begun, events.Environment(**used), dataset)
+    assert state.summary == replace(begun, **used, data_source="synthetic")
 
 
 def test_the_live_record_has_the_results_so_far(begun: RunSummary) -> None:
