@@ -225,7 +225,10 @@ def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
 
 def test_damaged_results_are_reported(driver: Driver, paths: Paths) -> None:
     page = driver.open_results()
+    # While a connection is open, SQLite restores the file from its log.
+    driver.until(lambda: not any(thread.name == "task" for thread in threading.enumerate()))
     page.model.close()
+    assert not paths.database.with_name(paths.database.name + "-wal").exists()
     paths.database.write_bytes(b"no database " * 1_000)
     page.refresh()
     driver.until(lambda: "are damaged" in driver.message)
