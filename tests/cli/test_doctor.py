@@ -101,7 +101,7 @@ def test_a_healthy_log_has_no_fault(epochmark: CommandLine) -> None:
 
 
 def test_a_log_as_json(epochmark: CommandLine) -> None:
-    done = epochmark("doctor", "--json", "--log", str(LOGS / "unseen_glibc.log"))
+    done = epochmark("doctor", "--json", "--log", str(LOGS / "unseen_per_replica.log"))
     plain = json.loads(done.stdout)
     assert (done.returncode, plain["unknown"], plain["has_fault"]) == (0, True, False)
     assert plain["unknown_lines"][0]["line_number"] == 1

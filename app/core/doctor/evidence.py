@@ -7,8 +7,10 @@ from app.core.doctor.facts import Facts
 from app.core.doctor.logs import LogDiagnosis, diagnose_log
 from app.core.doctor.trial import Build, Device, Trial
 
-# Rows of the table from this rank on are about GPUs, those before about TensorFlow itself.
+# Rows of the table from this rank on are about GPUs, those before about TensorFlow itself and the computer.
 FIRST_RANK_OF_GPUS = 20
+# Rows about the end of a process, whatever it used.
+_RANKS_OF_PROCESSES = range(60, 70)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,12 @@ def _log(trial: Trial) -> LogDiagnosis:
     if trial.target != "cpu":
         return diagnosis
     # GPUs are hidden from this one, and TensorFlow complains about that.
-    own = tuple(finding for finding in diagnosis.findings if finding.signal.rank < FIRST_RANK_OF_GPUS)
+    own = tuple(finding for finding in diagnosis.findings if _is_about_any_device(finding.signal.rank))
     return replace(diagnosis, findings=own)
+
+
+def _is_about_any_device(rank: int) -> bool:
+    return rank < FIRST_RANK_OF_GPUS or rank in _RANKS_OF_PROCESSES
 
 
 def _said(trial: Trial) -> str:

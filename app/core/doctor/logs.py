@@ -23,7 +23,10 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]{0,20}[A-Za-z]|[\]PX^_][^\x07\x1b\n]{0,2
 _TROUBLE = re.compile(
     r"^[EF]\d{4} |: [EF] [\w/.]{1,120}:\d|\w(?-i:Error|Exception)\b"
     r"|\b(?:errors?|failed|failure|fatal|cannot|could not|couldn't|unable to|abort|aborted|exception|traceback)\b"
-    r"|\b(?:core dumped|segmentation fault|not supported|unsupported)\b",
+    r"|\b(?:core dumped|segmentation fault|not supported|unsupported|no such file or directory|undefined symbol)\b"
+    r"|\b(?:killed|died|crashed|panic|hung|lockup|timed out|out of memory|corrupt|corrupted|assertion)\b"
+    r"|\b(?:permission|access) (?:is )?denied\b|\bBUG: |\bRAW: "
+    r"|\b(?:exit(?:ed)?|return(?:ed)?)[ -]?(?:with )?(?:code|status|value)\W{0,12}-?[1-9]\d{0,9}\b",
     re.IGNORECASE,
 )
 # Python's location lines aren't trouble in themselves; its warnings are for programmers, TensorFlow's I lines are
@@ -31,9 +34,17 @@ _TROUBLE = re.compile(
 _NO_TROUBLE = re.compile(
     r"^\s{0,20}File \"|During handling of the above|direct cause of the following|^Traceback"
     r"|\b[A-Z]\w{1,40}Warning: |^WARNING:\w{1,40}:|^I\d{4} |: I [\w/.]{1,120}:\d"
-    r"|\b(?i:0|no) (?i:errors?|failed|failures?)\b"
+    r"|^(?:\[?\d[\d:., TZ/-]{5,40}\]? ?-? ?)?\[?(?:INFO|DEBUG)\b"
+    r"| - (?:INFO|DEBUG) - |\| (?:INFO|DEBUG) {1,8}\||\bNCCL INFO\b"
+    r"|\b(?i:0|no) (?i:errors?|failed|failures?)\b|\b(?i:errors?) {0,40}[:=] {0,4}(?:0|N/A)(?![.\w])"
     r"|(?i:\berrors?(?: rate)?\s{0,2}[:=]?\s{0,2}(?:\d{0,6}\.\d|\d{1,6}\s?[%/]|(?:nan|inf)\b))"
 )
+# The progress of an epoch, by Keras 2, Keras 3 and tqdm, and the beginning of an exception without its end.
+_PROGRESS = re.compile(
+    r"^(\d{1,9})/(\d{1,9}) {0,3}(?:\[[=>.]{3,60}\]|[━─╸╺ ]{3,60})"
+    r"|^.{0,120}\d%\|.{0,120}\| {0,9}(\d{1,9})/(\d{1,9}) \["
+)
+_IN_A_TRACEBACK = re.compile(r"^Traceback \(most recent call last\):$|^File \".{1,400}\", line \d{1,9}")
 # A crash of the computer leaves zero bytes in its logs.
 _ZEROS = re.compile(r"\x00{16,}")
 _CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1a]")
@@ -63,7 +74,7 @@ class LogDiagnosis:
         findings: Faults, then cautions; causes before their consequences.
         harmless: What looks bad but isn't, in the order of the table.
         unknown_lines: The first few numbered lines that look like trouble but match no row.
-        unknown: Whether something looks like trouble and no fault explains it.
+        unknown: Whether something looks like trouble, or the log stops midway, and no fault explains it.
         cut: Whether the log, or a line, was too long to be read completely.
         conclusion: One or two messages, the first one as headline.
     """
@@ -104,6 +115,9 @@ def diagnose_log(log: str) -> LogDiagnosis:
         (harmless if excused or row.severity == "harmless" else findings).append(finding)
     findings.sort(key=lambda each: (_ORDER[each.signal.severity], each.signal.rank, each.line_number))
     strange = [] if _has_fault(findings) else list(_trouble(lines, explained))
+    stops = None if findings or strange else _stopping_line(lines)
+    if stops is not None:
+        strange.append((stops + 1, lines[stops]))
     return LogDiagnosis(
         findings=tuple(findings),
         harmless=tuple(harmless),
@@ -111,7 +125,7 @@ def diagnose_log(log: str) -> LogDiagnosis:
         unknown=bool(strange),
         lines=len(lines),
         cut=cut,
-        conclusion=tuple(_conclusion(findings, harmless, strange)),
+        conclusion=tuple(_conclusion(findings, harmless, strange, stops=stops is not None)),
     )
 
 
@@ -197,11 +211,30 @@ def _trouble(lines: Sequence[str], explained: set[int]) -> Iterator[tuple[int, s
             return
 
 
+def _stopping_line(lines: Sequence[str]) -> int | None:
+    """Return the index of the last line if the work was not finished there; a killed process writes no more."""
+    last = next((index for index in range(len(lines) - 1, -1, -1) if lines[index]), None)
+    if last is None:
+        return None
+    progress = _PROGRESS.search(lines[last])
+    if progress:
+        done, total = (int(number) for number in progress.groups() if number is not None)
+        return last if done < total else None
+    return last if _IN_A_TRACEBACK.search(lines[last]) else None
+
+
 def _conclusion(
-    findings: Sequence[LogFinding], harmless: Sequence[LogFinding], strange: Sequence[tuple[int, str]]
+    findings: Sequence[LogFinding],
+    harmless: Sequence[LogFinding],
+    strange: Sequence[tuple[int, str]],
+    *,
+    stops: bool,
 ) -> Iterator[Message]:
     if _has_fault(findings):
         yield message("doctor.log_fault", title=findings[0].signal.title, line=findings[0].line_number)
+    elif stops:
+        yield message("doctor.log_stops", line=strange[0][0])
+        yield message("doctor.log_stops_why")
     elif strange:
         yield message("doctor.log_unknown", line=strange[0][0])
         yield message("doctor.log_ask", address=WHERE_TO_ASK)

@@ -15,8 +15,13 @@ OLDEST_DRIVER, OLDEST_WINDOWS_DRIVER = (525, 60, 13), (527, 41)
 # Compute capabilities: the oldest of cuDNN 9.11, and the first that CUDA 12.5 doesn't support.
 OLDEST_OF_NEW_CUDNN, _TOO_NEW = (7, 5), (10, 0)
 _NEW_CUDNN = (9, 11)
-# Rows that only say that no device was found: facts explain that better.
-_CONSEQUENCES = frozenset({"no_cuda_device", "kernel_module", "cuda_unknown_error", "built_without_cuda"})
+# Rows that only say that no device was found, or that the process ended: facts explain that better.
+_CONSEQUENCES = frozenset(
+    {
+        *("no_cuda_device", "no_device_node", "kernel_module", "cuda_unknown_error", "built_without_cuda"),
+        *("segfault", "aborted", "terminated"),
+    }
+)
 # SIGILL and its equivalent on Windows.
 _ILLEGAL_INSTRUCTION = (-4, 0xC000001D)
 

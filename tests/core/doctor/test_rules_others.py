@@ -74,7 +74,8 @@ def test_a_device_that_only_tensorflow_knows_is_judged_by_its_work() -> None:
         ("ImportError: numpy.core.multiarray failed to import", "numpy_mismatch"),
         ("ImportError: DLL load failed while importing _pywrap_tensorflow_internal", "dll_load_failed"),
         ("NotFoundError: dlopen(libmetal_plugin.dylib, 6): Symbol not found", "metal_plugin"),
-        ("ImportError: libc.so.6: version GLIBC_2.99 not found", None),
+        ("ImportError: libc.so.6: version GLIBC_2.99 not found", "system_too_old"),
+        ("ImportError: the frobnicator has no flux", None),
     ],
 )
 def test_without_tensorflow_nothing_works_and_the_reason_is_given(error: str, signal_id: str | None) -> None:

@@ -81,6 +81,11 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{name}, {count:,} line, read only in part: it's too long",
         "{name}, {count:,} lines, read only in part: it's too long",
     ),
+    "doctor.log_stops": "The log stops at line {line}, in the middle of the work.",
+    "doctor.log_stops_why": (
+        "If the process isn't running any more, something ended it without a word here: the system's own log may say"
+        " what (on Linux: `journalctl -k`)."
+    ),
     "doctor.log_unknown": "Line {line} looks like a failure that the doctor doesn't know.",
     "doctor.log_unreadable": "{path} can't be read ({reason}).",
     "doctor.log_without_faults": "No known fault in this log.",
