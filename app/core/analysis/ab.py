@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from app.core.analysis.comparability import run_refusal
+from app.core.analysis.comparability import differences, run_refusal
 from app.core.analysis.stats import median_interval
 from app.core.analysis.student_t import t_limit
 from app.core.messages import Message, message, sentence, text
@@ -214,19 +214,19 @@ def group_sentence(group: Group) -> str:
 
 def group_remarks(group: Group) -> list[str]:
     """Return remarks on a stored group: limits, incomparable sides, runs left out or in doubt."""
-    remark = _unlike(group) if group.kind == "ab" else judge_repeats(group).limits(_metric(group))
-    remarks = [remark] if remark else []
+    if group.kind == "ab":
+        remarks = [_unlike(group)]
+    else:
+        remarks = [judge_repeats(group).limits(_metric(group)), _changed(group)]
+    remarks = [remark for remark in remarks if remark]
     left_out = _left_out(group)
     if left_out:
         remarks.append(sentence("group.not_counted", runs=left_out))
     missing = group.planned - len(group.run_ids)
     if missing > 0:
         remarks.append(sentence("group.not_begun", planned=group.planned, count=missing))
-    invalid = [run.id for run in group.runs if _counts(run) and run.verdict == "invalid"]
     if group.workload in CATALOGUE and CATALOGUE[group.workload].is_demo:
         remarks.append(sentence("verdict.demo"))
-    elif invalid:
-        remarks.append(sentence("group.invalid", run_ids=invalid, count=len(invalid)))
     return remarks
 
 
@@ -248,6 +248,18 @@ def _unlike(group: Group) -> str:
     return sentence("group.other_work", reason=reason)
 
 
+def _changed(group: Group) -> str:
+    """Name what changed between repetitions, which should all be alike; "" if nothing did."""
+    counted = [run for run in group.runs if _counts(run)]
+    for run in counted[1:]:
+        first = counted[0]
+        processor = (run.cpu_name or "",) if run.cpu_name != first.cpu_name else ()
+        reason = run_refusal(first, run) or ", ".join((*processor, *differences(first, run)))
+        if reason:
+            return sentence("group.changed", first_id=first.id, run_id=run.id, reason=reason)
+    return ""
+
+
 def _left_out(group: Group) -> list[Message]:
     """Return the runs that don't count, each with the reason."""
     runs = {run.id: run for run in group.runs}
@@ -260,15 +272,24 @@ def _left_out(group: Group) -> list[Message]:
             reasons.append(message("group.run_deleted", run_id=run_id))
         elif run.status != "completed":
             reasons.append(message("group.run_not_completed", run_id=run_id, status=run.status))
-        elif not _counts(run):
+        elif not _is_positive(run.value):
             reasons.append(message("group.run_without_result", run_id=run_id))
+        elif not _counts(run):
+            reasons.append(message("group.run_invalid", run_id=run_id))
         elif run_id in alone:
             reasons.append(message("group.run_alone", run_id=run_id))
     return reasons
 
 
 def _counts(run: RunSummary | None) -> bool:
-    return run is not None and run.status == "completed" and _is_positive(run.value)
+    if run is None or run.status != "completed" or not _is_positive(run.value):
+        return False
+    return run.verdict != "invalid" or _is_demo(run)
+
+
+def _is_demo(run: RunSummary) -> bool:
+    """Return whether a run is of the demo, which is invalid always, and meant to try things out."""
+    return run.workload in CATALOGUE and CATALOGUE[run.workload].is_demo
 
 
 def _is_positive(value: float | None) -> TypeGuard[float]:

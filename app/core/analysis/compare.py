@@ -5,9 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.core.analysis.comparability import differences, engine_name, run_refusal, unusual_settings
-from app.core.analysis.published import FIRST_SOURCE_IDS, PublishedRow, comparable_rows, short_name
+from app.core.analysis.published import (
+    FIRST_SOURCE_IDS,
+    PublishedRow,
+    comparable_rows,
+    row_remarks,
+    row_variant,
+    short_name,
+    short_software,
+)
 from app.core.errors import UsageError
-from app.core.messages import message, sentence, text
+from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.records import ImportedLog, RunSummary
 from workloads import CATALOGUE
@@ -98,14 +106,6 @@ def refusal(run: RunSummary, row: PublishedRow) -> str | None:
         run, batch_size=row.batch_size or usual, variant=row_variant(row), precision=precision, settings=""
     )
     return run_refusal(run, like)
-
-
-def row_variant(row: PublishedRow) -> str:
-    """Return the network of a row in the form of workloads.workload.Workload.variant; "" for the usual one.
-
-    Study 000's scripts were also run with cuDNN's LSTM, which is the fused one.
-    """
-    return "lstm=fused" if "CuDNNLSTM" in row.notes else ""
 
 
 def bars(
@@ -209,13 +209,18 @@ def _baseline_error(name: str, matches: Sequence[Bar], bars_: Sequence[Bar]) -> 
 
 
 def position(run: RunSummary, baseline: str | None = None) -> str | None:
-    """Return a run's rank as a sentence; None without a headline or anything to compare with."""
+    """Return a run's rank as a sentence; None without a headline or anything to compare with.
+
+    An invalid result has no rank, which the sentence says.
+    """
     if run.value is None:
         return None
     published = bars(run.workload, run)
     others = [bar for bar in published if bar.kind == "reference"]
     if not others:
         return None
+    if run.verdict == "invalid":
+        return sentence("position.invalid")
     you = next(bar for bar in published if bar.kind == "you")
     at = published.index(you)
     base = find_baseline(others, baseline, run.workload)
@@ -224,7 +229,7 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
     slower = [bar.name for bar in published[at:] if bar.value != you.value]
     level = [bar.name for bar in others if bar.value == you.value]
     count = len({bar.name for bar in others})  # a machine may have several bars
-    arguments = {"ratio": ratio_text(you.times_as_fast(base)), "baseline": base.name}
+    arguments = {"ratio": ratio_text(you.times_as_fast(base)), "baseline": _with_year(base)}
     if faster and slower:
         said = message("position.between", **arguments, faster=faster[-1], slower=slower[0])
     elif level:
@@ -235,6 +240,14 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
         said = message("position.slowest", **arguments, count=count)
     doubt = {"estimate": "position.estimate", "first_epoch": "position.first_epoch"}.get(run.basis or "")
     return text(message(doubt, said=said) if doubt else said)
+
+
+def _with_year(bar: Bar) -> Message:
+    """Return a published bar's name with the year of its software, which is part of how fast it was."""
+    year = bar.row.year if bar.row is not None else None
+    if year is None:
+        return message("position.baseline_of_unknown_year", name=bar.name)
+    return message("position.baseline", name=bar.name, year=year)
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:
@@ -308,7 +321,7 @@ def doubts(bar: Bar) -> tuple[str, ...]:
         return bar.remarks
     if bar.row is None:
         return bar.remarks[1:]
-    usual = {*_row_remarks(bar.row)[:1], _short_software(bar.row.software)}
+    usual = {*row_remarks(bar.row)[:1], short_software(bar.row.software)}
     return tuple(remark for remark in bar.remarks if remark not in usual)
 
 
@@ -366,7 +379,7 @@ def _row_bar(row: PublishedRow, metric: str, *, alone: bool) -> list[Bar]:
     value = converted(row, metric)
     if value is None:
         return []
-    remarks = _row_remarks(row, value[1])
+    remarks = row_remarks(row, value[1])
     usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else None
     if alone and row.batch_size not in (None, usual):
         remarks = (remarks[0], sentence("compare.batch", batch_size=row.batch_size), *remarks[1:])
@@ -376,25 +389,3 @@ def _row_bar(row: PublishedRow, metric: str, *, alone: bool) -> list[Bar]:
 def _as_published(row: PublishedRow) -> str:
     metric = _ROW_METRICS[row.metric]
     return f"{format_value(metric, row.value)} {headline_kind(metric).unit}"
-
-
-def _row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
-    remarks = [str(row.year) if row.year else sentence("compare.year_not_stated")]
-    remarks += [sentence("compare.close")] if row.match == "close" else []
-    remarks += [row_variant(row)] if row_variant(row) else []
-    remarks += [] if row.batch_size else [sentence("compare.batch_not_stated")]
-    remarks += [sentence("compare.anomaly")] if "anomaly" in row.notes else []
-    remarks += [row.precision] if row.precision not in ("", "fp32") else []
-    remarks += [conversion] if conversion else []
-    remarks.append(_short_software(row.software))  # last, so that a narrow view cuts it first
-    return tuple(remarks)
-
-
-def _short_software(software: str) -> str:
-    """Return the name before the first brackets, shortened at a separator if it is still long.
-
-    Whether it was compiled for its CPU is kept: that accounts for half of a difference.
-    """
-    short, _, remark = software.partition(" (")
-    short += ", compiled" if remark.startswith("compiled") else ""
-    return short if len(short) <= 40 else short[:40].rpartition(",")[0] or f"{short[:37]}..."

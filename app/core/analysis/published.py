@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from app.core.messages import sentence
 from app.core.paths import RESOURCES
 
 # The standard workload is known for study 004's seven machines.
@@ -82,3 +83,34 @@ def _row(values: dict[str, str]) -> PublishedRow:
     for name in ("year", "batch_size"):
         fields[name] = int(values[name]) if values[name] else None
     return PublishedRow(**(fields | {"value": float(values["value"])}))
+
+
+def short_software(software: str) -> str:
+    """Return the name before the first brackets, shortened at a separator if it is still long.
+
+    Whether it was compiled for its CPU is kept: that accounts for half of a difference.
+    """
+    short, _, remark = software.partition(" (")
+    short += ", compiled" if remark.startswith("compiled") else ""
+    return short if len(short) <= 40 else short[:40].rpartition(",")[0] or f"{short[:37]}..."
+
+
+def row_variant(row: PublishedRow) -> str:
+    """Return the network of a row in the form of workloads.workload.Workload.variant; "" for the usual one.
+
+    Study 000's scripts were also run with cuDNN's LSTM, which is the fused one.
+    """
+    return "lstm=fused" if "CuDNNLSTM" in row.notes else ""
+
+
+def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
+    """Return what to say beside a row, the most important first; `conversion` says how its unit was converted."""
+    remarks = [str(row.year) if row.year else sentence("compare.year_not_stated")]
+    remarks += [sentence("compare.close")] if row.match == "close" else []
+    remarks += [row_variant(row)] if row_variant(row) else []
+    remarks += [] if row.batch_size else [sentence("compare.batch_not_stated")]
+    remarks += [sentence("compare.anomaly")] if "anomaly" in row.notes else []
+    remarks += [row.precision] if row.precision not in ("", "fp32") else []
+    remarks += [conversion] if conversion else []
+    remarks.append(short_software(row.software))  # last, so that a narrow view cuts it first
+    return tuple(remarks)

@@ -3,6 +3,7 @@
 import math
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -181,6 +182,13 @@ def ab(*runs: RunSummary, ids: tuple[int, ...] = (), times: int = 2) -> Group:
     return Group(id=1, created_at="", kind="ab", plan=Plan(kind="ab", times=times), run_ids=ids, runs=runs)
 
 
+def repeat(*runs: RunSummary) -> Group:
+    ids = tuple(run.id for run in runs)
+    return Group(
+        id=1, created_at="", kind="repeat", plan=Plan(kind="repeat", times=len(runs)), run_ids=ids, runs=runs
+    )
+
+
 def test_pairs_stay_pairs_when_a_run_is_deleted(summary: RunSummary) -> None:
     a1, b1, b2, a2 = (
         replace(summary, id=number, side=side, value=value)
@@ -221,9 +229,33 @@ def test_a_pair_with_a_cancelled_side_does_not_count(summary: RunSummary) -> Non
     ]
 
 
-def test_runs_that_were_judged_invalid_are_named(summary: RunSummary) -> None:
-    a, b = replace(summary, side="A"), replace(summary, id=8, side="B", verdict="invalid")
-    assert group_remarks(ab(a, b, times=1)) == ["Invalid: run 8. Open it to see why."]
+def test_invalid_runs_are_named_and_do_not_count(summary: RunSummary) -> None:
+    a, b = replace(summary, side="A"), replace(summary, id=8, side="B", verdict="invalid", value=1.0)
+    assert judge_pairs(ab(a, b, times=1)).pairs == 0
+    assert group_remarks(ab(a, b, times=1)) == [
+        "Not counted: run 7 (the other run of its pair is missing), run 8 (invalid)."
+    ]
+    runs = [replace(summary, id=number, value=60.0 + number) for number in range(4)]
+    broken = replace(summary, id=9, value=1.0, verdict="invalid")
+    assert judge_repeats(repeat(*runs, broken)).median == judge_repeats(repeat(*runs)).median
+    assert "Not counted: run 9 (invalid)." in group_remarks(repeat(*runs, broken))
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"cpu_name": "Another CPU"}, "Another CPU"),
+        ({"device": "gpu:0", "device_name": "GTX 1060"}, "GTX 1060"),
+        ({"engine_version": "2.30.0"}, "TensorFlow 2.30.0"),
+        ({"precision": "mixed_float16"}, "mixed_float16, not float32"),
+        ({"engine": "other"}, "other, not TensorFlow"),
+    ],
+)
+def test_repetitions_that_are_not_alike_say_so(summary: RunSummary, changes: dict[str, Any], reason: str) -> None:
+    runs = [summary, replace(summary, id=8), replace(summary, id=9, **changes)]
+    said = [remark for remark in group_remarks(repeat(*runs)) if "isn't like" in remark]
+    assert said == [f"Run 9 isn't like run {summary.id}: {reason}."]
+    assert not [remark for remark in group_remarks(repeat(*runs[:2])) if "isn't like" in remark]
 
 
 @pytest.mark.parametrize(

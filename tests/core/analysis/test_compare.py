@@ -29,16 +29,16 @@ def names(found: list[Bar]) -> list[str]:
 
 
 def test_the_sentence_names_the_baseline_and_both_neighbours(summary: RunSummary) -> None:
-    assert position(summary) == "4.8× the i5-8250U, between MX150 and i5-8250U"
+    assert position(summary) == "4.8× the i5-8250U on 2019 software, between MX150 and i5-8250U"
 
 
 @pytest.mark.parametrize(
     ("seconds_s", "sentence"),
     [
-        (2.0, "160× the i5-8250U, faster than all 7 published machines"),
-        (500.0, "0.64× the i5-8250U, slower than all 7 published machines"),
-        (350.0, "0.91× the i5-8250U, between i5-8250U and Colab TPU"),
-        (6.0, "53× the i5-8250U, between GTX 1080 Ti and GTX 1060"),
+        (2.0, "160× the i5-8250U on 2019 software, faster than all 7 published machines"),
+        (500.0, "0.64× the i5-8250U on 2019 software, slower than all 7 published machines"),
+        (350.0, "0.91× the i5-8250U on 2019 software, between i5-8250U and Colab TPU"),
+        (6.0, "53× the i5-8250U on 2019 software, between GTX 1080 Ti and GTX 1060"),
     ],
 )
 def test_the_sentence_fits_every_place(summary: RunSummary, seconds_s: float, sentence: str) -> None:
@@ -50,7 +50,7 @@ def test_the_sentence_fits_every_place(summary: RunSummary, seconds_s: float, se
 )
 def test_the_sentence_states_its_basis(summary: RunSummary, basis: str, end: str) -> None:
     sentence = position(replace(summary, basis=basis))
-    assert sentence == "4.8× the i5-8250U, between MX150 and i5-8250U" + end
+    assert sentence == "4.8× the i5-8250U on 2019 software, between MX150 and i5-8250U" + end
 
 
 def test_a_run_that_equals_the_fastest_is_not_called_faster_than_it(summary: RunSummary) -> None:
@@ -59,7 +59,9 @@ def test_a_run_that_equals_the_fastest_is_not_called_faster_than_it(summary: Run
 
 
 def test_the_sentence_takes_the_baseline_that_was_asked_for(summary: RunSummary) -> None:
-    assert position(summary, "gtx 1080 ti") == "0.060× the GTX 1080 Ti, between MX150 and i5-8250U"
+    assert (
+        position(summary, "gtx 1080 ti") == "0.060× the GTX 1080 Ti on 2019 software, between MX150 and i5-8250U"
+    )
 
 
 def test_a_run_without_a_headline_or_without_published_machines_has_no_sentence(summary: RunSummary) -> None:

@@ -55,7 +55,7 @@ def test_a_run_is_a_share_of_the_best_recent_peak(paths: Paths, machine: Machine
     assert share.share_pct == pytest.approx(25)
     told = said(share)
     assert told is not None
-    assert text(told) == "It computed 0.0010 TFLOP/s, 25 % of the 0.0040 that Matrix products reach here."
+    assert text(told) == "It computed about 0.0010 TFLOP/s, 25 % of the 0.0040 that Matrix products reach here."
 
 
 @pytest.mark.parametrize(

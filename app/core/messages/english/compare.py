@@ -50,10 +50,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.workload": "Workload",
     "compare.year_not_stated": "year not stated",
     "compare.you": "You · {device}",
-    "group.invalid": (
-        "Invalid: run {run_ids}. Open it to see why.",
-        "Invalid: runs {run_ids}. Open them to see why.",
-    ),
+    "group.changed": "Run {run_id} isn't like run {first_id}: {reason}.",
     "group.not_begun": (
         "{count} of {planned} planned runs wasn't started.",
         "{count} of {planned} planned runs weren't started.",
@@ -64,7 +61,11 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "group.run_alone": "run {run_id} (the other run of its pair is missing)",
     "group.run_deleted": "run {run_id} (deleted)",
     "group.run_not_completed": "run {run_id} ({status})",
+    "group.run_invalid": "run {run_id} (invalid)",
     "group.run_without_result": "run {run_id} (no result)",
+    "position.baseline": "{name} on {year} software",
+    "position.baseline_of_unknown_year": "{name}",
+    "position.invalid": "Not ranked: the result is invalid",
     "position.between": "{ratio} the {baseline}, between {faster} and {slower}",
     "position.estimate": "{said} (estimate)",
     "position.fastest": (
