@@ -22,17 +22,26 @@ BLOCK_S = 0.1
 MODIFIED_Z = 3.5
 # Jitter of very even steps isn't an interruption, however many deviations it is away.
 INTERRUPTION_RATIO = 1.5
-PRECISION = 0.02
-# Fewer blocks don't show their autocorrelation well enough, and a machine's speed varies within seconds.
+# Half the interval, in parts of the typical step, at which a number is called precise.
+PRECISION = 0.03
+# Fewer blocks don't show their autocorrelation well enough …
 BLOCKS_AT_LEAST = 60
-MEASURED_S_AT_LEAST = 10.0
-# With fewer blocks, an interval would be a guess.
-INTERVAL_BLOCKS = 4
+# … and within less, a speed that changes slowly, a boost, a burst of something else can't be seen.
+MEASURED_S_AT_LEAST = 30.0
+INTERVAL_BLOCKS = 2
+# So few are left out; more of them, or more of the time, are how this machine runs.
+INTERRUPTIONS_AT_MOST = 3
+INTERRUPTED_SHARE_AT_MOST = 0.1
+# What takes longer may be a speed that changes, not the warm-up of a program.
+WARMUP_S_AT_MOST = 5.0
+# Batch means, from short to long: the longest show changes that take half of the measurement.
+_BATCHES = (20, 10, 6, 4, 3)
+_WARMUP_BLOCKS = 8
 # A warm-up is short and obvious; smaller changes are ordinary variation.
 _WARMUP_SHARE = 1 / 3
 _WARMUP_RATIO = 1.05
 _ROUNDS = 5
-_AUTOCORRELATION_LIMIT = 0.95
+_AUTOCORRELATION_LIMIT = 0.975
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +64,15 @@ class Estimation:
     """The result of timed steps.
 
     Attributes:
-        step_s: The typical step: the mean after the warm-up, without interruptions.
-        low_s, high_s: Its 95 % confidence interval; None with too few blocks.
+        step_s: The typical step: the mean after the warm-up, without interruptions if they are few.
+        low_s, high_s: Its 95 % confidence interval, which includes the mean with whatever was left out; None with
+            less than two blocks.
         warmup_steps: Number of steps left out at the beginning.
         steps: Number of steps that count.
         blocks: Number of blocks they were timed in.
         parts_s: Means of up to ten consecutive parts of the steps that count.
-        interruptions: After the warm-up.
-        is_enough: Whether the interval is within ±2 %, so that measuring longer would change little.
+        interruptions: After the warm-up, left out or not.
+        is_enough: Whether the interval is within ±3 % and shows changes that take seconds.
     """
 
     step_s: float
@@ -95,14 +105,19 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
     warmup = warmup_end(blocks_s) if has_warmup else 0
     counted_s = blocks_s[warmup:]
     flags = interrupted(counted_s)
-    kept_s = [block_s for block_s, flag in zip(counted_s, flags, strict=True) if not flag]
+    usual_s = statistics.fmean(block_s for block_s, flag in zip(counted_s, flags, strict=True) if not flag)
+    held_up = _merged(counted_s, flags, usual_s, first=warmup * size, size=size)
+    is_rare = len(held_up) <= INTERRUPTIONS_AT_MOST and sum(flags) <= INTERRUPTED_SHARE_AT_MOST * len(flags)
+    kept_s = [block_s for block_s, flag in zip(counted_s, flags, strict=True) if not (flag and is_rare)]
     step_s = statistics.fmean(kept_s)
     half_s = half_width(kept_s)
-    held_up = _merged(counted_s, flags, step_s, first=warmup * size, size=size)
+    # What is left out may belong to how the machine runs: then the mean is the one with it.
+    is_long = size * math.fsum(blocks_s[:warmup]) > WARMUP_S_AT_MOST
+    high_s = max(step_s, statistics.fmean(counted_s), statistics.fmean(blocks_s) if is_long else 0.0)
     measured_s = size * sum(kept_s)
     is_enough = (
         half_s is not None
-        and half_s <= PRECISION * step_s
+        and half_s + (high_s - step_s) <= PRECISION * step_s
         and len(kept_s) >= BLOCKS_AT_LEAST
         and measured_s >= MEASURED_S_AT_LEAST
     )
@@ -110,7 +125,7 @@ def estimate_steps(steps_s: Sequence[float], *, has_warmup: bool = True) -> Esti
     return Estimation(
         step_s=step_s,
         low_s=None if half_s is None else max(0.0, step_s - half_s),
-        high_s=None if half_s is None else step_s + half_s,
+        high_s=None if half_s is None else high_s + half_s,
         warmup_steps=min(warmup * size, len(steps_s) - 1),
         steps=len(kept_s) * size,
         blocks=len(kept_s),
@@ -151,7 +166,7 @@ def warmup_end(blocks_s: Sequence[float]) -> int:
     and only if it is at least a twentieth slower than the rest.
     """
     count = len(blocks_s)
-    if count < 2 * INTERVAL_BLOCKS:
+    if count < _WARMUP_BLOCKS:
         return min(1, count - 1)  # the first step always traces and compiles
     later = blocks_s[count // 2 :]
     middle_s, limit_s = _limits(later)
@@ -214,17 +229,26 @@ def half_width(values: Sequence[float]) -> float | None:
     squares = math.fsum(deviation * deviation for deviation in deviations)
     if squares == 0:
         return 0.0
-    products = math.fsum(a * b for a, b in zip(deviations[1:], deviations, strict=False))
-    raw = products / squares
-    related = min(max(raw + (1 + 3 * raw) / count, 0.0), _AUTOCORRELATION_LIMIT)
+    related = min(max(lag_correlation(values), 0.0), _AUTOCORRELATION_LIMIT)
     independent = max(2.0, count * (1 - related) / (1 + related))
     half = student_t(independent - 1) * math.sqrt(squares / (count - 1) / independent)
-    batches = 20 if count >= 60 else 10
-    if count >= 2 * batches:
-        size = count // batches
+    for batches in _BATCHES:
+        if (size := count // batches) < 2:
+            continue
         means = block_means(values[count - size * batches :], size)
         half = max(half, student_t(batches - 1) * statistics.stdev(means) / math.sqrt(batches))
     return half
+
+
+def lag_correlation(values: Sequence[float]) -> float:
+    """Return the autocorrelation of neighbours, corrected for short series; 0.0 if all values are equal."""
+    mean = statistics.fmean(values)
+    deviations = [value - mean for value in values]
+    squares = math.fsum(deviation * deviation for deviation in deviations)
+    if squares == 0:
+        return 0.0
+    raw = math.fsum(a * b for a, b in zip(deviations[1:], deviations, strict=False)) / squares
+    return raw + (1 + 3 * raw) / len(values)
 
 
 def _limits(blocks_s: Sequence[float]) -> tuple[float, float]:

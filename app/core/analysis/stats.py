@@ -8,13 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from app.core.analysis.estimator import Estimation, estimate_steps, half_width
-from app.core.analysis.student_t import CONFIDENCE
+from app.core.analysis.estimator import Estimation, estimate_steps, half_width, lag_correlation
+from app.core.analysis.student_t import CONFIDENCE, student_t
 from app.core.analysis.timed_steps import Timed
 
 # The first one traces and compiles; three more are all that a network with ten-second steps gets.
 ESTIMATE_STEPS_AT_LEAST = 4
 SUSTAINED_STEPS_AT_LEAST = 30
+# Fewer epochs don't show whether they depend on each other.
+RELATED_AT_LEAST = 6
+DRIFT_PARTS = 12
+# The median of three steps survives one interruption.
+DRIFT_PART_STEPS_AT_LEAST = 3
 Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
 
 
@@ -57,7 +62,7 @@ def epoch_statistics(durations_s: Sequence[float]) -> DurationStatistics | None:
     spread_pct = None
     if len(counted) > 1 and median_s > 0:
         spread_pct = 100 * statistics.stdev(counted) / median_s
-    low_s, high_s, confidence_pct = median_interval(counted) if len(durations_s) > 1 else (None, None, None)
+    low_s, high_s, confidence_pct = epochs_interval(counted) if len(durations_s) > 1 else (None, None, None)
     return DurationStatistics(
         basis="later_epochs" if len(durations_s) > 1 else "first_epoch",
         count=len(counted),
@@ -80,10 +85,20 @@ def median_interval(values: Sequence[float]) -> tuple[float | None, float | None
     (Conover, Practical nonparametric statistics, 3rd ed. (1999), section 3.2); below six values the extremes,
     which cover it with less. None below two values.
     """
-    count = len(values)
-    if count < 2:
+    return _interval(values, len(values))
+
+
+def _interval(values: Sequence[float], independent: int) -> tuple[float | None, float | None, float | None]:
+    """Return the interval of the median of values that tell as much as so many independent ones."""
+    if len(values) < 2:
         return None, None, None
-    ordered = sorted(values)
+    rank, confidence_pct = _rank(independent)
+    ordered, place = sorted(values), rank * len(values) // independent
+    return ordered[place], ordered[-1 - place], confidence_pct
+
+
+def _rank(count: int) -> tuple[int, float]:
+    """Return the rank whose order statistics, from both ends, hold the median, and with what confidence."""
     # In logarithms: beyond a thousand values, the chance of a single rank underflows, and their number overflows.
     chance_log = -count * math.log(2)  # that all values are on one side of the median
     outside = math.exp(chance_log)
@@ -94,7 +109,21 @@ def median_interval(values: Sequence[float]) -> tuple[float | None, float | None
         if 2 * more > 0.05:
             break
         outside, rank = more, rank + 1
-    return ordered[rank], ordered[count - 1 - rank], 100 * (1 - 2 * outside)
+    return rank, 100 * (1 - 2 * outside)
+
+
+def epochs_interval(values: Sequence[float]) -> tuple[float | None, float | None, float | None]:
+    """Return the interval of the median of values in order, and its confidence in percent; None below two values.
+
+    Values that resemble the ones before tell as much as fewer independent ones (Bayley and Hammersley, The
+    effective number of independent observations in an autocorrelated time series, J. R. Stat. Soc. Suppl. 8
+    (1946) 184).
+    """
+    related = lag_correlation(values) if len(values) >= RELATED_AT_LEAST else 0.0
+    independent = len(values)
+    if related > 0:
+        independent = max(2, math.floor(independent * (1 - related) / (1 + related)))
+    return _interval(values, independent)
 
 
 def estimate_epoch(
@@ -186,6 +215,28 @@ def sustained_pct(steps: Timed) -> float | None:
     assert first is not None
     assert last is not None
     return 100 * first.step_s / last.step_s if last.step_s > 0 else None
+
+
+def drift_pct(steps_s: Sequence[float]) -> tuple[float, float] | None:
+    """Return how much longer steps took in the last third than in the first, and its uncertainty, in percent.
+
+    A line through the medians of twelfths, which single interruptions don't move; the uncertainty is half of its
+    95 % confidence interval, from how far they lie off the line. None with too few steps.
+    """
+    size = len(steps_s) // DRIFT_PARTS
+    if size < DRIFT_PART_STEPS_AT_LEAST:
+        return None
+    offset = len(steps_s) - size * DRIFT_PARTS
+    medians_s = [statistics.median(steps_s[begin : begin + size]) for begin in range(offset, len(steps_s), size)]
+    places = [number - (DRIFT_PARTS - 1) / 2 for number in range(DRIFT_PARTS)]
+    middle_s, squares = statistics.fmean(medians_s), math.fsum(place * place for place in places)
+    slope_s = math.fsum(place * part_s for place, part_s in zip(places, medians_s, strict=True)) / squares
+    rest = math.fsum(
+        (part_s - middle_s - slope_s * place) ** 2 for place, part_s in zip(places, medians_s, strict=True)
+    )
+    error_s = math.sqrt(rest / (DRIFT_PARTS - 2) / squares)
+    per_slope = 100 * DRIFT_PARTS * 2 / 3 / middle_s if middle_s > 0 else 0.0
+    return slope_s * per_slope, student_t(DRIFT_PARTS - 2) * error_s * per_slope
 
 
 def trimmed_mean(values: Sequence[float], share: float = 0.1) -> float:

@@ -56,6 +56,7 @@ class Evidence:
         steps_s: Durations of all measured steps.
         typical_s: Those outside the first epoch and the warm-up, if all steps do the same work; otherwise empty.
         measured_s: Duration of the measurement; None if the record doesn't say.
+        timed_steps: All steps by kind.
     """
 
     run: Run
@@ -63,6 +64,7 @@ class Evidence:
     steps_s: Sequence[float]
     typical_s: Sequence[float]
     measured_s: float | None
+    timed_steps: Timed
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ def evidence_of(run: Run) -> Evidence:
         steps_s=steps.durations_s,
         typical_s=_typical(run, steps),
         measured_s=sum(epochs_s) or sum(steps.durations_s) or None,
+        timed_steps=steps,
     )
 
 

@@ -2,9 +2,11 @@
 
 import logging
 import math
-import statistics
 from collections.abc import Iterator
 
+from app.core.analysis.estimator import PRECISION
+from app.core.analysis.headline import interruptions
+from app.core.analysis.stats import drift_pct
 from app.core.messages import Message, message, text
 from app.core.records import DAMAGED, Run
 from app.core.verdict.conditions import CAUTION_RULES, INVALID_RULES
@@ -13,12 +15,10 @@ from app.core.verdict.notes import FACT_RULES, damaged, short_run, spread
 from workloads import CATALOGUE
 from workloads.protocol import events
 
-# More than steps vary on a quiet computer; the pass line of 3DMark's and Novabench's stress tests.
+# The pass line of 3DMark's and Novabench's stress tests; a drift counts if it is larger for certain.
 DRIFT_PCT = 3.0
-# Thirds of ten steps: their medians stay within a percent even if single steps jitter by two.
-_DRIFT_STEPS_AT_LEAST = 30
-# Quick's aim.
-INTERVAL_PCT = 2.0
+# Quick's aim, and what a number that is called valid may be off by.
+INTERVAL_PCT = 100 * PRECISION
 # More than the precision of a Quick run, lost to something other than the network …
 INTERRUPTED_TIME_PCT = 2.0
 # … or so many steps that typical and interrupted ones can no longer be separated.
@@ -198,22 +198,18 @@ def _sustained_speed(evidence: Evidence) -> Message | None:
 def _drift(evidence: Evidence) -> Message | None:
     if (not_sustained := _sustained_speed(evidence)) is not None:
         return not_sustained
-    change_pct = _speed_pct(evidence) - 100
-    if change_pct < -DRIFT_PCT:
-        return message("verdict.slower", lost_pct=-change_pct)
-    return message("verdict.faster", gained_pct=change_pct) if change_pct > DRIFT_PCT else None
-
-
-def _speed_pct(evidence: Evidence) -> float:
-    """Return the speed of the last third of the steps, in percent of the first; 100 if unknown."""
-    run, steps_s = evidence.run.summary, evidence.typical_s
+    run = evidence.run.summary
     is_sustained = run.preset == "sustained" and run.sustained_pct is not None
-    if is_sustained or len(steps_s) < _DRIFT_STEPS_AT_LEAST:
-        return 100.0
-    third = len(steps_s) // 3
-    # Medians, so that single interruptions don't matter.
-    first_s, last_s = statistics.median(steps_s[:third]), statistics.median(steps_s[-third:])
-    return 100 * first_s / last_s if last_s > 0 else 100.0
+    drift = None if is_sustained else drift_pct(evidence.typical_s)
+    if drift is None:
+        return None
+    longer_pct, uncertain_pct = drift
+    if abs(longer_pct) - uncertain_pct <= DRIFT_PCT:
+        return None
+    change_pct = 100 / (1 + longer_pct / 100) - 100
+    if change_pct < 0:
+        return message("verdict.slower", lost_pct=-change_pct)
+    return message("verdict.faster", gained_pct=change_pct)
 
 
 def _interval_wide(evidence: Evidence) -> Message | None:
@@ -227,17 +223,35 @@ def _half_interval_pct(evidence: Evidence) -> float | None:
     run = evidence.run.summary
     if run.value is None or run.value <= 0 or run.value_low is None or run.value_high is None:
         return None
-    return 100 * (run.value_high - run.value_low) / 2 / run.value
+    return 100 * max(run.value_high - run.value, run.value - run.value_low) / run.value
 
 
 def _interruptions(evidence: Evidence) -> Message | None:
     run, steps = evidence.run.summary, len(evidence.steps_s)
-    lost_s, held = run.interruptions_s or 0.0, run.interruptions or 0
+    lost_s, held = run.interruptions_s or 0.0, _held_up(evidence)
     lost_pct = 100 * lost_s / evidence.measured_s if evidence.measured_s else 0.0
     held_pct = 100 * held / steps if steps else 0.0
     if lost_pct <= INTERRUPTED_TIME_PCT and held_pct <= INTERRUPTED_STEPS_PCT:
         return None
     return message("verdict.interruptions", count=held, steps=steps, lost_s=lost_s, lost_pct=lost_pct)
+
+
+def _held_up(evidence: Evidence) -> int:
+    """Return how many steps were held up: the record counts interruptions, which may last for many steps."""
+    run = evidence.run.summary
+    if not run.interruptions or not evidence.timed_steps.usual_s:
+        return 0
+    return sum(each.steps for each in interruptions(run.preset, evidence.timed_steps))
+
+
+def _no_interval(evidence: Evidence) -> Message | None:
+    run = evidence.run.summary
+    is_missing = run.basis == "estimate" and run.value is not None and None in (run.value_low, run.value_high)
+    return (
+        message("verdict.no_interval", count=len(evidence.steps_s), steps=len(evidence.steps_s))
+        if is_missing
+        else None
+    )
 
 
 RULES = (
@@ -269,6 +283,7 @@ RULES = (
         "spread", "caution", lambda evidence: spread(evidence.run.summary, wide=True), "advice.quiet", at_end=True
     ),
     Rule("interval_wide", "caution", _interval_wide, "advice.quiet", at_end=True),
+    Rule("no_interval", "caution", _no_interval, "advice.more_epochs", at_end=True),
     Rule("interruptions", "caution", _interruptions, "advice.quiet", at_end=True),
     *CAUTION_RULES,
     *FACT_RULES,

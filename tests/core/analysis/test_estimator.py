@@ -74,8 +74,13 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(simulate: Simulated, s
         return [step_s * value for value in simulate(noise, wanted)]
 
     held_pct, bias_pct = coverage_pct(steps_of, count, step_s)
-    assert 92 <= held_pct <= 98
+    assert held_pct >= 92
     assert abs(bias_pct) < 1
+    # What it costs to look at long scales too: twice the width that independent steps would need.
+    ideal_s = step_s * 0.06 * student_t(count - 1) / math.sqrt(60 if step_s < 0.1 else count)
+    found = [estimated(steps_of(random.Random(seed), count)) for seed in range(20)]
+    widths = [(each.high_s - each.low_s) / 2 / ideal_s for each in found if each.low_s and each.high_s]
+    assert statistics.median(widths) < (4.5 if simulate is related else 3)
 
 
 def test_the_interval_holds_the_mean_of_a_recorded_trace_that_is_resampled() -> None:
@@ -92,7 +97,7 @@ def test_the_interval_holds_the_mean_of_a_recorded_trace_that_is_resampled() -> 
         return steps_s[:count]
 
     held_pct, bias_pct = coverage_pct(pieces, 200, statistics.fmean(calm))
-    assert 92 <= held_pct <= 98.5
+    assert held_pct >= 92
     assert abs(bias_pct) < 1
 
 
@@ -120,29 +125,48 @@ def test_stopping_when_it_is_narrow_enough_does_not_spoil_the_interval(simulate:
     assert max(abs(each.step_s / 0.13 - 1) for each in found) < 0.05
 
 
-@pytest.mark.parametrize("simulate", [independent, related, skewed])
-def test_interruptions_of_one_step_in_twenty_do_not_move_it(simulate: Simulated) -> None:
+def calm(count: int = 300) -> list[float]:
     noise = random.Random(7)
-    errors_pct = []
-    for _ in range(200):
-        steps_s = [
-            0.13 * value * (math.exp(noise.uniform(math.log(2), math.log(100))) if noise.random() < 0.05 else 1)
-            for value in simulate(noise, 300)
-        ]
-        errors_pct.append(100 * (estimated(steps_s).step_s / 0.13 - 1))
-    assert abs(statistics.fmean(errors_pct)) < 1
-    assert max(map(abs, errors_pct)) < 5
+    return [0.13 * value for value in independent(noise, count)]
+
+
+@pytest.mark.parametrize("freezes_s", [(5.0,), (2.0, 30.0), (0.5, 1.0, 8.0)])
+def test_a_few_interruptions_do_not_move_it_but_are_in_its_interval(freezes_s: tuple[float, ...]) -> None:
+    steps_s = calm()
+    for number, freeze_s in enumerate(freezes_s):
+        steps_s[50 + 90 * number] += freeze_s
+    found, without = estimated(steps_s), estimated(calm())
+    assert found.step_s == pytest.approx(without.step_s, rel=0.005)
+    assert [each.steps for each in found.interruptions] == [1] * len(freezes_s)
+    assert found.interrupted_s == pytest.approx(sum(freezes_s), rel=0.02)
+    assert found.low_s is not None
+    assert found.high_s is not None
+    assert found.low_s < found.step_s
+    assert found.high_s > statistics.fmean(steps_s)
+
+
+@pytest.mark.parametrize(("every", "longer"), [(3, 2.0), (5, 2.0), (10, 3.0), (40, 10.0)])
+def test_what_happens_again_and_again_is_how_the_machine_runs(every: int, longer: float) -> None:
+    steps_s = calm()
+    steps_s[every::every] = [longer * step_s for step_s in steps_s[every::every]]
+    assert estimated(steps_s).step_s == pytest.approx(statistics.fmean(steps_s), rel=0.02)
 
 
 @pytest.mark.parametrize("slowdown", [1.6, 3.0])
-@pytest.mark.parametrize("share", [0.1, 0.3])
-def test_a_burst_of_another_program_does_not_move_it(slowdown: float, share: float) -> None:
-    noise = random.Random(8)
-    calm = [0.13 * value for value in independent(noise, 300)]
-    begin, end = 120, 120 + int(300 * share)
-    burst = [*calm[:begin], *(slowdown * step_s for step_s in calm[begin:end]), *calm[end:]]
-    assert estimated(burst).step_s == pytest.approx(estimated(calm).step_s, rel=0.02)
-    assert sum(each.steps for each in estimated(burst).interruptions) == pytest.approx(end - begin, abs=3)
+@pytest.mark.parametrize(("share", "is_left_out"), [(0.08, True), (0.3, False)])
+def test_a_burst_of_another_program_is_left_out_only_if_it_is_short(
+    slowdown: float, share: float, is_left_out: bool
+) -> None:
+    steps_s, begin = calm(), 120
+    end = begin + int(300 * share)
+    steps_s[begin:end] = [slowdown * step_s for step_s in steps_s[begin:end]]
+    found = estimated(steps_s)
+    expected_s = estimated(calm()).step_s if is_left_out else statistics.fmean(steps_s)
+    assert found.step_s == pytest.approx(expected_s, rel=0.02)
+    assert sum(each.steps for each in found.interruptions) == pytest.approx(end - begin, abs=3)
+    assert found.high_s is not None
+    assert found.high_s > statistics.fmean(steps_s)
+    assert not found.is_enough
 
 
 def test_the_end_of_the_warm_up_is_found_in_the_steps() -> None:
@@ -214,16 +238,39 @@ def test_students_t_by_the_book(freedom: int, t: float) -> None:
 
 def test_too_few_blocks_have_no_interval() -> None:
     assert estimate_steps([]) is None
-    few = estimated([10.0, 10.2, 9.9])
-    assert (few.low_s, few.is_enough) == (None, False)
-    assert half_width([1.0, 2.0, 3.0]) is None
-    assert estimated([10.0, 10.2, 9.9, 10.1, 10.0, 9.8]).low_s is not None
+    one = estimated([10.0, 10.2])
+    assert (one.low_s, one.is_enough) == (None, False)
+    assert half_width([1.0]) is None
+    two = estimated([12.0, 10.2, 9.8])
+    # Student's t for one degree of freedom: 12.7.
+    assert two.low_s is not None
+    assert two.step_s - two.low_s == pytest.approx(12.706 * 0.2, rel=0.01)
+    assert not two.is_enough
 
 
 def test_never_enough_before_a_minimum_of_evidence() -> None:
-    assert not estimated([0.5] * 19).is_enough, "less than ten seconds"
+    assert not estimated([0.4] * 74).is_enough, "less than thirty seconds"
     assert not estimated([1.0] * 40).is_enough, "too few blocks"
-    assert estimated([0.5] * 80).is_enough
+    assert estimated([0.4] * 76).is_enough
+
+
+def test_a_long_warm_up_is_left_out_and_in_the_interval() -> None:
+    short, long = [0.3] * 10 + [0.1] * 500, [0.3] * 30 + [0.1] * 500
+    assert estimated(short).is_enough
+    found = estimated(long)
+    assert found.warmup_steps == 30
+    assert found.step_s == pytest.approx(0.1)
+    assert found.high_s == pytest.approx(statistics.fmean(long))
+    assert not found.is_enough
+
+
+def test_changes_of_the_speed_over_a_third_of_the_time_make_the_interval_hold_both() -> None:
+    found = estimated([0.1] * 100 + [0.12] * 200)
+    assert found.low_s is not None
+    assert found.high_s is not None
+    assert found.low_s < 0.1
+    assert found.high_s > 0.12
+    assert not found.is_enough
 
 
 @given(st.lists(st.floats(1e-6, 1e4), min_size=1, max_size=300))

@@ -119,7 +119,7 @@ def test_images_per_second_are_the_batch_over_its_step(paths: Paths, machine: Ma
     assert all(bar.row is None or bar.row.batch_size == 64 for bar in chart)
     at = [bar.kind for bar in chart].index("you")
     assert chart[at - 1].value > 200 > chart[at + 1].value
-    assert str(position(run)).startswith("3.9× the Tesla K80, between ")
+    assert str(position(run)).startswith("3.9× the Tesla K80 on 2017 software, between ")
     assert any("batch 128, not batch 64" in reason for _, reason in left_out(run))
 
 

@@ -1,6 +1,7 @@
 """Statistics: the headline from raw durations, worked out by hand and by properties."""
 
 import math
+import random
 import statistics
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from app.core.analysis.stats import (
     DurationStatistics,
     epoch_statistics,
+    epochs_interval,
     estimate_epoch,
     median_interval,
     run_statistics,
@@ -233,3 +235,31 @@ def test_epochs_that_were_cut_are_never_an_epochs_time() -> None:
 
 def test_a_run_without_epochs_has_no_headline() -> None:
     assert headline(epoch_durations_s=[]) is None
+
+
+@pytest.mark.parametrize("count", [9, 30])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.7])
+def test_the_interval_of_epochs_holds_their_median_as_often_as_it_says(count: int, share: float) -> None:
+    noise, held, stated_pct = random.Random(11), 0, []
+    for _ in range(1_000):
+        value, values = noise.gauss(), []
+        for _ in range(count):
+            value = share * value + math.sqrt(1 - share * share) * noise.gauss()
+            values.append(50 + value)
+        low, high, confidence_pct = epochs_interval(values)
+        assert low is not None
+        assert high is not None
+        assert confidence_pct is not None
+        held += low <= 50 <= high
+        stated_pct.append(confidence_pct)
+    assert held / 10 >= statistics.fmean(stated_pct) - 4
+    if share == 0:
+        assert statistics.fmean(stated_pct) > 90, "independent epochs are mostly seen as such"
+
+
+def test_epochs_that_resemble_the_ones_before_say_less() -> None:
+    rising, mixed = [50.0 + number for number in range(9)], [50.0, 54.0, 51.0, 57.0, 52.0, 58.0, 53.0, 55.0, 56.0]
+    assert epochs_interval(rising) == (50.0, 58.0, 50.0)
+    low, high, confidence_pct = epochs_interval(mixed)
+    assert (low, high) == median_interval(mixed)[:2]
+    assert confidence_pct == pytest.approx(96.1, abs=0.1)

@@ -142,7 +142,7 @@ def database(paths: Paths) -> Iterator[Database]:
         yield database
 
 
-EVEN, WIDE = (0.1, 0.1001) * 40, (0.08, 0.13, 0.06, 0.15) * 40
+EVEN, WIDE = (0.4, 0.4004) * 40, (0.3, 0.5, 0.24, 0.6) * 40
 
 
 def test_an_estimate_comes_each_second_if_there_are_new_steps(database: Database, machine: Machine) -> None:

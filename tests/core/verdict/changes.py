@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from app.core.records import Run
 from app.core.verdict.rules import judge
 from tests.core.verdict.records import measured, slower, with_telemetry
@@ -32,6 +34,22 @@ def metrics(**values: float | None) -> Change:
 
 def environment(**values: Any) -> Change:
     return lambda run: replace(run, environment=environment_of(run, **values))
+
+
+def held_up(count: int, times: float = 3.0) -> Change:
+    """Hold up so many steps of the last epoch, one after the other; the record calls them one interruption."""
+
+    def change(run: Run) -> Run:
+        blocks, left = list(run.steps), count
+        for at in range(len(blocks) - 60, len(blocks)):
+            durations_s = blocks[at].durations_s
+            longer = min(left, len(durations_s))
+            left -= longer
+            slow = tuple(times * step_s for step_s in durations_s[:longer]) + durations_s[longer:]
+            blocks[at] = msgspec.structs.replace(blocks[at], durations_s=slow)
+        return replace(run, steps=tuple(blocks), summary=replace(run.summary, interruptions=1))
+
+    return change
 
 
 def telemetry(**readings: Any) -> Change:

@@ -37,7 +37,7 @@ def example(seconds_s: float = 66.3) -> ShareCard:
         level="valid",
         bars=tuple(chart),
         axis="seconds per epoch, log scale · published results: 2019 software",
-        footer="4.8× the i5-8250U, between MX150 and i5-8250U · 2026-11-21",
+        footer="4.8× the i5-8250U on 2019 software, between MX150 and i5-8250U · 2026-11-21",
     )
 
 

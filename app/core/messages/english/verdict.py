@@ -27,6 +27,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "advice.run_again": "Follow the advice in its message, and run it again.",
     "advice.run_sustained": "Run Sustained to see which speed it holds. Better cooling raises it.",
     "advice.run_workload": "Run a workload that trains.",
+    "advice.sustained": "Run Sustained to see the speed that it keeps.",
     "advice.test_memory": "Run it again. If it happens again, test your memory and undo any overclocking.",
     "advice.two_epochs": "Train at least two epochs.",
     "advice.wait_and_close": "Wait until other programs have finished, and run it again.",
@@ -102,6 +103,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "verdict.interruptions": (
         "1 of {steps:,} steps was held up, for {lost_s:seconds} s ({lost_pct:.1f} % of the time).",
         "{count:,} of {steps:,} steps were held up, for {lost_s:seconds} s in all ({lost_pct:.1f} % of the time).",
+    ),
+    "verdict.no_interval": (
+        "One step is too few to tell how certain the estimate is.",
+        "{steps:,} steps are too few to tell how certain the estimate is.",
     ),
     "verdict.interval_wide": "The estimate is uncertain by ± {half_pct:.1f} %.",
     "verdict.loss_out_of_band": "The mean loss of the first {steps} steps, {loss:.4g}, is outside the expected range ({low:g}–{high:g}): the network may not have trained correctly.",
