@@ -31,16 +31,31 @@ def main(quicks: int = 10, epochs: int = 10, workload_id: str = STANDARD, record
     with tempfile.TemporaryDirectory() as home:
         paths = default_paths({"EPOCHMARK_HOME": home})
         paths.create()
-        found = [run(paths, quick) for _ in range(quicks // 2)]
+        quick_runs = [run(paths, quick) for _ in range(quicks // 2)]
         full, full_s = run(paths, standard, record)
-        found += [run(paths, quick) for _ in range(quicks - quicks // 2)]
+        quick_runs += [run(paths, quick) for _ in range(quicks - quicks // 2)]
     assert full.value is not None
-    ratios = [each.value / full.value for each, _ in found if each.value is not None]
+    ratios = [each.value / full.value for each, _ in quick_runs if each.value is not None]
     low_s, high_s = full.value_low or full.value, full.value_high or full.value
-    print(f"full run: {full.value:.2f} s, {low_s:.2f} to {high_s:.2f}, {full_s:.0f} s")
+    spread = f"epochs spread {full.spread_pct or 0:.1f} %"
+    print(f"full run: {full.value:.2f} s, {low_s:.2f} to {high_s:.2f}, {spread}, {full_s:.0f} s")
+    held = sum(_holds(each, full.value, full.value) for each, _ in quick_runs)
+    met = sum(_holds(each, low_s, high_s) for each, _ in quick_runs)
+    print(f"the interval of Quick holds the full run's number in {held} of {len(quick_runs)}", end="")
+    print(f" and meets its interval in {met}")
     print("Quick over full: " + ", ".join(f"{ratio:.3f}" for ratio in ratios))
     print(f"median {statistics.median(ratios):.3f}, farthest {max(abs(ratio - 1) for ratio in ratios):.3f}")
-    print(f"sooner by a factor of {full_s / statistics.median(taken_s for _, taken_s in found):.1f}")
+    print(f"sooner by a factor of {full_s / statistics.median(taken_s for _, taken_s in quick_runs):.1f}")
+
+
+def _holds(quick: RunSummary, low_s: float, high_s: float) -> bool:
+    """Return whether a run's interval has anything in common with another one."""
+    return (
+        quick.value_low is not None
+        and quick.value_high is not None
+        and quick.value_low <= high_s
+        and low_s <= quick.value_high
+    )
 
 
 def run(paths: Paths, spec: RunSpec, record: str | None = None) -> tuple[RunSummary, float]:

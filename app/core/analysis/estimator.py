@@ -26,8 +26,9 @@ INTERRUPTION_RATIO = 1.5
 PRECISION = 0.03
 # Fewer blocks don't show their autocorrelation well enough …
 BLOCKS_AT_LEAST = 60
-# … and within less, a speed that changes slowly, a boost, a burst of something else can't be seen.
-MEASURED_S_AT_LEAST = 30.0
+# … and within half a minute, a speed that changes slowly, a boost, a burst of something else can't be seen. Quick
+# asks for two narrow intervals in a row, the second of them a second later.
+MEASURED_S_AT_LEAST = 29.0
 INTERVAL_BLOCKS = 2
 # So few are left out; more of them, or more of the time, are how this machine runs.
 INTERRUPTIONS_AT_MOST = 3
@@ -36,6 +37,11 @@ INTERRUPTED_SHARE_AT_MOST = 0.1
 WARMUP_S_AT_MOST = 5.0
 # Batch means, from short to long: the longest show changes that take half of the measurement.
 _BATCHES = (20, 10, 6, 4, 3)
+# Few batches know their own variance badly: unless it is larger than shorter ones let expect, which happens by
+# chance in one quiet series of seven, it is pooled with theirs, as if that came from two more batches.
+_MANY_BATCHES, _FEW_BATCHES = 10, 4
+_UNEXPECTED_RATIO = 2.0
+_EXPECTED_FREEDOM = 2
 _WARMUP_BLOCKS = 8
 # A warm-up is short and obvious; smaller changes are ordinary variation.
 _WARMUP_SHARE = 1 / 3
@@ -218,25 +224,31 @@ def interrupted(blocks_s: Sequence[float]) -> list[bool]:
 def half_width(values: Sequence[float]) -> float | None:
     """Return half the width of the 95 % confidence interval of the mean of a correlated series.
 
-    The wider of two: one from the effective number of independent values by autocorrelation, one from batch means.
-    None below four values.
+    The widest of six: one from the effective number of independent values by autocorrelation, five from batch
+    means. None below two values.
     """
     count = len(values)
     if count < INTERVAL_BLOCKS:
         return None
     mean = statistics.fmean(values)
-    deviations = [value - mean for value in values]
-    squares = math.fsum(deviation * deviation for deviation in deviations)
+    squares = math.fsum((value - mean) ** 2 for value in values)
     if squares == 0:
         return 0.0
     related = min(max(lag_correlation(values), 0.0), _AUTOCORRELATION_LIMIT)
     independent = max(2.0, count * (1 - related) / (1 + related))
-    half = student_t(independent - 1) * math.sqrt(squares / (count - 1) / independent)
+    expected = squares / (count - 1) / independent  # the variance of the mean, as shorter scales have it
+    half = student_t(independent - 1) * math.sqrt(expected)
     for batches in _BATCHES:
         if (size := count // batches) < 2:
             continue
         means = block_means(values[count - size * batches :], size)
-        half = max(half, student_t(batches - 1) * statistics.stdev(means) / math.sqrt(batches))
+        variance, freedom = statistics.variance(means) / batches, batches - 1
+        if batches >= _MANY_BATCHES:
+            expected = max(expected, variance)
+        elif batches <= _FEW_BATCHES and variance <= _UNEXPECTED_RATIO * expected:
+            variance = (freedom * variance + _EXPECTED_FREEDOM * expected) / (freedom + _EXPECTED_FREEDOM)
+            freedom += _EXPECTED_FREEDOM
+        half = max(half, student_t(freedom) * math.sqrt(variance))
     return half
 
 

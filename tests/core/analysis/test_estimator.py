@@ -249,9 +249,23 @@ def test_too_few_blocks_have_no_interval() -> None:
 
 
 def test_never_enough_before_a_minimum_of_evidence() -> None:
-    assert not estimated([0.4] * 74).is_enough, "less than thirty seconds"
+    assert not estimated([0.4] * 72).is_enough, "less than half a minute, and its second look"
     assert not estimated([1.0] * 40).is_enough, "too few blocks"
-    assert estimated([0.4] * 76).is_enough
+    assert estimated([0.4] * 74).is_enough
+
+
+def test_few_batches_are_believed_where_they_differ_from_what_many_let_expect() -> None:
+    noise = random.Random(7)
+    even = [noise.gauss(1, 0.05) for _ in range(300)]
+    waves = [value + 0.03 * math.sin(2 * math.pi * number / 200) for number, value in enumerate(even)]
+    means = [statistics.fmean(waves[start : start + 100]) for start in (0, 100, 200)]
+    of_three = student_t(2) * statistics.stdev(means) / math.sqrt(3)
+    assert half_width(waves) == pytest.approx(of_three), "a slow wave: three batches are right"
+    widths = [half_width([noise.gauss(1, 0.05) for _ in range(300)]) or 0.0 for _ in range(200)]
+    usual = 1.96 * 0.05 / math.sqrt(300)
+    # With three batches alone, and their Student's t of 4.3, one in five is more than 2.8 times as wide as usual.
+    assert sorted(widths)[160] < 2.2 * usual
+    assert statistics.fmean(width >= usual for width in widths) > 0.9
 
 
 def test_a_long_warm_up_is_left_out_and_in_the_interval() -> None:
