@@ -1,7 +1,8 @@
 """Simulated machines: steps whose true mean is known, in families of things that happen to real computers.
 
 Each family draws its own parameters. The truth is the mean of the process where it is stationary, and the mean
-over Quick's whole minute where the speed changes within it: nothing happens after that minute.
+over Quick's whole minute where the speed changes within it: nothing happens after that minute, since nobody could
+know of it.
 """
 
 import math
@@ -13,6 +14,8 @@ from numpy.typing import NDArray  # noqa: TID253
 
 from workloads.training.quick import BUDGET_S
 
+# A sixth of Quick's minute: later, too little of it is left to tell the process from its past.
+FORGETS_S = 10.0
 Steps = NDArray[np.float64]
 Simulated = tuple[list[float], float]
 Speed = Callable[[float], float]  # how long a step takes at a second, relative to the usual
@@ -35,9 +38,12 @@ def quiet(chance: random.Random) -> Simulated:
 
 def dependent(chance: random.Random) -> Simulated:
     """Steps that depend on the ones before, for up to hundreds of steps."""
-    usual_s = _usual_s(chance)
-    noise = _dependent(chance, int(1.5 * BUDGET_S / usual_s), chance.choice([0.5, 0.9, 0.98, 0.995, 0.998]))
-    return (usual_s * np.maximum(0.2, 1 + chance.uniform(0.02, 0.08) * noise)).tolist(), usual_s
+    usual_s, share = _usual_s(chance), chance.choice([0.5, 0.9, 0.98, 0.995, 0.998])
+    noise = _dependent(chance, int(1.5 * BUDGET_S / usual_s), share)
+    steps_s = usual_s * np.maximum(0.2, 1 + chance.uniform(0.02, 0.08) * noise)
+    # What is forgotten only after many seconds is a speed that changes within the minute.
+    forgets_s = -usual_s / math.log(share)
+    return _over_the_minute(steps_s) if forgets_s > FORGETS_S else (steps_s.tolist(), usual_s)
 
 
 def random_walk(chance: random.Random) -> Simulated:
