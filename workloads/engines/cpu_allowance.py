@@ -17,12 +17,12 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
     Args:
         root: Where Linux's proc and sys folders are found.
     """
-    quotas = [quota for folder in _cgroup_folders(root) if (quota := _quota_of(folder)) is not None]
+    quotas = [quota for folder in cgroup_folders(root) if (quota := _quota_of(folder)) is not None]
     return min(quotas, default=None)
 
 
-def _cgroup_folders(root: Path) -> list[Path]:
-    """Return the folders that may limit this process: its groups' and all above them."""
+def cgroup_folders(root: Path) -> list[Path]:
+    """Return the folders that may limit this process's CPU time: its groups' and all above them."""
     folders = []
     for line in _read_text(root / "proc/self/cgroup").splitlines():
         number, _, rest = line.partition(":")

@@ -27,6 +27,7 @@ class GpuTelemetry:
     memory_clock_mhz: Reading | None = None
     fan_pct: Reading | None = None
     energy_j: Reading | None = None  # by the GPU's own counter, since the reader's first read
+    other_utilization_pct: Reading | None = None  # share of time in which other processes compute on it
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,10 @@ class Telemetry:
     cpu_energy_j: Reading | None = None  # by the CPU's counters, since the first telemetry
     disk_read_bytes_per_s: Reading | None = None  # all disks
     disk_write_bytes_per_s: Reading | None = None
+    memory_available_bytes: Whole | None = None  # what programs can still get without swapping
+    cpu_pressure_pct: Reading | None = None  # share of time in which something waited for a CPU (Linux's PSI)
+    memory_pressure_pct: Reading | None = None  # … waited because memory was full
+    cpu_held_pct: Reading | None = None  # share of scheduling periods in which a CPU quota stopped the run
 
     def gpu(self, index: int | None) -> GpuTelemetry | None:
         """Return the telemetry of a GPU; None if there is none."""

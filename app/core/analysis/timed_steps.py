@@ -134,3 +134,16 @@ def timed(blocks: Iterable[Steps]) -> Timed:
     for block in blocks:
         result.add(block)
     return result
+
+
+def steps_left_out(blocks: Iterable[Steps]) -> int:
+    """Return how many training steps are missing between consecutive blocks of an epoch, or before its first."""
+    left_out, place = 0, ("", -1, 0)
+    for block in blocks:
+        if block.phase == "validate":
+            continue
+        phase, epoch, following = place
+        expected = following if (block.phase, block.epoch) == (phase, epoch) and block.first_index else 0
+        left_out += max(0, block.first_index - expected)
+        place = (block.phase, block.epoch, block.first_index + len(block.durations_s))
+    return left_out

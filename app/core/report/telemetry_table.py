@@ -38,6 +38,10 @@ _UNITS = {
     "swap_bytes_per_s": _RATE,
     "disk_read_bytes_per_s": _RATE,
     "disk_write_bytes_per_s": _RATE,
+    "memory_available_bytes": _GIGABYTES,
+    "cpu_pressure_pct": _PERCENT,
+    "memory_pressure_pct": _PERCENT,
+    "cpu_held_pct": _PERCENT,
 }
 # The same by field of GpuTelemetry.
 _GPU_UNITS = {
@@ -49,6 +53,7 @@ _GPU_UNITS = {
     "clock_mhz": _GIGAHERTZ,
     "memory_clock_mhz": _GIGAHERTZ,
     "fan_pct": _PERCENT,
+    "other_utilization_pct": _PERCENT,
 }
 Row = tuple[str, str, str, str]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from app.core.messages import Message, message, text
 from app.core.records import Run
-from app.core.verdict.conditions import throttling
 from app.core.verdict.context import Evidence, evidence_of
+from app.core.verdict.throttling import throttling
 from workloads import CATALOGUE
 
 RECORDS_AT_LEAST = 3

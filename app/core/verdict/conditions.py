@@ -1,7 +1,6 @@
 """What can distort a run's number from outside: rules for the record, and for telemetry before a run."""
 
 import statistics
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,8 +8,8 @@ from typing import Any
 from app.core.hardware.telemetry.slowdowns import saves_power
 from app.core.messages import Message, message
 from app.core.verdict.context import Evidence, Rule, TelemetryWindow, reason
+from app.core.verdict.throttling import THROTTLING_RULES, too_hot
 from workloads.protocol import events
-from workloads.protocol.telemetry import Telemetry
 
 # A common limit of benchmarks for background load; a busy loop beside a run on two cores cost 62 % (V. Stinner,
 # FOSDEM 2017), so that a tenth may cost several percent.
@@ -27,16 +26,20 @@ GPU_BUSY_PCT = 5.0
 SUSPENDED_S = 1.0
 # Time services usually correct less than this at once, which is harmless.
 CLOCK_STEP_S = 1.0
-# One second in twenty: more than chance.
-THROTTLED_PCT = 5.0
-# The CPU clock before it is warm, as in every run.
-CLOCK_SETTLES_S = 5.0
-# A clock that is a twentieth lower makes a run about as much slower.
-CLOCK_FALLEN_PCT = 95.0
-_THIRD_AT_LEAST = 3
-# A GPU at its power limit is working well.
-_HELD_DOWN_BY = ("thermal", "hardware slowdown", "power brake")
-_HEAT = ("thermal", "hardware slowdown")
+# A CPU quota may stop a run in one scheduling period out of twenty by chance.
+QUOTA_HELD_PCT = 5.0
+# An idle desktop's programs wait for a CPU 1 or 2 % of the time; the run itself makes them wait longer.
+CPU_PRESSURE_PCT = 20.0
+# As much time lost to memory as to the host.
+MEMORY_PRESSURE_PCT = 5.0
+# So little is left only when a system without swap has nothing more to give.
+MEMORY_LEFT_BYTES = 200_000_000
+MEMORY_FULL_PCT = 5.0
+# Drawing a desktop takes less than this of the GPU, even while something moves on it.
+GPU_SHARED_PCT = 10.0
+GPU_BUSY_BEFORE_PCT = 20.0
+# Two seconds could be one window that opens.
+_EARLIER_AT_LEAST = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +49,21 @@ class Condition:
     Attributes:
         figure: The measured figure, as arguments of its messages; None if it is within its limit or unknown.
         advice: Code of the advice.
-        in_records: Whether a record can show it: during a run, the run itself keeps the GPU busy.
+        in_records: Whether a record can show it: during a run, the run itself keeps CPU and GPU busy.
+        recorded: The figure of records, if it comes from other telemetry.
     """
 
     code: str
     figure: Callable[[TelemetryWindow], dict[str, Any] | None]
     advice: str
     in_records: bool = True
+    recorded: Callable[[TelemetryWindow], dict[str, Any] | None] | None = None
 
     def rule(self) -> Rule:
         """Return the rule for records."""
 
         def find(evidence: Evidence) -> Message | None:
-            figure = self.figure(evidence.telemetry)
+            figure = (self.recorded or self.figure)(evidence.telemetry)
             return None if figure is None else message(f"verdict.{self.code}", **figure)
 
         return Rule(self.code, "caution", find, self.advice)
@@ -111,6 +116,12 @@ def _gpu_busy(window: TelemetryWindow) -> dict[str, Any] | None:
     return {"share_pct": mean_pct} if mean_pct > GPU_BUSY_PCT else None
 
 
+def _gpu_shared(window: TelemetryWindow) -> dict[str, Any] | None:
+    values = window.gpu_values("other_utilization_pct")
+    mean_pct = statistics.fmean(values) if values else 0.0
+    return {"share_pct": mean_pct} if mean_pct > GPU_SHARED_PCT else None
+
+
 CONDITIONS = (
     Condition("on_battery", _on_battery, "advice.plug_in"),
     Condition("power_saving", _power_plan, "advice.power_plan"),
@@ -118,8 +129,34 @@ CONDITIONS = (
     Condition("host_steal", _mean_above("steal_pct", STEAL_PCT), "advice.host_steal"),
     Condition("swapping", _swapping, "advice.free_memory"),
     Condition("gpu_memory_taken", _gpu_memory, "advice.free_gpu"),
-    Condition("gpu_busy", _gpu_busy, "advice.free_gpu", in_records=False),
+    Condition("gpu_busy", _gpu_busy, "advice.free_gpu", recorded=_gpu_shared),
+    Condition("cpu_quota", _mean_above("cpu_held_pct", QUOTA_HELD_PCT), "advice.cpu_quota"),
+    Condition(
+        "cpu_pressure", _mean_above("cpu_pressure_pct", CPU_PRESSURE_PCT), "advice.other_load", in_records=False
+    ),
+    Condition("memory_pressure", _mean_above("memory_pressure_pct", MEMORY_PRESSURE_PCT), "advice.free_memory"),
+    Condition("too_hot", too_hot, "advice.cool_down_first", in_records=False),
 )
+
+
+def _gpu_busy_before(evidence: Evidence) -> Message | None:
+    """Tell that the GPU was busy when the run only started, if nothing reports what others did during it."""
+    window = evidence.telemetry
+    if window.gpu_values("other_utilization_pct"):
+        return None
+    gpus = [record.gpu(window.gpu) for record in window.earlier]
+    busy_pct = [gpu.utilization_pct for gpu in gpus if gpu is not None and gpu.utilization_pct is not None]
+    if len(busy_pct) < _EARLIER_AT_LEAST or min(busy_pct) <= GPU_BUSY_BEFORE_PCT:
+        return None
+    return message("verdict.gpu_busy_before", share_pct=statistics.fmean(busy_pct))
+
+
+def _memory_full(evidence: Evidence) -> Message | None:
+    left_bytes = evidence.telemetry.values("memory_available_bytes")
+    full = [each for each in left_bytes if each < MEMORY_LEFT_BYTES]
+    if not full or 100 * len(full) / len(left_bytes) <= MEMORY_FULL_PCT:
+        return None
+    return message("verdict.memory_full", free_bytes=min(full))
 
 
 def _suspended(evidence: Evidence) -> Message | None:
@@ -132,98 +169,6 @@ def _suspended(evidence: Evidence) -> Message | None:
 def _clock_step(evidence: Evidence) -> Message | None:
     set_s = sum(map(abs, evidence.telemetry.values("clock_step_s")))
     return message("verdict.clock_step", set_s=set_s) if set_s > CLOCK_STEP_S else None
-
-
-def _throttled(evidence: Evidence) -> Message | None:
-    window = evidence.telemetry
-    count = round(sum(window.values("throttle_count")))
-    if count > 0:
-        return message("verdict.throttled_cpu", count=count)
-    reasons = [gpu.throttle_reasons for gpu in window.gpus() if gpu.throttle_reasons is not None]
-    held = Counter(next((word for word in _HELD_DOWN_BY if word in words), "") for words in reasons)
-    held_pct = 100 * (len(reasons) - held[""]) / len(reasons) if reasons else 0.0
-    if held_pct <= THROTTLED_PCT:
-        return None
-    word = max(_HELD_DOWN_BY, key=lambda each: held[each])
-    return message("verdict.throttled_gpu", share_pct=held_pct, reason=word)
-
-
-@dataclass(frozen=True, slots=True)
-class Throttling:
-    """What limited the clock of a run's device.
-
-    Attributes:
-        after_s: Seconds since the measurement began.
-        said: What was observed, as a clause.
-        is_heat: Whether heat was the cause; otherwise it may also be a power limit.
-    """
-
-    after_s: float
-    said: Message
-    is_heat: bool
-
-
-def throttling(evidence: Evidence) -> Throttling | None:
-    """Return how the clock of the run's device was limited; None if not for long enough to matter."""
-    window = evidence.telemetry
-    held = [_held_down(record, window.gpu) for record in window.records]
-    readable = [word for word in held if word is not None]
-    times_s = [at_s for at_s, word in zip(window.times_s, held, strict=True) if word]
-    if readable and 100 * len(times_s) / len(readable) > THROTTLED_PCT:
-        word = Counter(word for word in readable if word).most_common(1)[0][0]
-        code = "bottleneck.cpu_held_down" if window.gpu is None else "bottleneck.gpu_held_down"
-        said = message(code, share_pct=100 * len(times_s) / len(readable), reason=word)
-        return Throttling(max(0.0, times_s[0]), said, word in _HEAT)
-    fallen = _fallen_mhz(evidence)
-    if fallen is None:
-        return None
-    first_mhz, last_mhz = fallen
-    clocks = _clocks_mhz(window)
-    settled_mhz = statistics.median(clock_mhz for _, clock_mhz in clocks[: len(clocks) // 3])
-    low_mhz = settled_mhz * CLOCK_FALLEN_PCT / 100
-    after_s = next(at_s for at_s, clock_mhz in clocks if clock_mhz < low_mhz)
-    code = "bottleneck.cpu_clock_fell" if window.gpu is None else "bottleneck.gpu_clock_fell"
-    return Throttling(after_s, message(code, first_mhz=first_mhz, last_mhz=last_mhz), is_heat=False)
-
-
-def _held_down(record: Telemetry, gpu: int | None) -> str | None:
-    """Return why a device's clock was limited; "" if it was not, None if unknown."""
-    if gpu is None:
-        count = record.throttle_count
-        return None if count is None else "thermal" if count > 0 else ""
-    gpu_record = record.gpu(gpu)
-    words = None if gpu_record is None else gpu_record.throttle_reasons
-    return None if words is None else next((word for word in _HELD_DOWN_BY if word in words), "")
-
-
-def _clocks_mhz(window: TelemetryWindow) -> list[tuple[float, float]]:
-    """Return times and clocks of the run's device, after they have settled."""
-    clocks = []
-    for at_s, record in zip(window.times_s, window.records, strict=True):
-        clock_mhz = record.cpu_clock_mhz if window.gpu is None else None
-        if (gpu := record.gpu(window.gpu)) is not None:
-            clock_mhz = gpu.clock_mhz
-        if clock_mhz is not None and at_s > CLOCK_SETTLES_S:
-            clocks.append((at_s, clock_mhz))
-    return clocks
-
-
-def _fallen_mhz(evidence: Evidence) -> tuple[float, float] | None:
-    """Return the clocks of the first and last third if it fell; otherwise None."""
-    clocks_mhz = [clock_mhz for _, clock_mhz in _clocks_mhz(evidence.telemetry)]
-    third = len(clocks_mhz) // 3
-    if third < _THIRD_AT_LEAST:
-        return None
-    first_mhz, last_mhz = statistics.median(clocks_mhz[:third]), statistics.median(clocks_mhz[-third:])
-    return (first_mhz, last_mhz) if last_mhz < first_mhz * CLOCK_FALLEN_PCT / 100 else None
-
-
-def _clock_falling(evidence: Evidence) -> Message | None:
-    fallen = _fallen_mhz(evidence)
-    if fallen is None:
-        return None
-    code = "verdict.cpu_clock_fell" if evidence.telemetry.gpu is None else "verdict.gpu_clock_fell"
-    return message(code, first_mhz=fallen[0], last_mhz=fallen[1])
 
 
 def _engine_changed(evidence: Evidence) -> Message | None:
@@ -254,8 +199,9 @@ def _device_differs(evidence: Evidence) -> Message | None:
 INVALID_RULES = (Rule("suspended", "invalid", _suspended, "advice.keep_awake"),)
 CAUTION_RULES = (
     *(condition.rule() for condition in CONDITIONS if condition.in_records),
-    Rule("throttled", "caution", _throttled, "advice.cool_down"),
-    Rule("clock_falling", "caution", _clock_falling, "advice.run_sustained", at_end=True),
+    Rule("gpu_busy_before", "caution", _gpu_busy_before, "advice.free_gpu"),
+    Rule("memory_full", "caution", _memory_full, "advice.free_memory"),
+    *THROTTLING_RULES,
     # Durations come from a clock that nobody sets, so the number is still good.
     Rule("clock_step", "caution", _clock_step, "advice.clock_step"),
     Rule("engine_changed", "caution", _engine_changed, "advice.engine_changed"),

@@ -14,6 +14,8 @@ from workloads.protocol.telemetry import GpuTelemetry, Telemetry
 Level = Literal["fact", "caution", "invalid"]
 # Telemetry describes the second before it.
 _INTERVAL_S = 1.0
+# Until then, a worker only imports its engine.
+_STARTS_S = 3.0
 UNKNOWN_GPU = -1  # no telemetry has this index
 
 
@@ -26,12 +28,14 @@ class TelemetryWindow:
         times_s: When each was taken, in seconds since the measurement began.
         gpu: Index of the GPU that the run used; None for none, UNKNOWN_GPU if unclear.
         is_within: Whether they were taken during the measurement; otherwise none was, and these are all.
+        earlier: Telemetry of the first seconds, when the run didn't compute anything yet.
     """
 
     records: tuple[Telemetry, ...]
     times_s: tuple[float, ...]
     gpu: int | None = None
     is_within: bool = True
+    earlier: tuple[Telemetry, ...] = ()
 
     def values(self, name: str) -> list[float]:
         """Return the available values with this name."""
@@ -146,6 +150,7 @@ def _window(run: Run) -> TelemetryWindow:
         tuple(event.t_s - begin_s for event in chosen),
         gpu,
         bool(within),
+        tuple(event.telemetry for event in run.telemetry if event.t_s <= min(_STARTS_S, begin_s)),
     )
 
 

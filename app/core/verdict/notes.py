@@ -119,6 +119,13 @@ def _data_source(source: str) -> Rule:
     return Rule(f"{source}_data", "fact", find)
 
 
+def _synthetic_instead(evidence: Evidence) -> Message | None:
+    asked, source = evidence.run.spec.data, evidence.run.summary.data_source
+    if asked != "real" or source != "synthetic":
+        return None
+    return message("verdict.synthetic_instead")
+
+
 def _generated_data(evidence: Evidence) -> Message | None:
     return message("note.generated_data") if _is_generated(evidence) else None
 
@@ -144,6 +151,7 @@ def _virtual_machine(evidence: Evidence) -> Message | None:
     return message("note.virtual_machine_by", kind=kind) if kind else message("note.virtual_machine")
 
 
+DATA_RULES = (Rule("synthetic_instead", "caution", _synthetic_instead, "advice.synthetic_instead"),)
 # Share of peak first, as a narrow view cuts the last ones.
 FACT_RULES = (
     Rule("peak_share", "fact", lambda evidence: peak_share(evidence.run.peak)),

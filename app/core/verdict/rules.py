@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from app.core.analysis.estimator import PRECISION
 from app.core.analysis.headline import interruptions
 from app.core.analysis.stats import drift_pct
+from app.core.analysis.timed_steps import steps_left_out
 from app.core.messages import Message, message, text
 from app.core.records import DAMAGED, Run
 from app.core.verdict.conditions import CAUTION_RULES, INVALID_RULES
 from app.core.verdict.context import Evidence, Level, Rule, evidence_of, reason
-from app.core.verdict.notes import FACT_RULES, damaged, short_run, spread
+from app.core.verdict.notes import DATA_RULES, FACT_RULES, damaged, short_run, spread
 from workloads import CATALOGUE
 from workloads.protocol import events
 
@@ -112,11 +113,16 @@ def _demo(evidence: Evidence) -> Message | None:
 def _steps_missing(evidence: Evidence) -> Message | None:
     run, done = evidence.run.summary, len(evidence.steps_s)
     workload = CATALOGUE.get(run.workload)
-    counts = workload is not None and workload.counts_steps
-    asked = run.epochs * (run.steps or run.steps_per_epoch)
-    if not counts or run.preset != "standard" or run.status != "completed" or done in (0, asked):
+    if workload is None or not workload.counts_steps or run.status != "completed" or not done:
         return None  # no step at all: the record holds none
-    return message("verdict.steps_missing", done=done, asked=asked)
+    asked = run.epochs * (run.steps or run.steps_per_epoch)
+    if run.preset == "standard" and done != asked:
+        return message("verdict.steps_missing", done=done, asked=asked)
+    # Others end by time: the worker's own count, or gaps in the record, show what is missing.
+    stored = sum(len(block.durations_s) for block in evidence.run.steps if block.phase != "validate")
+    counted = evidence.run.metrics.get("updates_asked")
+    taken = stored + steps_left_out(evidence.run.steps) if counted is None else round(counted)
+    return None if stored == taken else message("verdict.steps_missing", done=stored, asked=taken)
 
 
 def _updates_missing(evidence: Evidence) -> Message | None:
@@ -286,5 +292,6 @@ RULES = (
     Rule("no_interval", "caution", _no_interval, "advice.more_epochs", at_end=True),
     Rule("interruptions", "caution", _interruptions, "advice.quiet", at_end=True),
     *CAUTION_RULES,
+    *DATA_RULES,
     *FACT_RULES,
 )

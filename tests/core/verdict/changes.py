@@ -9,7 +9,7 @@ import msgspec
 from app.core.records import Run
 from app.core.verdict.rules import judge
 from tests.core.verdict.records import measured, slower, with_telemetry
-from tests.telemetry import environment_of
+from tests.telemetry import environment_of, machine_of
 from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
 
@@ -91,6 +91,30 @@ def on_gpu(**readings: Any) -> Change:
     return change
 
 
+def on_gpu_after(*before_pct: float, **readings: Any) -> Change:
+    """Set how busy the GPU was in the first seconds, before the run used it."""
+
+    def change(run: Run) -> Run:
+        run = on_gpu(**readings)(run)
+        for at, busy_pct in enumerate(before_pct * (3 // len(before_pct))):
+            run = with_telemetry(run, [at], gpus=[{"index": 1, "utilization_pct": busy_pct}])
+        return run
+
+    return change
+
+
+def at_clock(clock_mhz: float) -> Change:
+    """Run on a CPU with a base clock of 2.4 GHz, at another clock from the first second."""
+    return lambda run: telemetry(cpu_clock_mhz=clock_mhz)(
+        replace(run, machine=machine_of(run, cpu_base_mhz=2_400.0))
+    )
+
+
+def hot_before(run: Run) -> Run:
+    """Throttle the CPU in the first second, while the run only starts."""
+    return with_telemetry(run, [0], throttle_count=3)
+
+
 def both(*changes: Change) -> Change:
     def change(run: Run) -> Run:
         for each in changes:
@@ -116,6 +140,18 @@ def gpu_clock_from(second: int, clock_mhz: float) -> Change:
 
 def blocks(count: int) -> Change:
     return lambda run: replace(run, steps=run.steps[:count])
+
+
+def without_block(number: int) -> Change:
+    return lambda run: replace(run, steps=run.steps[:number] + run.steps[number + 1 :])
+
+
+def with_parts(run: Run) -> Run:
+    """Take three of the steps from epochs of one step each, as Quick does at its end."""
+    starts = [events.Steps(phase="start", epoch=number, first_index=0, durations_s=(0.05,)) for number in range(3)]
+    validation = events.Steps(phase="validate", epoch=0, first_index=0, durations_s=(0.02, 0.01))
+    changed = replace(run, steps=(*run.steps, starts[0], validation, *starts[1:]))
+    return metrics(updates_done=1503.0, updates_asked=1503.0)(changed)
 
 
 def loss(*losses: float | None) -> Change:

@@ -45,6 +45,9 @@ QUIET = Telemetry(
 )
 
 
+TOO_HOT = {"too_hot": "The computer is already so hot that it lowers its clock."}
+
+
 def busy_gpu(index: int) -> tuple[GpuTelemetry, ...]:
     readings = list(QUIET.gpus)
     readings[index] = GpuTelemetry(index, 60.0, 6 * 10**9, other_memory_bytes=6 * 10**9)
@@ -89,7 +92,23 @@ def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
             },
         ),
         ({"gpus": busy_gpu(1)}, {}),
-        ({"throttle_count": 3, "clock_step_s": 9.0, "suspended_s": 9.0}, {}),  # over before the run begins
+        ({"clock_step_s": 9.0, "suspended_s": 9.0}, {}),  # over before the run begins
+        ({"throttle_count": 3}, TOO_HOT),
+        ({"cpu_temperature_c": 89.0}, {}),
+        ({"cpu_temperature_c": 90.0}, TOO_HOT),
+        ({"gpus": (GpuTelemetry(0, throttle_reasons=("thermal",)),)}, TOO_HOT),
+        ({"gpus": (GpuTelemetry(0, throttle_reasons=("power cap",)),)}, {}),
+        ({"gpus": (GpuTelemetry(0), GpuTelemetry(1, throttle_reasons=("thermal",)))}, {}),
+        ({"cpu_pressure_pct": 20.0, "memory_pressure_pct": 5.0, "cpu_held_pct": 5.0}, {}),
+        ({"cpu_pressure_pct": 45.0}, {"cpu_pressure": "Programs wait for a free CPU 45 % of the time."}),
+        (
+            {"memory_pressure_pct": 12.0},
+            {"memory_pressure": "Programs wait 12 % of the time because memory is full."},
+        ),
+        (
+            {"cpu_held_pct": 50.0},
+            {"cpu_quota": "A CPU limit stops Epochmark in 50 % of the scheduling periods."},
+        ),
     ],
 )
 def test_what_is_wrong_right_now(changes: dict[str, Any], expected: dict[str, str]) -> None:
@@ -131,7 +150,7 @@ def test_memory_of_a_run_that_was_never_measured() -> None:
 def test_the_codes_are_those_of_the_verdict() -> None:
     rules = {rule.code: rule.advice for rule in RULES}
     only_before = {condition.code for condition in CONDITIONS if not condition.in_records}
-    assert only_before == {"gpu_busy"} == {each.code for each in CONDITIONS} - rules.keys()
+    assert only_before == {"cpu_pressure", "too_hot"} == {each.code for each in CONDITIONS} - rules.keys()
     assert all(rules[each.code] == each.advice for each in CONDITIONS if each.in_records)
     for condition in CONDITIONS:
         past = f"verdict.{condition.code}"

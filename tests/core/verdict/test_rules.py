@@ -15,6 +15,7 @@ from tests.core.verdict.changes import (
     DISTURBED,
     QUICK,
     Change,
+    at_clock,
     blocks,
     both,
     clock_from,
@@ -24,15 +25,20 @@ from tests.core.verdict.changes import (
     gpu_clock_from,
     gpu_throttled,
     held_up,
+    hot_before,
     loss,
     metrics,
     on_gpu,
+    on_gpu_after,
     one_record,
     quick,
     same,
+    share_of_telemetry,
     summarised,
     telemetry,
     warned,
+    with_parts,
+    without_block,
 )
 from tests.core.verdict.records import quiet_run, slower
 from tests.telemetry import environment_of, machine_of, telemetry_of
@@ -41,7 +47,13 @@ from workloads.protocol import events
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Proof
 
+BY_TIME, UNCOUNTED = summarised(preset="sustained"), metrics(updates_done=None, updates_asked=None)
+SYNTHETIC = summarised(data_source="synthetic")
 CUT: dict[str, Any] = {"steps": 400, "value": None, "basis": None, "spread_pct": None}
+
+
+def real_asked(run: Run) -> Run:
+    return replace(run, spec=RunSpec(workload="demo", data="real"))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +68,11 @@ CUT: dict[str, Any] = {"steps": 400, "value": None, "basis": None, "spread_pct":
         ("steps_missing", "invalid", same, blocks(-1)),
         ("steps_missing", "invalid", same, summarised(epochs=2)),
         ("steps_missing", "invalid", blocks(0), blocks(1)),
-        ("steps_missing", "invalid", both(blocks(-1), summarised(preset="sustained")), blocks(-1)),
+        # Others than Standard end by time: the worker's own count tells, or else a gap.
+        ("steps_missing", "invalid", both(UNCOUNTED, BY_TIME, blocks(-1)), both(BY_TIME, blocks(-1))),
+        ("steps_missing", "invalid", both(summarised(**QUICK), with_parts), both(summarised(**QUICK), blocks(-1))),
+        ("steps_missing", "invalid", both(UNCOUNTED, BY_TIME), both(UNCOUNTED, BY_TIME, without_block(7))),
+        ("steps_missing", "invalid", both(BY_TIME, summarised(status="cancelled"), blocks(-1)), blocks(-1)),
         ("steps_missing", "invalid", both(blocks(-1), summarised(workload="matmul")), blocks(-1)),
         ("updates_missing", "invalid", same, metrics(updates_done=1499.0)),
         ("updates_missing", "invalid", metrics(updates_done=None), metrics(updates_asked=None)),
@@ -84,6 +100,36 @@ CUT: dict[str, Any] = {"steps": 400, "value": None, "basis": None, "spread_pct":
             on_gpu(other_memory_bytes=1_500_000_000),
             on_gpu(other_memory_bytes=1_500_000_001),
         ),
+        (
+            "gpu_busy",
+            "caution",
+            on_gpu(other_utilization_pct=10.0),
+            on_gpu(other_utilization_pct=10.1, other_memory_bytes=10**8),
+        ),
+        ("gpu_busy_before", "caution", on_gpu_after(20.0), on_gpu_after(20.1)),
+        ("gpu_busy_before", "caution", on_gpu_after(60.0, other_utilization_pct=0.0), on_gpu_after(60.0)),
+        ("gpu_busy_before", "caution", on_gpu_after(60.0, 5.0, 60.0), on_gpu_after(60.0, 25.0, 60.0)),
+        ("memory_pressure", "caution", telemetry(memory_pressure_pct=5.0), telemetry(memory_pressure_pct=5.1)),
+        (
+            "memory_full",
+            "caution",
+            telemetry(memory_available_bytes=200_000_000),
+            telemetry(memory_available_bytes=199_999_999),
+        ),
+        (
+            "memory_full",
+            "caution",
+            both(telemetry(memory_available_bytes=10**9), share_of_telemetry(1, 20, memory_available_bytes=0)),
+            both(telemetry(memory_available_bytes=10**9), share_of_telemetry(2, 20, memory_available_bytes=0)),
+        ),
+        ("cpu_quota", "caution", telemetry(cpu_held_pct=5.0), telemetry(cpu_held_pct=5.1)),
+        ("slow_clock", "caution", at_clock(1_680.0), at_clock(1_679.0)),
+        ("slow_clock", "caution", both(at_clock(800.0), telemetry(cpu_pct=70.0)), at_clock(800.0)),
+        ("slow_clock", "caution", at_clock(2_200.0), both(at_clock(2_200.0), hot_before)),
+        ("slow_clock", "caution", both(at_clock(2_300.0), hot_before), both(at_clock(2_270.0), hot_before)),
+        ("slow_clock", "caution", clock_from(0, 800.0), at_clock(800.0)),  # nothing tells the base clock
+        ("synthetic_instead", "caution", summarised(data_source="synthetic"), both(real_asked, SYNTHETIC)),
+        ("synthetic_instead", "caution", real_asked, both(real_asked, SYNTHETIC)),
         ("throttled", "caution", same, one_record(throttle_count=1)),
         ("throttled", "caution", gpu_throttled(1), gpu_throttled(2)),
         ("throttled", "caution", gpu_throttled(9, "power cap"), gpu_throttled(2, "power brake")),

@@ -50,6 +50,8 @@ _THROTTLE_REASONS = {
     "power brake": 0x80,
 }
 _MAX_REASONS = 2**32
+# Telemetry is read once a second.
+_USE_WINDOW_S = 1.0
 _MAX_ENERGY_MJ = 2**62
 
 # Set for good once NVML has hung: it would hang again, so nothing in this process waits for it a second time.
@@ -220,6 +222,7 @@ class NvmlSource:
             # In percent of the fan's rated speed, which some exceed.
             fan_pct=within(None if fan_pct is None or fan_pct > 200 else min(fan_pct, 100), 0, 100),
             energy_j=self._energy_j(index, handle),
+            other_utilization_pct=None if own_pids is None else self._other_utilization_pct(handle, own_pids),
         )
 
     def _energy_j(self, index: int, handle: object) -> float | None:
@@ -240,6 +243,16 @@ class NvmlSource:
             return None
         held = [(process.pid, process.usedGpuMemory) for process in (*(computing or ()), *(drawing or ()))]
         return other_memory_bytes(held, own_pids)
+
+    def _other_utilization_pct(self, handle: object, own_pids: Collection[int]) -> float | None:
+        since_us = int((time.time() - _USE_WINDOW_S) * 1e6)
+        try:
+            samples = self._nvml.nvmlDeviceGetProcessUtilization(handle, since_us)
+        except self._nvml.NVMLError_NotFound:  # nothing computed in that time
+            return 0.0
+        except (self._nvml.NVMLError, UnicodeDecodeError):
+            return None
+        return other_utilization_pct(((sample.pid, sample.smUtil) for sample in samples), own_pids)
 
     def _ask(self, call: Callable[..., _Value], *args: object) -> _Value | None:
         """Call NVML; None for any of its errors (not supported, GPU lost …) and for undecodable text."""
@@ -277,6 +290,29 @@ def other_memory_bytes(
             return None
         others[pid] = max(used_bytes, others.get(pid, 0))
     return sum(others.values())
+
+
+def other_utilization_pct(
+    samples: Iterable[tuple[int, int]],
+    own_pids: Collection[int],
+    is_here: Callable[[int], bool] = psutil.pid_exists,
+) -> float | None:
+    """Add up the share of time in which other processes compute; None if unknown.
+
+    Args:
+        samples: Processes and their shares in percent, several for one process if it was seen more than once.
+        own_pids: The run's own processes.
+        is_here: Whether a process is one of this system's; in a container, the numbers may belong to others.
+    """
+    shares_pct: dict[int, list[float]] = {}
+    for pid, used_pct in samples:
+        if pid in own_pids or pid == 0:  # 0: a place in the driver's buffer that holds no sample
+            continue
+        share_pct = within(used_pct, 0, 100)
+        if share_pct is None or not is_here(pid):
+            return None
+        shares_pct.setdefault(pid, []).append(share_pct)
+    return min(100.0, sum(sum(each) / len(each) for each in shares_pct.values()))
 
 
 def driver_version_from(text: str) -> str | None:

@@ -18,6 +18,7 @@ import psutil
 
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.energy_counters import PackageEnergy
+from app.core.hardware.telemetry.pressure import PressureReader
 from app.core.hardware.telemetry.processes import OwnProcesses
 from app.core.hardware.telemetry.sensors import CpuTemperature
 from app.core.hardware.telemetry.slowdowns import ConditionsReader, rate_per_s
@@ -32,8 +33,6 @@ STOP_LIMIT_S = 3.0
 
 # How psutil fails: it reads files and makes calls that differ between kernels.
 _PSUTIL_FAILURES = (psutil.Error, RuntimeError, OSError, AttributeError, ValueError, LookupError)
-
-# Labels of the whole-package sensors in the CPU's sensor chips.
 
 
 class TelemetryReader:
@@ -55,12 +54,14 @@ class TelemetryReader:
         self._energy = PackageEnergy(root)
         self._temperature = CpuTemperature(root)
         self._disks = DiskCounters(root)
+        self._pressure = PressureReader(root)
         self._cpu_times_s: dict[str, float] = {}
         self.prime()
 
     def prime(self) -> None:
         """Start counting CPU shares and changes for the next read."""
         self._conditions.prime()
+        self._pressure.prime()
         self._own.spent_s()
         self._cpu_times_s = _cpu_times_s()
         self._core_times_s = _core_times_s()
@@ -77,12 +78,13 @@ class TelemetryReader:
         energy_before_j, self._energy_j = self._energy_j, self._energy.read_j(elapsed_s)
         disk_before, self._disk_bytes = self._disk_bytes, self._disks.read_bytes()
         busy_pct, steal_pct = cpu_shares_pct(before, self._cpu_times_s)
-        conditions = self._conditions.read()
+        conditions, pressure = self._conditions.read(), self._pressure.read(elapsed_s)
+        memory = _attempt(psutil.virtual_memory)
         return Telemetry(
             cpu_pct=busy_pct,
             cpu_clock_mhz=_attempt(_cpu_clock_mhz),
             cpu_temperature_c=self._temperature.read_c(),
-            memory_used_bytes=_attempt(lambda: int(psutil.virtual_memory().used)),
+            memory_used_bytes=None if memory is None else int(memory.used),
             swap_used_bytes=_attempt(lambda: int(psutil.swap_memory().used)),
             steal_pct=steal_pct,
             other_cpu_pct=other_share_pct(before, self._cpu_times_s, own_s),
@@ -98,6 +100,10 @@ class TelemetryReader:
             cpu_energy_j=self._energy_j,
             disk_read_bytes_per_s=rate_per_s(disk_before[0], self._disk_bytes[0], elapsed_s),
             disk_write_bytes_per_s=rate_per_s(disk_before[1], self._disk_bytes[1], elapsed_s),
+            memory_available_bytes=None if memory is None else int(memory.available),
+            cpu_pressure_pct=pressure.cpu_pct,
+            memory_pressure_pct=pressure.memory_pct,
+            cpu_held_pct=pressure.held_pct,
         )
 
     def close(self) -> None:

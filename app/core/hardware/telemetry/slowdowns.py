@@ -17,6 +17,7 @@ import psutil
 
 from app.core.hardware import registry
 from app.core.hardware.reading import output_of, read_text
+from app.core.hardware.telemetry.sleep_clocks import Clock, clocks_of_this_system
 from app.core.records import PowerState
 
 PLAN_EVERY_S = 10.0  # it takes files of all CPUs, and rarely changes
@@ -64,7 +65,7 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """One moment on three clocks: the wall clock, the monotonic one, and one that also counts sleep."""
+    """One moment on three clocks: the wall clock, one that stops during sleep, and one that also counts sleep."""
 
     wall_s: float
     steady_s: float
@@ -127,11 +128,18 @@ class ConditionsReader:
             return None
 
 
-def read_clocks(clock: Callable[[], float] = time.monotonic) -> Clocks:
-    """Read the clocks at once; repeat if something came in between, which would look like a clock step."""
+def read_clocks(clock: Clock | None = None, sleepless: Clock | None = None) -> Clocks:
+    """Read the clocks at once; repeat if something came in between, which would look like a clock step.
+
+    Args:
+        clock: Stops while the computer sleeps; None for this system's clocks.
+        sleepless: Goes on during sleep; None without one.
+    """
+    if clock is None:
+        clock, sleepless = clocks_of_this_system()
     for _ in range(3):
         steady_s = clock()
-        clocks = Clocks(time.time(), steady_s, _sleepless_s())
+        clocks = Clocks(time.time(), steady_s, None if sleepless is None else sleepless())
         if clock() - steady_s < _READ_TOGETHER_S:
             break
     return clocks
@@ -297,13 +305,6 @@ def saves_power(plan: str) -> bool:
         if "powersave" in first.split("/") and rest.strip("()") not in _DRIVERS_OF_THEIR_OWN:
             return True
     return False
-
-
-def _sleepless_s() -> float | None:
-    """Read a clock that differs from time.monotonic by the time slept; None if there is none."""
-    if sys.platform.startswith("linux"):
-        return time.clock_gettime(time.CLOCK_BOOTTIME)
-    return None
 
 
 def _word(path: Path) -> str:

@@ -16,6 +16,10 @@ def held(pid: int, size_bytes: int | None) -> SimpleNamespace:
     return SimpleNamespace(pid=pid, usedGpuMemory=size_bytes)
 
 
+def used(pid: int, share_pct: int) -> SimpleNamespace:
+    return SimpleNamespace(pid=pid, smUtil=share_pct)
+
+
 class FakeDriver:
     """NVML as its users see it: each value is given, or is the error to raise, and can change at any time."""
 
@@ -42,6 +46,7 @@ class FakeDriver:
             "OldReasons": [0x1] * count,
             "Computing": [[held(OWN, 2**30)]] * count,
             "Drawing": [[]] * count,
+            "Using": [[used(OWN, 90)]] * count,
         }
         self.values = {key: list(given) for key, given in values.items()}
         self.start_error: Exception | None = None
@@ -105,5 +110,6 @@ class FakeDriver:
             nvmlDeviceGetCurrentClocksThrottleReasons=lambda handle: self.give("OldReasons", handle),
             nvmlDeviceGetComputeRunningProcesses=lambda handle: self.give("Computing", handle),
             nvmlDeviceGetGraphicsRunningProcesses=lambda handle: self.give("Drawing", handle),
+            nvmlDeviceGetProcessUtilization=lambda handle, since_us: self.give("Using", handle),
         )
         return module

@@ -11,7 +11,7 @@ from app.core.hardware.gpu import gpus as gpu
 from app.core.hardware.gpu import nvidia
 from app.core.hardware.gpu.values import EnergyMeter, clean_text, within
 from tests.core.hardware.gpu.gpu_trees import device, plant, write
-from tests.core.hardware.gpu.nvml import NOWHERE, OTHER, OWN, PYNVML, FakeDriver, held
+from tests.core.hardware.gpu.nvml import NOWHERE, OTHER, OWN, PYNVML, FakeDriver, held, used
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import GpuTelemetry
 
@@ -78,6 +78,7 @@ def test_unsupported_values_are_none(driver: FakeDriver, reader: gpu.GpuReader, 
         ("OldReasons", "NVMLError_NotSupported"),
         ("Computing", "NVMLError_NotSupported"),
         ("Drawing", "NVMLError_NotSupported"),
+        ("Using", "NVMLError_NotSupported"),
         ("MemoryClock", "NVMLError_NotSupported"),
         ("Fan", "NVMLError_NotSupported"),
         ("Energy", "NVMLError_NotSupported"),
@@ -173,6 +174,28 @@ def test_memory_of_others(
     driver.values["Drawing"][0] = missing if drawing is None else drawing
     assert reader.read(frozenset({OWN}))[0].other_memory_bytes == expected
     assert reader.read()[0].other_memory_bytes is None
+    reader.close()
+
+
+@pytest.mark.parametrize(
+    ("using", "expected"),
+    [
+        ([], 0.0),
+        ([used(OWN, 95)], 0.0),
+        ([used(OWN, 60), used(OTHER, 40), used(OTHER, 20)], 30.0),  # seen twice: the mean of both
+        ([used(0, 2**31), used(OTHER, 40)], 40.0),  # an empty place of the driver's buffer
+        (PYNVML.NVMLError_NotFound(), 0.0),  # nothing computed in that second
+        (PYNVML.NVMLError_NotSupported(), None),
+        ([used(OTHER, 2**32 - 1)], None),
+        ([used(NOWHERE, 40)], None),
+    ],
+)
+def test_how_busy_others_keep_a_gpu(
+    driver: FakeDriver, reader: gpu.GpuReader, using: object, expected: float | None
+) -> None:
+    driver.values["Using"][0] = using
+    assert reader.read(frozenset({OWN}))[0].other_utilization_pct == expected
+    assert reader.read()[0].other_utilization_pct is None
     reader.close()
 
 

@@ -1,0 +1,95 @@
+"""What makes programs wait on Linux: too few CPUs, full memory, a CPU quota. Other systems report none of it.
+
+Sources: Linux, Documentation/accounting/psi.rst (pressure), Documentation/admin-guide/cgroup-v2.rst (cpu.stat).
+"""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.hardware.reading import read_text
+from workloads.engines.cpu_allowance import cgroup_folders
+
+_SOME_US = re.compile(r"^some .*\btotal=(\d{1,18})\b", re.MULTILINE | re.ASCII)
+_PERIODS = re.compile(r"^nr_periods (\d{1,18})$", re.MULTILINE | re.ASCII)
+_HELD_PERIODS = re.compile(r"^nr_throttled (\d{1,18})$", re.MULTILINE | re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """Shares since the previous read, in percent. None means that the system doesn't report it.
+
+    Attributes:
+        cpu_pct: Time in which something waited for a CPU.
+        memory_pct: Time in which something waited because memory was full.
+        held_pct: Scheduling periods in which a CPU quota stopped this process's groups.
+    """
+
+    cpu_pct: float | None = None
+    memory_pct: float | None = None
+    held_pct: float | None = None
+
+
+class PressureReader:
+    """Reads the pressure repeatedly, from one thread; shares count from the previous read.
+
+    Args:
+        root: Where Linux's proc and sys folders are found.
+    """
+
+    def __init__(self, root: Path = Path("/")) -> None:
+        self._cpu, self._memory = (root / "proc/pressure" / name for name in ("cpu", "memory"))
+        self._quotas = quota_files(root)
+        self.prime()
+
+    def prime(self) -> None:
+        """Start counting for the next read."""
+        self._waited_us = (waited_us(read_text(self._cpu)), waited_us(read_text(self._memory)))
+        self._periods = {path: periods(read_text(path)) for path in self._quotas}
+
+    def read(self, elapsed_s: float) -> Pressure:
+        """Read the shares of the time since the previous read.
+
+        Args:
+            elapsed_s: That time in seconds.
+        """
+        waited_before_us, periods_before = self._waited_us, self._periods
+        self.prime()
+        cpu_pct, memory_pct = (
+            share_pct(before_us, after_us, elapsed_s * 1e6)
+            for before_us, after_us in zip(waited_before_us, self._waited_us, strict=True)
+        )
+        held_pct = [held_share_pct(periods_before.get(path), after) for path, after in self._periods.items()]
+        return Pressure(cpu_pct, memory_pct, max((each for each in held_pct if each is not None), default=None))
+
+
+def quota_files(root: Path) -> tuple[Path, ...]:
+    """Find the counters of the groups that may limit this process's CPU time."""
+    files = dict.fromkeys(folder / "cpu.stat" for folder in cgroup_folders(root))
+    return tuple(path for path in files if periods(read_text(path)) is not None)
+
+
+def waited_us(text: str) -> int | None:
+    """Parse the microseconds in which some program waited, from a file in /proc/pressure."""
+    match = _SOME_US.search(text)
+    return int(match[1]) if match else None
+
+
+def periods(text: str) -> tuple[int, int] | None:
+    """Parse from cpu.stat in how many periods a quota applied, and in how many of them it was used up."""
+    both, held = _PERIODS.search(text), _HELD_PERIODS.search(text)
+    return (int(both[1]), int(held[1])) if both and held else None
+
+
+def share_pct(before: int | None, after: int | None, whole: float) -> float | None:
+    """Return the growth of a counter in percent of a whole; None if it is unknown or was reset."""
+    if before is None or after is None or after < before or whole <= 0:
+        return None
+    return min(100.0, 100 * (after - before) / whole)
+
+
+def held_share_pct(before: tuple[int, int] | None, after: tuple[int, int] | None) -> float | None:
+    """Return the share of periods in which a quota was used up; None without a period, as without a quota."""
+    if before is None or after is None:
+        return None
+    return share_pct(before[1], after[1], after[0] - before[0])
