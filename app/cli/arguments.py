@@ -149,6 +149,7 @@ def _add_machine(verbs: Verbs) -> None:
     help_text = sentence("help.compare_workload", workload=STANDARD)
     parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help=help_text)
     parser.add_argument("--baseline", metavar="NAME", help=sentence("help.compare_baseline"))
+    parser.add_argument("--several-gpus", action="store_true", help=sentence("help.compare_several"))
     _add_json(parser)
     parser.set_defaults(verb=machine.compare)
 

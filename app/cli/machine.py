@@ -8,8 +8,17 @@ from dataclasses import asdict
 import msgspec
 
 from app.cli.text import bar_chart, heads, in_line, say, say_json, table
-from app.core.analysis.compare import Bar, bars, chart_metric, find_baseline, left_out, position
-from app.core.analysis.published import comparable_rows
+from app.core.analysis.compare import (
+    Bar,
+    bars,
+    baseline_name,
+    chart_metric,
+    find_baseline,
+    left_out,
+    position,
+    several_count,
+)
+from app.core.analysis.published import comparable_rows, disagreement
 from app.core.hardware.machine import detect_machine
 from app.core.hardware.part_texts import NOT_KNOWN, Part, machine_parts
 from app.core.hardware.telemetry.sensors import read_power
@@ -83,7 +92,8 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
         runs = own_runs(database, workload, limit=1 + OTHER_RUNS)
         logs = list_logs(database, workload)
     run, others = (runs[0], runs[1:]) if runs else (None, [])
-    chart = bars(workload, run, others, logs)
+    several = options.several_gpus
+    chart = bars(workload, run, others, logs, with_several=several)
     baseline = find_baseline(chart, options.baseline, workload)
     # The sentence compares with published results; a stored run as baseline applies to the bars only.
     place = position(run, baseline.name if baseline and baseline.row else None) if run else None
@@ -95,13 +105,18 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
         return 0
     title, label = CATALOGUE[workload].title, headline_kind(chart_metric(workload, run)).label.lower()
     if baseline:
-        name = in_line(baseline.name)
+        name = in_line(baseline_name(baseline))
         say(sentence("cli.chart_title_with_baseline", workload=title, label=label, baseline=name))
     else:
         say(sentence("cli.chart_title", workload=title, label=label))
     say(bar_chart(chart, baseline))
-    for name, reason in left_out(run) if run else []:
+    for name, reason in left_out(run, with_several=several) if run else []:
         say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))
+    if not several and (count := several_count(workload, run)):
+        say("  " + sentence("cli.several_not_drawn", count=count))
+    for line in dict.fromkeys(disagreement(bar.row) for bar in chart if bar.row is not None):
+        if line:
+            say("\n" + line)
     if run is None:
         say("\n" + sentence("cli.no_completed_run", workload=workload))
     elif place:
@@ -133,6 +148,7 @@ def _comparison(
         "run_id": run.id if run else None,
         "left_out": [f"{name}: {reason}" for name, reason in left_out(run)] if run else [],
         "baseline": baseline.name if baseline else None,
+        "baseline_year": baseline.row.year if baseline and baseline.row else None,
         "bars": [
             {
                 "name": bar.name,

@@ -8,7 +8,7 @@ from app.cli.preflight import preflight_lines
 from app.cli.specs import make_spec
 from app.cli.text import bar_chart, complain, in_line, say
 from app.cli.views import JsonView, TextView
-from app.core.analysis.compare import bars, find_baseline, left_out, position
+from app.core.analysis.compare import bars, baseline_name, find_baseline, left_out, position
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence
@@ -60,11 +60,12 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
         raise view.error
     if not options.json:
         with Database(paths.database) as database:
-            _print_result(load_run(database, session.run_id))
+            print_result(load_run(database, session.run_id))
     return {"completed": 0, "cancelled": 130}.get(session.status, 1)
 
 
-def _print_result(stored: Run) -> None:
+def print_result(stored: Run) -> None:
+    """Print a run that has just ended: headline, verdict, and its rank among published results."""
     summary = stored.summary
     workload = CATALOGUE[summary.workload]
     if summary.status != "completed":
@@ -88,7 +89,8 @@ def _print_result(stored: Run) -> None:
         chart = bars(summary.workload, summary)
         baseline = find_baseline(chart, None, summary.workload)
         label = headline_kind(summary.metric).label
-        say(in_line(place) + "\n\n" + sentence("cli.bars_heading", label=label))
+        name = baseline_name(baseline) if baseline is not None else ""
+        say(in_line(place) + "\n\n" + in_line(sentence("cli.bars_heading", label=label, baseline=name)))
         say(bar_chart(chart, baseline))
     for name, reason in left_out(summary) if summary.value else []:
         say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))

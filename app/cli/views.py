@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from app.cli.text import LiveLine, heads, in_line, is_broken_pipe, say, say_json
+from app.core.analysis.headline import half_interval_pct
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.plain_text import one_line
@@ -162,9 +163,9 @@ class TextView(View):
         estimate, metric = self._state.series.latest_estimate, self._workload.metric
         assert estimate is not None
         value = f"{format_value(metric, estimate.value)} {headline_kind(metric).unit}"
-        if estimate.low is None or estimate.high is None:
+        half_pct = half_interval_pct(metric, estimate.value, estimate.low, estimate.high)
+        if half_pct is None:
             return sentence("result.about", value=value)
-        half_pct = 50 * (estimate.high - estimate.low) / estimate.value
         return sentence("cli.about_within", value=value, half_pct=half_pct)
 
     def _draw(self) -> None:

@@ -24,7 +24,7 @@ from workloads import CATALOGUE
 _BASELINES = {"cifar10_keras_cnn": "Intel Core i5-8250U"}
 _PRECISIONS = {"fp32": "float32", "fp16": "float16", "mixed fp16": "mixed_float16"}
 # Metrics of the rows, in the terms of app.core.metrics.
-_ROW_METRICS = {
+ROW_METRICS = {
     "s_per_epoch": "seconds_per_epoch_s",
     "s_per_minibatch": "seconds_per_batch_s",
     "images_per_s": "images_per_s",
@@ -77,7 +77,7 @@ def converted(row: PublishedRow, metric: str) -> tuple[float, str] | None:
     Seconds per mini-batch and images per second are equivalent if the batch size is known. An epoch equals its
     images only if it has no validation pass.
     """
-    own = _ROW_METRICS.get(row.metric)
+    own = ROW_METRICS.get(row.metric)
     if own == metric:
         return row.value, ""
     workload = CATALOGUE.get(row.workload)
@@ -97,7 +97,7 @@ def converted(row: PublishedRow, metric: str) -> tuple[float, str] | None:
 def refusal(run: RunSummary, row: PublishedRow) -> str | None:
     """Explain why the two must not be drawn together; None if they may."""
     if converted(row, run.metric) is None:
-        unit = headline_kind(_ROW_METRICS.get(row.metric, row.metric)).unit
+        unit = headline_kind(ROW_METRICS.get(row.metric, row.metric)).unit
         return sentence("compare.published_otherwise", unit=unit)
     usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else run.batch_size
     precision = _PRECISIONS.get(row.precision, row.precision or run.precision)
@@ -113,6 +113,8 @@ def bars(
     run: RunSummary | None,
     others: Iterable[RunSummary] = (),
     logs: Iterable[ImportedLog] = (),
+    *,
+    with_several: bool = False,
 ) -> list[Bar]:
     """Return everything that may be drawn together, fastest first.
 
@@ -121,12 +123,13 @@ def bars(
         run: The run shown as "you", or None for published rows only.
         others: More runs; those that aren't comparable with `run`, or have no headline, are left out.
         logs: Imported logs; they have the study's own batch size and network, in single precision.
+        with_several: Whether to include published results of several GPUs together: a run uses one.
     """
     metric = chart_metric(workload, run)
     result = [
         bar
         for row in comparable_rows(workload)
-        if run is None or refusal(run, row) is None
+        if (with_several or not row.has_several) and (run is None or refusal(run, row) is None)
         for bar in _row_bar(row, metric, alone=run is None)
     ]
     for other in others:
@@ -171,9 +174,16 @@ def _standing(bar: Bar) -> tuple[bool, bool, bool, int]:
     return row.match == "exact", row.precision == "fp32", "TensorFlow" in row.software, row.year or 0
 
 
-def left_out(run: RunSummary) -> list[tuple[str, str]]:
+def several_count(workload: str, run: RunSummary | None) -> int:
+    """Return how many published results of several GPUs `bars` leaves out."""
+    with_several = bars(workload, run, with_several=True)
+    return sum(1 for bar in with_several if bar.row is not None and bar.row.has_several)
+
+
+def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, str]]:
     """Return the published results that can't be drawn beside the run, each with the reason."""
-    reasons = [(row, refusal(run, row)) for row in comparable_rows(run.workload)]
+    rows = [row for row in comparable_rows(run.workload) if with_several or not row.has_several]
+    reasons = [(row, refusal(run, row)) for row in rows]
     return [(row.short_name, reason) for row, reason in reasons if reason]
 
 
@@ -244,57 +254,16 @@ def position(run: RunSummary, baseline: str | None = None) -> str | None:
 
 def _with_year(bar: Bar) -> Message:
     """Return a published bar's name with the year of its software, which is part of how fast it was."""
-    year = bar.row.year if bar.row is not None else None
-    if year is None:
+    if bar.row is None:
+        return message("position.baseline_of_own", name=bar.name)
+    if bar.row.year is None:
         return message("position.baseline_of_unknown_year", name=bar.name)
-    return message("position.baseline", name=bar.name, year=year)
+    return message("position.baseline", name=bar.name, year=bar.row.year)
 
 
-def provenance(bar: Bar) -> list[tuple[str, str]]:
-    """Return where a bar's number comes from, as labels and texts; unknown details are left out."""
-    value = f"{bar.text} {headline_kind(bar.metric).unit}"
-    if bar.log is not None:
-        parts = _log_provenance(bar.log, value)
-    elif bar.row is not None:
-        parts = _row_provenance(bar.row, bar.metric, value)
-    else:
-        run = bar.run
-        at = run.started_at.replace("T", " ").removesuffix("Z") if run else ""
-        parts = [
-            ("provenance.run", sentence("provenance.run_at", run_id=run.id, at=at) if run else ""),
-            ("provenance.measured", value),
-            ("provenance.differs", " · ".join(bar.remarks)),
-        ]
-    return [(sentence(code), words) for code, words in parts if words]
-
-
-def _log_provenance(log: ImportedLog, value: str) -> list[tuple[str, str]]:
-    date, count = log.imported_at[:10], len(log.durations_s)
-    return [
-        ("provenance.from", sentence("provenance.log", log_id=log.id, date=date, count=count)),
-        ("provenance.measured", value),
-        ("provenance.to_remove", sentence("provenance.remove_log", log_id=log.id)),
-    ]
-
-
-def _row_provenance(row: PublishedRow, metric: str, value: str) -> list[tuple[str, str]]:
-    exact = converted(row, metric)
-    conversion = exact[1] if exact else ""
-    matches = {"exact": "provenance.match_exact", "close": "provenance.match_close"}
-    not_stated = sentence("provenance.not_stated")
-    return [
-        ("provenance.hardware", row.hardware),
-        ("provenance.published", _as_published(row) if conversion else value),
-        ("provenance.shown", f"{value}, {conversion}" if conversion else ""),
-        ("provenance.year", str(row.year) if row.year else not_stated),
-        ("provenance.software", row.software),
-        ("provenance.batch", str(row.batch_size) if row.batch_size else not_stated),
-        ("provenance.precision", row.precision),
-        ("provenance.match", sentence(matches[row.match]) if row.match in matches else row.match),
-        ("provenance.source", " · ".join(part for part in (row.source, row.source_ref) if part)),
-        ("provenance.derived", row.derivation),
-        ("provenance.notes", row.notes),
-    ]
+def baseline_name(bar: Bar) -> str:
+    """Return a bar's name for places that say how many times as fast others are: with its software's year."""
+    return text(_with_year(bar))
 
 
 def chart_note(metric: str, bars_: Iterable[Bar]) -> str:
@@ -384,8 +353,3 @@ def _row_bar(row: PublishedRow, metric: str, *, alone: bool) -> list[Bar]:
     if alone and row.batch_size not in (None, usual):
         remarks = (remarks[0], sentence("compare.batch", batch_size=row.batch_size), *remarks[1:])
     return [Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric)]
-
-
-def _as_published(row: PublishedRow) -> str:
-    metric = _ROW_METRICS[row.metric]
-    return f"{format_value(metric, row.value)} {headline_kind(metric).unit}"

@@ -14,6 +14,7 @@ from app.core.analysis.stats import (
     sustained_pct,
 )
 from app.core.analysis.timed_steps import Disturbance, Timed
+from app.core.metrics import headline_kind
 from app.core.records import RunSummary
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -183,6 +184,19 @@ def estimate_so_far(run: RunSummary, steps: Timed) -> events.Estimate | None:
         interruptions=len(estimation.interruptions),
         is_enough=estimation.is_enough,
     )
+
+
+def half_interval_pct(metric: str, value: float | None, low: float | None, high: float | None) -> float | None:
+    """Return the ± of a headline, wherever one is shown or judged; None without an interval.
+
+    It is how far the farther end of the 95 % interval is from the value, in percent of the time that the work
+    takes, also where the headline is a rate: that is what Quick narrows.
+    """
+    if value is None or low is None or high is None or low <= 0 or high <= 0 or value <= 0:
+        return None
+    if headline_kind(metric).is_rate:
+        return 100 * max(value / low - 1, 1 - value / high)
+    return 100 * max(high - value, value - low) / value
 
 
 def _reports(workload: str) -> bool:

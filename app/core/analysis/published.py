@@ -1,15 +1,19 @@
 """The published results included in Epochmark, with their provenance."""
 
 import csv
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from app.core.messages import sentence
 from app.core.paths import RESOURCES
+from workloads import CATALOGUE
 
 # The standard workload is known for study 004's seven machines.
 FIRST_SOURCE_IDS = "s004-"
+# Of CPUs of the same years, one core is at most so many times as fast as another.
+CORE_FACTOR_MOST = 3.0
 _PREFIXES = ("Intel Core ", "NVIDIA GeForce ", "NVIDIA ", "Google ", "Apple ", "AMD ", "Intel ")
 
 
@@ -45,10 +49,21 @@ class PublishedRow:
     price_usd_per_hour: float | None
 
     @property
+    def has_several(self) -> bool:
+        """Whether several GPUs computed it together."""
+        return self.hardware_kind == "gpu" and self.cores_or_units.isdecimal() and self.cores_or_units != "1"
+
+    @property
+    def cores(self) -> int | None:
+        """The cores of a CPU ("4c/8t" has 4); None if not stated."""
+        stated = re.match(r"([1-9]\d{0,3})(?:c/| vCPU$)", self.cores_or_units, re.ASCII)
+        return int(stated[1]) if self.hardware_kind == "cpu" and stated else None
+
+    @property
     def short_name(self) -> str:
         """The device without its vendor: "GTX 1080 Ti", "4 × Tesla P100", "Xeon Skylake, 8 vCPU"."""
         name = short_name(self.device)
-        if self.hardware_kind == "gpu" and self.cores_or_units.isdecimal() and self.cores_or_units != "1":
+        if self.has_several:
             return f"{self.cores_or_units} × {name}"
         return f"{name}, {self.cores_or_units}" if self.cores_or_units.endswith(" vCPU") else name
 
@@ -114,3 +129,36 @@ def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
     remarks += [conversion] if conversion else []
     remarks.append(short_software(row.software))  # last, so that a narrow view cuts it first
     return tuple(remarks)
+
+
+def disagreement(row: PublishedRow) -> str:
+    """Return how far the CPUs of a row's table differ if their cores can't explain it; "" if they can.
+
+    Then the same software, as stated, was built or set up differently, and the table says little about CPUs.
+    """
+    workload = CATALOGUE.get(row.workload)
+    operations = workload.operations_per_example if workload is not None else None
+    if workload is None or operations is None or row.cores is None or row.metric != "s_per_epoch":
+        return ""
+    like = ("workload", "source", "software", "year", "batch_size", "metric", "precision")
+    table = [
+        other
+        for other in reference_rows()
+        if other.cores is not None and all(getattr(other, name) == getattr(row, name) for name in like)
+    ]
+    slow, fast = (choose(table, key=lambda other: other.value) for choose in (max, min))
+    assert slow.cores is not None
+    assert fast.cores is not None
+    times, cores_times = slow.value / fast.value, fast.cores / slow.cores
+    if times <= CORE_FACTOR_MOST * max(1.0, cores_times):
+        return ""
+    epoch_operations = operations * workload.samples_per_epoch
+    return sentence(
+        "compare.table_disagrees",
+        slow=slow.short_name,
+        fast=fast.short_name,
+        slow_gflop_per_s=epoch_operations / slow.value / 1e9,
+        fast_gflop_per_s=epoch_operations / fast.value / 1e9,
+        times=times,
+        cores_times=cores_times,
+    )

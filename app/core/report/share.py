@@ -7,6 +7,7 @@ from typing import Literal
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import Bar, bars, position
+from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
@@ -15,12 +16,15 @@ from app.core.records import Run, RunSummary
 from app.core.report.wording import workload_title
 from app.core.verdict.rules import judge
 
+CONFIDENCE_PCT = 95.0
+
 
 @dataclass(frozen=True, slots=True)
 class ShareCard:
     """The picture's texts, ready to draw.
 
     Attributes:
+        certainty: The 95 % interval, or that there is none.
         machine: Full name of the device that computed.
         details: At most two lines.
         badge: Facts about how it was measured.
@@ -30,7 +34,7 @@ class ShareCard:
     title: str
     value: str
     unit: str
-    spread: str
+    certainty: str
     machine: str
     details: tuple[str, ...]
     badge: str
@@ -53,7 +57,7 @@ def share_card(run: Run) -> ShareCard:
         title=_title(run),
         value=format_value(summary.metric, summary.value),
         unit=kind.label.lower() if summary.metric.startswith("seconds_") else kind.unit,
-        spread=_spread(summary),
+        certainty=_certainty(summary),
         machine=device or summary.device or sentence("share.unknown_device"),
         details=(_machine_details(summary), _engine_details(run)),
         badge=_badge(summary),
@@ -84,13 +88,15 @@ def _title(run: Run) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _spread(run: RunSummary) -> str:
+def _certainty(run: RunSummary) -> str:
+    """Return the 95 % interval as everywhere else, or that there is none."""
     if run.basis == "first_epoch":
         return sentence("share.first_epoch_only")
-    if run.spread_pct is None:
-        return sentence("share.estimate") if run.basis == "estimate" else ""
-    code = "share.estimate_with_spread" if run.basis == "estimate" else "share.spread"
-    return sentence(code, spread_pct=run.spread_pct)
+    half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
+    is_certain = half_pct is not None and run.confidence_pct is not None and run.confidence_pct >= CONFIDENCE_PCT
+    if not is_certain:
+        return sentence("share.estimate_without_interval" if run.basis == "estimate" else "share.no_interval")
+    return sentence("share.estimate_within" if run.basis == "estimate" else "share.within", half_pct=half_pct)
 
 
 def _is_gpu(run: RunSummary) -> bool:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import bars, position, run_name
+from app.core.analysis.headline import half_interval_pct
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_bytes, format_seconds, format_value, headline_kind
@@ -179,8 +180,8 @@ def interval_text(run: RunSummary) -> str:
     low, high = format_value(run.metric, run.value_low), format_value(run.metric, run.value_high)
     if run.confidence_pct is None or run.confidence_pct < 95:
         return sentence("result.range", low=low, high=high)
-    half_pct = 50 * (run.value_high - run.value_low) / run.value if run.value else 0.0
-    return sentence("result.interval", low=low, high=high, half_pct=half_pct)
+    half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
+    return "" if half_pct is None else sentence("result.interval", low=low, high=high, half_pct=half_pct)
 
 
 def round_name(run: RunSummary) -> str:

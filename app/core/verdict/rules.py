@@ -4,11 +4,12 @@ import logging
 import math
 from collections.abc import Iterator
 
-from app.core.analysis.estimator import PRECISION
-from app.core.analysis.headline import interruptions
+from app.core.analysis.estimator import PRECISION, WARMUP_S_AT_MOST
+from app.core.analysis.headline import half_interval_pct, interruptions
 from app.core.analysis.stats import drift_pct
 from app.core.analysis.timed_steps import steps_left_out
 from app.core.messages import Message, message, text
+from app.core.metrics import headline_kind
 from app.core.records import DAMAGED, Run
 from app.core.verdict.conditions import CAUTION_RULES, INVALID_RULES
 from app.core.verdict.context import Evidence, Level, Rule, evidence_of, reason
@@ -26,6 +27,8 @@ INTERRUPTED_TIME_PCT = 2.0
 INTERRUPTED_STEPS_PCT = 5.0
 # A desktop's pause of a tenth of a second is 2 % of it, and it has fewer than five seconds of telemetry.
 SHORT_S = 5.0
+# Noise widens an interval on both sides alike.
+_ONE_SIDED = 2.0
 _log = logging.getLogger(__name__)
 _ORDER: dict[Level, int] = {"invalid": 0, "caution": 1, "fact": 2}
 
@@ -184,7 +187,7 @@ def _short_run(evidence: Evidence) -> Message | None:
         return short
     if run.value is None or evidence.measured_s is None or evidence.measured_s >= SHORT_S:
         return None
-    is_known = run.basis == "estimate" and half_pct is not None and half_pct <= INTERVAL_PCT
+    is_known = run.basis == "estimate" and half_pct is not None and _is_precise(half_pct)
     return None if is_known else message("verdict.short_run", measured_s=evidence.measured_s)
 
 
@@ -220,16 +223,31 @@ def _drift(evidence: Evidence) -> Message | None:
 
 def _interval_wide(evidence: Evidence) -> Message | None:
     half_pct = _half_interval_pct(evidence)
-    if evidence.run.summary.basis != "estimate" or half_pct is None or half_pct <= INTERVAL_PCT:
+    if evidence.run.summary.basis != "estimate" or half_pct is None or _is_precise(half_pct):
         return None
-    return message("verdict.interval_wide", half_pct=half_pct)
+    code = "verdict.interval_wide_by_warmup" if _is_by_warmup(evidence) else "verdict.interval_wide"
+    return message(code, half_pct=half_pct)
+
+
+def _is_by_warmup(evidence: Evidence) -> bool:
+    """Return whether it is a long warm-up, not noise, that makes the interval wide: then only one end is far."""
+    run = evidence.run.summary
+    if run.value is None or run.value_low is None or run.value_high is None or not run.warmup_steps:
+        return False
+    warmup_s = math.fsum(evidence.timed_steps.usual_s[: run.warmup_steps])
+    below, above = run.value - run.value_low, run.value_high - run.value
+    slower, faster = (below, above) if headline_kind(run.metric).is_rate else (above, below)
+    return warmup_s > WARMUP_S_AT_MOST and slower > _ONE_SIDED * faster
 
 
 def _half_interval_pct(evidence: Evidence) -> float | None:
     run = evidence.run.summary
-    if run.value is None or run.value <= 0 or run.value_low is None or run.value_high is None:
-        return None
-    return 100 * max(run.value_high - run.value, run.value - run.value_low) / run.value
+    return half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
+
+
+def _is_precise(half_pct: float) -> bool:
+    """Return whether a ± is within Quick's aim, as it is shown: nobody sees 3.0 % called more than 3 %."""
+    return round(half_pct, 1) <= INTERVAL_PCT
 
 
 def _interruptions(evidence: Evidence) -> Message | None:
@@ -288,7 +306,14 @@ RULES = (
     Rule(
         "spread", "caution", lambda evidence: spread(evidence.run.summary, wide=True), "advice.quiet", at_end=True
     ),
-    Rule("interval_wide", "caution", _interval_wide, "advice.quiet", at_end=True),
+    Rule(
+        "interval_wide",
+        "caution",
+        _interval_wide,
+        "advice.quiet",
+        at_end=True,
+        instead={"verdict.interval_wide_by_warmup": "advice.whole_run"},  # nothing else has to be closed
+    ),
     Rule("no_interval", "caution", _no_interval, "advice.more_epochs", at_end=True),
     Rule("interruptions", "caution", _interruptions, "advice.quiet", at_end=True),
     *CAUTION_RULES,

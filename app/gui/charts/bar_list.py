@@ -16,7 +16,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.analysis.compare import Bar, doubts, provenance
+from app.core.analysis.compare import Bar, doubts
+from app.core.analysis.provenance import provenance
 from app.core.messages import sentence
 from app.core.metrics import Headline, headline_kind
 from app.gui.charts.bars import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
-from app.core.analysis.compare import Bar, ratio_text
+from app.core.analysis.compare import Bar, baseline_name, ratio_text
 from app.core.messages import sentence
 from app.gui.style.theme import figures, font
 from app.gui.style.tokens import Tokens
@@ -88,7 +88,7 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
     return (
         f"{value} · {ratio}"
         if ratios and bar.kind != "you"
-        else sentence("chart.times_the", value=value, ratio=ratio, baseline=baseline.name)
+        else sentence("chart.times_the", value=value, ratio=ratio, baseline=baseline_name(baseline))
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import pyqtgraph
 from PySide6.QtGui import QColor
 
+from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.series import Curve, RunSeries
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
@@ -59,10 +60,11 @@ class EstimateChart(Plot):
         half = max((abs(end - value.last) for end in ends), default=0.0)
         self._look_at(value.last, half)
         value_text = f"{format_value(metric, series.estimate.last)} {kind.unit}"
+        half_pct = half_interval_pct(metric, value.last, low.last, high.last)
         self.setAccessibleDescription(
-            sentence("chart.value_with_half", value=value_text, half_pct=100 * half / value.last)
-            if ends
-            else value_text
+            value_text
+            if half_pct is None
+            else sentence("chart.value_with_half", value=value_text, half_pct=half_pct)
         )
 
     def colour(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QGridLayout, QStackedWidget, QWidget
 
 from app.core.analysis.compare import Bar, chart_note
+from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
@@ -169,9 +170,8 @@ class RunCharts(QWidget):
 
 def _half_width(run: RunSummary) -> str:
     """Return half the width of an estimate's interval as text; "" where it isn't known."""
-    if not run.value or run.value_low is None or run.value_high is None:
-        return ""
-    return sentence("chart.half_width", half_pct=50 * (run.value_high - run.value_low) / run.value)
+    half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
+    return "" if half_pct is None else sentence("chart.half_width", half_pct=half_pct)
 
 
 def _card(heading: str, *charts: QWidget, legend: Legend | None = None) -> Card:

@@ -98,8 +98,8 @@ def _paint_head(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
 def _paint_result(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
     """Paint the headline, the machine and the method."""
     left, width = _RESULT.left(), _RESULT.width()
-    between = "" if card.spread.startswith("±") else "· " if card.spread else ""
-    unit = f"{card.unit} {between}{card.spread}".strip()
+    between = "" if card.certainty.startswith("±") else "· " if card.certainty else ""
+    unit = f"{card.unit} {between}{card.certainty}".strip()
     bold, medium, heavy = QFont.Weight.Bold, QFont.Weight.Medium, QFont.Weight.DemiBold
     _write_within(painter, QPointF(left, 210), card.value, _type(124, bold), tokens.text, width=width)
     _write_within(painter, QPointF(left, 258), unit, _type(28, medium), tokens.muted, width=width)

@@ -7,7 +7,14 @@ from dataclasses import replace
 import pytest
 
 from app.core.analysis import published as reference
-from app.core.analysis.published import PublishedRow, comparable_rows, reference_rows, short_name
+from app.core.analysis.compare import bars, several_count
+from app.core.analysis.published import (
+    PublishedRow,
+    comparable_rows,
+    disagreement,
+    reference_rows,
+    short_name,
+)
 from app.core.paths import RESOURCES
 
 FOLDER = RESOURCES / "reference"
@@ -120,3 +127,39 @@ def test_an_unknown_workload_has_no_rows() -> None:
 )
 def test_short_names_leave_the_maker_out(device: str, name: str) -> None:
     assert short_name(device) == name
+
+
+def test_rows_of_several_gpus_are_named_and_left_out_unless_asked_for() -> None:
+    several = [row for row in comparable_rows("resnet_50") if row.has_several]
+    assert {"2 × Tesla P100", "8 × Tesla K80"} <= {row.short_name for row in several}
+    assert not any(row.has_several for row in comparable_rows("cifar10_keras_cnn"))
+    assert not any(bar.row and bar.row.has_several for bar in bars("resnet_50", None))
+    shown = [bar for bar in bars("resnet_50", None, with_several=True) if bar.row and bar.row.has_several]
+    assert len(shown) == len(several) == several_count("resnet_50", None)
+
+
+def test_a_table_whose_cpus_differ_more_than_their_cores_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, fast = (
+        next(row for row in reference_rows() if row.id == f"s004-intel-core-{name}")
+        for name in ("i5-8250u", "i7-9700k")
+    )
+    said = disagreement(slow)
+    # 238 million operations for each of 50,000 images, in 320 s and in 36 s.
+    assert "i5-8250U 37 GFLOP/s and the i7-9700K 331, 8.9 times as much with 2 times the cores" in said
+    assert disagreement(fast) == said
+    assert [row.id for row in reference_rows() if disagreement(row)] == [slow.id, fast.id]
+    # From the rows, not from the names: another value gives another figure, and none where cores explain it.
+    for value, figure in ((80.0, ""), (3 * 2 * 36.0, ""), (250.0, "48 GFLOP/s")):
+        rows = (replace(slow, value=value), fast)
+        monkeypatch.setattr("app.core.analysis.published.reference_rows", lambda rows=rows: rows)
+        assert figure in disagreement(rows[0])
+        assert bool(figure) == bool(disagreement(rows[0]))
+
+
+@pytest.mark.parametrize(
+    ("stated", "cores"), [("4c/8t", 4), ("16 vCPU", 16), ("not stated", None), ("", None), ("0c/0t", None)]
+)
+def test_cores_as_stated(stated: str, cores: int | None) -> None:
+    row = next(row for row in reference_rows() if row.hardware_kind == "cpu")
+    assert replace(row, cores_or_units=stated).cores == cores
+    assert replace(row, cores_or_units=stated, hardware_kind="gpu").cores is None

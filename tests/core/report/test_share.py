@@ -15,7 +15,7 @@ from app.core.report.share import result_code, share_card
 from app.core.storage.reading import sorted_json
 from workloads.protocol import events
 
-INTERVAL = {"value_low": 66.0, "value_high": 67.0}
+INTERVAL: dict[str, Any] = {"value_low": 65.8, "value_high": 66.7, "confidence_pct": 95.0}
 
 
 def changed(run: Run, **changes: Any) -> Run:
@@ -25,7 +25,7 @@ def changed(run: Run, **changes: Any) -> Run:
 def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     card = share_card(stored_run)
     assert card.title == "CIFAR-10 CNN · Keras · batch 100 · float32"
-    assert (card.value, card.unit, card.spread) == ("66.3", "seconds per epoch", "± 0.4 %")
+    assert (card.value, card.unit, card.certainty) == ("66.3", "seconds per epoch", "no 95 % interval")
     assert card.machine == "Intel Core i7-1165G7"
     assert card.details == ("4 cores · 16 GB · Test OS 1 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1 · no XLA")
     assert (card.badge, card.level) == ("10 epochs · real data", "valid")
@@ -53,37 +53,44 @@ def test_what_is_not_known_is_left_out(stored_run: Run) -> None:
     card = share_card(replace(changed(stored_run, **unknown, workload="of another version"), environment=None))
     assert (card.title, card.machine) == ("of another version · batch 100 · float32", "unknown device")
     assert card.details == ("CPU run", "TensorFlow 2.21.0 · no XLA")
-    assert (card.badge, card.spread) == ("10 epochs", "")
+    assert (card.badge, card.certainty) == ("10 epochs", "no 95 % interval")
     assert card.axis == "seconds per epoch, log scale"
     assert card.footer == f"2026-11-20 · result {result_code(replace(stored_run, environment=None))}"
 
 
 @pytest.mark.parametrize(
-    ("changes", "spread", "badge", "level"),
+    ("changes", "certainty", "badge", "level"),
     [
         (
             {"basis": "estimate", "epochs_done": 0} | INTERVAL,
-            "estimate ± 0.4 %",
+            "estimate ± 0.8 % (95 %)",
             "timed steps · real data",
             "valid",
         ),
-        ({"basis": "estimate", "spread_pct": None} | INTERVAL, "estimate", "timed steps · real data", "valid"),
+        ({"basis": "estimate"}, "estimate, no 95 % interval", "timed steps · real data", "caution"),
         ({"basis": "first_epoch", "epochs_done": 1}, "first epoch only", "1 epoch · real data", "caution"),
-        ({"status": "cancelled", "epochs_done": 7}, "± 0.4 %", "7 epochs · cancelled · real data", "caution"),
-        ({"spread_pct": 7.25}, "± 7.2 %", "10 epochs · real data", "caution"),
         (
-            {"virtual_machine": True, "data_source": "synthetic"},
-            "± 0.4 %",
+            {"status": "cancelled", "epochs_done": 7} | INTERVAL,
+            "± 0.8 % (95 %)",
+            "7 epochs · cancelled · real data",
+            "caution",
+        ),
+        # Fewer epochs than six have a range only; their spread says something else.
+        (INTERVAL | {"confidence_pct": 50.0}, "no 95 % interval", "10 epochs · real data", "valid"),
+        ({"spread_pct": 7.25}, "no 95 % interval", "10 epochs · real data", "caution"),
+        (
+            {"virtual_machine": True, "data_source": "synthetic"} | INTERVAL,
+            "± 0.8 % (95 %)",
             "10 epochs · synthetic data · virtual machine",
             "valid",
         ),
     ],
 )
 def test_the_badge_shows_facts_and_the_verdicts_level(
-    stored_run: Run, changes: dict[str, Any], spread: str, badge: str, level: str
+    stored_run: Run, changes: dict[str, Any], certainty: str, badge: str, level: str
 ) -> None:
     card = share_card(changed(stored_run, **changes))
-    assert (card.spread, card.badge, card.level) == (spread, badge, level)
+    assert (card.certainty, card.badge, card.level) == (certainty, badge, level)
 
 
 def test_the_axis_names_the_years_that_are_really_there(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ def changed(run: Run, changes: dict[str, Any], **parts: Any) -> Run:
         (
             {"value_low": 66.0, "value_high": 66.7, "confidence_pct": 95.0, "value_mean": 66.4},
             "66.3 s per epoch",
-            "median of epochs 2 to 10 · 66.0 to 66.7 (95 %, ± 0.5 %) · mean 66.4 · spread 0.4 %"
+            "median of epochs 2 to 10 · 66.0 to 66.7 (95 %, ± 0.6 %) · mean 66.4 · spread 0.4 %"
             " · first epoch 68.9",
         ),
         ({"epochs_done": 2, "spread_pct": None}, "66.3 s per epoch", "epoch 2 · first epoch 68.9"),

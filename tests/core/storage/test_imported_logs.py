@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.analysis.compare import bars, provenance
+from app.core.analysis.compare import bars
+from app.core.analysis.provenance import provenance
 from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.records import RunSummary

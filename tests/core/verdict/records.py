@@ -97,6 +97,13 @@ def with_telemetry(run: Run, numbers: list[int], **readings: Any) -> Run:
     return replace(run, telemetry=tuple(samples))
 
 
+def with_steps(run: Run, steps_s: tuple[float, ...]) -> Run:
+    """Return the run with these steps, as one block, instead of its own."""
+    at_s = run.steps[0].t_s + sum(steps_s)
+    block = events.Steps(t_s=at_s, phase="measure", epoch=0, first_index=0, durations_s=steps_s)
+    return replace(run, steps=(block,), epochs=())
+
+
 def slower(run: Run, first_block: int, times: float) -> Run:
     """Return the run with slower steps from a block on."""
     blocks = [

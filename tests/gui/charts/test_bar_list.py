@@ -7,7 +7,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolTip
 from pytestqt.qtbot import QtBot
 
-from app.core.analysis.compare import Bar, bars, chart_note, doubts, find_baseline, provenance
+from app.core.analysis.compare import Bar, bars, chart_note, doubts, find_baseline
+from app.core.analysis.provenance import provenance
 from app.gui.charts.bar_list import AXIS_PX, BarList
 from app.gui.style.theme import Theme
 

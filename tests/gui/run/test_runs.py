@@ -44,7 +44,7 @@ def test_first_look(driver: Driver) -> None:
     assert [bar.kind for bar in setup.bars.bars] == ["reference"] * len(published)
     assert "1,337,002" in setup.summary.text()
     assert setup.run_button.isEnabled()
-    assert "minute" in setup.presets["quick"].accessibleName()
+    assert "60 s" in setup.presets["quick"].accessibleName()
     assert "10 epochs" in setup.presets["standard"].accessibleName()
     assert not driver.window.action("menu.cancel").isEnabled()
 

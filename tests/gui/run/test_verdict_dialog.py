@@ -161,7 +161,7 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     }
     card.show_live(replace(summary, **narrowing), progress, cancelled=False, verdict=TROUBLE)
     assert card.value.text() == "≈ 66.2"
-    assert card.note.whole_text.startswith("65.4 to 67.1 (95 %, ± 1.3 %) · ")
+    assert card.note.whole_text.startswith("65.4 to 67.1 (95 %, ± 1.4 %) · ")
     assert card.note.whole_text.endswith("validation not included yet")
     assert card.verdict_head.whole_text == "Caution: on battery"
     assert card.verdict.whole_text == "It runs on battery. Plug it in."

@@ -8,7 +8,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.bad_setting": "--set takes NAME=VALUE, not {value}.",
     "cli.bad_side": "{option} takes KEY=VALUE, several separated by commas, not {value}.",
     "cli.bad_value": "{name} {problem}.",
-    "cli.bars_heading": "{label}, log scale; published results show their year",
+    "cli.bars_heading": "{label}, log scale, × relative to {baseline}; published results show their year",
     "cli.bug": "Something went wrong ({kind}). Please report it with the end of {log}.",
     "cli.cancelling": "Cancelling. What was measured is kept (press Ctrl-C again to quit at once).",
     "cli.caution": "Caution  {reason} {advice}",
@@ -93,6 +93,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.set_up_side": (
         "Run {number} of {planned} is side {side}, {label}. Set it up, then press Enter (q and Enter to stop"
         " here)."
+    ),
+    "cli.several_not_drawn": (
+        "{count} result of several GPUs isn't shown; --several-gpus shows it.",
+        "{count} results of several GPUs aren't shown; --several-gpus shows them.",
     ),
     "cli.short_epochs": "{epochs} short",
     "cli.side": "side {side}",

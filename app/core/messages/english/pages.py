@@ -94,8 +94,11 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare_page.run_named": "{name} (run {run_id})",
     "compare_page.run_to_see_rank": "Run the benchmark to see where you rank",
     "compare_page.scale": "Scale",
+    "compare_page.several": "GPUs together",
+    "compare_page.several_too": "Several GPUs too",
     "compare_page.shorter_is_faster": "shorter is faster",
     "compare_page.show": "Show",
+    "compare_page.single_gpus": "Single devices",
     "compare_page.table": "Comparison",
     "compare_page.times_as_fast": "×: times as fast as the {baseline}",
     "compare_page.tpus": "TPUs",
@@ -200,7 +203,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "preset.not_offered": "Not for this workload",
     "preset.not_sustained": "This workload has a fixed duration, so it can't be sustained.",
     "preset.quick": "Quick",
-    "preset.quick_note": "Estimate in about a minute",
+    "preset.quick_note": "Estimate from 30 to 60 s of steps",
     "preset.same_as_standard": "Same as Standard",
     "preset.standard": "Standard",
     "preset.sustained": "Sustained",
@@ -268,7 +271,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.open_logs": "Open logs folder",
     "settings.open_results": "Open results folder",
     "settings.preset_note": (
-        "What the Benchmark page starts with. Quick estimates in about a minute, Standard runs whole epochs, and"
+        "What the Benchmark page starts with. Quick estimates from 30 to 60 s of steps, Standard runs whole epochs, and"
         " Sustained trains for 10 minutes and checks for throttling."
     ),
     "settings.privacy": "Privacy",

@@ -12,6 +12,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.app": "How fast does this computer train neural networks, and how does it compare?",
     "help.compare": "rank your latest completed run among published results",
     "help.compare_baseline": "the machine that the others are compared with, or a part of its name",
+    "help.compare_several": "show results of several GPUs together, too",
     "help.compare_workload": "what was trained (default: {workload})",
     "help.data": "list, download, import or remove data sets",
     "help.data_fetch": "download and install a data set",
@@ -54,13 +55,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.run_examples": (
         "examples:\n"
         "  %(prog)s                            the standard benchmark\n"
-        "  %(prog)s mnist_mlp --preset quick   an estimate in about a minute\n"
+        "  %(prog)s mnist_mlp --preset quick   an estimate from 30 to 60 s of steps\n"
         "  %(prog)s --device cpu --repeat 5    five runs on the CPU"
     ),
     "help.run_id": "number of the run",
     "help.run_ids": "numbers of the runs",
     "help.run_preset": (
-        "quick estimates an epoch in about a minute, standard trains whole epochs, sustained trains for ten minutes"
+        "quick estimates an epoch from 30 to 60 s of steps, standard trains whole epochs, sustained trains for ten minutes"
         " (default: as chosen in Settings, or else standard)"
     ),
     "help.run_quiet": "print only the result",

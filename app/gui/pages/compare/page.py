@@ -17,7 +17,15 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.analysis.comparability import run_refusal
-from app.core.analysis.compare import Bar, bars, chart_metric, find_baseline, left_out, run_name
+from app.core.analysis.compare import (
+    Bar,
+    bars,
+    baseline_name,
+    chart_metric,
+    find_baseline,
+    left_out,
+    run_name,
+)
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import ImportedLog, RunSummary
@@ -91,6 +99,10 @@ class ComparePage(QWidget):
                 (sentence("compare_page.tpus"), "tpu"),
             ),
         )
+        self.several = _combo(
+            sentence("compare_page.several"),
+            ((sentence("compare_page.single_gpus"), False), (sentence("compare_page.several_too"), True)),
+        )
         self.match = _combo(
             sentence("compare_page.match"),
             ((sentence("compare_page.all_matches"), ""), (sentence("compare_page.exact_only"), "exact")),
@@ -144,7 +156,7 @@ class ComparePage(QWidget):
             first.setStretch(number, 1)
         for combo in (self.workload, self.baseline):
             combo.setMaximumWidth(COMBO_MAX_PX)
-        filters = row(self.device, self.match, self.year, self.limit, None)
+        filters = row(self.device, self.several, self.match, self.year, self.limit, None)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         whole = column(head, first, filters, self.card, spacing_px=GAP_PX + 4)
@@ -155,7 +167,7 @@ class ComparePage(QWidget):
         self.workload.currentIndexChanged.connect(self._on_workload)
         self.limit.currentIndexChanged.connect(self.refresh)
         self.baseline.activated.connect(self._on_baseline)
-        for combo in (self.device, self.match, self.year):
+        for combo in (self.device, self.several, self.match, self.year):
             combo.currentIndexChanged.connect(self.draw)
         self.scale.chosen.connect(self.draw)
         self.view.chosen.connect(self.draw)
@@ -220,7 +232,9 @@ class ComparePage(QWidget):
         self._runs = runs
         metric = chart_metric(self.workload.currentData(), runs[0] if runs else None)
         self.card.heading.setText(headline_kind(metric).label)
-        self.all_bars = bars(self.workload.currentData(), runs[0] if runs else None, runs[1:], self._logs)
+        newest = runs[0] if runs else None
+        self.all_bars = bars(self.workload.currentData(), newest, runs[1:], self._logs, with_several=True)
+        self.several.setEnabled(any(bar.row is not None and bar.row.has_several for bar in self.all_bars))
         self._fill_baselines()
         years = sorted({year for bar in self.all_bars if (year := bar_year(bar))}, reverse=True)
         _fill(self.year, [(sentence("compare_page.all_years"), None), *((str(year), year) for year in years)])
@@ -253,7 +267,7 @@ class ComparePage(QWidget):
         if baseline is None:
             parts.append(sentence("compare_page.shorter_is_faster"))
         else:
-            parts.append(sentence("compare_page.times_as_fast", baseline=baseline.name))
+            parts.append(sentence("compare_page.times_as_fast", baseline=baseline_name(baseline)))
         self.card.note.show_text(" · ".join(parts))
         self.scale.setEnabled(not as_table)
         self.copy_button.setEnabled(bool(shown))
@@ -261,6 +275,8 @@ class ComparePage(QWidget):
     def _fits(self, bar: Bar) -> bool:
         if bar.kind == "you":
             return True
+        if bar.row is not None and bar.row.has_several and not self.several.currentData():
+            return False
         kind, year = self.device.currentData(), self.year.currentData()
         exact = self.match.currentData() != "exact" or bar.row is None or bar.row.match == "exact"
         return exact and kind in ("", device_kind(bar)) and year in (None, bar_year(bar))
@@ -290,7 +306,7 @@ def _reasons(runs: Sequence[RunSummary]) -> list[str]:
     """Return what isn't drawn beside the newest run, and why it can't be compared."""
     if not runs:
         return []
-    refused = left_out(runs[0])
+    refused = left_out(runs[0], with_several=True)
     for other in runs[1:]:
         reason = run_refusal(runs[0], other)
         if reason is not None:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QTableView
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.compare import Bar, ratio_text
+from app.core.analysis.published import disagreement
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.gui.charts.bars import bar_key
@@ -158,7 +159,8 @@ def _origin(bar: Bar) -> tuple[str, str, str]:
     """Return how closely the workload matches, the number's source, and remarks."""
     if bar.row is not None:
         source = " · ".join(text for text in (bar.row.source, bar.row.source_ref) if text)
-        return bar.row.match, source, bar.row.notes
+        notes = " · ".join(text for text in (bar.row.notes, disagreement(bar.row)) if text)
+        return bar.row.match, source, notes
     if bar.log is not None:
         source = sentence("compare_page.from_log", log_id=bar.log.id, date=bar.log.imported_at[:10])
         return sentence("compare_page.match_imported"), source, " · ".join(bar.remarks)

@@ -142,7 +142,7 @@ def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: N
     assert cells(page, 2)[0] == "80×"
     page.baseline.setCurrentText("GTX 1060")
     page.baseline.activated.emit(page.baseline.currentIndex())
-    assert page.card.note.whole_text == "log scale · ×: times as fast as the GTX 1060"
+    assert page.card.note.whole_text == "log scale · ×: times as fast as the GTX 1060 on 2019 software"
     assert cells(page, 2)[:3] == ["2.2×", "1.1×", "baseline"]
     page.hide()
     opened(page, qtbot)
@@ -153,7 +153,7 @@ def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: N
 def test_a_ratio_names_its_baseline_once_and_in_the_right_direction() -> None:
     fast, slow = (bar for bar in bars(STANDARD, None) if bar.name in ("GTX 1060", "i5-8250U"))
     you = Bar("You · Test CPU", "you", 80.0)
-    assert value_text(you, slow, ratios=True) == "80.0 · 4.0× the i5-8250U"
+    assert value_text(you, slow, ratios=True) == "80.0 · 4.0× the i5-8250U on 2019 software"
     assert value_text(fast, slow, ratios=True) == "9.00 · 36×"
     assert value_text(slow, slow, ratios=True) == "320 · baseline"
     assert value_text(slow, fast, ratios=True) == "320 · 0.028×"
@@ -242,6 +242,17 @@ def test_the_number_of_own_runs_is_a_choice(
     qtbot.waitUntil(lambda: sum(bar.kind == "own" for bar in page.bar_list.bars) == 4, timeout=10_000)
 
 
+def test_results_of_several_gpus_are_shown_when_asked_for(page: ComparePage, qtbot: QtBot) -> None:
+    opened(page, qtbot, runs=False)
+    assert not page.several.isEnabled(), "the standard workload has none"
+    choose(page.workload, "resnet_50")
+    assert page.several.isEnabled()
+    assert not [name for name in names(page) if " × " in name]
+    choose(page.several, True)
+    assert "8 × Tesla P100" in names(page)
+    assert "8 × Tesla P100" in cells(page, 0)
+
+
 def test_an_unreadable_database_is_reported(
     page: ComparePage, services: Services, qtbot: QtBot, told: Told
 ) -> None:
@@ -252,7 +263,8 @@ def test_an_unreadable_database_is_reported(
 
 
 def test_every_control_has_a_name_and_can_be_reached_by_keys(page: ComparePage) -> None:
-    controls: list[QWidget] = [page.workload, page.baseline, page.device, page.match, page.year, page.limit]
+    controls: list[QWidget] = [page.workload, page.baseline, page.device, page.match, page.year]
+    controls += [page.several, page.limit]
     controls += [page.copy_button, page.bar_list, page.table]
     controls += [page.scale.buttons["log"], page.view.buttons["bars"]]
     for control in controls:

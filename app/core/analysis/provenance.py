@@ -1,0 +1,60 @@
+"""Where a bar's number comes from, for places that explain it."""
+
+from app.core.analysis.compare import ROW_METRICS, Bar, converted
+from app.core.analysis.published import PublishedRow, disagreement
+from app.core.messages import sentence
+from app.core.metrics import format_value, headline_kind
+from app.core.records import ImportedLog
+
+
+def provenance(bar: Bar) -> list[tuple[str, str]]:
+    """Return where a bar's number comes from, as labels and texts; unknown details are left out."""
+    value = f"{bar.text} {headline_kind(bar.metric).unit}"
+    if bar.log is not None:
+        parts = _log_provenance(bar.log, value)
+    elif bar.row is not None:
+        parts = _row_provenance(bar.row, bar.metric, value)
+    else:
+        run = bar.run
+        at = run.started_at.replace("T", " ").removesuffix("Z") if run else ""
+        parts = [
+            ("provenance.run", sentence("provenance.run_at", run_id=run.id, at=at) if run else ""),
+            ("provenance.measured", value),
+            ("provenance.differs", " · ".join(bar.remarks)),
+        ]
+    return [(sentence(code), words) for code, words in parts if words]
+
+
+def _log_provenance(log: ImportedLog, value: str) -> list[tuple[str, str]]:
+    date, count = log.imported_at[:10], len(log.durations_s)
+    return [
+        ("provenance.from", sentence("provenance.log", log_id=log.id, date=date, count=count)),
+        ("provenance.measured", value),
+        ("provenance.to_remove", sentence("provenance.remove_log", log_id=log.id)),
+    ]
+
+
+def _row_provenance(row: PublishedRow, metric: str, value: str) -> list[tuple[str, str]]:
+    exact = converted(row, metric)
+    conversion = exact[1] if exact else ""
+    matches = {"exact": "provenance.match_exact", "close": "provenance.match_close"}
+    not_stated = sentence("provenance.not_stated")
+    return [
+        ("provenance.hardware", row.hardware),
+        ("provenance.published", _as_published(row) if conversion else value),
+        ("provenance.shown", f"{value}, {conversion}" if conversion else ""),
+        ("provenance.year", str(row.year) if row.year else not_stated),
+        ("provenance.software", row.software),
+        ("provenance.batch", str(row.batch_size) if row.batch_size else not_stated),
+        ("provenance.precision", row.precision),
+        ("provenance.match", sentence(matches[row.match]) if row.match in matches else row.match),
+        ("provenance.source", " · ".join(part for part in (row.source, row.source_ref) if part)),
+        ("provenance.derived", row.derivation),
+        ("provenance.notes", row.notes),
+        ("provenance.same_table", disagreement(row)),
+    ]
+
+
+def _as_published(row: PublishedRow) -> str:
+    metric = ROW_METRICS[row.metric]
+    return f"{format_value(metric, row.value)} {headline_kind(metric).unit}"

@@ -1,0 +1,99 @@
+"""“4.8× the i5-8250U on 2019 software”: every place that says a factor names the year of the software."""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.cli.machine import compare
+from app.cli.run import print_result
+from app.core.analysis.compare import Bar, bars, baseline_name, find_baseline, position
+from app.core.paths import Paths
+from app.core.records import Run
+from app.core.report.share import share_card
+from app.core.report.wording import result_text
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from app.gui.charts.bars import value_text
+from app.gui.pages.compare.page import ComparePage
+from app.gui.run.headline import HeadlineCard
+from app.gui.services.bundle import Services
+from tests.core.storage.storing import store
+from workloads import STANDARD
+from workloads.protocol.machine import Machine
+
+YEAR = "i5-8250U on 2019 software"
+
+
+@pytest.fixture
+def stored_run(paths: Paths, machine: Machine) -> Run:
+    with Database(paths.database) as database:
+        run_id = store(database, machine, 70.0, 66.3, columns={"device": "cpu"})
+        return load_run(database, run_id)
+
+
+def chart(run: Run) -> tuple[Bar, Bar]:
+    """Return the run's bar and the baseline's."""
+    both = bars(STANDARD, run.summary)
+    baseline = find_baseline(both, None, STANDARD)
+    assert baseline is not None
+    return next(bar for bar in both if bar.kind == "you"), baseline
+
+
+OUTLETS: dict[str, Callable[[Run], str]] = {
+    "rank": lambda run: position(run.summary) or "",
+    "rank of an estimate": lambda run: position(replace(run.summary, basis="estimate")) or "",
+    "text to share": result_text,
+    "picture to share": lambda run: share_card(run).footer,
+    "bar of the run's page": lambda run: value_text(*chart(run)),
+    "bar of the page that compares": lambda run: value_text(*chart(run), ratios=True),
+}
+
+
+@pytest.mark.parametrize("outlet", OUTLETS)
+def test_a_factor_comes_with_the_year(stored_run: Run, outlet: str) -> None:
+    text = OUTLETS[outlet](stored_run)
+    assert "×" in text
+    assert text.count("i5-8250U on") == text.count("× the i5-8250U") == text.count(f"× the {YEAR}") == 1
+
+
+def test_the_windows_headline_has_the_year(services: Services, stored_run: Run, qtbot: QtBot) -> None:
+    card = HeadlineCard(services.theme)
+    qtbot.addWidget(card)
+    card.show_stored(stored_run)
+    assert f"4.8× the {YEAR}" in card.message.whole_text
+
+
+def test_the_page_that_compares_has_the_year(services: Services, qtbot: QtBot) -> None:
+    page = ComparePage(services)
+    qtbot.addWidget(page)
+    for view in ("bars", "table"):
+        page.view.take(view)
+        page.draw()
+        assert f"times as fast as the {YEAR}" in page.card.note.whole_text
+
+
+def test_the_terminal_has_the_year(paths: Paths, stored_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    options = argparse.Namespace(workload=None, baseline=None, json=False, several_gpus=False)
+    assert compare(options, paths) == 0
+    shown = capsys.readouterr().out
+    assert f"× relative to {YEAR}" in shown
+    assert f"4.8× the {YEAR}" in shown
+    options.json = True
+    assert compare(options, paths) == 0
+    assert '"baseline_year": 2019' in capsys.readouterr().out
+    print_result(stored_run)
+    shown = capsys.readouterr().out
+    assert f"× relative to {YEAR}" in shown
+    assert f"4.8× the {YEAR}" in shown
+
+
+def test_software_of_unknown_year_is_called_that(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, baseline = chart(stored_run)
+    assert baseline.row is not None
+    unknown = replace(baseline, row=replace(baseline.row, year=None))
+    assert baseline_name(unknown) == "i5-8250U (software of unknown year)"
+    you, _ = chart(stored_run)
+    assert baseline_name(you) == you.name
