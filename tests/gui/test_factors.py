@@ -16,7 +16,7 @@ from app.core.report.share import share_card
 from app.core.report.wording import result_text
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
-from app.gui.charts.bars import value_text
+from app.gui.charts.bars import value_text, value_texts
 from app.gui.pages.compare.page import ComparePage
 from app.gui.run.headline import HeadlineCard
 from app.gui.services.bundle import Services
@@ -57,6 +57,17 @@ def test_a_factor_comes_with_the_year(stored_run: Run, outlet: str) -> None:
     text = OUTLETS[outlet](stored_run)
     assert "×" in text
     assert text.count("i5-8250U on") == text.count("× the i5-8250U") == text.count(f"× the {YEAR}") == 1
+
+
+def test_without_room_the_year_stays_as_long_as_the_factor(stored_run: Run) -> None:
+    you, baseline = chart(stored_run)
+    assert baseline.row is not None
+    whole = f"66.3 · 4.8× the {YEAR}"
+    assert value_texts(you, baseline) == (whole, "66.3 · 4.8× (2019 software)", "66.3")
+    unknown = replace(baseline, row=replace(baseline.row, year=None))
+    assert value_texts(you, unknown)[1:] == ("66.3", "66.3")
+    assert value_texts(you, None) == ("66.3",)
+    assert value_texts(baseline, baseline, ratios=True) == ("320 · baseline",)
 
 
 def test_the_windows_headline_has_the_year(services: Services, stored_run: Run, qtbot: QtBot) -> None:

@@ -152,15 +152,16 @@ def headline_note(run: RunSummary, *, with_first_epoch: bool = True) -> str:
     spread, mean = _spread(run), ""
     if run.value_mean is not None:
         mean = sentence("result.mean", value=format_value(run.metric, run.value_mean))
+    interval = interval_text(run) or sentence("result.no_interval")
     if run.basis == "estimate":
-        parts = [sentence("result.estimated"), interval_text(run), mean, spread]
+        parts = [sentence("result.estimated"), interval, mean, spread]
     elif run.basis == "first_epoch":
         return sentence("result.first_epoch_only")
     else:
-        parts = [sentence("result.second_epoch")]
+        parts = [sentence("result.second_epoch"), interval]
         if run.epochs_done > 2:
             median = sentence("result.median_of_epochs", last=run.epochs_done)
-            parts = [median, interval_text(run), mean, spread]
+            parts = [median, interval, mean, spread]
         if with_first_epoch:
             parts.append(sentence("result.first_epoch", duration=format_seconds(run.first_epoch_s)))
     return " · ".join(part for part in parts if part)
@@ -173,7 +174,7 @@ def _spread(run: RunSummary) -> str:
 def interval_text(run: RunSummary) -> str:
     """Return the confidence interval of a headline as text; "" without one.
 
-    With too few epochs for 95 %, it is the measured range.
+    With too few epochs for 95 %, it is a range, which says so.
     """
     if run.value is None or run.value_low is None or run.value_high is None:
         return ""

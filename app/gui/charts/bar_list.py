@@ -32,6 +32,7 @@ from app.gui.charts.bars import (
     text_room,
     value_font,
     value_text,
+    value_texts,
 )
 from app.gui.style.theme import Theme, font
 from app.gui.style.tokens import LABEL_PX
@@ -157,9 +158,9 @@ class BarList(QWidget):
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(QColor(ground))
                 painter.drawRoundedRect(rect, 6, 6)
-            share, text = scale.share(bar.shown), self._text(bar)
+            share, texts = scale.share(bar.shown), value_texts(bar, self._baseline, ratios=self._detailed)
             room = QRectF(0, rect.top(), width, height)
-            end = paint_bar(painter, room, bar, share=share, text=text, ground=ground, look=look, tokens=tokens)
+            end = paint_bar(painter, room, bar, share=share, texts=texts, ground=ground, look=look, tokens=tokens)
             self._paint_remarks(painter, rect, bar, width if self._detailed else end)
         painter.end()
 

@@ -92,6 +92,17 @@ def value_text(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> str:
     )
 
 
+def value_texts(bar: Bar, baseline: Bar | None, *, ratios: bool = False) -> tuple[str, ...]:
+    """Return the same text and shorter ones, for places without room: none has a factor without the year."""
+    whole = value_text(bar, baseline, ratios=ratios)
+    year = baseline.row.year if baseline is not None and baseline.row is not None else None
+    if ratios or baseline is None or whole == bar.text:
+        return (whole,)
+    ratio = ratio_text(bar.times_as_fast(baseline))
+    short = sentence("chart.times_of_year", value=bar.text, ratio=ratio, year=year) if year else bar.text
+    return whole, short, bar.text
+
+
 def text_room(room: float, shares: Sequence[float], texts: Sequence[float]) -> float:
     """Return how much room bars must leave so that each one's text fits after it.
 
@@ -147,14 +158,15 @@ def paint_bar(
     bar: Bar,
     *,
     share: float,
-    text: str,
+    texts: Sequence[str],
     ground: str,
     look: RowLook,
     tokens: Tokens,
 ) -> float:
     """Paint one row: name, bar, value. Return where the value's text ends.
 
-    `ground` is the background colour, which keeps grid lines out of the value.
+    Of `texts`, the first that fits follows the bar. `ground` is the background colour, which keeps grid lines out
+    of it.
     """
     mine = bar.kind == "you"
     text_colour = QColor(tokens.text if bar.kind != "reference" else tokens.muted)
@@ -173,9 +185,11 @@ def paint_bar(
     painter.drawRoundedRect(box, look.radius, look.radius)
     painter.setFont(value_font(look, bar))
     start = box.right() + look.gap
-    end = min(start + QFontMetricsF(painter.font()).horizontalAdvance(text), rect.right())
+    metrics, room = QFontMetricsF(painter.font()), rect.right() - start
+    text = next((text for text in texts if metrics.horizontalAdvance(text) <= room), texts[-1])
+    end = min(start + metrics.horizontalAdvance(text), rect.right())
     box = QRectF(start, rect.top(), max(0.0, end - start), rect.height())
-    margin = max(0.0, (rect.height() - QFontMetricsF(painter.font()).height()) / 2)
+    margin = max(0.0, (rect.height() - metrics.height()) / 2)
     painter.fillRect(box.adjusted(-4, margin, 4, -margin), QColor(ground))
     painter.setPen(text_colour)
     draw_text(painter, box, text, outlined=look.outlined)

@@ -149,8 +149,8 @@ def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
     paint_grid(painter, area, scale, look, tokens, label_px=13, unit=headline_kind(bars[0].metric).tick_unit)
     for number, bar in enumerate(bars):
         row = QRectF(area.left(), area.top() + number * height, area.width(), height)
-        share, text = scale.share(bar.shown), bar.text
-        paint_bar(painter, row, bar, share=share, text=text, ground=tokens.surface, look=look, tokens=tokens)
+        share, texts = scale.share(bar.shown), (bar.text,)
+        paint_bar(painter, row, bar, share=share, texts=texts, ground=tokens.surface, look=look, tokens=tokens)
 
 
 def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:

@@ -41,19 +41,23 @@ def changed(run: Run, changes: dict[str, Any], **parts: Any) -> Run:
 @pytest.mark.parametrize(
     ("changes", "value", "note"),
     [
-        ({}, "66.3 s per epoch", "median of epochs 2 to 10 · spread 0.4 % · first epoch 68.9"),
+        ({}, "66.3 s per epoch", "median of epochs 2 to 10 · no 95 % interval · spread 0.4 % · first epoch 68.9"),
         (
             {"value_low": 66.0, "value_high": 66.7, "confidence_pct": 95.0, "value_mean": 66.4},
             "66.3 s per epoch",
             "median of epochs 2 to 10 · 66.0 to 66.7 (95 %, ± 0.6 %) · mean 66.4 · spread 0.4 %"
             " · first epoch 68.9",
         ),
-        ({"epochs_done": 2, "spread_pct": None}, "66.3 s per epoch", "epoch 2 · first epoch 68.9"),
+        (
+            {"epochs_done": 2, "spread_pct": None},
+            "66.3 s per epoch",
+            "epoch 2 · no 95 % interval · first epoch 68.9",
+        ),
         (FIRST, "66.3 s per epoch", "first and only epoch, startup included"),
         (
             ESTIMATE,
             "about 66.3 s per epoch",
-            "estimated from timed steps · spread 0.4 %",
+            "estimated from timed steps · no 95 % interval · spread 0.4 %",
         ),
         (
             SHORT,
@@ -205,7 +209,7 @@ def test_every_rule_has_few_words(stored_run: Run) -> None:
 def test_a_result_as_text_is_a_dozen_lines_for_strangers(stored_run: Run) -> None:
     assert result_text(stored_run).splitlines() == [
         "CIFAR-10 CNN · standard · batch 100",
-        "66.3 s per epoch (median of epochs 2 to 10 · spread 0.4 % · first epoch 68.9)",
+        "66.3 s per epoch (median of epochs 2 to 10 · no 95 % interval · spread 0.4 % · first epoch 68.9)",
         "Verdict: valid",
         "Machine: Intel Core i7-1165G7 · 4 cores / 8 threads · 16.0 GB · Test OS 1",
         "Engine: TensorFlow 2.21.0 on cpu · float32 · without XLA",

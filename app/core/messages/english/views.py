@@ -60,6 +60,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.sustained_heading": "Sustained speed",
     "chart.sustained_pass": "pass: {pass_pct:.0f} %",
     "chart.sustained_result": "last third {share_pct:.1f} % (pass: {pass_pct:.0f} %)",
+    "chart.times_of_year": "{value} · {ratio} ({year} software)",
     "chart.times_the": "{value} · {ratio} the {baseline}",
     "chart.validation": "validation",
     "chart.validation_accuracy": "validation accuracy",
