@@ -101,6 +101,10 @@ class Ordinary:
             power_plan=PLAN,
             clock_step_s=0.0,
             suspended_s=0.0,
+            memory_available_bytes=9_000_000_000,
+            # The run's own threads wait for each other's CPUs.
+            cpu_pressure_pct=self._chance.uniform(20, 80),
+            memory_pressure_pct=self._chance.choice([0.0] * 20 + [0.3]),
         )
 
 

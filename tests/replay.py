@@ -25,7 +25,9 @@ from workloads.training.quick import BUDGET_S, STEPS_AT_LEAST
 
 # What telemetry reports of a second since the start.
 Reader = Callable[[int], Telemetry]
-MACHINE = Machine("Simulated CPU", 4, 8, 16_000_000_000, "Test OS 1", "x86_64", "3.11.7", False)
+MACHINE = Machine(
+    "Simulated CPU", 4, 8, 16_000_000_000, "Test OS 1", "x86_64", "3.11.7", False, cpu_base_mhz=2_600.0
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import msgspec
 
-from app.cli.text import bar_chart, heads, in_line, say, say_json, table
+from app.cli.text import bar_chart, heads, in_line, say, say_json, several_line, table
 from app.core.analysis.compare import (
     Bar,
     bars,
@@ -16,7 +16,6 @@ from app.core.analysis.compare import (
     find_baseline,
     left_out,
     position,
-    several_count,
 )
 from app.core.analysis.published import comparable_rows, disagreement
 from app.core.hardware.machine import detect_machine
@@ -112,8 +111,8 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     say(bar_chart(chart, baseline))
     for name, reason in left_out(run, with_several=several) if run else []:
         say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))
-    if not several and (count := several_count(workload, run)):
-        say("  " + sentence("cli.several_not_drawn", count=count))
+    if not several and (line := several_line(workload, run)):
+        say(line)
     for line in dict.fromkeys(disagreement(bar.row) for bar in chart if bar.row is not None):
         if line:
             say("\n" + line)

@@ -6,7 +6,7 @@ from app.cli.groups import carry_out
 from app.cli.interrupts import Interrupts
 from app.cli.preflight import preflight_lines
 from app.cli.specs import make_spec
-from app.cli.text import bar_chart, complain, in_line, say
+from app.cli.text import bar_chart, complain, in_line, say, several_line
 from app.cli.views import JsonView, TextView
 from app.core.analysis.compare import bars, baseline_name, find_baseline, left_out, position
 from app.core.errors import UsageError
@@ -94,6 +94,8 @@ def print_result(stored: Run) -> None:
         say(bar_chart(chart, baseline))
     for name, reason in left_out(summary) if summary.value else []:
         say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))
+    if summary.value and (line := several_line(summary.workload, summary)):
+        say(line)
     say("\n" + sentence("cli.run_stored", run_id=summary.id))
 
 

@@ -9,9 +9,10 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from app.core.analysis.compare import Bar, ratio_text
+from app.core.analysis.compare import Bar, ratio_text, several_count
 from app.core.messages import sentence
 from app.core.plain_text import one_line, safe_json, safe_text
+from app.core.records import RunSummary
 
 WINDOWS = os.name == "nt"
 BAR_WIDTH = 36
@@ -126,6 +127,12 @@ def bar_chart(bars: Sequence[Bar], baseline: Bar | None) -> str:
         line = one_line(line, 2 * LINE_WIDTH)
         lines.append(line if len(line) <= LINE_WIDTH else line[: LINE_WIDTH - 3].rstrip() + "...")
     return "\n".join(line.rstrip() for line in lines)
+
+
+def several_line(workload: str, run: RunSummary | None) -> str:
+    """Return how many published results of several GPUs aren't shown, and how to see them; "" if there is none."""
+    count = several_count(workload, run)
+    return "  " + sentence("cli.several_not_drawn", count=count, workload=workload) if count else ""
 
 
 def _can_print(text: str) -> bool:

@@ -108,3 +108,24 @@ def test_software_of_unknown_year_is_called_that(stored_run: Run, monkeypatch: p
     assert baseline_name(unknown) == "i5-8250U (software of unknown year)"
     you, _ = chart(stored_run)
     assert baseline_name(you) == you.name
+
+
+def test_the_terminal_says_how_to_see_results_of_several_gpus(
+    paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = argparse.Namespace(workload="resnet_50", baseline=None, json=False, several_gpus=False)
+    assert compare(options, paths) == 0
+    shown = capsys.readouterr().out
+    assert "8 × Tesla P100" not in shown
+    assert "18 results of several GPUs aren't shown; `compare resnet_50 --several-gpus` shows them." in shown
+    options.several_gpus = True
+    assert compare(options, paths) == 0
+    shown = capsys.readouterr().out
+    assert "8 × Tesla P100" in shown
+    assert "aren't shown" not in shown
+
+
+def test_the_terminal_tells_of_a_table_that_disagrees(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    options = argparse.Namespace(workload=None, baseline=None, json=False, several_gpus=False)
+    assert compare(options, paths) == 0
+    assert capsys.readouterr().out.count("i5-8250U 37 GFLOP/s and the i7-9700K 331") == 1

@@ -96,3 +96,4 @@ def test_provenance_names_the_source_of_every_published_bar() -> None:
         assert told["Source"].startswith(bar.row.source)
         assert told["Year"] == "2019"
         assert told["Published"].endswith("s per epoch")
+        assert ("37 GFLOP/s" in told.get("Same table", "")) == (bar.row.hardware_kind == "cpu")

@@ -95,8 +95,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         " here)."
     ),
     "cli.several_not_drawn": (
-        "{count} result of several GPUs isn't shown; --several-gpus shows it.",
-        "{count} results of several GPUs aren't shown; --several-gpus shows them.",
+        "{count} result of several GPUs isn't shown; `compare {workload} --several-gpus` shows it.",
+        "{count} results of several GPUs aren't shown; `compare {workload} --several-gpus` shows them.",
     ),
     "cli.short_epochs": "{epochs} short",
     "cli.side": "side {side}",
