@@ -51,6 +51,7 @@ class Condition:
         advice: Code of the advice.
         in_records: Whether a record can show it: during a run, the run itself keeps CPU and GPU busy.
         recorded: The figure of records, if it comes from other telemetry.
+        unless: Code of a condition that says the same more clearly.
     """
 
     code: str
@@ -58,6 +59,7 @@ class Condition:
     advice: str
     in_records: bool = True
     recorded: Callable[[TelemetryWindow], dict[str, Any] | None] | None = None
+    unless: str = ""
 
     def rule(self) -> Rule:
         """Return the rule for records."""
@@ -131,8 +133,13 @@ CONDITIONS = (
     Condition("gpu_memory_taken", _gpu_memory, "advice.free_gpu"),
     Condition("gpu_busy", _gpu_busy, "advice.free_gpu", recorded=_gpu_shared),
     Condition("cpu_quota", _mean_above("cpu_held_pct", QUOTA_HELD_PCT), "advice.cpu_quota"),
+    # Where a container hides other programs, their load is not known.
     Condition(
-        "cpu_pressure", _mean_above("cpu_pressure_pct", CPU_PRESSURE_PCT), "advice.other_load", in_records=False
+        "cpu_pressure",
+        _mean_above("cpu_pressure_pct", CPU_PRESSURE_PCT),
+        "advice.other_load",
+        in_records=False,
+        unless="other_load",
     ),
     Condition("memory_pressure", _mean_above("memory_pressure_pct", MEMORY_PRESSURE_PCT), "advice.free_memory"),
     Condition("too_hot", too_hot, "advice.cool_down_first", in_records=False),

@@ -29,8 +29,10 @@ def preflight(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -
 
 def _cautions(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> Iterator[events.Reason]:
     window = TelemetryWindow(tuple(telemetry), (0.0,) * len(telemetry), _gpu(spec, machine))
+    codes = set()
     for condition in CONDITIONS:
-        if (caution := condition.before(window)) is not None:
+        if condition.unless not in codes and (caution := condition.before(window)) is not None:
+            codes.add(caution.code)
             yield caution
     if (said := _low_memory(spec, machine, telemetry)) is not None:
         yield reason("low_memory", "caution", said, "advice.free_memory")

@@ -101,6 +101,10 @@ def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
         ({"gpus": (GpuTelemetry(0), GpuTelemetry(1, throttle_reasons=("thermal",)))}, {}),
         ({"cpu_pressure_pct": 20.0, "memory_pressure_pct": 5.0, "cpu_held_pct": 5.0}, {}),
         ({"cpu_pressure_pct": 45.0}, {"cpu_pressure": "Programs wait for a free CPU 45 % of the time."}),
+        (  # one sentence is enough
+            {"cpu_pressure_pct": 45.0, "other_cpu_pct": 30.0},
+            {"other_load": "Other programs are using 30 % of the CPU."},
+        ),
         (
             {"memory_pressure_pct": 12.0},
             {"memory_pressure": "Programs wait 12 % of the time because memory is full."},
