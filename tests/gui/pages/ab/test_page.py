@@ -153,7 +153,7 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     assert "“batch 200” is " in page.sentence.whole_text
     assert 1.2 < float(page.value.text().rstrip("×")) < 4
     # Two pairs on a busy computer may leave it open.
-    assert page.who.text() in ("faster: batch 200", "no difference shown")
+    assert page.who.text() in ("faster: batch 200", "no measurable difference")
     assert "don't do the same work" in page.remarks.whole_text
     assert page.plot.accessibleDescription().startswith("pair 1: batch 100 0.1")
     assert page.history.count() == 1
