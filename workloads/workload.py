@@ -217,6 +217,10 @@ class Workload:
         """The expected losses of its first steps; None without losses, or if the band is unknown."""
         return None
 
+    def step_operations(self, variant: str) -> int | None:
+        """Return the products and convolutions of a training step, for each example; None if unknown."""
+        return None
+
     def memory_need_bytes(self, spec: RunSpec) -> int | None:
         """Return roughly how much memory the run needs, in bytes; None if it was never measured."""
         if self.memory_base_bytes is None:

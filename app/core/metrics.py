@@ -86,6 +86,15 @@ METRICS = {
     "updates_asked": Metric("Updates of the weights, asked", "", 0),
     "updates_done": Metric("Updates of the weights, done", "", 0),
     "weights_changed": Metric("Change of the output layer", "%", 1, 100),
+    "examples_asked": Metric("Examples trained on, at least asked", "", 0),
+    "examples_done": Metric("Examples trained on", "", 0),
+    "operations_per_example": Metric("Operations of a step, for each example", "MFLOP", 3, 1e-6),
+    **{
+        f"operations_{name}_pct": Metric(f"Operations in {name}", "%", 1)
+        for name in ("float32", "float16", "bfloat16", "float64")
+    },
+    "worker_clock_s": Metric("From early to late steps, by the worker's clock", "s", 2),
+    "parent_clock_s": Metric("The same by Epochmark's own clock", "s", 2),
     "validation_batches": Metric("Batches of validation", "", 0),
     "vocabulary_words": Metric("Vocabulary", "words", 0),
     "latency_1_median_s": Metric("Latency of 1 image, median", "ms", 1, 1_000),

@@ -1,6 +1,7 @@
 """Finds the bands in which the losses of honest first steps lie, and how far those of cheats are outside.
 
     python -m tests.benchmarks.proof [WORKLOAD …]    (all training workloads if none is named)
+    python -m tests.benchmarks.proof --real [WORKLOAD …]    (for which packages carry real data: real_data)
 
 Each honest run has another seed. Cheats are a learning rate of zero and, where labels can be mixed up, wrong
 labels. The band of a workload is what its honest runs span, widened on each side by half of that and by a
@@ -11,8 +12,10 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.real_data import FOLDER, use_real_data
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_named
 from workloads.training.training import Training
@@ -31,6 +34,17 @@ STEPS = {
 }
 MOMENTS = (2, 5, 10, 20, 50, 100, 200, 400, 780)
 CHEATS = ("zero_rate", "wrong_labels")
+REAL = (
+    *("mnist_mlp", "mnist_cnn", "mnist_cnn_nodropout_adam", "fcn_r", "fashion_mnist_cnn_412k"),
+    *(
+        "cifar10_keras_cnn",
+        "cifar10_cnn",
+        "alexnet_r",
+        "resnet_56",
+        "lstm_text_generation",
+        "text_generator_keras",
+    ),
+)
 # An honest loss this far below that of a cheat is none of chance.
 APART = 0.95
 
@@ -59,6 +73,20 @@ def main(names: list[str]) -> None:
             print(json.dumps(told), flush=True)
 
 
+def main_real(names: list[str]) -> None:
+    """Print a line of JSON for each workload: losses on real data after the steps of its band."""
+    for workload_id in names or REAL:
+        proof = CATALOGUE[workload_id].proof
+        assert proof is not None
+        place = MOMENTS.index(proof.steps)
+        runs = [("honest", seed) for seed in SEEDS] + [(kind, 0) for kind in CHEATS]
+        losses: dict[str, list[float]] = {}
+        for kind, seed in runs:
+            if done := _child(workload_id, proof.steps, seed, kind, "real"):
+                losses.setdefault(kind, []).append(done[place])
+        print(json.dumps({"workload": workload_id, "steps": proof.steps, **losses}), flush=True)
+
+
 def _apart(honest: list[list[float]], cheats: list[list[float]]) -> int:
     """Return the first moment that separates all cheats from honest runs; the last one if none does."""
     for place in range(len(honest[0])):
@@ -73,9 +101,10 @@ def _band(honest: list[float]) -> tuple[float, float]:
     return float(f"{min(honest) - margin:.3g}"), float(f"{max(honest) + margin:.3g}")
 
 
-def _child(workload_id: str, steps: int, seed: int, kind: str) -> list[float]:
+def _child(workload_id: str, steps: int, seed: int, kind: str, data: str = "synthetic") -> list[float]:
     """Return the mean losses at each moment, in a process of its own; nothing where the cheat cannot be made."""
-    script = [sys.executable, "-m", "tests.benchmarks.proof", "--child", workload_id, str(steps), str(seed), kind]
+    own = [sys.executable, "-m", "tests.benchmarks.proof", "--child"]
+    script = [*own, workload_id, str(steps), str(seed), kind, data]
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "1", "CUDA_VISIBLE_DEVICES": "-1"}
     done = subprocess.run(script, env=environment, capture_output=True, text=True, check=False)
     try:
@@ -121,6 +150,10 @@ def train(workload_id: str, steps: int, seed: int, kind: str) -> list[float]:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--child"]:
+        if sys.argv[6] == "real":
+            use_real_data(Path(os.environ.get("FASHION_MNIST", FOLDER)))
         print(json.dumps(train(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])))
+    elif sys.argv[1:2] == ["--real"]:
+        main_real(sys.argv[2:])
     else:
         main(sys.argv[1:])

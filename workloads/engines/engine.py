@@ -1,7 +1,7 @@
 """The interface of an engine, the software that trains. Imports no engine: app and worker share it."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,22 @@ class Started:
     tf32: bool | None = None
     onednn: bool | None = None
     threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepEvidence:
+    """What the training steps of a model have really done, by the engine's own account.
+
+    Attributes:
+        examples: Examples that went into the weight updates.
+        operations_per_example: Products and convolutions behind the gradients, a multiplication and an addition
+            as two; None if they can't be counted.
+        operations: How many of them were in each type of number ("float32" …).
+    """
+
+    examples: int
+    operations_per_example: float | None = None
+    operations: Mapping[str, int] | None = None
 
 
 class Engine:
@@ -102,6 +118,13 @@ class Engine:
     def fit(self, model: Any, **arguments: Any) -> None:
         """Train as `model.fit` does; when a step's callback is called, the step has ended on the device too."""
         model.fit(**arguments)
+
+    def step_evidence(self, model: Any, batch_size: int) -> StepEvidence | None:
+        """Return what the training steps of a compiled model have done; None if the engine doesn't say.
+
+        Called after training, with the size of its batches.
+        """
+        return None
 
     def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, float]:
         """Evaluate as `model.evaluate` does; return losses and metrics by name."""

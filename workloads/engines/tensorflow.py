@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from workloads.datasets.source import is_aligned
-from workloads.engines.engine import Engine, Started
+from workloads.engines.engine import Engine, Started, StepEvidence
+from workloads.engines.tensorflow_steps import StepWatch
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
 from workloads.protocol.spec import RunSpec
@@ -20,6 +21,7 @@ class TensorFlow(Engine):
     vendors = frozenset({"nvidia"})
     reads = ("TF_", "XLA_")
     settings = frozenset({"jit", "onednn"})
+    _watched: tuple[Any, StepWatch] | None = None
 
     def variables(self) -> dict[str, str]:
         """Return environment variables for every process with this engine."""
@@ -66,6 +68,17 @@ class TensorFlow(Engine):
         """Return whether an error means that the device's memory ran out."""
         # By name, so that checking doesn't import TensorFlow.
         return any(kind.__name__ == "ResourceExhaustedError" for kind in type(error).__mro__)
+
+    def compile(self, model: Any, spec: RunSpec, **options: Any) -> None:
+        """Compile a Keras model, and watch the steps of one that will be trained."""
+        super().compile(model, spec, **options)
+        self._watched = (model, StepWatch(model, jit=spec.jit)) if "optimizer" in options else None
+
+    def step_evidence(self, model: Any, batch_size: int) -> StepEvidence | None:
+        """Return what the graphs of the training steps show."""
+        if self._watched is None or self._watched[0] is not model:
+            return None
+        return self._watched[1].evidence(batch_size)
 
     def gpus(self) -> int:
         """Return the number of GPUs that the run can use."""

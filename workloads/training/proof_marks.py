@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from workloads.engines.engine import StepEvidence
 from workloads.protocol import events
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec
@@ -30,6 +31,39 @@ class Marks:
             change = np.linalg.norm(_weights(model) - self._weights)
             changed = float(change / max(float(np.linalg.norm(self._weights)), 1e-30))
             reporter.send(events.Metric(key="weights_changed", value=changed))
+
+
+def report_steps(evidence: StepEvidence, examples_asked: int, reporter: Reporter) -> None:
+    """Report what the engine says that the timed steps have done, beside what they should have done.
+
+    `examples_done` must not be less than `examples_asked`; `operations_per_example` not less than the registry's
+    (see workloads.training.operations). `operations_float32_pct` and the like add up to 100.
+    """
+    metrics: dict[str, float | None] = {
+        "examples_done": float(evidence.examples),
+        "examples_asked": float(examples_asked),
+        "operations_per_example": evidence.operations_per_example,
+    }
+    total = sum((evidence.operations or {}).values())
+    for name, count in (evidence.operations or {}).items():
+        metrics[f"operations_{name}_pct"] = 100 * count / total
+    for key, value in metrics.items():
+        if value is not None:
+            reporter.send(events.Metric(key=key, value=value))
+
+
+def least_examples(steps: int, batch_size: int, examples: int, steps_per_pass: int) -> int:
+    """Return how many examples so many steps must at least have trained on.
+
+    Args:
+        steps: Steps done.
+        batch_size: Size of all batches but the last one of each pass over the data.
+        examples: Examples in a pass; 0 if there is none, as one batch is repeated.
+        steps_per_pass: Steps in a pass.
+    """
+    missing = max(0, steps_per_pass * batch_size - examples) if examples else 0
+    # A stream has its smaller batch anywhere, so that one more may be among the steps than there were passes.
+    return max(0, steps * batch_size - (steps // steps_per_pass + 1) * missing)
 
 
 def _updates(model: Any) -> int:

@@ -18,7 +18,8 @@ from workloads.protocol.spec import Job, RunSpec
 from workloads.training.feed import Feed
 from workloads.training.flops import TRAINING_PASSES, forward_flops
 from workloads.training.loss_bands import PROOFS
-from workloads.training.proof_marks import Marks
+from workloads.training.operations import STEP_OPERATIONS
+from workloads.training.proof_marks import Marks, least_examples, report_steps
 from workloads.training.quick import EPOCHS_LIMIT, Quick
 from workloads.training.stopwatch import stopwatch
 from workloads.training.trainer import Trainer
@@ -70,6 +71,10 @@ class Training(Workload):
         """The expected losses of its first steps; None if unknown."""
         return PROOFS.get(self.id)
 
+    def step_operations(self, variant: str) -> int | None:
+        """Return the operations of the usual network's step; the form of its LSTMs makes no difference."""
+        return STEP_OPERATIONS.get(self.id) if variant in ("", "lstm=fused") else None
+
     def proof_steps(self, spec: RunSpec) -> int | None:
         """Return after how many steps the loss must be in its band; None if no band is known."""
         usual = spec.batch_size == self.batch_size and not self.variant(spec)
@@ -89,6 +94,10 @@ class Training(Workload):
         else:
             _measure_epochs(self, spec, trainer, reporter)
         marks.report(model, spec, reporter)
+        if (evidence := engine.step_evidence(model, spec.batch_size)) is not None:
+            examples = trainer.feed.samples if self.samples_per_epoch else 0
+            whole = self.steps_per_epoch(spec)
+            report_steps(evidence, least_examples(reporter.steps_done, spec.batch_size, examples, whole), reporter)
         if spec.preset != "quick":
             _evaluate(self, trainer, reporter)
         report_memory(engine, reporter)

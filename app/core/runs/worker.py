@@ -6,13 +6,14 @@ import subprocess
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, TypeAlias
 
 from app.core.errors import AppError
 from app.core.logs import LogCopier
 from app.core.messages import Message, message, sentence
 from app.core.runs.children import end_child, start_child
 from app.core.runs.event_messages import readable
+from app.core.runs.second_clock import PARENT_KEYS, SecondClock
 from app.core.runs.worker_command import WorkerCommand
 from workloads.protocol import events
 from workloads.protocol.spec import Job, write_job
@@ -48,12 +49,15 @@ Heard: TypeAlias = events.Event | Damaged | Gone
 class Worker:
     """A started worker. Events arrive in `messages`, which others may feed too; `Gone` is its last one.
 
+    Before it come metrics of how the worker's clock ran, by this process's own.
+
     Raises:
         AppError: It can't be started.
     """
 
     def __init__(self, command: WorkerCommand, job: Job, log: Path, messages: "queue.Queue[Heard]") -> None:
         self._messages = messages
+        self._second_clock = SecondClock()
         try:
             self._process = start_child(command)
         except OSError as error:
@@ -118,9 +122,18 @@ class Worker:
         assert stream is not None
         limit = events.LINE_LIMIT_BYTES + 1
         with contextlib.suppress(OSError, ValueError):
-            for line in iter(lambda: stream.readline(limit), b""):
-                self._messages.put(_parse(line))
+            for line in iter(lambda: self._next_line(stream, limit), b""):
+                heard = _parse(line)
+                self._second_clock.heard(heard if isinstance(heard, events.Event) else None)
+                if not isinstance(heard, events.Metric) or heard.key not in PARENT_KEYS:
+                    self._messages.put(heard)
+        for key, value in self._second_clock.metrics().items():
+            self._messages.put(events.Metric(key=key, value=value))
         self._messages.put(Gone())
+
+    def _next_line(self, stream: IO[bytes], limit: int) -> bytes:
+        self._second_clock.asked()
+        return stream.readline(limit)
 
 
 def _parse(line: bytes) -> Heard:

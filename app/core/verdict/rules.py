@@ -14,6 +14,7 @@ from app.core.records import DAMAGED, Run
 from app.core.verdict.conditions import CAUTION_RULES, INVALID_RULES
 from app.core.verdict.context import Evidence, Level, Rule, evidence_of, reason
 from app.core.verdict.notes import DATA_RULES, FACT_RULES, damaged, short_run, spread
+from app.core.verdict.training_rules import TRAINING_RULES
 from workloads import CATALOGUE
 from workloads.protocol import events
 
@@ -284,6 +285,7 @@ RULES = (
     Rule("not_completed", "invalid", _not_completed, "advice.run_again", at_end=True),
     Rule("steps_missing", "invalid", _steps_missing, "advice.report_again", at_end=True),
     Rule("updates_missing", "invalid", _updates_missing, "advice.float32_or_report", at_end=True),
+    *TRAINING_RULES,
     Rule("weights_unchanged", "invalid", _weights_unchanged, "advice.test_memory", at_end=True),
     Rule("loss_out_of_band", "invalid", _loss_out_of_band, "advice.other_seed"),
     Rule("loss_not_finite", "invalid", _loss_not_finite, "advice.float32_and_seed"),

@@ -1,7 +1,10 @@
 """Evidence that a run really trained: losses, updates and weights, beside the expected values."""
 
+from collections.abc import Iterator
+
 from app.core.messages import Message, message, sentence
 from app.core.records import Run
+from app.core.verdict.training_rules import operation_shares_pct
 from workloads import CATALOGUE
 
 
@@ -17,10 +20,31 @@ def proof_lines(run: Run) -> list[tuple[str, str]]:
         lines.append((sentence("proof.updates"), updates))
     if (changed := metrics.get("weights_changed")) is not None:
         lines.append((sentence("proof.output_layer"), sentence("proof.moved", share_pct=100 * changed)))
+    lines += _step_lines(run)
     accuracy = metrics.get("test_accuracy")
     if accuracy is not None:
         lines.append((sentence("proof.accuracy"), f"{100 * accuracy:.1f} %"))
     return lines
+
+
+def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield what the steps did by the engine's account, and how long they took by two clocks."""
+    metrics = run.metrics
+    done, asked = metrics.get("examples_done"), metrics.get("examples_asked")
+    if done is not None and asked is not None:
+        yield sentence("proof.examples"), sentence("proof.examples_done", done=done, asked=asked)
+    if (operations := metrics.get("operations_per_example")) is not None:
+        workload = CATALOGUE.get(run.summary.workload)
+        declared = workload.step_operations(run.summary.variant) if workload is not None else None
+        code = "proof.operations_done" if declared is None else "proof.operations_of"
+        of = {} if declared is None else {"declared_mflop": declared / 1e6}
+        yield sentence("proof.operations"), sentence(code, done_mflop=operations / 1e6, **of)
+    if shares := operation_shares_pct(metrics):
+        texts = [sentence("proof.share", share_pct=share, number=number) for number, share in shares.items()]
+        yield sentence("proof.precision"), ", ".join(texts)
+    worker_s, parent_s = metrics.get("worker_clock_s"), metrics.get("parent_clock_s")
+    if worker_s is not None and parent_s is not None and done is not None:
+        yield sentence("proof.clock"), sentence("proof.clocks", worker_s=worker_s, parent_s=parent_s)
 
 
 def _band(run: Run) -> Message:

@@ -1,0 +1,104 @@
+"""Rules about the proof of training: whether the steps did the work that they stand for, in the time they say."""
+
+from collections.abc import Iterator, Mapping
+
+from app.core.messages import Message, message
+from app.core.verdict.context import Evidence, Rule
+from workloads import CATALOGUE
+from workloads.protocol import events
+
+# The count is exact; another version of the engine may write a gradient a little differently.
+OPERATIONS_PCT = 98.0
+# In each network, all of them are in the declared type.
+PRECISION_PCT = 99.0
+NUMBERS = {"float32": "float32", "mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
+_SHARE = "operations_"
+# Both processes read the same clock, so that any difference is delivery: milliseconds, and half a second on a
+# computer whose memory is full. A tenth in ten seconds is more.
+CLOCK_PCT = 2.0
+CLOCK_S = 0.5
+
+
+def _examples_missing(evidence: Evidence) -> Message | None:
+    metrics = evidence.run.metrics
+    done, asked = metrics.get("examples_done"), metrics.get("examples_asked")
+    if done is None or asked is None or done >= asked:
+        return None
+    return message("verdict.examples_missing", done=done, asked=asked)
+
+
+def _operations_missing(evidence: Evidence) -> Message | None:
+    run, done = evidence.run.summary, evidence.run.metrics.get("operations_per_example")
+    workload = CATALOGUE.get(run.workload)
+    if done is None or workload is None or run.workload_version != workload.version:
+        return None
+    declared = workload.step_operations(run.variant)
+    if declared is None or 100 * done >= OPERATIONS_PCT * declared:
+        return None
+    return message("verdict.operations_missing", done_mflop=done / 1e6, declared_mflop=declared / 1e6)
+
+
+def _precision_differs(evidence: Evidence) -> Message | None:
+    shares_pct = operation_shares_pct(evidence.run.metrics)
+    number = NUMBERS.get(evidence.run.summary.precision)
+    if not shares_pct or number is None:
+        return None
+    share_pct = shares_pct.get(number, 0.0)
+    if share_pct >= PRECISION_PCT:
+        return None
+    return message("verdict.precision_differs", share_pct=100 - share_pct, number=number)
+
+
+def operation_shares_pct(metrics: Mapping[str, float | None]) -> dict[str, float]:
+    """Return the share of the operations in each type of number; empty if unknown."""
+    return {
+        name.removeprefix(_SHARE).removesuffix("_pct"): value
+        for name, value in metrics.items()
+        if name.startswith(_SHARE) and name.endswith("_pct") and value is not None
+    }
+
+
+def _clock_slow(evidence: Evidence) -> Message | None:
+    metrics = evidence.run.metrics
+    worker_s, parent_s = metrics.get("worker_clock_s"), metrics.get("parent_clock_s")
+    if worker_s is None or parent_s is None:
+        return None  # an old record, or too short a run
+    if _is_behind(worker_s, parent_s):
+        return message("verdict.clock_slow", worker_s=worker_s, parent_s=parent_s)
+    pairs = list(_stated_and_passed(evidence))
+    stated_s, passed_s = (sum(each) for each in zip(*pairs, strict=True)) if pairs else (0.0, 0.0)
+    if _is_behind(stated_s, passed_s):
+        return message("verdict.durations_short", stated_s=stated_s, passed_s=passed_s)
+    return None
+
+
+def _is_behind(stated_s: float, passed_s: float) -> bool:
+    return passed_s - stated_s > CLOCK_PCT / 100 * passed_s + CLOCK_S
+
+
+def _stated_and_passed(evidence: Evidence) -> Iterator[tuple[float, float]]:
+    """Yield how long steps and epochs took by their durations, and by the times of their events."""
+    blocks = [block for block in evidence.run.steps if block.phase == "measure" and block.durations_s]
+    begins_s: dict[int, float] = {}
+    for block in blocks:
+        if block.first_index == 0:
+            begins_s.setdefault(block.epoch, block.t_s - sum(block.durations_s))
+    for before, block, after in zip(blocks, blocks[1:], blocks[2:], strict=False):
+        # The last block of an epoch is sent after its validation pass.
+        if _follows(before, block) and _follows(block, after):
+            yield sum(block.durations_s), block.t_s - before.t_s
+    for epoch in evidence.run.epochs:
+        if epoch.index in begins_s and epoch.t_s > begins_s[epoch.index]:
+            yield epoch.duration_s, epoch.t_s - begins_s[epoch.index]
+
+
+def _follows(before: events.Steps, block: events.Steps) -> bool:
+    return block.epoch == before.epoch and block.first_index == before.first_index + len(before.durations_s)
+
+
+TRAINING_RULES = (
+    Rule("examples_missing", "invalid", _examples_missing, "advice.report_again", at_end=True),
+    Rule("operations_missing", "invalid", _operations_missing, "advice.report_again", at_end=True),
+    Rule("precision_differs", "invalid", _precision_differs, "advice.report_again", at_end=True),
+    Rule("clock_slow", "invalid", _clock_slow, "advice.report_again", at_end=True),
+)
