@@ -29,6 +29,7 @@ def test_a_number_is_written_as_the_registry_says(key: str, value: float | None,
 def test_keys_name_their_unit_and_labels_are_there() -> None:
     ends = {"s": ("_s",), "ms": ("_s",), "%": ("_pct", "accuracy", "_changed"), "words": ("_words",)}
     ends |= {"": ("loss", "_per_s", "_asked", "_done", "_batches")}  # counts, and what has no unit
+    ends |= {"MFLOP": ("operations_per_example",)}
     ends |= {"GB": ("_bytes",), "TFLOP/s": ("flop_per_s",), "GB/s": ("bytes_per_s",)}
     ends |= {"MB/s": ("bytes_per_s",), "images/s": ("images_per_s",)}
     assert [key for key, metric in METRICS.items() if not key.endswith(ends[metric.unit])] == []

@@ -10,6 +10,8 @@ from workloads.engines.tensorflow_graph import UncountableError, matrix_operatio
 # Each traced form of the step counts by itself. Keras traces the first one twice, then one for the other size of a
 # last batch; any others share the last count.
 _FORMS = 8
+# The analysis uses parts of TensorFlow that aren't documented: it must not cost a run if they change.
+_UNFORESEEN = (AttributeError, ImportError, LookupError, TypeError, ValueError)
 _log = logging.getLogger(__name__)
 
 
@@ -44,7 +46,7 @@ class StepWatch:
                 continue
             try:
                 counted = matrix_operations(graph, gradients, batch_size)
-            except (UncountableError, ValueError, self._tf.errors.OpError):
+            except (UncountableError, *_UNFORESEEN, self._tf.errors.OpError):
                 _log.info("The operations of a training step can't be counted.", exc_info=True)
                 operations = None
             else:

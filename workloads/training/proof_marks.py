@@ -52,7 +52,9 @@ def report_steps(evidence: StepEvidence, examples_asked: int, reporter: Reporter
             reporter.send(events.Metric(key=key, value=value))
 
 
-def least_examples(steps: int, batch_size: int, examples: int, steps_per_pass: int) -> int:
+def least_examples(
+    steps: int, batch_size: int, examples: int, steps_per_pass: int, *, is_stream: bool = False
+) -> int:
     """Return how many examples so many steps must at least have trained on.
 
     Args:
@@ -60,10 +62,10 @@ def least_examples(steps: int, batch_size: int, examples: int, steps_per_pass: i
         batch_size: Size of all batches but the last one of each pass over the data.
         examples: Examples in a pass; 0 if there is none, as one batch is repeated.
         steps_per_pass: Steps in a pass.
+        is_stream: Whether the smaller batch may be anywhere in a pass, not only at its end.
     """
     missing = max(0, steps_per_pass * batch_size - examples) if examples else 0
-    # A stream has its smaller batch anywhere, so that one more may be among the steps than there were passes.
-    return max(0, steps * batch_size - (steps // steps_per_pass + 1) * missing)
+    return max(0, steps * batch_size - (steps // steps_per_pass + is_stream) * missing)
 
 
 def _updates(model: Any) -> int:

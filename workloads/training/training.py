@@ -72,8 +72,8 @@ class Training(Workload):
         return PROOFS.get(self.id)
 
     def step_operations(self, variant: str) -> int | None:
-        """Return the operations of the usual network's step; the form of its LSTMs makes no difference."""
-        return STEP_OPERATIONS.get(self.id) if variant in ("", "lstm=fused") else None
+        """Return the operations of the usual network's step; None for a variant."""
+        return None if variant else STEP_OPERATIONS.get(self.id)
 
     def proof_steps(self, spec: RunSpec) -> int | None:
         """Return after how many steps the loss must be in its band; None if no band is known."""
@@ -95,13 +95,15 @@ class Training(Workload):
             _measure_epochs(self, spec, trainer, reporter)
         marks.report(model, spec, reporter)
         if (evidence := engine.step_evidence(model, spec.batch_size)) is not None:
-            examples = trainer.feed.samples if self.samples_per_epoch else 0
-            whole = self.steps_per_epoch(spec)
-            report_steps(evidence, least_examples(reporter.steps_done, spec.batch_size, examples, whole), reporter)
+            report_steps(evidence, self._least_examples(spec, trainer.feed, reporter.steps_done), reporter)
         if spec.preset != "quick":
             _evaluate(self, trainer, reporter)
         report_memory(engine, reporter)
         reporter.phase("finish")
+
+    def _least_examples(self, spec: RunSpec, feed: Feed, steps: int) -> int:
+        whole, examples = self.steps_per_epoch(spec), feed.samples if self.samples_per_epoch else 0
+        return least_examples(steps, spec.batch_size, examples, whole, is_stream=feed.y is None)
 
 
 def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
@@ -181,7 +183,9 @@ def _load(workload: Training, folder: Path | None, spec: RunSpec) -> Feed:
 def _measure_epochs(workload: Training, spec: RunSpec, trainer: Trainer, reporter: Reporter) -> None:
     whole = workload.steps_per_epoch(spec)
     steps = spec.steps or whole
-    band = workload.loss_band if steps == whole and not workload.variant(spec) else None
+    # With another batch, an epoch has another number of steps to learn in.
+    is_usual = steps == whole and spec.batch_size == workload.batch_size and not workload.variant(spec)
+    band = workload.loss_band if is_usual else None
     epochs, end_s = spec.epochs, math.inf
     if spec.preset == "sustained":
         duration_s = spec.duration_s or SUSTAINED_S

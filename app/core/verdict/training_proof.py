@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from app.core.messages import Message, message, sentence
 from app.core.records import Run
-from app.core.verdict.training_rules import operation_shares_pct
+from app.core.verdict.training_rules import declared_operations, operation_shares_pct
 from workloads import CATALOGUE
 
 
@@ -34,8 +34,7 @@ def _step_lines(run: Run) -> Iterator[tuple[str, str]]:
     if done is not None and asked is not None:
         yield sentence("proof.examples"), sentence("proof.examples_done", done=done, asked=asked)
     if (operations := metrics.get("operations_per_example")) is not None:
-        workload = CATALOGUE.get(run.summary.workload)
-        declared = workload.step_operations(run.summary.variant) if workload is not None else None
+        declared = declared_operations(run.summary)
         code = "proof.operations_done" if declared is None else "proof.operations_of"
         of = {} if declared is None else {"declared_mflop": declared / 1e6}
         yield sentence("proof.operations"), sentence(code, done_mflop=operations / 1e6, **of)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from app.core.messages import Message, message
+from app.core.records import RunSummary
 from app.core.verdict.context import Evidence, Rule
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -28,14 +29,26 @@ def _examples_missing(evidence: Evidence) -> Message | None:
 
 
 def _operations_missing(evidence: Evidence) -> Message | None:
-    run, done = evidence.run.summary, evidence.run.metrics.get("operations_per_example")
-    workload = CATALOGUE.get(run.workload)
-    if done is None or workload is None or run.workload_version != workload.version:
-        return None
-    declared = workload.step_operations(run.variant)
-    if declared is None or 100 * done >= OPERATIONS_PCT * declared:
+    declared, done = declared_operations(evidence.run.summary), evidence.run.metrics.get("operations_per_example")
+    if declared is None or done is None or 100 * done >= OPERATIONS_PCT * declared:
         return None
     return message("verdict.operations_missing", done_mflop=done / 1e6, declared_mflop=declared / 1e6)
+
+
+def _operations_unknown(evidence: Evidence) -> Message | None:
+    metrics = evidence.run.metrics
+    is_counted = metrics.get("examples_done") is None or metrics.get("operations_per_example") is not None
+    if is_counted or declared_operations(evidence.run.summary) is None:
+        return None
+    return message("verdict.operations_unknown")
+
+
+def declared_operations(run: RunSummary) -> int | None:
+    """Return the operations that the registry declares for a step of a run's network, for each example."""
+    workload = CATALOGUE.get(run.workload)
+    if workload is None or run.workload_version != workload.version:
+        return None
+    return workload.step_operations(run.variant)
 
 
 def _precision_differs(evidence: Evidence) -> Message | None:
@@ -99,6 +112,7 @@ def _follows(before: events.Steps, block: events.Steps) -> bool:
 TRAINING_RULES = (
     Rule("examples_missing", "invalid", _examples_missing, "advice.report_again", at_end=True),
     Rule("operations_missing", "invalid", _operations_missing, "advice.report_again", at_end=True),
+    Rule("operations_unknown", "caution", _operations_unknown, "advice.report_again", at_end=True),
     Rule("precision_differs", "invalid", _precision_differs, "advice.report_again", at_end=True),
     Rule("clock_slow", "invalid", _clock_slow, "advice.report_again", at_end=True),
 )

@@ -1,0 +1,144 @@
+"""The second clock: a worker whose clock runs slow is told, and a delivery that is held up never is."""
+
+import random
+import sys
+
+import msgspec
+import pytest
+
+from app.core.paths import Paths
+from app.core.runs.runner import Runner
+from app.core.runs.second_clock import SecondClock
+from app.core.runs.worker_command import WorkerCommand, worker_command
+from app.core.verdict.rules import judge
+from tests.core.runs.running import finish, stored
+from workloads import CATALOGUE
+from workloads.protocol import events
+from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
+
+replace = msgspec.structs.replace
+STEPS = events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1,))
+
+
+def clocks(
+    sent_s: list[float], held_up: list[tuple[float, float]], *, rate: float = 1.0, jitter_s: float = 0.001
+) -> dict[str, float]:
+    """Return what the second clock says of lines that are sent at these times.
+
+    Args:
+        held_up: When this process was held up, from and to: it can neither read nor look at its clock.
+        rate: Seconds of the worker's clock in each second.
+    """
+    now_s, chance = 0.0, random.Random(1)
+    second = SecondClock(clock=lambda: now_s)
+    for each_s in sent_s:
+        second.asked()
+        now_s = max(now_s + 0.0001, each_s + chance.uniform(0, jitter_s))
+        now_s = next((end_s for begin_s, end_s in held_up if begin_s <= now_s < end_s), now_s)
+        second.heard(replace(STEPS, t_s=each_s * rate))
+    return second.metrics()
+
+
+def behind(metrics: dict[str, float]) -> float:
+    return 1 - metrics["worker_clock_s"] / metrics["parent_clock_s"]
+
+
+def every(step_s: float, seconds: float) -> list[float]:
+    return [step_s * number for number in range(1, int(seconds / step_s))]
+
+
+@pytest.mark.parametrize("step_s", [0.1, 0.7, 2.0])
+@pytest.mark.parametrize("rate", [0.5, 0.9, 1.0])
+def test_it_measures_how_fast_the_workers_clock_runs(step_s: float, rate: float) -> None:
+    assert behind(clocks(every(step_s, 40), [], rate=rate)) == pytest.approx(1 - rate, abs=0.002)
+
+
+STOPS = {
+    "at the beginning": [(0.5, 9.0)],
+    "in the middle": [(12.0, 22.0)],
+    "at the end": [(25.0, 31.0)],
+    "nearly always": [(2.0, 29.0)],
+    "twice": [(0.5, 14.0), (16.0, 31.0)],
+    "each second": [(begin_s, begin_s + 0.6) for begin_s in range(30)],
+}
+
+
+@pytest.mark.parametrize("held_up", STOPS.values(), ids=STOPS)
+@pytest.mark.parametrize("step_s", [0.1, 0.45, 1.5])
+def test_a_reader_that_is_held_up_does_not_make_a_clock_slow(
+    held_up: list[tuple[float, float]], step_s: float
+) -> None:
+    metrics = clocks(every(step_s, 30), held_up)
+    assert not metrics or metrics["parent_clock_s"] - metrics["worker_clock_s"] < 0.3
+
+
+def test_a_busy_computer_delivers_late_and_unevenly() -> None:
+    assert abs(behind(clocks(every(0.1, 30), [], jitter_s=0.3))) < 0.01
+
+
+def test_a_few_seconds_are_too_short_to_tell() -> None:
+    assert clocks(every(0.1, 2), []) == {}
+
+
+def test_only_the_promptest_arrival_of_a_quarter_second_is_kept() -> None:
+    times_s = iter([0.0, *(moment for number in range(4_000) for moment in (number / 100, (number + 0.9) / 100))])
+    second = SecondClock(clock=lambda: next(times_s))
+    for number in range(4_000):
+        second.asked()
+        second.heard(replace(STEPS, t_s=number / 100))
+    assert 20 < second.metrics()["parent_clock_s"] <= 40
+
+
+CHEATS = {
+    "whole_process": """
+import time
+real = time.perf_counter
+time.perf_counter = lambda: real() / 2
+""",
+    "durations_only": """
+from workloads.protocol import reporter
+import time
+usual = reporter.Reporter.__init__
+def start(self, emitter):
+    usual(self, emitter, lambda: time.perf_counter() / 2)
+reporter.Reporter.__init__ = start
+""",
+    "": "",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_a_worker_whose_clock_is_halved_is_found_out(cheat: str, paths: Paths, machine: Machine) -> None:
+    def command(spec: RunSpec, paths: Paths) -> WorkerCommand:
+        code = CHEATS[cheat] + "\nfrom workloads.__main__ import start\nstart()"
+        return WorkerCommand((sys.executable, "-c", code), worker_command(spec, paths).environment)
+
+    spec = CATALOGUE["demo"].default_spec(epochs=9, parameters={"step_s": 0.05})
+    session = Runner(paths, machine, command=command).start(spec)
+    finish(session)
+    run = stored(paths, session)
+    codes = {reason.code: reason for reason in judge(run).reasons}
+    assert ("clock_slow" in codes) == bool(cheat)
+    if cheat == "whole_process":
+        assert codes["clock_slow"].level == "invalid"
+        assert run.metrics["worker_clock_s"] == pytest.approx(run.metrics["parent_clock_s"] / 2, rel=0.02)
+        assert "ran slow: it counted" in codes["clock_slow"].text
+    if cheat == "durations_only":
+        assert "The durations of steps and epochs add up to" in codes["clock_slow"].text
+
+
+@pytest.mark.slow
+def test_a_worker_cannot_speak_for_the_second_clock(paths: Paths, machine: Machine) -> None:
+    def command(spec: RunSpec, paths: Paths) -> WorkerCommand:
+        code = "from workloads.protocol import events\nfrom workloads.__main__ import start\n"
+        code += "from workloads import CATALOGUE\nusual = CATALOGUE['demo'].run\n"
+        code += "def run(job, reporter):\n"
+        code += "    reporter.send(events.Metric(key='parent_clock_s', value=1.0))\n    usual(job, reporter)\n"
+        code += "CATALOGUE['demo'].run = run\nstart()"
+        return WorkerCommand((sys.executable, "-c", code), worker_command(spec, paths).environment)
+
+    session = Runner(paths, machine, command=command).start(CATALOGUE["demo"].default_spec(epochs=1))
+    finish(session)
+    assert "parent_clock_s" not in stored(paths, session).metrics

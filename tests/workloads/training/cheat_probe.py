@@ -1,0 +1,244 @@
+"""Trains honestly and not, a few steps each, in one process; prints the events of each run as a line of JSON."""
+
+import copy
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+from tests.mnist_digits import load_digits
+from workloads import CATALOGUE
+from workloads.datasets import mnist
+from workloads.datasets.source import Arrays, aligned_floats
+from workloads.protocol.reporter import Emitter, Reporter
+from workloads.protocol.spec import Job, RunSpec
+from workloads.training.training import Training
+
+
+def half_batch(model: Any) -> None:
+    """Train on the first half of each batch."""
+    usual = model.train_step
+    model.train_step = lambda data: usual(tuple(part[: len_of(part) // 2] for part in data))
+
+
+def half_inside(model: Any) -> None:
+    """Compute the first half of each batch, and repeat the predictions for the other."""
+    from keras import ops
+
+    usual = model.call
+
+    def call(x: Any, **options: Any) -> Any:
+        half = usual(x[: (len_of(x) + 1) // 2], **options)
+        return ops.concatenate([half, half])[: len_of(x)]
+
+    model.call = call
+
+
+def half_by_number(model: Any) -> None:
+    """Train on as many examples as a variable says, which no look at the graph can tell."""
+    import tensorflow as tf
+
+    usual, size = model.train_step, tf.Variable(64)
+    model.train_step = lambda data: usual(tuple(part[:size] for part in data))
+
+
+def hidden_inside(model: Any) -> None:
+    """Compute as many examples as a variable says, and repeat the predictions for the others."""
+    import tensorflow as tf
+    from keras import ops
+
+    usual, size = model.call, tf.Variable(64)
+
+    def call(x: Any, **options: Any) -> Any:
+        half = usual(x[:size], **options)
+        return ops.concatenate([half, half])[: len_of(x)]
+
+    model.call = call
+
+
+def only_last_layer(model: Any) -> None:
+    """Leave out the gradients of all layers but the last."""
+    for layer in model.layers[:-1]:
+        layer.trainable = False
+
+
+def len_of(tensor: Any) -> Any:
+    """Return the size of a batch, within the graph."""
+    from keras import ops
+
+    return ops.shape(tensor)[0]
+
+
+def in_bfloat16(workload: Training) -> None:
+    """Build the network in another precision than that of the run."""
+    usual = workload.build
+
+    def build(spec: RunSpec) -> Any:
+        import keras
+
+        keras.mixed_precision.set_dtype_policy("mixed_bfloat16")
+        return usual(spec)
+
+    workload.build = build  # type: ignore[method-assign]
+
+
+def rewritten(workload: Training) -> None:
+    """Have TensorFlow itself compute in another precision than the graph says."""
+    import tensorflow as tf
+
+    tf.config.optimizer.set_experimental_options({"auto_mixed_precision_onednn_bfloat16": True})
+
+
+def coarse(workload: Training) -> None:
+    """Look at every other pixel in both directions, and enlarge the result: the same parameters, and shapes."""
+
+    def build(spec: RunSpec) -> Any:
+        from keras import Sequential, layers
+
+        return Sequential(
+            [
+                layers.Input((28, 28, 1)),
+                layers.Conv2D(32, 3, activation="relu"),
+                layers.Conv2D(64, 3, strides=2, padding="same", activation="relu"),
+                layers.UpSampling2D(2),
+                layers.Cropping2D(1),
+                layers.MaxPooling2D(2),
+                layers.Dropout(0.25),
+                layers.Flatten(),
+                layers.Dense(128, activation="relu"),
+                layers.Dropout(0.5),
+                layers.Dense(10, activation="softmax"),
+            ]
+        )
+
+    workload.build = build  # type: ignore[method-assign]
+
+
+def zero_rate(workload: Training) -> None:
+    """Learn nothing."""
+    usual = workload.compile_options
+
+    def options(spec: RunSpec) -> dict[str, Any]:
+        import keras
+
+        return usual(spec) | {"optimizer": keras.optimizers.SGD(0.0)}
+
+    workload.compile_options = options  # type: ignore[method-assign]
+
+
+def wrong_labels(workload: Training) -> None:
+    """Learn labels that belong to other pictures."""
+    usual = workload.load
+
+    def load(folder: Any, spec: RunSpec) -> Any:
+        import numpy as np
+
+        feed = usual(folder, spec)
+        return replace(feed, y=np.random.default_rng(1).permutation(feed.y))
+
+    workload.load = load  # type: ignore[method-assign]
+
+
+def on_model(change: Callable[[Any], None]) -> Callable[[Training], None]:
+    """Return a cheat that changes the network once it is built."""
+
+    def cheat(workload: Training) -> None:
+        usual = workload.build
+
+        def build(spec: RunSpec) -> Any:
+            model = usual(spec)
+            change(model)
+            return model
+
+        workload.build = build  # type: ignore[method-assign]
+
+    return cheat
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run of a workload, and how it cheats.
+
+    Attributes:
+        codes: Of the reasons that must find it out; none for an honest run.
+        asked: What is asked for, besides the workload.
+    """
+
+    codes: set[str] = field(default_factory=set)
+    cheat: Callable[[Training], None] = lambda _: None
+    workload: str = "mnist_mlp"
+    asked: dict[str, Any] = field(default_factory=lambda: {"steps": 4})
+    real: bool = False
+
+    @property
+    def spec(self) -> RunSpec:
+        """What is asked for."""
+        usual: dict[str, Any] = {"epochs": 1} if self.asked.get("preset") is None else {}
+        return CATALOGUE[self.workload].default_spec(device="cpu", **(usual | self.asked))
+
+
+SHORT = {"examples_missing", "operations_missing"}
+CASES = {
+    "honest": Case(),
+    "honest_real": Case(real=True, asked={"steps": 100}),
+    "honest_float16": Case(asked={"steps": 4, "precision": "mixed_float16"}),
+    "honest_bfloat16": Case(asked={"steps": 4, "precision": "mixed_bfloat16"}),
+    "honest_xla": Case(asked={"steps": 4, "jit": True}),
+    "honest_last_batch": Case(asked={"epochs": 2, "batch_size": 25_000}, real=True),
+    "honest_quick": Case(asked={"preset": "quick", "duration_s": 2}),
+    "honest_stream": Case(
+        workload="mnist_cnn_nodropout_adam", asked={"steps": 2, "batch_size": 8, "epochs": 2}, real=True
+    ),
+    "honest_lstm": Case(workload="lstm_ptb_32", asked={"steps": 2, "batch_size": 2}),
+    "half_batch": Case(SHORT, on_model(half_batch), real=True),
+    "half_inside": Case({"operations_missing"}, on_model(half_inside)),
+    "half_by_number": Case({"examples_missing"}, on_model(half_by_number)),
+    "hidden_inside": Case({"operations_unknown"}, on_model(hidden_inside)),
+    "only_last_layer": Case({"operations_missing"}, on_model(only_last_layer)),
+    "other_precision": Case({"precision_differs"}, in_bfloat16, real=True),
+    "quarter": Case({"operations_missing"}, coarse, "mnist_cnn", {"steps": 2, "batch_size": 8}, real=True),
+    "zero_rate_real": Case({"weights_unchanged", "loss_out_of_band"}, zero_rate, asked={"steps": 100}, real=True),
+    "wrong_labels_real": Case({"loss_out_of_band"}, wrong_labels, asked={"steps": 100}, real=True),
+    # The last one: it changes the whole process.
+    "rewritten": Case({"precision_differs"}, rewritten),
+}
+
+
+@cache
+def digits() -> Arrays:
+    """Return real digits, as many as MNIST has: 4,000 of them, drawn again and again."""
+    import numpy as np
+
+    few = load_digits()
+    rows = np.random.default_rng(5).integers(len(few.x_train), size=60_000)
+    images = aligned_floats(60_000, 28, 28, 1)
+    images[:] = few.x_train[rows]
+    return Arrays(images, few.y_train[rows], few.x_test, few.y_test, "real", few.checksum)
+
+
+def events_of(case: Case) -> str:
+    """Train, and return the events."""
+    import keras
+
+    keras.backend.clear_session()
+    workload: Any = copy.copy(CATALOGUE[case.workload])
+    case.cheat(workload)
+    stream = io.BytesIO()
+    workload.run(Job(spec=case.spec, datasets_folder=b"/nowhere"), Reporter(Emitter(stream)))
+    return stream.getvalue().decode()
+
+
+def main() -> None:
+    """Go through all cases."""
+    twin = cache(mnist.load)
+    for name, case in CASES.items():
+        mnist.load = lambda folder, real=case.real: digits() if real else twin(None)
+        sys.stdout.write(json.dumps({"case": name, "events": events_of(case)}) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
