@@ -3,7 +3,7 @@
 Declarations need no engine; whatever a workload imports to run, it imports inside `run`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from workloads.engines.registry import ENGINES, engine_named, engine_title
@@ -35,12 +35,12 @@ class Proof:
     Attributes:
         steps: After this many training steps …
         bands: … the mean of their losses is in this range, by the source of the data ("real", "synthetic").
-        origin: How the bands were measured, in one sentence.
+        origins: How each band was measured, in one sentence, by the source of the data.
     """
 
     steps: int
     bands: dict[str, tuple[float, float]]
-    origin: str
+    origins: dict[str, str] = field(default_factory=dict)
 
 
 class Workload:

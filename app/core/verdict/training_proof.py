@@ -57,4 +57,5 @@ def _band(run: Run) -> Message:
     band = proof.bands.get(summary.data_source or "")
     if band is None:
         return message("proof.band_of_other_data", source=summary.data_source or "")
-    return message("proof.band", low=band[0], high=band[1], steps=proof.steps, origin=proof.origin)
+    origin = proof.origins.get(summary.data_source or "", "")
+    return message("proof.band", low=band[0], high=band[1], steps=proof.steps, origin=origin)

@@ -201,7 +201,7 @@ def real_asked(run: Run) -> Run:
 def test_each_rule_flips_at_its_threshold(
     stored_run: Run, monkeypatch: pytest.MonkeyPatch, code: str, level: str, within: Change, beyond: Change
 ) -> None:
-    proof = Proof(steps=100, bands={"real": (2.1, 2.3)}, origin="made up")
+    proof = Proof(steps=100, bands={"real": (2.1, 2.3)})
     monkeypatch.setattr(type(CATALOGUE["cifar10_keras_cnn"]), "proof", proof)
     run = quiet_run(stored_run, 0)
     assert code not in codes(within(run))
@@ -277,7 +277,7 @@ def test_telemetry_counts_from_the_first_measured_step_to_the_second_after_the_l
 def test_a_loss_is_judged_only_where_its_band_was_found(
     stored_run: Run, monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
 ) -> None:
-    proof = Proof(steps=100, bands={"real": (2.1, 2.3)}, origin="made up")
+    proof = Proof(steps=100, bands={"real": (2.1, 2.3)})
     monkeypatch.setattr(type(CATALOGUE["cifar10_keras_cnn"]), "proof", proof)
     run = metrics(proof_loss=0.1)(quiet_run(stored_run, 0))
     assert judge(run).level == "invalid"
