@@ -8,8 +8,8 @@ Real: a twin is no measure of it. On real digits, networks learn much faster tha
 against 1.9), on pictures in random colours more slowly. So each of these bands is wide: from half the lowest
 honest loss to halfway between the highest one and a learning rate of zero, where that is apart on all data tried;
 otherwise to well above both. `python -m tests.benchmarks.proof --real` measures what packages carry: real digits
-and all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowers were not available where this was
-measured: their bands rest on the twin and on other data (Fashion-MNIST in colour, other English prose).
+and all of Fashion-MNIST. CIFAR-10, IMDb, Nietzsche, Penn Treebank and the flowers were not available where this
+was measured: their bands rest on the twin and on other data (Fashion-MNIST in colour, other English prose).
 """
 
 from workloads.workload import Proof

@@ -93,16 +93,19 @@ def _stated_and_passed(evidence: Evidence) -> Iterator[tuple[float, float]]:
     """Yield how long steps and epochs took by their durations, and by the times of their events."""
     blocks = [block for block in evidence.run.steps if block.phase == "measure" and block.durations_s]
     begins_s: dict[int, float] = {}
+    ends_s: dict[int, float] = {}
     for block in blocks:
         if block.first_index == 0:
             begins_s.setdefault(block.epoch, block.t_s - sum(block.durations_s))
+        ends_s[block.epoch] = block.t_s
     for before, block, after in zip(blocks, blocks[1:], blocks[2:], strict=False):
-        # The last block of an epoch is sent after its validation pass.
+        # The last block of an epoch is sent at its end, after validation …
         if _follows(before, block) and _follows(block, after):
             yield sum(block.durations_s), block.t_s - before.t_s
     for epoch in evidence.run.epochs:
-        if epoch.index in begins_s and epoch.t_s > begins_s[epoch.index]:
-            yield epoch.duration_s, epoch.t_s - begins_s[epoch.index]
+        # … and just before the epoch itself, which may have to wait for a reader that is held up.
+        if epoch.index in begins_s:
+            yield epoch.duration_s, ends_s[epoch.index] - begins_s[epoch.index]
 
 
 def _follows(before: events.Steps, block: events.Steps) -> bool:
