@@ -119,10 +119,20 @@ class Engine:
         """Train as `model.fit` does; when a step's callback is called, the step has ended on the device too."""
         model.fit(**arguments)
 
-    def step_evidence(self, model: Any, batch_size: int) -> StepEvidence | None:
+    def examples_seen(self, model: Any) -> tuple[int, ...] | None:
+        """Return how many examples have gone into a compiled model's weights; None if the engine doesn't count.
+
+        Counts each form of the training step by itself, if it has compiled several.
+        """
+        return None
+
+    def step_evidence(self, model: Any, examples: tuple[int, ...], batch_size: int) -> StepEvidence | None:
         """Return what the training steps of a compiled model have done; None if the engine doesn't say.
 
-        Called after training, with the size of its batches.
+        Args:
+            model: The model, trained.
+            examples: How many examples each form of the step was given in the timed steps.
+            batch_size: Size of the batches.
         """
         return None
 

@@ -74,11 +74,18 @@ class TensorFlow(Engine):
         super().compile(model, spec, **options)
         self._watched = (model, StepWatch(model, jit=spec.jit)) if "optimizer" in options else None
 
-    def step_evidence(self, model: Any, batch_size: int) -> StepEvidence | None:
+    def examples_seen(self, model: Any) -> tuple[int, ...] | None:
+        """Return how many examples each traced step has counted."""
+        watch = self._watch_of(model)
+        return None if watch is None else watch.examples()
+
+    def step_evidence(self, model: Any, examples: tuple[int, ...], batch_size: int) -> StepEvidence | None:
         """Return what the graphs of the training steps show."""
-        if self._watched is None or self._watched[0] is not model:
-            return None
-        return self._watched[1].evidence(batch_size)
+        watch = self._watch_of(model)
+        return None if watch is None else watch.evidence(examples, batch_size)
+
+    def _watch_of(self, model: Any) -> StepWatch | None:
+        return self._watched[1] if self._watched is not None and self._watched[0] is model else None
 
     def gpus(self) -> int:
         """Return the number of GPUs that the run can use."""

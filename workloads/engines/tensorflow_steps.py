@@ -37,9 +37,12 @@ class StepWatch:
         self._compute_loss, model.compute_loss = model.compute_loss, self._remember
         self._apply, model.optimizer.apply = model.optimizer.apply, self._count
 
-    def evidence(self, batch_size: int) -> StepEvidence:
-        """Return what the steps so far have done; the graphs are analysed now, as it takes up to a second."""
-        examples = [int(count.numpy()) for count in self._examples]
+    def examples(self) -> tuple[int, ...]:
+        """Return how many examples each form of the step has counted so far."""
+        return tuple(int(count.numpy()) for count in self._examples)
+
+    def evidence(self, examples: tuple[int, ...], batch_size: int) -> StepEvidence:
+        """Return what steps with these examples have done; the graphs are analysed now, in up to a second."""
         operations: Counter[str] | None = Counter()
         for (graph, gradients), seen in zip(self._forms, examples, strict=False):
             if not seen or operations is None:
@@ -77,5 +80,6 @@ class StepWatch:
             # A GPU knows the shapes of its tensors in the computer's memory, where the addition is made.
             shapes = [tf.shape(part, out_type=tf.int64) for part in tf.nest.flatten(self._predicted)]
             with tf.device(self._place):
-                self._examples[form].assign_add(tf.reduce_min([shape[0] for shape in shapes]))
+                sizes = [shape[0] for shape in shapes]
+                self._examples[form].assign_add(tf.reduce_min(sizes) if sizes[1:] else sizes[0])
         return self._apply(gradients, *arguments, **named)

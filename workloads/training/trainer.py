@@ -1,7 +1,8 @@
 """A network ready to train: compiled, on its engine, with its data."""
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from workloads.engines.engine import Engine
@@ -14,6 +15,8 @@ class Trainer:
 
     Attributes:
         callbacks: Returns the network's own Keras callbacks, new for each training.
+        examples: How many examples each form of the step trained on within timed epochs; filled by `fit`, and
+            empty if the engine doesn't count.
     """
 
     engine: Engine
@@ -21,8 +24,32 @@ class Trainer:
     feed: Feed
     batch_size: int
     callbacks: Callable[[], list[Any]]
+    examples: "Counter[int]" = field(default_factory=Counter)
 
     def fit(self, feed: Feed, watch: Any, **asked: Any) -> None:
         """Train on all or part of the data, timed by `watch`; `asked` holds more arguments of `model.fit`."""
         data, callbacks = feed.fit_arguments(self.engine, self.batch_size), [*self.callbacks(), watch]
+        if self.engine.examples_seen(self.model) is not None:
+            # Around the watch, so that it times neither: what trains outside of its epochs doesn't count.
+            callbacks[-1:] = [_counter(self, begins=True), watch, _counter(self, begins=False)]
         self.engine.fit(self.model, **data, callbacks=callbacks, verbose=0, **asked)
+
+
+def _counter(trainer: Trainer, *, begins: bool) -> Any:
+    """Return a callback that subtracts the examples so far as an epoch begins, or adds them as it ends."""
+    from keras.callbacks import Callback
+
+    def count(sign: int) -> None:
+        for form, seen in enumerate(trainer.engine.examples_seen(trainer.model) or ()):
+            trainer.examples[form] += sign * seen
+
+    class ExampleCounter(Callback):  # type: ignore[misc] # Keras ships no types
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            if begins:
+                count(-1)
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            if not begins:
+                count(1)
+
+    return ExampleCounter()

@@ -94,7 +94,8 @@ class Training(Workload):
         else:
             _measure_epochs(self, spec, trainer, reporter)
         marks.report(model, spec, reporter)
-        if (evidence := engine.step_evidence(model, spec.batch_size)) is not None:
+        examples = tuple(trainer.examples.values())
+        if (evidence := engine.step_evidence(model, examples, spec.batch_size)) is not None:
             report_steps(evidence, self._least_examples(spec, trainer.feed, reporter.steps_done), reporter)
         if spec.preset != "quick":
             _evaluate(self, trainer, reporter)
