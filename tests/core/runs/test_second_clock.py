@@ -58,6 +58,8 @@ STOPS = {
     "at the beginning": [(0.5, 9.0)],
     "in the middle": [(12.0, 22.0)],
     "at the end": [(25.0, 31.0)],
+    "until it is over": [(21.0, 31.0)],
+    "again and again until it is over": [(20.0 + number, 20.98 + number) for number in range(11)],
     "nearly always": [(2.0, 29.0)],
     "twice": [(0.5, 14.0), (16.0, 31.0)],
     "each second": [(begin_s, begin_s + 0.6) for begin_s in range(30)],
@@ -65,7 +67,7 @@ STOPS = {
 
 
 @pytest.mark.parametrize("held_up", STOPS.values(), ids=STOPS)
-@pytest.mark.parametrize("step_s", [0.1, 0.45, 1.5])
+@pytest.mark.parametrize("step_s", [0.1, 0.5, 1.5])
 def test_a_reader_that_is_held_up_does_not_make_a_clock_slow(
     held_up: list[tuple[float, float]], step_s: float
 ) -> None:
@@ -74,7 +76,7 @@ def test_a_reader_that_is_held_up_does_not_make_a_clock_slow(
 
 
 def test_a_busy_computer_delivers_late_and_unevenly() -> None:
-    assert abs(behind(clocks(every(0.1, 30), [], jitter_s=0.3))) < 0.01
+    assert abs(behind(clocks(every(0.1, 30), [], jitter_s=0.3))) < 0.002
 
 
 def test_a_few_seconds_are_too_short_to_tell() -> None:
