@@ -11,6 +11,7 @@ from app.core.runs.runner import Runner
 from app.core.runs.second_clock import SecondClock
 from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.verdict.rules import judge
+from app.core.verdict.training_rules import CLOCK_PCT, CLOCK_S
 from tests.core.runs.running import finish, stored
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -22,12 +23,18 @@ STEPS = events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1,)
 
 
 def clocks(
-    sent_s: list[float], held_up: list[tuple[float, float]], *, rate: float = 1.0, jitter_s: float = 0.001
+    sent_s: list[float],
+    held_up: list[tuple[float, float]],
+    *,
+    rate: float = 1.0,
+    jitter_s: float = 0.001,
+    full_from_s: float = 1e9,
 ) -> dict[str, float]:
     """Return what the second clock says of lines that are sent at these times.
 
     Args:
         held_up: When this process was held up, from and to: it can neither read nor look at its clock.
+        full_from_s: When the queue behind the reader fills up: from then on, each line takes it a third of a second.
         rate: Seconds of the worker's clock in each second.
     """
     now_s, chance = 0.0, random.Random(1)
@@ -37,6 +44,7 @@ def clocks(
         now_s = max(now_s + 0.0001, each_s + chance.uniform(0, jitter_s))
         now_s = next((end_s for begin_s, end_s in held_up if begin_s <= now_s < end_s), now_s)
         second.heard(replace(STEPS, t_s=each_s * rate))
+        now_s += 0.3 if now_s > full_from_s else 0.0
     return second.metrics()
 
 
@@ -72,7 +80,18 @@ def test_a_reader_that_is_held_up_does_not_make_a_clock_slow(
     held_up: list[tuple[float, float]], step_s: float
 ) -> None:
     metrics = clocks(every(step_s, 30), held_up)
-    assert not metrics or metrics["parent_clock_s"] - metrics["worker_clock_s"] < 0.3
+    assert not metrics or is_agreed(metrics)
+
+
+@pytest.mark.parametrize("full_from_s", [1.0, 15.0, 23.0])
+def test_a_full_queue_does_not_make_a_clock_slow(full_from_s: float) -> None:
+    metrics = clocks(every(0.1, 30), [], full_from_s=full_from_s)
+    assert not metrics or is_agreed(metrics)
+
+
+def is_agreed(metrics: dict[str, float]) -> bool:
+    behind_s = metrics["parent_clock_s"] - metrics["worker_clock_s"]
+    return behind_s < CLOCK_S + CLOCK_PCT / 100 * metrics["parent_clock_s"]
 
 
 def test_a_busy_computer_delivers_late_and_unevenly() -> None:
