@@ -86,7 +86,7 @@ METRICS = {
     "updates_asked": Metric("Updates of the weights, asked", "", 0),
     "updates_done": Metric("Updates of the weights, done", "", 0),
     "weights_changed": Metric("Change of the output layer", "%", 1, 100),
-    "examples_asked": Metric("Examples trained on, at least asked", "", 0),
+    "examples_asked": Metric("Examples to train on, at least", "", 0),
     "examples_done": Metric("Examples trained on", "", 0),
     "operations_per_example": Metric("Operations of a step, for each example", "MFLOP", 3, 1e-6),
     **{

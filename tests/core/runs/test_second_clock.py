@@ -34,7 +34,7 @@ def clocks(
 
     Args:
         held_up: When this process was held up, from and to: it can neither read nor look at its clock.
-        full_from_s: When the queue behind the reader fills up: from then on, each line takes it a third of a second.
+        full_from_s: When the queue behind the reader is full: from then on, each line takes it 0.3 s.
         rate: Seconds of the worker's clock in each second.
     """
     now_s, chance = 0.0, random.Random(1)
