@@ -59,8 +59,6 @@ class Workload:
             epochs.
         units_per_example: What one example counts for in a headline per second, such as the words of a sequence.
         parameters_count: For the default variant; None if it is known only after building.
-        operations_per_example: Floating-point operations of a training step per example, as training.flops counts
-            them; None if not declared.
         loss_band: Expected range of the training loss after the first whole epoch; None if unknown.
         fixed_duration_s: Approximate duration on any machine, if it runs for a fixed time; otherwise None.
         memory_base_bytes, memory_per_example_bytes: Measured memory of a run on the CPU, at batch 0 and per
@@ -93,7 +91,6 @@ class Workload:
     validation_samples: int = 0
     units_per_example: int = 1
     parameters_count: int | None = None
-    operations_per_example: int | None = None
     parameters: tuple[Parameter, ...] = ()
     loss_band: tuple[float, float] | None = None
     fixed_duration_s: float | None = None

@@ -33,7 +33,6 @@ class Cifar10KerasCnn(Training):
     samples_per_epoch = 50_000
     validation_samples = 1_000
     parameters_count = 1_337_002
-    operations_per_example = 238_099_968
     memory_base_bytes = 1_400_000_000
     memory_per_example_bytes = 690_000
     predicted_examples = 20

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from app.core.messages import Message, message
 from app.core.records import RunSummary
-from app.core.verdict.context import Evidence, Rule
+from app.core.verdict.context import Evidence, Rule, gpu_index
 from workloads import CATALOGUE
 from workloads.protocol import events
 
@@ -38,7 +38,9 @@ def _operations_missing(evidence: Evidence) -> Message | None:
 def _operations_unknown(evidence: Evidence) -> Message | None:
     metrics = evidence.run.metrics
     is_counted = metrics.get("examples_done") is None or metrics.get("operations_per_example") is not None
-    if is_counted or declared_operations(evidence.run.summary) is None:
+    # On a GPU, the honest ones hide them too: cuDNN's recurrent layers are one operation of unknown size.
+    is_hidden = gpu_index(evidence.run.summary.device or "") is not None
+    if is_counted or is_hidden or declared_operations(evidence.run.summary) is None:
         return None
     return message("verdict.operations_unknown")
 

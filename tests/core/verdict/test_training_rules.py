@@ -122,6 +122,13 @@ def test_another_network_or_version_has_no_declared_operations(run: Run) -> None
         )
 
 
+def test_what_a_gpu_hides_is_no_reproach(run: Run) -> None:
+    uncounted = {"operations_per_example": None, "operations_float32_pct": None}
+    assert "operations_unknown" in reasons(run, **uncounted)
+    on_gpu = replace(run, summary=replace(run.summary, device="gpu:0"))
+    assert "operations_unknown" not in reasons(on_gpu, **uncounted)
+
+
 def test_the_evidence_is_shown_with_the_other_lines(run: Run) -> None:
     lines = dict(proof_lines(run))
     assert lines["Examples"] == "150,000 in the weight updates, at least 150,000 expected"
