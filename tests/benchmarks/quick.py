@@ -35,6 +35,8 @@ def main(quicks: int = 10, epochs: int = 10, workload_id: str = STANDARD, record
         full, full_s = run(paths, standard, record)
         quick_runs += [run(paths, quick) for _ in range(quicks - quicks // 2)]
     assert full.value is not None
+    if not quick_runs:
+        return
     ratios = [each.value / full.value for each, _ in quick_runs if each.value is not None]
     low_s, high_s = full.value_low or full.value, full.value_high or full.value
     spread = f"epochs spread {full.spread_pct or 0:.1f} %"
