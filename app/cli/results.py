@@ -22,6 +22,7 @@ from app.core.report.share import share_card
 from app.core.report.wording import (
     bottleneck_text,
     energy_text,
+    estimated_from_s,
     headline,
     machine_line,
     peak_text,
@@ -197,7 +198,7 @@ def _print_run(run: Run, place: str | None) -> None:
         say(in_line(sentence("cli.run_note", note=warning.message)))
     if run.epochs:
         _print_epochs(run)
-    say(f"\n{headline(summary)}")
+    say(f"\n{headline(summary, estimated_from_s(run))}")
     if comparison := position(summary):
         say(in_line(comparison))
     for label, text in metric_lines(run.metrics):

@@ -20,6 +20,7 @@ from app.core.report.wording import (
     bottleneck_text,
     derived_epoch_text,
     energy_text,
+    estimated_from_s,
     headline,
     peak_text,
     verdict_line,
@@ -75,7 +76,7 @@ def print_result(stored: Run) -> None:
     if workload.is_demo:
         say(sentence("cli.demo_stored", run_id=summary.id, remark=message("verdict.demo")))
         return
-    say(f"\n{headline(summary)}")
+    say(f"\n{headline(summary, estimated_from_s(stored))}")
     if workload.metric != "seconds_per_epoch_s" and summary.value is not None:
         lines = metric_lines({key: value for key, value in stored.metrics.items() if key not in _PEAKS})
         for number, path in enumerate(chosen_folders(stored.spec), 1):

@@ -132,18 +132,26 @@ def run_engine_line(run: RunSummary) -> str:
     return " · ".join([line, *unusual_settings(run, "jit")])
 
 
-def headline(run: RunSummary) -> str:
-    """Return a run's result in one or two lines."""
-    note = headline_note(run)
+def headline(run: RunSummary, measured_s: float | None = None) -> str:
+    """Return a run's result in one or two lines; `measured_s` is what `estimated_from_s` says of it."""
+    note = headline_note(run, measured_s=measured_s)
     return _value(run) + (f"\n{note}" if note else "")
 
 
-def headline_note(run: RunSummary, *, with_first_epoch: bool = True) -> str:
+def estimated_from_s(run: Run) -> float | None:
+    """Return the seconds of steps that an estimate speaks of; None if the run has none."""
+    if run.summary.basis != "estimate":
+        return None
+    return sum(sum(block.durations_s) for block in run.steps if block.phase == "measure") or None
+
+
+def headline_note(run: RunSummary, *, with_first_epoch: bool = True, measured_s: float | None = None) -> str:
     """Return what the headline is based on; "" if there is nothing to add.
 
     Args:
         run: Any run.
         with_first_epoch: Whether to include the first epoch's time.
+        measured_s: What `estimated_from_s` says of it.
     """
     if run.metric != "seconds_per_epoch_s":
         return _step_note(run)
@@ -154,7 +162,10 @@ def headline_note(run: RunSummary, *, with_first_epoch: bool = True) -> str:
         mean = sentence("result.mean", value=format_value(run.metric, run.value_mean))
     interval = interval_text(run) or sentence("result.no_interval")
     if run.basis == "estimate":
-        parts = [sentence("result.estimated"), interval, mean, spread]
+        basis = sentence("result.estimated")
+        if measured_s is not None:
+            basis = sentence("result.estimated_from", measured_s=measured_s)
+        parts = [basis, interval, mean, spread]
     elif run.basis == "first_epoch":
         return sentence("result.first_epoch_only")
     else:
@@ -238,7 +249,7 @@ def result_text(run: Run) -> str:
     summary = run.summary
     private = chosen_texts([run.spec]) | private_texts()
     engine = run_engine_line(summary)
-    note = headline_note(summary)
+    note = headline_note(summary, measured_s=estimated_from_s(run))
     value = _value(summary) + (f" ({note})" if note else "")
     verdict = judge(run)
     level, _, words = verdict_line(verdict).partition(": ")

@@ -10,7 +10,7 @@ from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import format_time_left, format_value, headline_kind
 from app.core.records import Run, RunSummary
-from app.core.report.wording import error_advice, headline_note, interval_text, verdict_line
+from app.core.report.wording import error_advice, estimated_from_s, headline_note, interval_text, verdict_line
 from app.core.runs.progress import Progress
 from app.core.verdict.rules import judge
 from app.gui.run.verdict_dialog import VerdictDialog, verdict_look
@@ -122,6 +122,8 @@ class HeadlineCard(Card):
         summary = run.summary
         self._state.setCurrentIndex(1)
         self._show_value(summary, summary.step_median_s)
+        if (measured_s := estimated_from_s(run)) is not None:
+            self.note.show_text(headline_note(summary, measured_s=measured_s))
         code, tone = _ENDINGS.get(summary.status, ("", ""))
         if summary.status == "failed":
             code = _FAILURES.get(summary.error_code or "", code)

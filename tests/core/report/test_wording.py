@@ -11,6 +11,7 @@ from app.core.messages import Message, message
 from app.core.records import Run, RunSummary
 from app.core.report.wording import (
     error_advice,
+    estimated_from_s,
     headline,
     headline_note,
     machine_line,
@@ -265,3 +266,14 @@ def test_a_machine_from_another_version_is_shown_as_far_as_possible() -> None:
     new = stored('{"npu": 1, "gpus": [{"name": "New GPU", "tensor_cores": 9, "memory_bytes": 8000000000}]}')
     assert machine_line(new) == "unknown CPU · ? cores / ? threads · n/a · New GPU · n/a"
     assert stored('{"cpu_name": {}}').cpu_name is None
+
+
+def test_an_estimate_names_the_seconds_that_it_speaks_of(stored_run: Run) -> None:
+    assert estimated_from_s(stored_run) is None
+    timed = events.Steps(t_s=20.0, phase="measure", epoch=0, first_index=0, durations_s=(8.0, 8.2))
+    blocks = (timed, timed, msgspec.structs.replace(timed, phase="validate"))
+    estimate = replace(stored_run, summary=replace(stored_run.summary, **ESTIMATE), steps=blocks)
+    assert estimated_from_s(estimate) == pytest.approx(32.4)
+    assert estimated_from_s(replace(estimate, steps=())) is None
+    assert headline_note(estimate.summary, measured_s=32.4).startswith("estimated from 32 s of steps · ")
+    assert "estimated from 32 s of steps · " in result_text(estimate)

@@ -27,6 +27,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "result.engine_without_xla": "{engine} on {device} · {precision} · without XLA",
     "result.epoch": "epoch",
     "result.estimated": "estimated from timed steps",
+    "result.estimated_from": "estimated from {measured_s:.0f} s of steps",
     "result.first_epoch": "first epoch {duration}",
     "result.first_epoch_only": "first and only epoch, startup included",
     "result.first_steps": "steps right after the start",
