@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.mnist_digits import load_digits
+from tests.mnist_digits import as_many_as_mnist
 from workloads.datasets import cifar10, fashion_mnist, mnist, nietzsche
 from workloads.datasets.source import Arrays, aligned_floats
 
@@ -29,19 +29,9 @@ def use_real_data(fashion: Path) -> None:
         fashion_mnist.install({path.name: path for path in fashion.iterdir()}, Path(folder))
         clothes = fashion_mnist.load(Path(folder))
     fashion_mnist.load = lambda folder: clothes
-    mnist.load = lambda folder: _digits()
+    mnist.load = lambda folder: as_many_as_mnist()
     cifar10.load = lambda folder, *, scale=255.0: _coloured(clothes, scale)
     nietzsche.load = lambda folder: _prose()
-
-
-def _digits() -> Arrays:
-    import numpy as np
-
-    digits = load_digits()
-    rows = np.random.default_rng(5).integers(len(digits.x_train), size=60_000)
-    images = aligned_floats(60_000, 28, 28, 1)
-    images[:] = digits.x_train[rows]
-    return Arrays(images, digits.y_train[rows], digits.x_test, digits.y_test, "real", digits.checksum)
 
 
 def _coloured(clothes: Arrays, scale: float) -> Arrays:

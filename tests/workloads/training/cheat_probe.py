@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from tests.mnist_digits import load_digits
+from tests.mnist_digits import as_many_as_mnist
 from workloads import CATALOGUE
 from workloads.datasets import mnist
-from workloads.datasets.source import Arrays, aligned_floats
 from workloads.engines.registry import engine_named
 from workloads.protocol.reporter import Emitter, Reporter
 from workloads.protocol.spec import Job, RunSpec
@@ -239,18 +238,6 @@ CASES = {
 }
 
 
-@cache
-def digits() -> Arrays:
-    """Return real digits, as many as MNIST has: 4,000 of them, drawn again and again."""
-    import numpy as np
-
-    few = load_digits()
-    rows = np.random.default_rng(5).integers(len(few.x_train), size=60_000)
-    images = aligned_floats(60_000, 28, 28, 1)
-    images[:] = few.x_train[rows]
-    return Arrays(images, few.y_train[rows], few.x_test, few.y_test, "real", few.checksum)
-
-
 def events_of(case: Case) -> str:
     """Train, and return the events."""
     import keras
@@ -267,7 +254,7 @@ def main() -> None:
     """Go through all cases."""
     twin = cache(mnist.load)
     for name, case in CASES.items():
-        mnist.load = (lambda folder: digits()) if case.real else (lambda folder: twin(None))
+        mnist.load = (lambda folder: as_many_as_mnist()) if case.real else (lambda folder: twin(None))
         sys.stdout.write(json.dumps({"case": name, "events": events_of(case)}) + "\n")
         sys.stdout.flush()
 
