@@ -169,6 +169,16 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     assert card.sizeHint().height() == height
 
 
+def test_a_finished_estimate_names_its_seconds(run: Run, card: HeadlineCard) -> None:
+    estimate: dict[str, Any] = {"preset": "quick", "basis": "estimate"}
+    card.show_stored(replace(run, summary=replace(run.summary, **estimate)))
+    measured_s = sum(sum(block.durations_s) for block in run.steps if block.phase == "measure")
+    assert measured_s > 1
+    assert card.note.whole_text.startswith(f"estimated from {measured_s:.0f} s of steps · ")
+    card.show_stored(run)
+    assert "estimated" not in card.note.whole_text
+
+
 def test_a_rate_has_no_validation_to_wait_for(run: Run, card: HeadlineCard) -> None:
     workload = CATALOGUE["vgg16"]
     progress = Progress(workload.default_spec("quick"))
