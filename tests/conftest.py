@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 import workloads.engines
 from app.core.paths import Paths, default_paths
+from app.core.runs.worker_command import packages_of
 from workloads.engines.registry import ENGINES, Entry
 from workloads.protocol.machine import Machine
 
@@ -88,6 +89,14 @@ def second_engine(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(workloads.engines, "__path__", [*workloads.engines.__path__, str(folder)])
     monkeypatch.setitem(ENGINES, "plain_numpy", Entry("workloads.engines.plain_numpy", home="plain_numpy"))
     return "plain_numpy"
+
+
+def pretend_installed(engine: str, paths: Paths) -> Path:
+    """Make the folder of an engine's packages, as if it were installed, and return it."""
+    folder = packages_of(engine, paths)
+    assert folder is not None
+    folder.mkdir(parents=True)
+    return folder
 
 
 @pytest.fixture

@@ -223,7 +223,6 @@ SETTINGS: tuple[Setting, ...] = (
         default=USUAL,
         flag="--engine",
         choices=lambda: ENGINES,
-        compared="alike",
         in_words=lambda value: engine_title(str(value)),
         title=engine_title,
     ),
@@ -251,12 +250,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         name="jit",
         kind="switch",
-        label="XLA",
-        description="Compile the training step with XLA; the studies ran without it.",
+        label="Compiled",
+        description="Compile the training step: XLA, or torch.compile for PyTorch; the studies ran without it.",
         default=False,
         flag="--jit",
         also=("xla",),
-        in_words=_word({True: "XLA", False: "without XLA"}, ""),
+        in_words=_word({True: "compiled", False: "not compiled"}, ""),
     ),
     Setting(
         name="onednn",

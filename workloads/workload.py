@@ -6,7 +6,7 @@ Declarations need no engine; whatever a workload imports to run, it imports insi
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from workloads.engines.registry import ENGINES, engine_named, engine_title
+from workloads.engines.registry import ENGINES, USUAL, compiles_always, engine_named, engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter, folders_of
@@ -116,6 +116,7 @@ class Workload:
             "batch_size": self.batch_size,
             "workload": self.id,
             "preset": preset,
+            "jit": compiles_always(asked.get("engine", USUAL)),
         }
         values = {parameter.name: parameter.default for parameter in self.parameters}
         asked["parameters"] = values | asked.get("parameters", {})

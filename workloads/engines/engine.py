@@ -1,7 +1,7 @@
 """The interface of an engine, the software that trains. Imports no engine: app and worker share it."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +56,8 @@ class Engine:
         vendors: Vendors whose GPUs it can use, with the right driver on the right system.
         reads: Prefixes of environment variables that change what it does.
         settings: Engine-specific run settings that it supports.
+        compiler: What compiles its steps if asked to.
+        compiles_always: Whether it has no other way.
     """
 
     name: str
@@ -64,6 +66,8 @@ class Engine:
     vendors: frozenset[str] = frozenset()
     reads: tuple[str, ...] = ()
     settings: frozenset[str] = frozenset()
+    compiler: str = "XLA"
+    compiles_always: bool = False
 
     # Also called by the app
 
@@ -177,13 +181,20 @@ class Engine:
         """Return rows of arrays that are already batches, repeated forever."""
         return self.generated(lambda: _rows(x, y))
 
-    def generated(self, make: Callable[[], Iterator[tuple[Any, Any]]], rank: int = 2, dtype: str = "int32") -> Any:
+    def generated(
+        self,
+        make: Callable[[], Iterator[tuple[Any, Any]]],
+        rank: int = 2,
+        dtype: str = "int32",
+        others: Callable[[], Iterable[tuple[Any, Any]]] = tuple,
+    ) -> Any:
         """Return endless batches that are produced during training.
 
         Args:
             make: Returns a new iterator of batches.
             rank: Number of dimensions of inputs and targets.
             dtype: Of both.
+            others: Returns a batch of each shape that may follow, for engines that compile a step for each.
         """
         return make()
 

@@ -1,4 +1,4 @@
-"""The available engines: one row each, with module and interpreter."""
+"""The engines that Epochmark knows: one row each, with module and folder."""
 
 import importlib
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Entry:
 
     Attributes:
         module: Defines ENGINE; importing it doesn't import the engine yet.
-        home: Its folder among those of engines, whose Python runs it; None for the app's Python.
+        home: Its folder of packages among those of engines; None for an engine that is installed with the app.
     """
 
     module: str
@@ -23,6 +23,8 @@ class Entry:
 
 ENGINES: dict[str, Entry] = {
     "tensorflow": Entry("workloads.engines.tensorflow"),
+    "torch": Entry("workloads.engines.torch", home="torch"),
+    "jax": Entry("workloads.engines.jax", home="jax"),
 }
 USUAL = "tensorflow"
 
@@ -48,3 +50,19 @@ def engine_title(name: str) -> str:
         return engine_named(name).title
     except (KeyError, WorkloadError):
         return name
+
+
+def compiler_name(engine: str) -> str:
+    """Return what an engine compiles its steps with; XLA, which older records mean, if it is unknown or broken."""
+    try:
+        return engine_named(engine).compiler
+    except (KeyError, WorkloadError):
+        return Engine.compiler
+
+
+def compiles_always(engine: str) -> bool:
+    """Return whether an engine has no steps that aren't compiled; no for an unknown or broken one."""
+    try:
+        return engine_named(engine).compiles_always
+    except (KeyError, WorkloadError):
+        return False

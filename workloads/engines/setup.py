@@ -31,9 +31,8 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
     engine = engine_named(spec.engine)
     variables = foreign_variables(os.environ, spec)  # before the engine sets its own
     try:
-        import keras
-
         started = engine.start(spec)
+        import keras  # some engines choose Keras' device
     except ImportError as error:
         said = message("engine.not_imported", engine=engine.title, reason=str(error))
         raise WorkloadError("engine_missing", said) from error

@@ -1,7 +1,7 @@
 """TensorFlow: on the CPU of every system, and on NVIDIA GPUs under Linux."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from workloads.datasets.source import is_aligned
@@ -145,7 +145,13 @@ class TensorFlow(Engine):
 
         return tf.data.Dataset.from_tensor_slices((x, y)).repeat().prefetch(tf.data.AUTOTUNE)
 
-    def generated(self, make: Callable[[], Iterator[tuple[Any, Any]]], rank: int = 2, dtype: str = "int32") -> Any:
+    def generated(
+        self,
+        make: Callable[[], Iterator[tuple[Any, Any]]],
+        rank: int = 2,
+        dtype: str = "int32",
+        others: Callable[[], Iterable[tuple[Any, Any]]] = tuple,
+    ) -> Any:
         """Return batches of any size made in Python, prefetched."""
         import tensorflow as tf
 

@@ -68,12 +68,14 @@ class PtbLstmMxnet(Recurrent):
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
         """Return batches of sentences of similar length, in a new order each epoch."""
         words = ptb.load(folder)
+        offsets, size = words.sentences[0], spec.batch_size
         batches = engine_named(spec.engine).generated(
-            lambda: sentence_batches(words.train, words.sentences[0], spec.batch_size, spec.seed)
+            lambda: sentence_batches(words.train, offsets, size, spec.seed),
+            others=lambda: empty_batches(offsets, size),
         )
         return Feed(
             x=batches,
-            samples=len(words.sentences[0]) - 1,
+            samples=len(offsets) - 1,
             shape=(max(_BUCKETS),),
             source=words.source,
             checksum=words.checksum,
@@ -86,16 +88,41 @@ def sentence_batches(
     """Yield inputs and targets forever; sentences longer than the last bucket are cut."""
     import numpy as np
 
-    lengths = np.minimum(np.diff(offsets), max(_BUCKETS))
+    lengths = _lengths(offsets)
     by_length = np.argsort(lengths, kind="stable")
     random = np.random.default_rng(seed)
     while True:
         for first in random.permutation(np.arange(0, len(lengths), batch_size)):
             rows = by_length[first : first + batch_size]
-            bucket = next(bucket for bucket in _BUCKETS if bucket >= lengths[rows[-1]])
+            bucket = _bucket(lengths[rows[-1]])
             inputs = np.zeros((len(rows), bucket), np.int32)
             targets = np.full_like(inputs, NO_WORD)
             for row, start, length in zip(range(len(rows)), offsets[rows], lengths[rows], strict=True):
                 inputs[row, :length] = ids[start : start + length]
                 targets[row, : length - 1] = inputs[row, 1:length]
             yield inputs, targets
+
+
+def empty_batches(
+    offsets: "NDArray[np.int64]", batch_size: int
+) -> "Iterator[tuple[NDArray[np.int32], NDArray[np.int32]]]":
+    """Yield a batch without words of each shape that these sentences come in."""
+    import numpy as np
+
+    lengths = np.sort(_lengths(offsets))
+    lasts = np.minimum(np.arange(0, len(lengths), batch_size) + batch_size, len(lengths)) - 1
+    shapes = {(batch_size, _bucket(length)) for length in lengths[lasts]}
+    if rest := len(lengths) % batch_size:
+        shapes.add((rest, _bucket(lengths[-1])))
+    for shape in sorted(shapes):
+        yield np.zeros(shape, np.int32), np.full(shape, NO_WORD, np.int32)
+
+
+def _lengths(offsets: "NDArray[np.int64]") -> "NDArray[np.int64]":
+    import numpy as np
+
+    return np.minimum(np.diff(offsets), max(_BUCKETS))
+
+
+def _bucket(length: int) -> int:
+    return next(bucket for bucket in _BUCKETS if bucket >= length)

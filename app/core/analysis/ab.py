@@ -240,7 +240,7 @@ def _unlike(group: Group) -> str:
     a, b = sides.get("A"), sides.get("B")
     if a is None or b is None:
         return ""
-    b = dataclasses.replace(b, engine=a.engine, settings=a.settings)
+    b = dataclasses.replace(b, settings=a.settings)
     if (reason := run_refusal(a, b)) is None:
         return ""
     if run_refusal(a, dataclasses.replace(b, precision=a.precision)) is None:

@@ -5,7 +5,7 @@ from typing import Any
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import Run, RunSummary
-from workloads.engines.registry import engine_title
+from workloads.engines.registry import compiler_name, compiles_always, engine_title
 from workloads.settings import Setting, all_settings, read_recorded, unknown_recorded
 
 # Fields of RunSummary, in addition to the run settings that say so.
@@ -66,7 +66,7 @@ def unusual_settings(run: RunSummary, *shown: str) -> list[str]:
     shown = (*shown, *_TOLD_APART, "batch_size", "precision")
     settings = (setting for setting in all_settings() if setting.compared != "same" and setting.name not in shown)
     values = ((setting, recorded(run, setting)) for setting in settings)
-    apart = [setting.words(value) for setting, value in values if value != setting.default]
+    apart = [setting.words(value) for setting, value in values if value != _usual(setting, run)]
     names = {setting.name for setting in all_settings()}
     return apart + [part for part in unknown_recorded(run.settings) if part.partition("=")[0] not in names]
 
@@ -85,7 +85,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
     may_differ = [
         engine_name(summary.engine, summary.engine_version),
         f"Keras {environment.keras_version}" if environment is not None and environment.keras_version else "",
-        "XLA" if summary.jit else sentence("compare.without_xla"),
+        _compiler(summary),
         _switch("oneDNN", environment.onednn if environment is not None else None),
         _switch("TF32", environment.tf32 if environment is not None else None),
         *(
@@ -129,3 +129,13 @@ def _virtual(run: RunSummary) -> str:
 
 def _switch(name: str, is_on: object) -> str:
     return "" if is_on is None else f"{name} {'on' if is_on else 'off'}"
+
+
+def _compiler(run: RunSummary) -> str:
+    code = "compare.with_xla" if run.jit else "compare.without_xla"
+    return sentence(code, compiler=compiler_name(run.engine))
+
+
+def _usual(setting: Setting, run: RunSummary) -> Any:
+    """Return a setting's value if nothing was asked for."""
+    return True if setting.name == "jit" and compiles_always(run.engine) else setting.default

@@ -15,6 +15,7 @@ from app.core.metrics import format_bytes, format_value, headline_kind
 from app.core.records import Run, RunSummary
 from app.core.report.wording import workload_title
 from app.core.verdict.rules import judge
+from workloads.engines.registry import compiler_name
 
 CONFIDENCE_PCT = 95.0
 
@@ -120,7 +121,7 @@ def _engine_details(run: Run) -> str:
     parts = (
         engine_name(summary.engine, summary.engine_version),
         f"Keras {keras}" if keras else "",
-        sentence("share.xla" if summary.jit else "share.no_xla"),
+        sentence("share.xla" if summary.jit else "share.no_xla", compiler=compiler_name(summary.engine)),
         *unusual_settings(summary, "jit"),
     )
     return " · ".join(part for part in parts if part)

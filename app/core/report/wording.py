@@ -17,7 +17,7 @@ from app.core.verdict.energy import energy_used
 from app.core.verdict.notes import derived_epoch, peak_share, short_run
 from app.core.verdict.rules import judge
 from workloads import CATALOGUE
-from workloads.engines.registry import ENGINES, engine_title
+from workloads.engines.registry import ENGINES, compiler_name, engine_title
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
@@ -122,6 +122,7 @@ def engine_line(engine: str, version: str | None, device: str | None, *, precisi
         engine=engine_name(engine, version),
         device=device or sentence("result.unknown_device"),
         precision=precision,
+        compiler=compiler_name(engine),
     )
 
 

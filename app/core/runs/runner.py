@@ -8,7 +8,7 @@ from app.core.messages import message
 from app.core.paths import Paths, check_datasets_folder
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.session import Limits, Listener, Session
-from app.core.runs.worker_command import WorkerCommand, interpreter, worker_command
+from app.core.runs.worker_command import WorkerCommand, packages_of, worker_command
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.owners import own
@@ -85,7 +85,8 @@ class Runner:
     def check(self, spec: RunSpec) -> Workload:
         """Return the spec's workload; raises UsageError if it can't be run on this computer."""
         workload = checked_workload(spec)
-        if not interpreter(spec.engine, self.paths).exists():
+        packages = packages_of(spec.engine, self.paths)
+        if packages is not None and not packages.is_dir():
             raise UsageError(message("engine.not_installed", engine=engine_title(spec.engine)))
         if problem := memory_problem(spec, self.machine):
             raise UsageError(problem)

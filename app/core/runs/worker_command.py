@@ -21,6 +21,8 @@ _PASSED_ON = frozenset(
     """.split()  # noqa: SIM905 - one word each reads better in lines
 )
 
+_LAUNCH = str(Path(workloads.__file__).resolve().with_name("launch.py"))
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerCommand:
@@ -58,17 +60,18 @@ def _clean_environment(paths: Paths, environment: Mapping[str, str]) -> dict[str
     }
 
 
-def interpreter(engine: str, paths: Paths) -> Path:
-    """Return the Python that runs an engine: the app's, or one of the engine's own."""
+def packages_of(engine: str, paths: Paths) -> Path | None:
+    """Return the folder of an engine's packages; None for an engine that is installed with the app."""
     home = ENGINES[engine].home
-    if home is None:
-        return Path(sys.executable)
-    return paths.engines / home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    return None if home is None else paths.engines / home / "packages"
 
 
 def _arguments(engine: str, paths: Paths, frozen_option: str, module: str) -> tuple[str, ...]:
-    python = str(interpreter(engine, paths))
-    if getattr(sys, "frozen", False) and ENGINES[engine].home is None:
-        return (python, frozen_option)
+    packages = packages_of(engine, paths)
+    if packages is not None:
+        # Neither the user's packages nor the app's, see workloads.launch; -I would ignore PYTHONUTF8.
+        return (sys.executable, "-I", "-S", "-X", "utf8", _LAUNCH, str(packages), module)
+    if getattr(sys, "frozen", False):
+        return (sys.executable, frozen_option)
     # -P keeps the current folder and its contents out of the import path.
-    return (python, "-P", "-m", module)
+    return (sys.executable, "-P", "-m", module)

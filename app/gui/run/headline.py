@@ -29,7 +29,7 @@ from app.gui.widgets.basics import (
     set_tone,
 )
 from workloads import CATALOGUE
-from workloads.engines.registry import engine_title
+from workloads.engines.registry import compiler_name, engine_title
 from workloads.protocol import events
 
 PROGRESS_STEPS = 1_000
@@ -266,7 +266,9 @@ def _facts(run: RunSummary) -> str:
     parts = [
         run.device_name or (run.device or "…").upper(),
         engine_name(run.engine, run.engine_version),
-        sentence("run.precision_with_xla", precision=run.precision) if run.jit else run.precision,
+        sentence("run.precision_with_xla", precision=run.precision, compiler=compiler_name(run.engine))
+        if run.jit
+        else run.precision,
         sentence("share.data", source=run.data_source) if run.data_source else "",
     ]
     return " · ".join(part for part in parts if part)

@@ -89,7 +89,7 @@ def test_you_stand_among_the_published_machines(summary: RunSummary) -> None:
 def test_differences_are_shown_beside_the_bar(summary: RunSummary) -> None:
     run = replace(summary, basis="estimate", jit=True, data_source="synthetic", threads=2, status="cancelled")
     (you,) = [bar for bar in bars(STANDARD, run) if bar.kind == "you"]
-    assert you.remarks == ("TensorFlow 2.21.0", "estimate", "synthetic data", "XLA", "2 threads", "cancelled")
+    assert you.remarks == ("TensorFlow 2.21.0", "estimate", "synthetic data", "compiled", "2 threads", "cancelled")
     first = replace(summary, basis="first_epoch")
     assert "first epoch only" in next(bar for bar in bars(STANDARD, first) if bar.kind == "you").remarks
 

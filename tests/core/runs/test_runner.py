@@ -15,8 +15,8 @@ from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.runs.session import Limits
-from app.core.runs.worker_command import interpreter
 from app.core.storage.database import Database
+from tests.conftest import pretend_installed
 from tests.core.runs.running import QUICK_TO_ACT, Recorder, demo, fake_worker, finish, stored, worker_pid
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_named
@@ -219,9 +219,7 @@ def test_only_those_whose_engine_the_doctor_examines_are_sent_there(
     paths: Paths, machine: Machine, tmp_path: Path, second_engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_named(second_engine), "vendors", {"nvidia"})
-    python = interpreter(second_engine, paths)
-    python.parent.mkdir(parents=True)
-    python.touch()
+    pretend_installed(second_engine, paths)
     body = """
     say(HELLO)
     say(b'{"type":"environment","engine":"x","device":"cpu","precision":"float32","jit":false}\\n')

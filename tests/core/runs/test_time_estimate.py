@@ -5,6 +5,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from app.core.errors import UsageError
@@ -12,9 +13,9 @@ from app.core.paths import Paths
 from app.core.runs.overview import overview
 from app.core.runs.session import Session
 from app.core.runs.time_estimate import ProbeError, probe_duration_s
-from app.core.runs.worker_command import interpreter
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
+from tests.conftest import pretend_installed
 from tests.core.storage.storing import store
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, USUAL
@@ -44,17 +45,17 @@ def test_cut_epochs_are_counted_as_they_are_cut(paths: Paths, machine: Machine) 
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="the interpreter is a shell script")
-def test_an_engine_with_its_own_interpreter_can_be_probed(
+@pytest.mark.skipif(sys.platform == "win32", reason="links to packages need rights there")
+def test_an_engine_with_its_own_packages_can_be_probed(
     paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(ENGINES, USUAL, replace(ENGINES[USUAL], home="own"))
-    python = interpreter(USUAL, paths)
-    python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\ntouch "$0.used"\nexec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
-    assert probe_duration_s(DEMO.default_spec(parameters={"step_s": 0.05}), paths, machine) > 0
-    assert (python.parent / f"{python.name}.used").exists()
+    spec = DEMO.default_spec(parameters={"step_s": 0.05})
+    packages = pretend_installed(USUAL, paths)
+    with pytest.raises(ProbeError, match="msgspec"):  # not the app's
+        probe_duration_s(spec, paths, machine)
+    (packages / "msgspec").symlink_to(Path(msgspec.__file__).parent)
+    assert probe_duration_s(spec, paths, machine) > 0
 
 
 @pytest.mark.slow

@@ -1,7 +1,6 @@
-"""A second engine is a file and a row: plain NumPy trains in another interpreter that has no TensorFlow."""
+"""Another engine is a file and a row: plain NumPy trains from packages of its own, without TensorFlow."""
 
 import shutil
-import subprocess
 import sys
 import sysconfig
 from dataclasses import replace
@@ -9,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from app.core.analysis.comparability import run_refusal
+from app.core.analysis.comparability import differences, run_refusal
 from app.core.errors import UsageError
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
-from app.core.runs.worker_command import WorkerCommand, interpreter, worker_command
+from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
-from tests.conftest import ROOT
+from tests.conftest import ROOT, pretend_installed
 from workloads import CATALOGUE
 from workloads.engines.registry import ENGINES, Entry, engine_title
 from workloads.protocol.machine import Gpu, Machine
@@ -43,36 +42,37 @@ def sources(tmp_path: Path, second_engine: str) -> Path:
 
 
 @pytest.fixture
-def own_python(paths: Paths) -> Path:
-    """Another Python, which has NumPy and msgspec, and neither TensorFlow nor the real Keras."""
-    home = paths.engines / NAME
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
-    site = next((home / "lib").glob("python3*")) / "site-packages"
+def own_packages(paths: Paths) -> Path:
+    """Its folder, which has NumPy and msgspec, and neither TensorFlow nor the real Keras."""
+    folder = pretend_installed(NAME, paths)
     for name in ("numpy", "numpy.libs", "msgspec"):
         path = Path(sysconfig.get_path("purelib")) / name
         if path.exists():
-            (site / name).symlink_to(path)
-    shutil.copy(HERE / "small_keras.py", site / "keras.py")
-    return home
+            (folder / name).symlink_to(path)
+    shutil.copy(HERE / "small_keras.py", folder / "keras.py")
+    return folder
 
 
 def command_with(sources: Path) -> "object":
     def command(spec: RunSpec, paths: Paths) -> WorkerCommand:
-        usual = worker_command(spec, paths)
-        return replace(usual, environment=usual.environment | {"PYTHONPATH": str(sources)})
+        usual, launch = worker_command(spec, paths), str(Path("workloads", "launch.py"))
+        arguments = [str(sources / launch) if each.endswith(launch) else each for each in usual.arguments]
+        # What would lead the engine to other packages.
+        (sources / "msgspec.py").write_text("raise ImportError('the user's own')")
+        return WorkerCommand(tuple(arguments), usual.environment | {"PYTHONPATH": str(sources)})
 
     return command
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="links to packages need rights there")
-def test_plain_numpy_trains_the_mlp_in_another_interpreter(
-    sources: Path, own_python: Path, paths: Paths, machine: Machine
+def test_plain_numpy_trains_the_mlp_from_packages_of_its_own(
+    sources: Path, own_packages: Path, paths: Paths, machine: Machine
 ) -> None:
     runner = Runner(paths, machine, command=command_with(sources))  # type: ignore[arg-type]
     workload = CATALOGUE["mnist_mlp"]
     spec = workload.default_spec(epochs=2, steps=60, data="synthetic", engine=NAME)
-    assert runner.command(spec, paths).arguments[0] == str(own_python / "bin" / "python")
+    assert str(own_packages) in runner.command(spec, paths).arguments
     session = runner.start(spec)
     assert session.wait(120)
     with Database(paths.database) as database:
@@ -86,9 +86,9 @@ def test_plain_numpy_trains_the_mlp_in_another_interpreter(
     assert second is not None
     assert second < 0.9 * first < 2.3
     assert run.summary.seconds_per_epoch_s is None  # cut epochs
-    usual = replace(run.summary, engine="tensorflow")
-    assert run_refusal(run.summary, run.summary) is None
-    assert run_refusal(usual, run.summary) == "Plain NumPy, not TensorFlow"
+    usual = replace(run.summary, engine="tensorflow", engine_version="2.21.0")
+    assert run_refusal(usual, run.summary) is None
+    assert differences(usual, run.summary) == (f"Plain NumPy {run.summary.engine_version}",)
 
 
 def test_an_engine_that_is_not_installed_is_refused_before_anything_is_stored(
@@ -102,9 +102,7 @@ def test_an_engine_that_is_not_installed_is_refused_before_anything_is_stored(
 
 
 def test_what_an_engine_cannot_do_is_refused_before_the_run(sources: Path, paths: Paths) -> None:
-    python = interpreter(NAME, paths)
-    python.parent.mkdir(parents=True)
-    python.touch()
+    pretend_installed(NAME, paths)
     for change in ({"jit": True}, {"onednn": False}):
         spec = CATALOGUE["mnist_mlp"].default_spec("standard", engine=NAME, **change)
         with pytest.raises(UsageError, match="Plain NumPy has no"):

@@ -138,7 +138,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.no_problems": "No problems so far",
     "run.not_stored": "The run finished but wasn't stored completely",
     "run.outcome_of_epochs": "{outcome} · {done} of {planned} epochs",
-    "run.precision_with_xla": "{precision} with XLA",
+    "run.precision_with_xla": "{precision} with {compiler}",
     "run.progress": "Progress",
     "run.short": "a short run of {steps} of {whole} steps per epoch, so it has no epoch time",
     "run.time_left": "{time_left} left",

@@ -10,6 +10,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "data.unusable": "The data can't be used: {reason}. Remove it with `data remove {dataset}`, then use `{command}`.",
     "engine.broken": "The engine {engine} can't be imported ({reason}). Choose another one.",
+    "engine.compiles_always": "{engine} compiles every step with {compiler}: leave that on.",
+    "engine.no_compiler": "To compile steps, {engine} needs a C++ compiler, and there's none on this computer ({compilers:, }).",
     "engine.not_for_workload": "{workload} can't run on {engine}. Choose {engines:, }.",
     "engine.not_installed": "{engine} isn't installed on this computer.",
     "engine.not_imported": "{engine} and Keras can't be imported ({reason}).",

@@ -106,7 +106,7 @@ def test_all_settings_reach_their_side(driver: Driver) -> None:
     a.name.setText("  plain   one ")
     plan = setup.plan()
     assert (plan.kind, plan.times, plan.by_hand, plan.label_a) == ("ab", 3, False, "plain one")
-    assert plan.label_b == "batch 200, automatic device, mixed_bfloat16, XLA, without oneDNN, 2 threads"[:60]
+    assert plan.label_b == "batch 200, automatic device, mixed_bfloat16, compiled, without oneDNN, 2 threads"[:60]
     first, second = plan.specs
     assert (first.device, first.threads, first.precision, first.jit, first.onednn) == (
         "cpu",
@@ -130,7 +130,7 @@ def test_all_settings_reach_their_side(driver: Driver) -> None:
 def test_sides_are_named_by_what_differs() -> None:
     spec = CATALOGUE["demo"].default_spec
     assert differing(spec(), spec()) == ("A", "B")
-    assert differing(spec(jit=True), spec(threads=1)) == ("XLA, threads automatic", "without XLA, 1 thread")
+    assert differing(spec(jit=True), spec(threads=1)) == ("compiled, threads automatic", "not compiled, 1 thread")
     assert differing(spec(device="cpu"), spec(device="gpu:1")) == ("CPU", "GPU 1")
     assert differing(spec(onednn=True), spec()) == ("oneDNN", "oneDNN automatic")
 

@@ -1,0 +1,172 @@
+"""JAX: on the CPU of every system, and on NVIDIA GPUs under Linux."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from workloads.engines.engine import Started
+from workloads.engines.keras_feed import Batch, KerasFeed
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import Message, message
+from workloads.protocol.spec import RunSpec
+
+
+class Jax(KerasFeed):
+    """Keras on JAX, which compiles each step with XLA."""
+
+    name = "jax"
+    title = "JAX"
+    backend = "jax"
+    vendors = frozenset({"nvidia"})
+    reads = ("JAX_", "XLA_", "NPROC")
+    settings = frozenset({"jit"})
+    compiles_always = True
+    _device: Any = None
+
+    def variables(self) -> dict[str, str]:
+        """Return environment variables for every process with this engine."""
+        return super().variables() | {
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 is the same GPU everywhere
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",  # or else it takes three quarters of the GPU's memory
+        }
+
+    def run_variables(self, spec: RunSpec) -> dict[str, str]:
+        """Return environment variables for a run."""
+        ours = self.variables()
+        if spec.device == "cpu":
+            ours |= {"CUDA_VISIBLE_DEVICES": "-1", "JAX_PLATFORMS": "cpu"}
+        if spec.threads is not None:
+            ours |= {"NPROC": str(spec.threads), "OMP_NUM_THREADS": str(spec.threads)}
+        return ours
+
+    def may_use(self, vendor: str, os_name: str) -> bool:
+        """Return whether JAX can use a vendor's GPUs: NVIDIA's, but neither on Windows nor on macOS."""
+        return vendor in self.vendors and not os_name.startswith(("Windows", "macOS"))
+
+    def refusal(self, spec: RunSpec) -> Message | None:
+        """Refuse steps that aren't compiled, too: they would take many times as long."""
+        if not spec.jit:
+            return message("engine.compiles_always", engine=self.title, compiler=self.compiler)
+        return super().refusal(spec)
+
+    def start(self, spec: RunSpec) -> Started:
+        """Import JAX and set the device."""
+        import jax
+
+        device, self._device = _choose_device(jax, spec.device)
+        jax.config.update("jax_default_device", self._device)
+        self._seed = spec.seed
+        on_cpu = device == "cpu"
+        return Started(
+            version=str(jax.__version__),
+            device=device,
+            device_name=None if on_cpu else str(self._device.device_kind),
+            # By default, on GPUs that have it; Keras asks for no other precision.
+            tf32=None if on_cpu else jax.config.jax_default_matmul_precision in (None, "tensorfloat32"),
+            threads=spec.threads or 0,
+        )
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Return whether an error means that the device's memory ran out."""
+        is_of_jax = any(kind.__name__ in ("JaxRuntimeError", "XlaRuntimeError") for kind in type(error).__mro__)
+        return is_of_jax and "RESOURCE_EXHAUSTED" in str(error)
+
+    def gpus(self) -> int:
+        """Return the number of GPUs that the run can use."""
+        return int(self._device is not None and self._device.platform != "cpu")
+
+    def gpu_memory_peak_bytes(self) -> int | None:
+        """Return the peak GPU memory that JAX has allocated, in bytes; None on the CPU or if unknown."""
+        if not self.gpus():
+            return None
+        peak = (self._device.memory_stats() or {}).get("peak_bytes_in_use")
+        return None if peak is None else int(peak)
+
+    def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
+        """Compile the steps for other batches, on a copy of the model's state."""
+        import jax
+
+        def state(**parts: bool) -> Any:
+            kinds = ("trainable_variables", "non_trainable_variables", "metrics_variables")
+            variables = model._get_jax_state(**dict.fromkeys(kinds, True), **parts)
+            return jax.tree.map(jax.numpy.copy, variables)  # each step takes over what it is given
+
+        for batch in trained:
+            jax.block_until_ready(model.train_function(state(optimizer_variables=True), iter([batch])))
+        if validated:
+            model.make_test_function()
+        for batch in validated:
+            jax.block_until_ready(model.test_function(state(), iter([batch])))
+
+    def predict_batch(self, model: Any, x: Any) -> Any:
+        """Predict one batch and return the result as an array, so that the device has finished."""
+        import numpy as np
+
+        return np.asarray(model.predict_on_batch(x))
+
+    def product(
+        self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
+    ) -> Callable[[], object]:
+        """Return a function that multiplies two matrices and waits for the result."""
+        import jax
+
+        left_key, right_key = jax.random.split(jax.random.key(1))
+        left = jax.random.uniform(left_key, (rows, inner)).astype(dtype)
+        right = jax.random.uniform(right_key, (columns, inner) if transposed else (inner, columns)).astype(dtype)
+
+        @jax.jit  # type: ignore[untyped-decorator]
+        def multiply(left: Any, right: Any) -> Any:
+            return left @ (right.T if transposed else right)
+
+        # All of it: XLA would compute only what is asked for.
+        return lambda: multiply(left, right).block_until_ready()
+
+    def addition(self, size_bytes: int) -> Callable[[], object]:
+        """Return a function that adds one array to another in place, which avoids allocating memory."""
+        import jax
+
+        totals = [jax.numpy.zeros(size_bytes // 4)]
+        other = jax.numpy.ones(size_bytes // 4)
+        add = jax.jit(lambda total, other: total + other, donate_argnums=0)
+
+        def call() -> object:
+            totals[0] = add(totals[0], other).block_until_ready()
+            return totals[0]
+
+        return call
+
+    def copies(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
+        """Return functions that copy to the GPU and back."""
+        import jax
+        import numpy as np
+
+        numbers, computer = np.ones(size_bytes // 4, np.float32), jax.devices("cpu")[0]
+        there = jax.device_put(numbers, self._device).block_until_ready()
+        return (
+            lambda: jax.device_put(numbers, self._device).block_until_ready(),
+            lambda: jax.device_put(there, computer).block_until_ready(),
+        )
+
+
+ENGINE = Jax()
+
+
+def _choose_device(jax: Any, asked: str) -> tuple[str, Any]:
+    """Return the device as specs name it, and as JAX has it."""
+    gpus = [] if asked == "cpu" else gpus_of(jax)
+    if asked == "cpu" or (asked == "auto" and not gpus):
+        return "cpu", jax.devices("cpu")[0]
+    index = 0 if asked == "auto" else int(asked.removeprefix("gpu:"))
+    if index >= len(gpus):
+        seen = [f"gpu:{number}" for number in range(len(gpus))]
+        code = "engine.sees_other_devices" if seen else "engine.sees_no_gpu"
+        said = message(code, engine=ENGINE.title, device=asked, seen=seen or None)
+        raise WorkloadError("device_unavailable", said)
+    return f"gpu:{index}", gpus[index]
+
+
+def gpus_of(jax: Any) -> list[Any]:
+    """Return the GPUs that this build uses."""
+    try:
+        return list(jax.devices("gpu"))
+    except RuntimeError:  # a build for CPUs, or no driver
+        return []

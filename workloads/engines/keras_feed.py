@@ -1,0 +1,163 @@
+"""What engines without tf.data share: a thread reads ahead for Keras, as tf.data does for TensorFlow."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workloads.engines.ahead import Ahead
+from workloads.engines.engine import Engine
+
+# Enough for batches that take unevenly long to make; more would only cost memory.
+DEPTH = 4
+_USUAL_SIZE = 32  # as in Keras: arrays that validate what came in batches
+Batch = tuple[Any, Any]
+Make = Callable[[], Iterator[Batch]]
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """Batches that a thread reads ahead.
+
+    Attributes:
+        make: Returns a new iterator of batches.
+        count: Number of batches in a pass; None if they never end.
+        others: Returns a batch of each other form: another length than the first batch, or another shape.
+    """
+
+    make: Make
+    count: int | None = None
+    others: Callable[[], Iterable[Batch]] = tuple
+
+
+class KerasFeed(Engine):
+    """An engine whose data reach `fit` through a thread of ours."""
+
+    _seed = 0
+
+    def native(self, batch: Batch) -> Batch:
+        """Return a batch as the engine takes it; called in the thread."""
+        return batch
+
+    def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
+        """Compile the steps for batches of these forms, leaving the model as it is; called before the first step.
+
+        Args:
+            model: The model, ready to train.
+            trained: A batch of each form that will be trained on, but not in the first step.
+            validated: A batch of each form that will be validated on.
+        """
+
+    def fit(self, model: Any, **arguments: Any) -> None:
+        """Train as `model.fit` does, with batches that are read ahead."""
+        size = arguments.pop("batch_size", None)
+        x, y = arguments.pop("x"), arguments.pop("y", None)
+        train = self._batches(x, y, size, is_shuffled=arguments.pop("shuffle", False))
+        validation = arguments.pop("validation_data", None)
+        checked = None if validation is None else self._validation(validation, size)
+        steps = (arguments.get("steps_per_epoch"), arguments.get("validation_steps"))
+        callbacks = [_warm_up(self, train, checked, steps), *arguments.pop("callbacks", ())]
+        model.fit(
+            self._adapter(train),
+            validation_data=None if checked is None else self._adapter(checked),
+            callbacks=callbacks,
+            **arguments,
+        )
+
+    def evaluate(self, model: Any, x: Any, y: Any, **arguments: Any) -> dict[str, float]:
+        """Evaluate as `model.evaluate` does; return losses and metrics by name."""
+        data = self._adapter(self._batches(x, y, arguments.pop("batch_size")))
+        logs: dict[str, float] = model.evaluate(data, return_dict=True, **arguments)
+        return logs
+
+    def constant(self, x: Any, y: Any) -> Batches:
+        """Return one batch repeated forever, from the computer's memory."""
+        return Batches(lambda: itertools.repeat((x, y)))
+
+    def in_order(self, x: Any, y: Any, batch_size: int) -> Batches:
+        """Return batches of arrays in order, once."""
+        return self._batches(x, y, batch_size)
+
+    def generated(
+        self,
+        make: Make,
+        rank: int = 2,
+        dtype: str = "int32",
+        others: Callable[[], Iterable[Batch]] = tuple,
+    ) -> Batches:
+        """Return endless batches that are produced during training."""
+        return Batches(make, others=others)
+
+    def _batches(self, x: Any, y: Any, size: int | None, *, is_shuffled: bool = False) -> Batches:
+        """Return the batches of whatever `fit` takes."""
+        from keras.utils import PyDataset
+
+        if isinstance(x, Batches):
+            return x
+        if isinstance(x, PyDataset):
+            return Batches(lambda: (x[index] for index in itertools.count()))
+        size = size or _USUAL_SIZE
+        rest = len(x) % size
+        return Batches(
+            lambda: _pass(x, y, size, self._order(len(x)) if is_shuffled else None),
+            count=-(-len(x) // size),
+            others=lambda: [(x[:rest], _rows(y, slice(rest)))] if rest and len(x) > size else [],
+        )
+
+    def _validation(self, data: Any, size: int | None) -> Batches:
+        return data if isinstance(data, Batches) else self._batches(data[0], data[1], size)
+
+    def _order(self, count: int) -> Any:
+        """Return the numbers below a count in a new order: another one in each pass of a run."""
+        import numpy as np
+
+        self._seed += 1
+        return np.random.default_rng(self._seed).permutation(count)
+
+    def _adapter(self, batches: Batches) -> Any:
+        """Return batches as one of Keras' data adapters, which `fit` passes on unchanged."""
+        from keras.src.trainers.data_adapters.data_adapter import DataAdapter
+
+        native = self.native
+
+        class Adapter(DataAdapter):  # type: ignore[misc] # Keras ships no types
+            num_batches = batches.count
+            batch_size = None
+
+            def get_numpy_iterator(self) -> Any:
+                return Ahead(lambda: map(native, batches.make()), DEPTH)
+
+            get_jax_iterator = get_torch_dataloader = get_numpy_iterator
+
+        return Adapter()
+
+
+def _warm_up(engine: KerasFeed, train: Batches, checked: Batches | None, steps: tuple[Any, Any]) -> Any:
+    """Return a callback that warms up, once the model is ready, what would otherwise be compiled within steps."""
+    from keras.callbacks import Callback
+
+    class WarmUp(Callback):  # type: ignore[misc] # Keras ships no types
+        def on_train_begin(self, logs: Any = None) -> None:
+            trained = [] if steps[0] == 1 else [engine.native(batch) for batch in train.others()]
+            validated: list[Batch] = []
+            if checked is not None:
+                validated = [engine.native(next(checked.make()))]
+                # The last batch is part of whole passes only.
+                if steps[1] in (None, checked.count):
+                    validated += [engine.native(batch) for batch in checked.others()]
+            engine.warm_up(self.model, trained, validated)
+
+    return WarmUp()
+
+
+def _pass(x: Any, y: Any, size: int, order: Any) -> Iterator[Batch]:
+    """Yield the batches of one pass over arrays, in this order or their own."""
+    for first in range(0, len(x), size):
+        rows = slice(first, first + size)
+        rows = rows if order is None else order[rows]
+        yield x[rows], _rows(y, rows)
+
+
+def _rows(y: Any, rows: Any) -> Any:
+    """Return rows of an array, or of each of several."""
+    return [part[rows] for part in y] if isinstance(y, list) else y[rows]

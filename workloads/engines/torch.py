@@ -1,0 +1,199 @@
+"""PyTorch: on the CPU of every system, and on the GPUs of NVIDIA, AMD, Intel and Apple."""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from workloads.engines.engine import Started
+from workloads.engines.keras_feed import Batch, KerasFeed
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import Message, message
+from workloads.protocol.spec import RunSpec
+
+# What torch.compile turns the CPU's kernels into.
+_COMPILERS = ("cl",) if sys.platform == "win32" else ("c++", "g++", "clang++")
+# On CPUs, torch raises a plain RuntimeError.
+_OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
+
+
+class Torch(KerasFeed):
+    """Keras on PyTorch."""
+
+    name = "torch"
+    title = "PyTorch"
+    backend = "torch"
+    vendors = frozenset({"nvidia", "amd", "intel", "apple"})
+    reads = ("TORCH_", "TORCHINDUCTOR_", "PYTORCH_", "HSA_", "HIP_", "ROCR_", "MIOPEN_", "ZE_", "ONEAPI_")
+    settings = frozenset({"jit", "onednn"})
+    compiler = "torch.compile"
+    _device = "cpu"
+
+    def variables(self) -> dict[str, str]:
+        """Return environment variables for every process with this engine."""
+        return super().variables() | {
+            "CUDA_DEVICE_ORDER": "PCI_BUS_ID",  # as in NVML, so that gpu:1 is the same GPU everywhere
+            "PYTORCH_ENABLE_MPS_FALLBACK": "0",  # operations must not move to the CPU unseen
+        }
+
+    def run_variables(self, spec: RunSpec) -> dict[str, str]:
+        """Return environment variables for a run."""
+        ours = self.variables()
+        if spec.device == "cpu":
+            ours |= {"CUDA_VISIBLE_DEVICES": "-1", "KERAS_TORCH_DEVICE": "cpu"}
+        if spec.threads is not None:
+            ours["OMP_NUM_THREADS"] = str(spec.threads)
+        return ours
+
+    def may_use(self, vendor: str, os_name: str) -> bool:
+        """Return whether PyTorch can use a vendor's GPUs: Apple's on macOS only, the others elsewhere."""
+        return vendor in self.vendors and (vendor == "apple") == os_name.startswith("macOS")
+
+    def refusal(self, spec: RunSpec) -> Message | None:
+        """Refuse to compile steps without a C++ compiler, too."""
+        if spec.jit and not any(map(shutil.which, _COMPILERS)):
+            return message("engine.no_compiler", engine=self.title, compilers=list(_COMPILERS))
+        return super().refusal(spec)
+
+    def start(self, spec: RunSpec) -> Started:
+        """Import PyTorch and set device and threads; Keras, which takes the device over, comes after it."""
+        import torch
+
+        if spec.threads is not None:
+            torch.set_num_threads(spec.threads)
+        if spec.onednn is not None:
+            torch.backends.mkldnn.set_flags(spec.onednn)
+        device, self._device, device_name = _choose_device(torch, spec.device)
+        os.environ["KERAS_TORCH_DEVICE"] = self._device
+        self._seed = spec.seed
+        on_cpu = device == "cpu"
+        return Started(
+            version=str(torch.__version__),
+            device=device,
+            device_name=device_name,
+            tf32=_uses_tf32(torch) if self._device.startswith("cuda") else None,
+            onednn=_uses_onednn(torch) if on_cpu else None,
+            threads=int(torch.get_num_threads()),
+        )
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        """Return whether an error means that the device's memory ran out."""
+        names = {kind.__name__ for kind in type(error).__mro__}
+        if "OutOfMemoryError" in names:
+            return True
+        return "RuntimeError" in names and any(part in str(error) for part in _OUT_OF_MEMORY)
+
+    def gpus(self) -> int:
+        """Return the number of GPUs that the run can use."""
+        return int(self._device != "cpu")
+
+    def gpu_memory_peak_bytes(self) -> int | None:
+        """Return the peak GPU memory that PyTorch has allocated, in bytes; None on the CPU or an Apple GPU."""
+        import torch
+
+        kind = self._device.partition(":")[0]
+        if kind not in ("cuda", "xpu"):
+            return None
+        return int(getattr(torch, kind).max_memory_allocated(self._device))
+
+    def native(self, batch: Batch) -> Batch:
+        """Return a batch as tensors, for a GPU in memory from which it can copy by itself."""
+        import torch
+
+        pinned = self._device.startswith("cuda")
+
+        def tensor(array: Any) -> Any:
+            if not array.flags.writeable:  # PyTorch shares memory, and would warn
+                array = array.copy()
+            made = torch.from_numpy(array)
+            return made.pin_memory() if pinned else made
+
+        x, y = batch
+        return tensor(x), [tensor(part) for part in y] if isinstance(y, list) else tensor(y)
+
+    def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
+        """Compile the steps for other batches, and put the weights back."""
+        if not model.jit_compile or not (trained or validated):
+            return
+        variables = [*model.variables, *model.optimizer.variables]
+        before = [variable.value.detach().clone() for variable in variables]
+        model.train()
+        for batch in trained:
+            model.train_function([batch])
+        model.eval()
+        model.make_test_function()
+        for batch in validated:
+            model.test_function([batch])
+        for variable, value in zip(variables, before, strict=True):
+            variable.assign(value)
+
+    def product(
+        self, rows: int, inner: int, columns: int, dtype: str, *, transposed: bool
+    ) -> Callable[[], object]:
+        """Return a function that multiplies two matrices and waits for the result."""
+        import torch
+
+        kind = getattr(torch, dtype)
+        left = torch.rand((rows, inner), device=self._device).to(kind)
+        right = torch.rand((columns, inner) if transposed else (inner, columns), device=self._device).to(kind)
+        right = right.T if transposed else right
+        return lambda: _waited(left @ right)
+
+    def addition(self, size_bytes: int) -> Callable[[], object]:
+        """Return a function that adds one array to another in place, which avoids allocating memory."""
+        import torch
+
+        total = torch.zeros(size_bytes // 4, device=self._device)
+        other = torch.ones(size_bytes // 4, device=self._device)
+        return lambda: _waited(total.add_(other))
+
+    def copies(self, size_bytes: int) -> tuple[Callable[[], object], Callable[[], object]]:
+        """Return functions that copy to the GPU and back."""
+        import torch
+
+        here = torch.ones(size_bytes // 4)
+        there = here.to(self._device)
+        return lambda: _waited(here.to(self._device)), lambda: _waited(there.to("cpu"))
+
+
+ENGINE = Torch()
+
+
+def _choose_device(torch: Any, asked: str) -> tuple[str, str, str | None]:
+    """Return the device as specs and as PyTorch name it, and the GPU's name."""
+    kind, names = gpus_of(torch)
+    if asked == "cpu" or (asked == "auto" and not names):
+        return "cpu", "cpu", None
+    index = 0 if asked == "auto" else int(asked.removeprefix("gpu:"))
+    if index >= len(names):
+        seen = [f"gpu:{number}" for number in range(len(names))]
+        code = "engine.sees_other_devices" if seen else "engine.sees_no_gpu"
+        said = message(code, engine=ENGINE.title, device=asked, seen=seen or None)
+        raise WorkloadError("device_unavailable", said)
+    return f"gpu:{index}", kind if kind == "mps" else f"{kind}:{index}", names[index]
+
+
+def gpus_of(torch: Any) -> tuple[str, list[str | None]]:
+    """Return the kind of GPUs that this build uses ("cuda", also for AMD's, "xpu", "mps"), and their names."""
+    for kind in ("cuda", "xpu"):
+        part = getattr(torch, kind, None)
+        if part is not None and part.is_available():
+            return kind, [part.get_device_name(index) for index in range(part.device_count())]
+    if torch.backends.mps.is_available():
+        return "mps", [None]
+    return "cpu", []
+
+
+def _uses_tf32(torch: Any) -> bool:
+    """Return whether products and convolutions in float32 use TensorFloat-32: by default, only convolutions do."""
+    return bool(torch.backends.cudnn.conv.fp32_precision == torch.backends.cuda.matmul.fp32_precision == "tf32")
+
+
+def _uses_onednn(torch: Any) -> bool:
+    return bool(torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled)
+
+
+def _waited(numbers: Any) -> float:
+    """Return the last number, which waits for all of them."""
+    return float(numbers.flatten()[-1])
