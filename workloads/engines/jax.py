@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workloads.engines.engine import Started
+from workloads.engines.engine import Started, StepEvidence
+from workloads.engines.jax_steps import StepWatch
 from workloads.engines.keras_feed import Batch, KerasFeed
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
@@ -21,6 +22,7 @@ class Jax(KerasFeed):
     settings = frozenset({"jit"})
     compiles_always = True
     _device: Any = None
+    _watched: tuple[Any, StepWatch] | None = None
 
     def variables(self) -> dict[str, str]:
         """Return environment variables for every process with this engine."""
@@ -69,6 +71,25 @@ class Jax(KerasFeed):
         """Return whether an error means that the device's memory ran out."""
         is_of_jax = any(kind.__name__ in ("JaxRuntimeError", "XlaRuntimeError") for kind in type(error).__mro__)
         return is_of_jax and "RESOURCE_EXHAUSTED" in str(error)
+
+    def compile(self, model: Any, spec: RunSpec, **options: Any) -> None:
+        """Compile a Keras model, and watch the steps of one that will be trained, unless some are left out."""
+        super().compile(model, spec, **options)
+        is_watched = "optimizer" in options and spec.precision != "mixed_float16"
+        self._watched = (model, StepWatch(model)) if is_watched else None
+
+    def examples_seen(self, model: Any) -> tuple[int, ...] | None:
+        """Return how many examples each traced step has counted."""
+        watch = self._watch_of(model)
+        return None if watch is None else watch.examples()
+
+    def step_evidence(self, model: Any, examples: tuple[int, ...], batch_size: int) -> StepEvidence | None:
+        """Return what the programs of the training steps show."""
+        watch = self._watch_of(model)
+        return None if watch is None else watch.evidence(examples)
+
+    def _watch_of(self, model: Any) -> StepWatch | None:
+        return self._watched[1] if self._watched is not None and self._watched[0] is model else None
 
     def gpus(self) -> int:
         """Return the number of GPUs that the run can use."""

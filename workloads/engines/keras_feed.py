@@ -160,4 +160,4 @@ def _pass(x: Any, y: Any, size: int, order: Any) -> Iterator[Batch]:
 
 def _rows(y: Any, rows: Any) -> Any:
     """Return rows of an array, or of each of several."""
-    return [part[rows] for part in y] if isinstance(y, list) else y[rows]
+    return [part[rows] for part in y] if isinstance(y, list | tuple) else y[rows]

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from workloads.engines.engine import Started
+from workloads.engines.engine import Started, StepEvidence
 from workloads.engines.keras_feed import Batch, KerasFeed
+from workloads.engines.torch_steps import StepWatch
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.spec import RunSpec
@@ -29,6 +30,7 @@ class Torch(KerasFeed):
     settings = frozenset({"jit", "onednn"})
     compiler = "torch.compile"
     _device = "cpu"
+    _watched: tuple[Any, StepWatch] | None = None
 
     def variables(self) -> dict[str, str]:
         """Return environment variables for every process with this engine."""
@@ -84,6 +86,24 @@ class Torch(KerasFeed):
             return True
         return "RuntimeError" in names and any(part in str(error) for part in _OUT_OF_MEMORY)
 
+    def compile(self, model: Any, spec: RunSpec, **options: Any) -> None:
+        """Compile a Keras model, and watch the steps of one that will be trained, unless torch.compile does."""
+        super().compile(model, spec, **options)
+        self._watched = (model, StepWatch(model)) if "optimizer" in options and not spec.jit else None
+
+    def examples_seen(self, model: Any) -> tuple[int, ...] | None:
+        """Return how many examples the steps have counted."""
+        watch = self._watch_of(model)
+        return None if watch is None else (watch.examples,)
+
+    def step_evidence(self, model: Any, examples: tuple[int, ...], batch_size: int) -> StepEvidence | None:
+        """Return what a step's calls show."""
+        watch = self._watch_of(model)
+        return None if watch is None else watch.evidence(sum(examples))
+
+    def _watch_of(self, model: Any) -> StepWatch | None:
+        return self._watched[1] if self._watched is not None and self._watched[0] is model else None
+
     def gpus(self) -> int:
         """Return the number of GPUs that the run can use."""
         return int(self._device != "cpu")
@@ -110,7 +130,7 @@ class Torch(KerasFeed):
             return made.pin_memory() if pinned else made
 
         x, y = batch
-        return tensor(x), [tensor(part) for part in y] if isinstance(y, list) else tensor(y)
+        return tensor(x), [tensor(part) for part in y] if isinstance(y, list | tuple) else tensor(y)
 
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
         """Compile the steps for other batches, and put the weights back."""

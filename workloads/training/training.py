@@ -95,10 +95,12 @@ class Training(Workload):
             _measure_epochs(self, spec, trainer, reporter)
         marks.report(model, spec, reporter)
         examples = tuple(trainer.examples.values())
-        if (evidence := engine.step_evidence(model, examples, spec.batch_size)) is not None:
-            report_steps(evidence, self._least_examples(spec, trainer.feed, reporter.steps_done), reporter)
+        steps = reporter.steps_done
         if spec.preset != "quick":
             _evaluate(self, trainer, reporter)
+        # Last, as an engine may make one more step for it.
+        if (evidence := engine.step_evidence(model, examples, spec.batch_size)) is not None:
+            report_steps(evidence, self._least_examples(spec, trainer.feed, steps), reporter)
         report_memory(engine, reporter)
         reporter.phase("finish")
 
