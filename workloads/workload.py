@@ -225,6 +225,10 @@ class Workload:
             return None
         return self.memory_base_bytes + spec.batch_size * self.memory_per_example_bytes
 
+    def gpu_need(self, spec: RunSpec) -> Message | None:
+        """Return why this spec can't run on a CPU; None if it can."""
+        return None
+
     def expected_parameters(self, spec: RunSpec) -> int | None:
         """Return the parameter count of this spec's network; None if it is known only after building."""
         return None if self.variant(spec) else self.parameters_count

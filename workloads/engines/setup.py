@@ -9,7 +9,7 @@ from workloads.engines.engine import Engine
 from workloads.engines.registry import engine_named
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.events import Environment, Metric
-from workloads.protocol.messages import message
+from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec
 
@@ -62,6 +62,12 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
         )
     )
     return engine
+
+
+def check_gpu(engine: Engine, need: Message | None) -> None:
+    """Refuse to go on without a GPU if there is a need for one."""
+    if need is not None and not engine.gpus():
+        raise WorkloadError("device_unavailable", need)
 
 
 def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[str, ...]:

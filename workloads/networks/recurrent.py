@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from workloads.engines.registry import compiles_always, engine_title
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import RunSpec
 from workloads.training.training import Training
@@ -20,6 +23,17 @@ class Recurrent(Training):
         ),
     )
 
+    def check(self, spec: RunSpec) -> None:
+        """Refuse to compile fused layers too, if the engine would quietly compute them step by step."""
+        super().check(spec)
+        if _is_fused(spec) and spec.jit and not compiles_always(spec.engine):
+            said = message("engine.not_fused_and_compiled", engine=engine_title(spec.engine))
+            raise WorkloadError("bad_parameters", said)
+
+    def gpu_need(self, spec: RunSpec) -> Message | None:
+        """Return why it needs a GPU if fused: on a CPU, every engine computes an LSTM step by step."""
+        return message("engine.fused_needs_gpu", engine=engine_title(spec.engine)) if _is_fused(spec) else None
+
     def expected_parameters(self, spec: RunSpec) -> int | None:
         """Return the count, which is the same for both forms."""
         return self.parameters_count
@@ -36,7 +50,7 @@ def lstm(spec: RunSpec, units: int, *, gates: Any = None, **options: Any) -> Any
     """
     from keras import layers
 
-    if spec.parameters.get("lstm") == "fused":
+    if _is_fused(spec):
         return layers.LSTM(units, **options)
     return layers.LSTM(units, use_cudnn=False, recurrent_activation=gates or hard_sigmoid, **options)
 
@@ -46,3 +60,7 @@ def hard_sigmoid(x: Any) -> Any:
     from keras import ops
 
     return ops.clip(0.2 * x + 0.5, 0.0, 1.0)
+
+
+def _is_fused(spec: RunSpec) -> bool:
+    return spec.parameters.get("lstm") == "fused"

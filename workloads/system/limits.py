@@ -4,10 +4,11 @@ import statistics
 from collections.abc import Callable
 
 from workloads.engines.engine import Engine
-from workloads.engines.setup import report_memory, start_engine
+from workloads.engines.registry import engine_title
+from workloads.engines.setup import check_gpu, report_memory, start_engine
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
-from workloads.protocol.messages import message
+from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
@@ -60,6 +61,7 @@ class Limit(Workload):
         """Set the engine up and measure."""
         reporter.phase("import")
         engine = start_engine(job.spec, reporter)
+        check_gpu(engine, self.gpu_need(job.spec))
         import keras
 
         reporter.phase("data")
@@ -140,11 +142,12 @@ class HostToDevice(Limit):
     source = "Shi, Wang, Xu, Chu, Benchmarking State-of-the-Art Deep Learning Software Tools, 2016 (study 003)"
     epoch_text = "256 MiB there and back, repeated for some seconds"
 
+    def gpu_need(self, spec: RunSpec) -> Message | None:
+        """Return that there is nothing to transfer to otherwise."""
+        return message("limits.no_gpu", engine=engine_title(spec.engine))
+
     def measure(self, job: Job, engine: Engine, reporter: Reporter, dtype: str) -> None:
         """Copy to the GPU and back."""
-        if not engine.gpus():
-            said = message("limits.no_gpu", engine=engine.title)
-            raise WorkloadError("device_unavailable", said)
         to_gpu, from_gpu = engine.copies(BANDWIDTH_BYTES)
         steps = job.spec.steps or self.steps
         reporter.phase("measure", epochs=2, total_steps=2 * steps)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from workloads.datasets import DATASETS
 from workloads.datasets.source import MissingDataError
-from workloads.engines.setup import report_memory, start_engine
+from workloads.engines.setup import check_gpu, report_memory, start_engine
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
@@ -115,6 +115,7 @@ def prepare(workload: Training, job: Job, reporter: Reporter) -> Trainer:
     folder = real_folder(workload, job, reporter)
     reporter.phase("import")
     engine = start_engine(job.spec, reporter)
+    check_gpu(engine, workload.gpu_need(job.spec))
     reporter.engine_ready_s = time.perf_counter()
     reporter.phase("data")
     feed = _load(workload, folder, job.spec)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 
 from app.core.errors import UsageError
+from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import message
 from app.core.paths import Paths, check_datasets_folder
 from app.core.runs.memory_check import memory_problem
@@ -88,6 +89,9 @@ class Runner:
         packages = packages_of(spec.engine, self.paths)
         if packages is not None and not packages.is_dir():
             raise UsageError(message("engine.not_installed", engine=engine_title(spec.engine)))
+        need = workload.gpu_need(spec)
+        if need is not None and (spec.device == "cpu" or not usable_gpus(self.machine, spec.engine)):
+            raise UsageError(need)
         if problem := memory_problem(spec, self.machine):
             raise UsageError(problem)
         if workload.dataset and spec.data == "real":

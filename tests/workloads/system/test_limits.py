@@ -1,5 +1,6 @@
 """What the machine can do, and predictions, by real TensorFlow in real workers."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,14 +15,17 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from workloads import CATALOGUE
 from workloads.protocol import events
+from workloads.protocol.machine import Gpu, Machine
 
 pytestmark = pytest.mark.engine
 
 
-def run(paths: Paths, workload: str, **asked: Any) -> tuple[Run, list[events.Event]]:
+def run(
+    paths: Paths, workload: str, device: str = "cpu", gpus: tuple[Gpu, ...] = (), **asked: Any
+) -> tuple[Run, list[events.Event]]:
     told: list[events.Event] = []
-    spec = CATALOGUE[workload].default_spec(device="cpu", **asked)
-    session = Runner(paths, detect_machine()).start(spec, told.append)
+    spec = CATALOGUE[workload].default_spec(device=device, **asked)
+    session = Runner(paths, replace(detect_machine(), gpus=gpus)).start(spec, told.append)
     assert session.wait(150)
     with Database(paths.database) as database:
         return load_run(database, session.run_id), told
@@ -52,8 +56,13 @@ def test_the_memory_is_measured(paths: Paths) -> None:
     assert 1e9 < (limit.summary.value or 0) < 1e13
 
 
-def test_without_a_graphics_processor_there_is_no_way_to_one(paths: Paths) -> None:
-    limit, _ = run(paths, "host_to_device")
+def test_without_a_graphics_processor_there_is_no_way_to_one(paths: Paths, machine: Machine) -> None:
+    with pytest.raises(UsageError, match="can't use a GPU"):
+        Runner(paths, machine).check(CATALOGUE["host_to_device"].default_spec())
+
+
+def test_a_graphics_processor_that_the_engine_does_not_see_is_missed_at_once(paths: Paths) -> None:
+    limit, _ = run(paths, "host_to_device", "auto", (Gpu("GTX 1060", "nvidia"),))
     assert (limit.summary.status, limit.summary.error_code) == ("failed", "device_unavailable")
     assert "can't use a GPU" in str(limit.summary.error_message)
 

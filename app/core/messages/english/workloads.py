@@ -11,6 +11,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "data.unusable": "The data can't be used: {reason}. Remove it with `data remove {dataset}`, then use `{command}`.",
     "engine.broken": "The engine {engine} can't be imported ({reason}). Choose another one.",
     "engine.compiles_always": "{engine} compiles every step with {compiler}: leave that on.",
+    "engine.fused_needs_gpu": "Without a GPU, {engine} computes an LSTM step by step: choose non-fused, or a GPU.",
+    "engine.not_fused_and_compiled": "{engine} can't compile a fused LSTM: turn one of the two off.",
     "engine.no_compiler": "To compile steps, {engine} needs a C++ compiler, and there's none on this computer ({compilers:, }).",
     "engine.not_for_workload": "{workload} can't run on {engine}. Choose {engines:, }.",
     "engine.not_installed": "{engine} isn't installed on this computer.",
