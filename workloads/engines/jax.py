@@ -111,6 +111,7 @@ class Jax(KerasFeed):
             variables = model._get_jax_state(**dict.fromkeys(kinds, True), **parts)
             return jax.tree.map(jax.numpy.copy, variables)  # each step takes over what it is given
 
+        model.get_metrics_result()  # at the end of an epoch, operation by operation
         for batch in trained:
             jax.block_until_ready(model.train_function(state(optimizer_variables=True), iter([batch])))
         if validated:

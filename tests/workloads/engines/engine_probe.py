@@ -1,0 +1,213 @@
+"""Trains networks for a few steps on one engine, in one process; prints a line of JSON for each.
+
+    engine_probe ENGINE all                     every network, through the workload's own run
+    engine_probe ENGINE losses TO [FROM]        the first losses of some, from the weights in a file if it is named
+    engine_probe ENGINE steps                   whether anything is compiled, or left to do, beside the steps
+"""
+
+import io
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from workloads import CATALOGUE
+from workloads.engines.engine import Engine
+from workloads.engines.registry import engine_named
+from workloads.protocol.events import decode
+from workloads.protocol.reporter import Emitter, Reporter
+from workloads.protocol.spec import Job, RunSpec
+from workloads.training.feed import Feed
+from workloads.training.training import Training
+
+# One of each kind of layer, input and loss, and no dropout once its rate is zero: fourteen networks.
+COMPARED = (
+    *("cifar10_keras_cnn", "mnist_mlp", "mnist_cnn", "mnist_cnn_nodropout_adam", "cifar10_cnn"),
+    *("imdb_fasttext_unigram", "imdb_bidirectional_lstm", "lstm_text_generation", "text_generator_keras"),
+    *("fcn_r", "alexnet_r", "resnet_56", "lstm_ptb_32", "fashion_mnist_cnn_412k"),
+)
+BATCH, STEPS = 8, 4
+Answer = dict[str, Any]
+
+
+def few_to_check(feed: Feed) -> Feed:
+    """Return the same data with few to validate and to test: these are many thousands."""
+
+    def few(data: Any) -> Any:
+        return tuple(part[:3] for part in data) if isinstance(data, tuple) else None
+
+    return replace(feed, validation=few(feed.validation), validation_samples=3, test=few(feed.test))
+
+
+def train_all(engine: str, names: list[str]) -> Iterator[Answer]:
+    """Run each network's workload for two steps of two examples."""
+    import keras
+
+    for workload in CATALOGUE.values():
+        if not isinstance(workload, Training) or (names and workload.id not in names):
+            continue
+        keras.backend.clear_session()
+        usual, size = workload.load, 2
+        workload.load = lambda folder, spec, usual=usual: few_to_check(usual(folder, spec))  # type: ignore[misc]
+        spec = workload.default_spec(engine=engine, device="cpu", epochs=1, steps=2, batch_size=size)
+        stream = io.BytesIO()
+        start_s = time.perf_counter()
+        workload.run(Job(spec=spec, datasets_folder=b"/nowhere"), Reporter(Emitter(stream)))
+        events = [decode(line) for line in stream.getvalue().splitlines()]
+        yield {
+            "id": workload.id,
+            "took_s": time.perf_counter() - start_s,
+            "metrics": {event.key: event.value for event in events if event is not None and event.type == "metric"},
+            "parameters": next(e.parameters_count for e in events if e is not None and e.type == "model"),
+        }
+
+
+def compare_losses(engine: str, to: str, origin: str | None = None) -> Iterator[Answer]:
+    """Train on the same batches from the same weights, without what is random."""
+    import keras
+    import numpy as np
+
+    running = started(engine)
+    weights = dict(np.load(origin)) if origin is not None else {}
+    kept: dict[str, Any] = {}
+    for name in COMPARED:
+        keras.backend.clear_session()
+        keras.utils.set_random_seed(1)
+        workload = CATALOGUE[name]
+        assert isinstance(workload, Training)
+        spec = workload.default_spec(engine=engine, batch_size=BATCH)
+        model = workload.build(spec)
+        for layer in model._flatten_layers():
+            if type(layer).__name__ == "Dropout":
+                layer.rate = 0.0
+        if weights:
+            model.set_weights([weights[f"{name}/{number}"] for number in range(len(model.weights))])
+        kept |= {f"{name}/{number}": value for number, value in enumerate(model.get_weights())}
+        running.compile(model, spec, **workload.compile_options(spec))
+        x, y = batch_of(name, workload, spec)
+        losses = []
+        for _ in range(STEPS):
+            model.reset_metrics()
+            losses.append(float(model.train_on_batch(x, y, return_dict=True)["loss"]))
+        yield {"id": name, "losses": losses}
+    np.savez(to, **kept)
+
+
+def batch_of(name: str, workload: Training, spec: RunSpec) -> tuple[Any, Any]:
+    """Return a batch that is the same with every engine."""
+    import numpy as np
+
+    random = np.random.default_rng(3)
+    feed = workload.load(None, spec)
+    if feed.y is not None and not hasattr(feed.x, "numpy"):
+        y = [part[:BATCH] for part in feed.y] if isinstance(feed.y, list) else feed.y[:BATCH]
+        return np.asarray(feed.x[:BATCH]), y
+    if name.startswith("lstm_ptb"):
+        return tuple(random.integers(10_000, size=(BATCH, *feed.shape), dtype=np.int32) for _ in range(2))  # type: ignore[return-value]
+    labels = random.integers(10, size=BATCH)
+    if feed.y is not None:
+        return np.asarray(feed.x[:BATCH]), np.asarray(feed.y[:BATCH])
+    is_one_hot = "categorical_crossentropy" == workload.compile_options(spec)["loss"]
+    x = random.random((BATCH, *feed.shape), np.float32)
+    return x, np.eye(10, dtype=np.float32)[labels] if is_one_hot else labels
+
+
+def watch_steps(engine: str) -> Iterator[Answer]:
+    """Train on arrays whose last batch is smaller, and see what happens beside the steps.
+
+    Tells how long the steps of an epoch took, the epoch, and what was left to do after each step; with JAX also
+    when it compiled.
+    """
+    from keras.callbacks import Callback
+
+    running = started(engine)
+    compiled_at: list[float] = []
+    note_compilations(engine, compiled_at)
+    workload = CATALOGUE["mnist_cnn"]
+    assert isinstance(workload, Training)
+    spec = workload.default_spec(engine=engine)
+    model = workload.build(spec)
+    running.compile(model, spec, **workload.compile_options(spec))
+    feed = workload.load(None, spec)
+    feed = replace(feed.cut(20 * spec.batch_size + 3), validation=(feed.x[:131], feed.y[:131]))
+    ends: list[list[float]] = []
+    left_s: list[float] = []
+    spans: list[tuple[float, float]] = []
+
+    class Watch(Callback):  # type: ignore[misc] # Keras ships no types
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            ends.append([time.perf_counter()])
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            ends[-1].append(time.perf_counter())
+            finish(engine, self.model)
+            left_s.append(time.perf_counter() - ends[-1][-1])
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            spans.append((ends[-1][0], time.perf_counter()))
+
+    data = feed.fit_arguments(running, spec.batch_size)
+    running.fit(model, **data, callbacks=[Watch()], verbose=0, epochs=3)
+    first_step_s = ends[0][1]
+    yield {
+        "steps": [len(each) - 1 for each in ends],
+        "steps_s": [each[-1] - each[0] for each in ends],
+        "step_s": [later - earlier for each in ends[1:] for earlier, later in zip(each, each[1:], strict=False)],
+        "left_s": left_s,
+        "epochs_s": [end - begin for begin, end in spans],
+        "compiled": len(compiled_at),
+        "compiled_after_first_step": sum(at_s > first_step_s for at_s in compiled_at),
+    }
+
+
+def finish(engine: str, model: Any) -> None:
+    """Wait until the device has finished everything, by the engine's own means."""
+    if engine == "jax":
+        import jax
+
+        jax.block_until_ready(model._jax_state)
+    elif engine == "torch":
+        import torch
+
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+    else:
+        float(model.optimizer.iterations.numpy())
+
+
+def note_compilations(engine: str, compiled_at: list[float]) -> None:
+    """Note when JAX compiles; the other engines compile nothing here."""
+    if engine == "jax":
+        import jax
+
+        def note(event: str, duration_s: float, **_: Any) -> None:
+            if "backend_compile" in event:
+                compiled_at.append(time.perf_counter())
+
+        jax.monitoring.register_event_duration_secs_listener(note)
+
+
+def started(engine: str) -> Engine:
+    """Start an engine as a run does."""
+    running = engine_named(engine)
+    running.start(CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu"))
+    return running
+
+
+def main(arguments: list[str]) -> None:
+    """Do what is asked for."""
+    engine, what, *others = arguments
+    answers: dict[str, Callable[[], Iterator[Answer]]] = {
+        "all": lambda: train_all(engine, others),
+        "losses": lambda: compare_losses(engine, *others),
+        "steps": lambda: watch_steps(engine),
+    }
+    for answer in answers[what]():
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
