@@ -1,4 +1,4 @@
-"""Writes the lock files in packaging/requirements, or says whether they still fit pyproject.toml.
+"""Writes the locks in packaging/requirements and resources/engines, or says whether they fit pyproject.toml.
 
 `python packaging/lock.py` keeps the pins that still fit, `--upgrade` takes the newest of everything,
 `--check` needs no network. The locks hold for Linux, Windows, macOS and every supported Python. uv is in
@@ -16,14 +16,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = Path("packaging", "requirements")
+ENGINES = Path("resources", "engines")  # the app itself installs what these lock
 BASE = FOLDER / "cpu.txt"
 # Lock -> what goes in. All others take their pins from cpu.txt: every installation runs the same versions.
 SOURCES = {
-    "cpu.txt": ["pyproject.toml"],
-    "cuda.txt": ["pyproject.toml", "--extra=cuda"],
-    "cuda-legacy.txt": ["pyproject.toml", "--extra=cuda-legacy"],
-    "dev.txt": ["--group=test", "--group=lint", "--group=lock"],
-    "build.txt": ["-"],
+    BASE: ["pyproject.toml"],
+    FOLDER / "cuda.txt": ["pyproject.toml", "--extra=cuda"],
+    FOLDER / "cuda-legacy.txt": ["pyproject.toml", "--extra=cuda-legacy"],
+    FOLDER / "dev.txt": ["--group=test", "--group=lint", "--group=lock"],
+    FOLDER / "build.txt": ["-"],
+    **{
+        ENGINES / f"{name}.txt": [f"--group=engine-{name}"]
+        for name in ("torch-base", "torch-cpu", "torch-cuda", "jax-cpu", "jax-cuda12", "jax-cuda13")
+    },
 }
 # GPUtil ships no wheel; these build it, and are installed first.
 BUILD_TOOLS = "setuptools\nwheel\n"
@@ -51,7 +56,7 @@ def first_line(root: Path) -> str:
 def stale_locks(root: Path) -> list[str]:
     """Name the locks that are missing or were made from other dependencies."""
     expected = first_line(root)
-    paths = [root / FOLDER / name for name in SOURCES]
+    paths = [root / lock for lock in SOURCES]
     return [
         path.name
         for path in paths
@@ -65,15 +70,15 @@ def find_uv() -> list[str]:
     return [uv] if uv else [sys.executable, "-m", "uv"]
 
 
-def write_lock(name: str, upgrade: bool) -> None:
+def write_lock(lock: Path, upgrade: bool) -> None:
     """Resolve one lock and puts the fingerprint on top."""
     options = ["--universal", "--generate-hashes", "--python-version=3.11"]
     options += ["--no-header", "--no-annotate", "--quiet"]
     options += ["--upgrade"] if upgrade else []
-    options += [] if name == BASE.name else ["--constraints", str(BASE)]
-    command = [*find_uv(), "pip", "compile", *options, f"--output-file={FOLDER / name}", *SOURCES[name]]
+    options += [] if lock == BASE else ["--constraints", str(BASE)]
+    command = [*find_uv(), "pip", "compile", *options, f"--output-file={lock}", *SOURCES[lock]]
     subprocess.run(command, cwd=ROOT, check=True, text=True, input=BUILD_TOOLS)
-    path = ROOT / FOLDER / name
+    path = ROOT / lock
     pins = path.read_text(encoding="utf-8")
     path.write_text(f"{first_line(ROOT)}\n{pins}", encoding="utf-8", newline="\n")
 
@@ -85,8 +90,8 @@ def main() -> int:
     parser.add_argument("--upgrade", action="store_true", help="take the newest versions allowed")
     arguments = parser.parse_args()
     if not arguments.check:
-        for name in SOURCES:
-            write_lock(name, arguments.upgrade)
+        for lock in SOURCES:
+            write_lock(lock, arguments.upgrade)
     stale = stale_locks(ROOT)
     if stale:
         sys.exit(f"Out of date with pyproject.toml: {', '.join(stale)}. Run: python packaging/lock.py")

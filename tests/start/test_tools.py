@@ -198,14 +198,18 @@ def test_qt_of_this_environment_loads(qt_libraries: ModuleType) -> None:
 def test_locks_fit_pyproject(tmp_path: Path) -> None:
     lock = load(ROOT / "packaging" / "lock.py")
     assert lock.stale_locks(ROOT) == []
-    shutil.copytree(ROOT / "packaging" / "requirements", tmp_path / "packaging" / "requirements")
+    for folder in (lock.FOLDER, lock.ENGINES):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text(pyproject.replace('"psutil>=', '"psutil!=1,>='), encoding="utf-8")
-    assert lock.stale_locks(tmp_path) == ["cpu.txt", "cuda.txt", "cuda-legacy.txt", "dev.txt", "build.txt"]
+    names = ["cpu.txt", "cuda.txt", "cuda-legacy.txt", "dev.txt", "build.txt"]
+    engines = ["torch-base.txt", "torch-cpu.txt", "torch-cuda.txt", "jax-cpu.txt", "jax-cuda12.txt", "jax-cuda13.txt"]
+    assert lock.stale_locks(tmp_path) == names + engines
+    assert {path.name for path in (ROOT / lock.ENGINES).iterdir()} == set(engines)
 
 
-def read_pins(name: str) -> dict[str, str]:
-    text = (ROOT / "packaging" / "requirements" / name).read_text(encoding="utf-8")
+def read_pins(name: str, folder: str = "packaging/requirements") -> dict[str, str]:
+    text = (ROOT / folder / name).read_text(encoding="utf-8")
     assert "://" not in text
     blocks = re.split(r"\n(?=\S)", text)[1:]
     assert all("--hash=sha256:" in block for block in blocks)
