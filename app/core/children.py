@@ -6,23 +6,34 @@ import os
 import signal
 import subprocess
 import sys
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import psutil
-
-from app.core.runs.worker_command import WorkerCommand
 
 EXIT_ORPHANED = 3
 
 
-def start_child(command: WorkerCommand) -> "subprocess.Popen[bytes]":
-    """Start a process whose input, output and errors are pipes; raises OSError."""
+class Command(Protocol):
+    """A command line and its environment."""
+
+    @property
+    def arguments(self) -> Sequence[str]:
+        """The program and its arguments."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """All of its variables."""
+
+
+def start_child(command: Command, *, errors_in_output: bool = False) -> "subprocess.Popen[bytes]":
+    """Start a process whose input, output and errors are pipes, or one pipe for both; raises OSError."""
     return subprocess.Popen(
         command.arguments,
         env=command.environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=subprocess.STDOUT if errors_in_output else subprocess.PIPE,
         **_own_group(),
         **_mortal(),
     )

@@ -11,10 +11,10 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 
 import msgspec
 
+from app.core.children import end_child, start_child
 from app.core.errors import AppError
 from app.core.messages import message
 from app.core.paths import Paths
-from app.core.runs.children import end_child, start_child
 from app.core.runs.worker_command import WorkerCommand, trial_command
 
 LIST_LIMIT_S = 120.0

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeAlias
 
+from app.core.children import end_child, start_child
 from app.core.errors import AppError
 from app.core.logs import LogCopier
 from app.core.messages import Message, message, sentence
-from app.core.runs.children import end_child, start_child
 from app.core.runs.event_messages import readable
 from app.core.runs.second_clock import PARENT_KEYS, SecondClock
 from app.core.runs.worker_command import WorkerCommand
