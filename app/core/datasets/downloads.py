@@ -6,6 +6,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,16 @@ _CHUNK_BYTES = 1 << 18
 TIMEOUT_S = 30.0
 _REASON_LIMIT = 100
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-Progress = Callable[[int, int], None]  # bytes done, total bytes; may raise to cancel
+Progress = Callable[[int, int], None]  # bytes done, total bytes (0: unknown); may raise to cancel
+Check = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chunks:
+    """What the caller wants to be asked before, and told after, each chunk is written."""
+
+    progress: Progress
+    check: Check
 
 
 class DownloadError(AppError):
@@ -34,17 +44,28 @@ class _NoSuchPartError(DownloadError):
     """The server can't resume; the partial file is removed, and the next attempt starts over."""
 
 
+class RefusedError(DownloadError):
+    """The server doesn't give the file, or isn't trusted; another program may know a login or a certificate."""
+
+
 def download(
-    url: str, target: Path, size_bytes: int, sha256: str | None, progress: Progress = lambda *_: None
+    url: str,
+    target: Path,
+    size_bytes: int | None,
+    sha256: str | None,
+    progress: Progress = lambda *_: None,
+    *,
+    check: Check = lambda: None,
 ) -> None:
     """Download a file to `target`, which appears only when it is complete and correct.
 
     Args:
         url: http or https.
         target: Final path. The partial file `target`.part next to it allows resuming.
-        size_bytes: Exact size.
+        size_bytes: Exact size; None for what the server says.
         sha256: Checksum; None if none is published, and the contents are checked later.
         progress: Called after each chunk.
+        check: Called before each chunk is written; may raise to give up.
 
     Raises:
         DownloadError: The connection failed, or the server refused.
@@ -56,11 +77,11 @@ def download(
     try:
         _refuse_strangers(target, part)
         done_bytes = part.stat().st_size if part.exists() else 0
-        if done_bytes > size_bytes:
+        if size_bytes is not None and done_bytes > size_bytes:
             part.unlink()
             done_bytes = 0
-        if done_bytes < size_bytes:
-            _fetch(url, part, done_bytes, size_bytes, progress)
+        if size_bytes is None or done_bytes < size_bytes:
+            _fetch(url, part, done_bytes, size_bytes, _Chunks(progress, check))
         check_file(part, size_bytes, sha256, shown(url))
         part.replace(target)
     except (WrongFileError, _NoSuchPartError):
@@ -118,9 +139,12 @@ _START_OVER = message("dataset.try_again_from_start")
 
 
 def _broken_off(url: str, error: Exception) -> DownloadError:
+    from ssl import SSLCertVerificationError
+
     reason = getattr(error, "reason", None) or error
     text = (isinstance(reason, OSError) and reason.strerror) or str(reason) or type(reason).__name__
-    return DownloadError(
+    kind = RefusedError if isinstance(reason, SSLCertVerificationError) else DownloadError
+    return kind(
         message("dataset.download_interrupted", address=shown(url), reason=one_line(text, _REASON_LIMIT)), _RESUME
     )
 
@@ -134,16 +158,34 @@ def _read(response: "HTTPResponse", size_bytes: int) -> bytes:
         raise _broken_off(response.url, error) from error
 
 
-def _fetch(url: str, part: Path, done_bytes: int, size_bytes: int, progress: Progress) -> None:
+def stated_size(url: str) -> int | None:
+    """Return the size of a file as its server states it; None if it doesn't, or can't be reached."""
+    try:
+        with _open(url, 0, "HEAD") as response:
+            return _length(response, 0)
+    except AppError:
+        return None
+
+
+def _length(response: "HTTPResponse", done_bytes: int) -> int | None:
+    """Return the size of the whole file, by the answer for the rest of it."""
+    length = response.headers.get("Content-Length", "")
+    return done_bytes + int(length) if length.isascii() and length.isdigit() else None
+
+
+def _fetch(url: str, part: Path, done_bytes: int, size_bytes: int | None, chunks: _Chunks) -> None:
     with _open(url, done_bytes) as response:
         if response.status != HTTPStatus.PARTIAL_CONTENT:
             done_bytes = 0  # a server that can't resume sends everything
         elif not response.headers.get("Content-Range", "").startswith(f"bytes {done_bytes}-"):
             raise _NoSuchPartError(message("dataset.server_sent_wrong_part", address=shown(url)), _START_OVER)
-        _receive(response, part, done_bytes, size_bytes, progress)
+        size_bytes = _length(response, done_bytes) if size_bytes is None else size_bytes
+        if size_bytes is None:
+            raise RefusedError(message("dataset.server_without_size", address=shown(url)), _RESUME)
+        _receive(response, part, done_bytes, size_bytes, chunks)
 
 
-def _open(url: str, done_bytes: int) -> "HTTPResponse":
+def _open(url: str, done_bytes: int, method: str = "GET") -> "HTTPResponse":
     # Imported late: TLS needs memory in a window that usually downloads nothing.
     import urllib.error
     import urllib.request
@@ -151,7 +193,8 @@ def _open(url: str, done_bytes: int) -> "HTTPResponse":
 
     try:
         address = split_login(url)
-        request = urllib.request.Request(address.url, headers={"User-Agent": "Epochmark"})  # noqa: S310 - checked
+        headers = {"User-Agent": "Epochmark"}
+        request = urllib.request.Request(address.url, headers=headers, method=method)  # noqa: S310 - checked
         if address.login is not None:
             login = base64.b64encode(address.login.encode()).decode()
             request.add_unredirected_header("Authorization", f"Basic {login}")  # for this server only
@@ -167,7 +210,7 @@ def _open(url: str, done_bytes: int) -> "HTTPResponse":
             said = message("dataset.server_refused", address=shown(url), status=error.code, reason=reason)
         if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             raise _NoSuchPartError(said, _START_OVER) from error
-        raise DownloadError(said, _RESUME) from error
+        raise RefusedError(said, _RESUME) from error
     except (ValueError, InvalidURL) as error:  # their texts contain the whole address
         raise UsageError(message("dataset.unusable_address", address=shown(url))) from error
     except (HTTPException, OSError) as error:
@@ -193,7 +236,7 @@ def _opener() -> "OpenerDirector":
     return opener
 
 
-def _receive(response: "HTTPResponse", part: Path, done_bytes: int, size_bytes: int, progress: Progress) -> None:
+def _receive(response: "HTTPResponse", part: Path, done_bytes: int, size_bytes: int, chunks: _Chunks) -> None:
     with open(part, "ab" if done_bytes else "wb", opener=_open_own) as file:
         while done_bytes < size_bytes:
             chunk = _read(response, min(_CHUNK_BYTES, size_bytes - done_bytes))
@@ -201,9 +244,10 @@ def _receive(response: "HTTPResponse", part: Path, done_bytes: int, size_bytes: 
                 raise DownloadError(
                     message("dataset.download_incomplete", done_bytes=done_bytes, size_bytes=size_bytes), _RESUME
                 )
+            chunks.check()
             file.write(chunk)
             done_bytes += len(chunk)
-            progress(done_bytes, size_bytes)
+            chunks.progress(done_bytes, size_bytes)
         if _read(response, 1):
             raise WrongFileError(message("dataset.server_sends_too_much", size_bytes=size_bytes))
         file.flush()

@@ -46,6 +46,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "dataset.server_refused": "The server refused {address} ({status} {reason}).",
     "dataset.server_sends_too_much": "The server sends more than the expected {size_bytes:,} bytes.",
     "dataset.server_sent_wrong_part": "The server sent the wrong part of {address}.",
+    "dataset.server_without_size": "The server doesn't say how large {address} is.",
     "dataset.try_again_from_start": "Try again: the download starts over.",
     "dataset.try_again_to_resume": "Check the connection and try again: the download resumes where it stopped.",
     "dataset.unknown_dataset": "There's no data set “{dataset}”.",
