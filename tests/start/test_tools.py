@@ -203,7 +203,14 @@ def test_locks_fit_pyproject(tmp_path: Path) -> None:
     pyproject = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     (tmp_path / "pyproject.toml").write_text(pyproject.replace('"psutil>=', '"psutil!=1,>='), encoding="utf-8")
     names = ["cpu.txt", "cuda.txt", "cuda-legacy.txt", "dev.txt", "build.txt"]
-    engines = ["torch-base.txt", "torch-cpu.txt", "torch-cuda.txt", "jax-cpu.txt", "jax-cuda12.txt", "jax-cuda13.txt"]
+    engines = [
+        "torch-base.txt",
+        "torch-cpu.txt",
+        "torch-cuda.txt",
+        "jax-cpu.txt",
+        "jax-cuda12.txt",
+        "jax-cuda13.txt",
+    ]
     assert lock.stale_locks(tmp_path) == names + engines
     assert {path.name for path in (ROOT / lock.ENGINES).iterdir()} == set(engines)
 
@@ -230,3 +237,8 @@ def test_locks_agree_with_one_another() -> None:
     for other in ("dev.txt", "build.txt"):
         shared = {pin.partition(" ")[0] for pin in read_pins(other) if pin.partition("==")[0] in names}
         assert shared <= versions
+    for path in (ROOT / "resources" / "engines").iterdir():
+        pins = read_pins(path.name, "resources/engines")
+        shared = {pin.partition(" ")[0] for pin in pins if pin.partition("==")[0] in names}
+        assert shared <= versions
+        assert {"keras", "msgspec", "numpy", "psutil"} <= {pin.partition("==")[0] for pin in shared}
