@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 import app
-from app.cli import ab, data, doctor, logs, machine, results, run
+from app.cli import ab, data, doctor, engine, logs, machine, results, run
 from app.cli.text import complain, in_line, say
 from app.cli.values import fraction, output, whole
 from app.core.messages import sentence
@@ -49,6 +49,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_machine(verbs)
     _add_doctor(verbs)
     _add_data(verbs)
+    _add_engine(verbs)
     _add_results(verbs)
     _add_logs(verbs)
     return parser
@@ -181,6 +182,31 @@ def _add_data(verbs: Verbs) -> None:
     parser = actions.add_parser("remove", help=sentence("help.data_remove"))
     parser.add_argument("dataset", metavar="NAME", help=name)
     parser.set_defaults(verb=data.remove)
+
+
+def _add_engine(verbs: Verbs) -> None:
+    parent = verbs.add_parser("engine", help=sentence("help.engine"))
+    actions = parent.add_subparsers(metavar="ACTION", required=True)
+    name = sentence("help.engine_name")
+    parser = actions.add_parser("list", help=sentence("help.engine_list"))
+    _add_json(parser)
+    parser.set_defaults(verb=engine.show)
+    parser = actions.add_parser("install", help=sentence("help.engine_install"))
+    parser.add_argument("engine", metavar="NAME", help=name)
+    parser.add_argument("--variant", metavar="VARIANT", help=sentence("help.engine_variant"))
+    help_text = sentence("help.engine_from")
+    parser.add_argument("--from", dest="source", type=Path, metavar="FOLDER", help=help_text)
+    _add_json(parser)
+    parser.set_defaults(verb=engine.install)
+    parser = actions.add_parser("remove", help=sentence("help.engine_remove"))
+    parser.add_argument("engine", metavar="NAME", help=name)
+    _add_json(parser)
+    parser.set_defaults(verb=engine.remove)
+    parser = actions.add_parser("check", help=sentence("help.engine_check"))
+    help_text = sentence("help.engine_check_name")
+    parser.add_argument("engine", metavar="NAME", nargs="?", help=help_text)
+    _add_json(parser)
+    parser.set_defaults(verb=engine.check)
 
 
 def _add_logs(verbs: Verbs) -> None:

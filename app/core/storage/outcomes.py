@@ -120,6 +120,13 @@ def recover_runs(database: Database) -> list[int]:
     return ended
 
 
+def running_on(database: Database, engine: str) -> list[int]:
+    """Return the numbers of runs that are going on with an engine; call `recover_runs` before."""
+    with database.complaints():
+        sql = "SELECT id FROM runs WHERE status = 'running' AND engine = ? ORDER BY id"
+        return [row[0] for row in database.connection.execute(sql, (engine,))]
+
+
 def _is_running(database: Database, run_id: int) -> bool:
     with database.complaints():
         sql = "SELECT 1 FROM runs WHERE id = ? AND status = 'running'"

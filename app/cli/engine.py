@@ -1,0 +1,253 @@
+"""The command `engine`: list, install, check and remove engines. Only `install` uses the network."""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from app.cli.text import LiveLine, complain, heads, in_line, say, say_json, table
+from app.core.engines.folder import State
+from app.core.engines.install import (
+    Checkup,
+    Phase,
+    check_engine,
+    check_installable,
+    choose_variant,
+    engine_folder,
+    install_engine,
+    installable,
+    remove_engine,
+)
+from app.core.engines.offers import Offer
+from app.core.engines.overview import EngineRow, list_engines
+from app.core.engines.stamp import Stamp
+from app.core.errors import UsageError
+from app.core.hardware.machine import detect_machine
+from app.core.messages import message, sentence, text
+from app.core.paths import Paths
+from app.core.storage.database import Database
+from app.core.storage.outcomes import recover_runs, running_on
+from workloads.engines.registry import engine_title
+
+_STEP_PCT = 10
+
+
+def show(options: argparse.Namespace, paths: Paths) -> int:
+    """List the engines."""
+    rows = list_engines(paths, detect_machine(data_folder=paths.datasets))
+    if options.json:
+        say_json(json.dumps([_as_json(row) for row in rows], indent=2))
+        return 0
+    lines = [(row.engine, row.version or "", _variant(row), _state(row), _size(row), _use(row)) for row in rows]
+    say(table(heads("name", "version", "variant", "state", "size", "here"), lines, right=(4,)))
+    for row in rows:
+        if row.problem is not None:
+            say(in_line(text(row.problem)))
+    return 0
+
+
+def _variant(row: EngineRow) -> str:
+    return row.stamp.variant if row.stamp is not None else ""
+
+
+def _size(row: EngineRow) -> str:
+    return sentence("cli.size", size_bytes=row.stamp.size_bytes) if row.stamp is not None else ""
+
+
+def _state(row: EngineRow) -> str:
+    if row.is_included:
+        return sentence("cli.engine_included" if row.state == "ready" else "cli.engine_state.absent")
+    return sentence(f"cli.engine_state.{row.state}")
+
+
+def _use(row: EngineRow) -> str:
+    """Return what an engine uses of this computer, or would use, with what that costs."""
+    if row.is_included or row.state == "ready":
+        return _device([gpu.name for gpu in row.gpus])
+    if not row.offers:
+        return sentence("cli.engine_not_here")
+    return offer_text(row.offers[0])
+
+
+def _device(gpus: list[str]) -> str:
+    return sentence("cli.engine_gpus", gpus=gpus) if gpus else sentence("cli.engine_cpu")
+
+
+def offer_text(offer: Offer) -> str:
+    """Return what a variant would allow on this computer, and what it costs."""
+    variant = offer.variant
+    device = _device([gpu.name for gpu in offer.gpus])
+    if variant.download_bytes is None:
+        return device
+    if variant.disk_bytes is None:
+        return sentence("cli.engine_offer", device=device, download_bytes=variant.download_bytes)
+    return sentence(
+        "cli.engine_offer_with_disk",
+        device=device,
+        download_bytes=variant.download_bytes,
+        disk_bytes=variant.disk_bytes,
+    )
+
+
+def _as_json(row: EngineRow) -> dict[str, Any]:
+    return {
+        "engine": row.engine,
+        "title": row.title,
+        "included": row.is_included,
+        "state": row.state,
+        "version": row.version,
+        "problem": text(row.problem) if row.problem is not None else None,
+        "gpus": [gpu.name for gpu in row.gpus],
+        "installed": _stamp_as_json(row.stamp) if row.stamp is not None else None,
+        "variants": [
+            {
+                "variant": offer.variant.name,
+                "recommended": offer.is_recommended,
+                "gpus": [gpu.name for gpu in offer.gpus],
+                "obstacle": text(offer.obstacle) if offer.obstacle is not None else None,
+                "download_bytes": offer.variant.download_bytes,
+                "disk_bytes": offer.variant.disk_bytes,
+            }
+            for offer in row.offers
+        ],
+    }
+
+
+def _stamp_as_json(stamp: Stamp) -> Any:
+    return msgspec.to_builtins(stamp)
+
+
+def install(options: argparse.Namespace, paths: Paths) -> int:
+    """Install or update an engine."""
+    check_installable(options.engine)
+    variant = choose_variant(options.engine, detect_machine(data_folder=paths.datasets), options.variant)
+    _refuse_during_runs(paths, options.engine)
+    show_progress = _Progress(quiet=options.json)
+    try:
+        stamp = install_engine(paths, variant, options.source, show_progress)
+    finally:
+        show_progress.end()
+    if options.json:
+        say_json(json.dumps(_stamp_as_json(stamp), indent=2))
+        return 0
+    say(
+        sentence(
+            "cli.engine_installed",
+            title=engine_title(stamp.engine),
+            version=stamp.version,
+            variant=stamp.variant,
+            size_bytes=stamp.size_bytes,
+        )
+    )
+    noted = [package.name for package in stamp.packages if not package.is_locked]
+    if noted:
+        say(sentence("cli.engine_noted", names=noted, count=len(noted)))
+    return 0
+
+
+def remove(options: argparse.Namespace, paths: Paths) -> int:
+    """Delete an engine."""
+    check_installable(options.engine)
+    _refuse_during_runs(paths, options.engine)
+    removal = remove_engine(paths, options.engine)
+    if options.json:
+        answer = {
+            "engine": options.engine,
+            "was_installed": removal.was_there,
+            "freed_bytes": removal.freed_bytes,
+        }
+        say_json(json.dumps(answer, indent=2))
+        return 0
+    code = "cli.engine_removed" if removal.was_there else "cli.engine_was_not_installed"
+    say(sentence(code, title=engine_title(options.engine)))
+    return 0
+
+
+def check(options: argparse.Namespace, paths: Paths) -> int:
+    """Check one engine, or all that are installed; exit code 1 if one has a problem."""
+    names = [options.engine] if options.engine is not None else _present(paths)
+    show_progress = _Progress(quiet=options.json)
+    try:
+        checkups = [check_engine(paths, name, show_progress) for name in names]
+    finally:
+        show_progress.end()
+    if options.json:
+        say_json(json.dumps([_checkup_as_json(checkup) for checkup in checkups], indent=2))
+    else:
+        for checkup in checkups:
+            title = engine_title(checkup.engine)
+            if checkup.stamp is not None and not checkup.problems:
+                say(sentence("cli.engine_fine", title=title, version=checkup.stamp.version))
+            for problem in checkup.problems:
+                say(in_line(text(problem)))
+        if not checkups:
+            say(sentence("cli.no_engines"))
+    return 1 if any(checkup.problems for checkup in checkups) else 0
+
+
+def _present(paths: Paths) -> list[str]:
+    absent: State = "absent"
+    return [name for name in installable() if engine_folder(paths, name).look().state != absent]
+
+
+def _checkup_as_json(checkup: Checkup) -> dict[str, Any]:
+    return {
+        "engine": checkup.engine,
+        "state": checkup.state,
+        "problems": [{"code": each.code, "text": text(each)} for each in checkup.problems],
+    }
+
+
+def _refuse_during_runs(paths: Paths, engine: str) -> None:
+    """Raise UsageError while a run needs the engine's files."""
+    with Database(paths.database) as database:
+        recover_runs(database)
+        runs = running_on(database, engine)
+    if runs:
+        raise UsageError(
+            message("cli.engine_in_use", title=engine_title(engine), run_id=runs[0]), message("cli.wait_for_run")
+        )
+
+
+class _Progress:
+    """Shows how an installation goes on: in place on a terminal, or else every 10 % of the download."""
+
+    def __init__(self, *, quiet: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._line = LiveLine(sys.stderr)
+        self._quiet, self._clock = quiet, clock
+        self._shown: tuple[str, int] | None = None
+        self._begun: tuple[float, int] | None = None
+
+    def __call__(self, phase: Phase, done_bytes: int, total_bytes: int) -> None:
+        percent = 100 * done_bytes // total_bytes if phase == "download" and total_bytes else 0
+        if self._quiet or (phase, percent) == self._shown:
+            return
+        if not self._line.is_live and self._shown is not None and self._shown[0] == phase and percent % _STEP_PCT:
+            return
+        self._shown = phase, percent
+        if phase == "download":
+            line = self._download(done_bytes, total_bytes, percent)
+        else:
+            line = sentence(f"cli.engine_phase.{phase}")
+        if self._line.is_live:
+            self._line.draw(line)
+        else:
+            complain(line)
+
+    def _download(self, done_bytes: int, total_bytes: int, percent: int) -> str:
+        now_s = self._clock()
+        if self._begun is None:
+            self._begun = now_s, done_bytes
+        elapsed_s, arrived_bytes = now_s - self._begun[0], done_bytes - self._begun[1]
+        if elapsed_s < 1 or not arrived_bytes:
+            return sentence("cli.download_progress", share_pct=percent, total_bytes=total_bytes)
+        rate = arrived_bytes / elapsed_s
+        return sentence("cli.download_rate", share_pct=percent, total_bytes=total_bytes, rate_bytes=rate)
+
+    def end(self) -> None:
+        """Leave the terminal as it was."""
+        self._line.erase()

@@ -1,0 +1,82 @@
+"""The files of installed packages, checked against the checksums that their wheels came with."""
+
+import base64
+import csv
+import hashlib
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from app.core.engines.watching import Pulse
+
+_CHUNK_BYTES = 1 << 20
+_UP = "../../"  # from the packages to where pip keeps scripts; with --target, they are next to the packages
+_DAMAGED = (ValueError, csv.Error)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a check found out.
+
+    Attributes:
+        records_sha256: Checksum of all RECORD files together.
+        size_bytes: Size of all files that they name.
+        damaged: Files that are missing, unreadable or different, in order.
+    """
+
+    records_sha256: str
+    size_bytes: int
+    damaged: tuple[str, ...]
+
+
+def check_contents(packages: Path, pulse: Pulse) -> Contents:
+    """Compare each file with the RECORD of its package; raises OSError if the folder can't be read."""
+    records = sorted(packages.glob("*.dist-info/RECORD"))
+    digest = hashlib.sha256()
+    size_bytes = 0
+    damaged = []
+    for record in records:
+        name = record.parent.name
+        try:
+            raw = record.read_bytes()
+            digest.update(f"{name} {hashlib.sha256(raw).hexdigest()}\n".encode())
+            entries = list(_entries(raw))
+        except (OSError, *_DAMAGED):
+            damaged.append(f"{name}/RECORD")
+            continue
+        for path, expected in entries:
+            try:
+                actual, file_bytes = _checksum(packages / path, pulse)
+            except OSError:
+                damaged.append(path)
+                continue
+            size_bytes += file_bytes
+            if expected not in {None, actual}:
+                damaged.append(path)
+    return Contents(digest.hexdigest(), size_bytes, tuple(damaged))
+
+
+def _entries(raw: bytes) -> Iterator[tuple[str, str | None]]:
+    """Yield paths in the packages' folder, and SHA-256 as in RECORD; raises ValueError if it isn't a RECORD."""
+    for row in csv.reader(io.StringIO(raw.decode("utf-8"), newline="")):
+        if len(row) != 3:
+            msg = "a RECORD has three columns"
+            raise ValueError(msg)
+        path = row[0].replace("\\", "/").removeprefix(_UP)
+        if not path or PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts or ":" in path:
+            msg = "a RECORD names files of its own folder"
+            raise ValueError(msg)
+        algorithm, _, checksum = row[1].partition("=")
+        yield path, checksum if algorithm == "sha256" else None
+
+
+def _checksum(path: Path, pulse: Pulse) -> tuple[str, int]:
+    digest = hashlib.sha256()
+    size_bytes = 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            size_bytes += len(chunk)
+            pulse()
+    return base64.urlsafe_b64encode(digest.digest()).rstrip(b"=").decode(), size_bytes

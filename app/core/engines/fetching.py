@@ -1,0 +1,153 @@
+"""Getting the files of an engine onto this computer: downloaded with progress, resumed, and checked."""
+
+import contextlib
+import hashlib
+import stat
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import wait
+from functools import partial
+from pathlib import Path
+
+from app.core.datasets.downloads import RefusedError, download, stated_size
+from app.core.engines.pip import run_pip
+from app.core.engines.watching import Pulse, wait_for
+from app.core.engines.wheels import Wheel, WrongWheelError, check_sum
+from app.core.errors import AppError
+from app.core.hardware.waiting import in_background
+from app.core.messages import message
+from app.core.paths import make_folder
+from app.core.plain_text import one_line
+
+Bytes = Callable[[int, int], None]  # bytes done, total bytes; called ten times a second; may raise to cancel
+_PULSE_S, _PATIENCE_S, _GOODBYE_S = 0.1, 10.0, 1.0
+_CHUNK_BYTES = 1 << 20
+
+
+class _GivenUpError(Exception):
+    """Nobody waits for this download any more."""
+
+
+def sizes_of(wheels: Sequence[Wheel], pulse: Pulse) -> dict[Wheel, int | None]:
+    """Return the size of each file, as its server states it; None if it doesn't, or not soon."""
+    outcomes = {wheel: in_background(partial(_size, wheel), "engine sizes") for wheel in wheels}
+    for _ in range(round(_PATIENCE_S / _PULSE_S)):
+        if not wait(outcomes.values(), _PULSE_S).not_done:
+            break
+        pulse()
+    return {wheel: outcome.result() if outcome.done() else None for wheel, outcome in outcomes.items()}
+
+
+def _size(wheel: Wheel) -> int | None:
+    if wheel.local is None:
+        return stated_size(wheel.url)
+    with contextlib.suppress(OSError):
+        return wheel.local.stat().st_size
+    return None
+
+
+def fetch(
+    wheels: Sequence[Wheel], sizes: Mapping[Wheel, int | None], folder: Path, scratch: Path, progress: Bytes
+) -> dict[Wheel, tuple[Path, str]]:
+    """Download what isn't on this computer yet; return each file's path and checksum.
+
+    Args:
+        wheels: The files.
+        sizes: Their sizes, as far as known.
+        folder: Where they are kept until they are installed; partial ones too, for the next attempt.
+        scratch: Existing folder for temporary files.
+        progress: May raise to cancel: then nothing more is written.
+
+    Raises:
+        AppError: A file can't be downloaded, saved or read, or is the wrong one.
+    """
+    make_folder(folder)
+    total_bytes = sum(size or 0 for size in sizes.values())
+    done_bytes = 0
+    files: dict[Wheel, tuple[Path, str]] = {}
+    for wheel in wheels:
+        before_bytes = done_bytes
+
+        def report(part_bytes: int, before_bytes: int = before_bytes) -> None:
+            progress(before_bytes + part_bytes, max(total_bytes, before_bytes + part_bytes))
+
+        try:
+            files[wheel] = _fetch_one(wheel, folder, scratch, report)
+            done_bytes += files[wheel][0].stat().st_size
+        except OSError as error:
+            path = one_line(str(error.filename or folder), 300)
+            raise AppError(message("engines.file_unusable", path=path, reason=error.strerror)) from error
+    progress(done_bytes, done_bytes)
+    return files
+
+
+def _fetch_one(wheel: Wheel, folder: Path, scratch: Path, report: Callable[[int], None]) -> tuple[Path, str]:
+    target = wheel.local or folder / wheel.file_name
+    if wheel.local is None and not _is_file(target):
+        try:
+            _download(wheel, target, report)
+        except RefusedError:
+            report(0)
+            _download_with_pip(wheel, folder, scratch, lambda: report(0))
+    sha256 = _checksum(target, report)
+    try:
+        check_sum(wheel, sha256)
+    except WrongWheelError:
+        if wheel.local is None:
+            target.unlink(missing_ok=True)  # or else it would be refused again and again
+        raise
+    return target, sha256
+
+
+def _download(wheel: Wheel, target: Path, report: Callable[[int], None]) -> None:
+    """Download in a thread, so that a server that says nothing can't keep anyone from giving up."""
+    arrived_bytes = 0
+    given_up = threading.Event()
+
+    def note(done_bytes: int, _: int) -> None:
+        nonlocal arrived_bytes
+        arrived_bytes = done_bytes
+
+    def check() -> None:
+        if given_up.is_set():
+            raise _GivenUpError
+
+    def get() -> None:
+        download(wheel.url, target, None, None, note, check=check)
+
+    outcome = in_background(get, "engine download")
+    try:
+        wait_for(outcome, lambda: report(arrived_bytes))
+    finally:
+        given_up.set()
+        wait([outcome], _GOODBYE_S)
+
+
+def _download_with_pip(wheel: Wheel, folder: Path, scratch: Path, pulse: Pulse) -> None:
+    """Have pip download it, which knows the user's logins and certificates; it neither resumes nor counts."""
+    arguments = ["download", "--no-deps", "--only-binary=:all:", "--retries=2", "--timeout=15"]
+    if wheel.index is not None:
+        arguments += ["--extra-index-url", wheel.index]
+    run_pip((*arguments, "--dest", str(folder), f"{wheel.name}==={wheel.version}"), scratch, pulse)
+    if not _is_file(folder / wheel.file_name):
+        raise AppError(message("engines.odd_offer", file=one_line(wheel.file_name, 100)))
+
+
+def _is_file(path: Path) -> bool:
+    """Return whether a plain file is there; a link could be one of the user's files."""
+    try:
+        status = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return stat.S_ISREG(status.st_mode)
+
+
+def _checksum(path: Path, report: Callable[[int], None]) -> str:
+    digest = hashlib.sha256()
+    done_bytes = 0
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+            done_bytes += len(chunk)
+            report(done_bytes)
+    return digest.hexdigest()

@@ -1,0 +1,198 @@
+"""The folder of one engine: its state, and putting a new installation in the place of the old one.
+
+`Paths.engines / NAME` holds the stamp, engine.json, and `packages`, a plain folder of unpacked wheels. A new one
+is filled next to it in `.NAME-????????.epochmark-new`. What it replaces is first renamed to
+`.NAME-????????.epochmark-old`, and deleted last.
+"""
+
+import contextlib
+import logging
+import os
+import re
+import secrets
+import shutil
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from app.core.engines.stamp import NAME, Stamp, read_stamp, sync_folder
+from app.core.errors import UsageError
+from app.core.messages import Message, message
+from app.core.plain_text import one_line
+
+State = Literal["absent", "ready", "damaged", "other_python", "unreachable"]
+PACKAGES = "packages"
+_NEW, _OLD = ".epochmark-new", ".epochmark-old"
+_PATIENCE_S, _LOOK_EVERY_S = 10.0, 0.1
+_JUNCTION_TAG = 0xA0000003  # Windows' IO_REPARSE_TAG_MOUNT_POINT
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An engine's folder as it is.
+
+    Attributes:
+        state: "other_python": installed, but not for the Python that runs Epochmark.
+        stamp: None without a valid one.
+        problem: Why it isn't ready; None if it is ready or absent.
+    """
+
+    state: State
+    stamp: Stamp | None = None
+    problem: Message | None = None
+
+
+class EngineFolder:
+    """The place of an engine, in a folder that others may change at any time."""
+
+    def __init__(self, engines: Path, engine: str, title: str) -> None:
+        self.path, self.packages = engines / engine, engines / engine / PACKAGES
+        self._engines, self._engine, self._title = engines, engine, title
+        self._beside = re.compile(
+            rf"\.{re.escape(engine)}-[a-z0-9_]{{8}}({re.escape(_NEW)}|{re.escape(_OLD)})", re.ASCII
+        )
+
+    def look(self) -> Seen:
+        """Return the state, without reading the packages."""
+        try:
+            kind = _kind(self.path)
+            if kind is None:
+                return Seen("absent")
+            if kind != "folder":
+                return Seen("damaged", problem=self._say("engines.in_the_way"))
+            stamp = read_stamp(self.path)
+            if stamp is None or stamp.engine != self._engine or _kind(self.packages) != "folder":
+                return Seen("damaged", problem=self._say("engines.damaged"))
+        except OSError as error:
+            return Seen("unreachable", problem=self._say("engines.unreachable", reason=error.strerror))
+        if not stamp.is_for_this_python():
+            said = message("engines.other_python", title=self._title, python=stamp.python, platform=stamp.platform)
+            return Seen("other_python", stamp, said)
+        return Seen("ready", stamp)
+
+    def check_replaceable(self) -> None:
+        """Raise UsageError if something that isn't ours is in the place, OSError if it can't be read."""
+        kind = _kind(self.path)
+        if kind == "folder":
+            strangers = sorted({path.name for path in self.path.iterdir()} - {NAME, PACKAGES})
+            if strangers:
+                shown = [one_line(name, 60) for name in strangers[:3]]
+                raise UsageError(self._say("engines.strangers", names=shown), message("engines.move_them_away"))
+        elif kind is not None:
+            raise UsageError(self._say("engines.in_the_way"), message("engines.move_it_away"))
+
+    def fresh(self) -> Path:
+        """Return a new, empty folder beside the final place; raises OSError."""
+        return Path(tempfile.mkdtemp(prefix=f".{self._engine}-", suffix=_NEW, dir=self._engines))
+
+    def put_in_place(self, fresh: Path) -> None:
+        """Move the old folder aside and the new one into place; after an OSError, the old one is still there."""
+        self.check_replaceable()  # again: downloading may have taken an hour
+        fresh.chmod(0o755)
+        aside = self.path.with_name(f".{self._engine}-{secrets.token_hex(4)}{_OLD}")
+        had_one = _kind(self.path) is not None
+        if had_one:
+            _rename(self.path, aside)
+        try:
+            _rename(fresh, self.path)
+        except BaseException:
+            if had_one:
+                _rename(aside, self.path)
+            raise
+        sync_folder(self._engines)
+        if had_one:
+            self.discard(aside)
+
+    def remove(self) -> bool:
+        """Delete the engine, or what is left of one; return whether there was any. Raises UsageError, OSError."""
+        self.check_replaceable()
+        if _kind(self.path) is None:
+            return False
+        aside = self.path.with_name(f".{self._engine}-{secrets.token_hex(4)}{_NEW}")
+        _rename(self.path, aside)  # from here on, it is a leftover
+        sync_folder(self._engines)
+        _delete(aside)
+        return True
+
+    def is_cut_off(self) -> bool:
+        """Return whether a program was killed while it replaced the engine, so that it must be put back."""
+        return any(path.suffix == _OLD for path in self._besides()) and not os.path.lexists(self.path)
+
+    def tidy(self) -> bool:
+        """Put back a half-replaced engine and delete leftovers of killed programs; return whether there were any.
+
+        Only for who holds the engine's lock. What fails is left for the next time.
+        """
+        left = self._besides()
+        for path in left:
+            with contextlib.suppress(OSError):
+                if path.suffix == _OLD and not os.path.lexists(self.path) and read_stamp(path) is not None:
+                    _rename(path, self.path)
+                else:
+                    self.discard(path)
+        return bool(left)
+
+    def discard(self, folder: Path) -> None:
+        """Delete a folder beside the final place; what fails is left for the next time."""
+        try:
+            _delete(folder)
+        except OSError as error:
+            _log.info("%s cannot be removed (%s).", one_line(str(folder), 300), error.strerror)
+
+    def _besides(self) -> list[Path]:
+        try:
+            return [
+                path
+                for path in self._engines.iterdir()
+                if self._beside.fullmatch(path.name) and _kind(path) == "folder"
+            ]
+        except OSError:
+            return []
+
+    def _say(self, code: str, **arguments: object) -> Message:
+        return message(code, title=self._title, folder=one_line(str(self.path), 300), **arguments)
+
+
+def _kind(path: Path) -> Literal["folder", "link", "other"] | None:
+    """Return what is in a place; None for nothing. Raises OSError."""
+    try:
+        status = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == _JUNCTION_TAG:
+        return "link"
+    return "folder" if stat.S_ISDIR(status.st_mode) else "other"
+
+
+def _rename(source: Path, target: Path) -> None:
+    """Rename a folder; on Windows, wait for a virus scanner that has a file in it open."""
+    for _ in range(round(_PATIENCE_S / _LOOK_EVERY_S) if sys.platform == "win32" else 0):
+        try:
+            source.rename(target)
+        except PermissionError:
+            time.sleep(_LOOK_EVERY_S)
+        else:
+            return
+    source.rename(target)
+
+
+def _delete(folder: Path) -> None:
+    """Delete a folder; links in it are deleted, not followed. Raises OSError."""
+
+    def make_writable(function: Callable[[str], object], path: str, _: object) -> None:
+        # A read-only file on Windows, or one in a read-only folder elsewhere.
+        with contextlib.suppress(OSError):
+            Path(path).parent.chmod(0o700)
+            Path(path).chmod(0o700)
+        function(path)
+
+    if sys.version_info >= (3, 12):
+        shutil.rmtree(folder, onexc=make_writable)
+    else:
+        shutil.rmtree(folder, onerror=make_writable)

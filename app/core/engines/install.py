@@ -1,0 +1,346 @@
+"""Installed engines: installing, updating, checking and removing them.
+
+An installation is made beside the final place, checked and tried, and then renamed: until then, the old one works.
+"""
+
+import contextlib
+import errno
+import shutil
+import sysconfig
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from app.core import locks
+from app.core.clock import now_text
+from app.core.engines.contents import Contents, check_contents
+from app.core.engines.fetching import fetch, sizes_of
+from app.core.engines.folder import PACKAGES, EngineFolder, State
+from app.core.engines.offers import offers
+from app.core.engines.pip import run_pip
+from app.core.engines.room import check_free, check_room
+from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_stamp
+from app.core.engines.trial import try_import
+from app.core.engines.variants import Variant
+from app.core.engines.watching import Pulse
+from app.core.engines.wheels import Wheel, resolve
+from app.core.errors import AppError, UsageError
+from app.core.messages import Message, message
+from app.core.paths import Paths, make_folder
+from app.core.plain_text import one_line
+from workloads.engines.registry import ENGINES, engine_named, engine_title
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.machine import Machine
+
+Phase = Literal["resolve", "download", "unpack", "check", "try"]
+Progress = Callable[[Phase, int, int], None]  # phase, bytes done, total bytes (0: unknown); may raise to cancel
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+_NAMES_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRemoval:
+    """The result of a removal.
+
+    Attributes:
+        was_there: Whether there was an installation, or anything left of one.
+        freed_bytes: What it said it took; 0 if unknown.
+    """
+
+    was_there: bool
+    freed_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """The result of checking an installed engine.
+
+    Attributes:
+        problems: What is wrong; empty if nothing is.
+    """
+
+    engine: str
+    state: State
+    stamp: Stamp | None
+    problems: tuple[Message, ...]
+
+
+def installable() -> tuple[str, ...]:
+    """Return the engines that can be installed and removed."""
+    return tuple(name for name, entry in ENGINES.items() if entry.home is not None)
+
+
+def engine_folder(paths: Paths, engine: str) -> EngineFolder:
+    """Return the place of an engine that can be installed."""
+    home = ENGINES[engine].home
+    assert home is not None
+    return EngineFolder(paths.engines, home, engine_title(engine))
+
+
+def choose_variant(engine: str, machine: Machine, name: str | None = None) -> Variant:
+    """Return the variant with this name, or the one that fits best.
+
+    Raises:
+        UsageError: There is no such variant for this computer.
+    """
+    check_installable(engine)
+    on_offer = offers(engine, machine)
+    names = [offer.variant.name for offer in on_offer]
+    if not on_offer:
+        system = one_line(f"{machine.os_name}, {machine.architecture}", 100)
+        raise UsageError(message("engines.not_for_this_system", title=engine_title(engine), system=system))
+    if name is None:
+        return on_offer[0].variant
+    if name not in names:
+        raise UsageError(
+            message("engines.unknown_variant", title=engine_title(engine), variant=one_line(name, 40)),
+            message("engines.known_variants", variants=names),
+        )
+    return on_offer[names.index(name)].variant
+
+
+def check_installable(engine: str) -> None:
+    """Raise UsageError if an engine is unknown, or comes with Epochmark."""
+    if engine not in ENGINES:
+        names = list(ENGINES)
+        raise UsageError(message("engine.unknown", engine=one_line(engine, 60), engines=names))
+    if ENGINES[engine].home is None:
+        raise UsageError(message("engines.comes_with_epochmark", title=engine_title(engine)))
+
+
+def install_engine(
+    paths: Paths,
+    variant: Variant,
+    source: Path | None = None,
+    progress: Progress = lambda *_: None,
+) -> Stamp:
+    """Install a variant of an engine, or replace what is installed of it; return what is installed now.
+
+    Args:
+        paths: The app's folders.
+        variant: See `choose_variant`.
+        source: A folder with all its wheels, to install from without a network; None to download them.
+        progress: Called several times a second, in the caller's thread.
+
+    Raises:
+        AppError: It can't be installed. The old one is as it was; downloads are kept for the next attempt.
+    """
+    title, place = engine_title(variant.engine), engine_folder(paths, variant.engine)
+    if source is not None and not source.is_dir():
+        raise UsageError(message("engines.no_such_folder", folder=one_line(str(source), 300)))
+    _check_engines_folder(paths)
+    with _alone(paths, variant.engine), _explained(title, place, "engines.not_installed_because"):
+        make_folder(paths.engines)
+        place.tidy()
+        place.check_replaceable()
+        fresh = place.fresh()
+        try:
+            stamp = _fill(paths, variant, fresh, source, progress)
+            place.put_in_place(fresh)
+        finally:
+            if fresh.exists():
+                place.discard(fresh)
+        _forget_downloads(paths, variant.engine)
+    return stamp
+
+
+def remove_engine(paths: Paths, engine: str) -> EngineRemoval:
+    """Delete an engine and its downloads, and nothing else.
+
+    Raises:
+        UsageError: It comes with Epochmark, or what is in its place isn't ours; then it is kept.
+        AppError: It can't be deleted.
+    """
+    check_installable(engine)
+    _check_engines_folder(paths)
+    place = engine_folder(paths, engine)
+    with _alone(paths, engine), _explained(engine_title(engine), place, "engines.not_removed_because"):
+        stamp = place.look().stamp
+        left = place.tidy()
+        was_there = place.remove()
+        downloads = _forget_downloads(paths, engine)
+        if paths.engines_folder is None:
+            with contextlib.suppress(OSError):
+                paths.engines.rmdir()  # if it is empty now
+    return EngineRemoval(was_there or left or downloads, stamp.size_bytes if stamp is not None else 0)
+
+
+def check_engine(paths: Paths, engine: str, progress: Progress = lambda *_: None) -> Checkup:
+    """Compare an installed engine's files with their checksums, and import it.
+
+    Raises:
+        UsageError: It isn't installed, or comes with Epochmark.
+        AppError: Another Epochmark is working on it, or its folder can't be read.
+    """
+    check_installable(engine)
+    title, place = engine_title(engine), engine_folder(paths, engine)
+    with _alone(paths, engine), _explained(title, place, "engines.not_checked_because"):
+        place.tidy()
+        seen = place.look()
+        if seen.state == "absent":
+            raise UsageError(
+                message("engines.not_installed", title=title), message("engines.install_it", engine=engine)
+            )
+        if seen.problem is not None or seen.stamp is None:
+            problems = () if seen.problem is None else (seen.problem,)
+            return Checkup(engine, seen.state, seen.stamp, problems)
+        size_bytes, pulse = seen.stamp.size_bytes, _pulse(progress, "check")
+        contents = check_contents(place.packages, lambda: progress("check", 0, size_bytes))
+        problem = _content_problem(title, contents, seen.stamp.records_sha256)
+        if problem is None:
+            pulse = _pulse(progress, "try")
+            problem = try_import(engine, place.packages, paths, pulse)
+    return Checkup(engine, seen.state if problem is None else "damaged", seen.stamp, (problem,) if problem else ())
+
+
+def put_back(paths: Paths, engine: str) -> None:
+    """Put back an engine whose replacement was killed, unless another process is working on it."""
+    place = engine_folder(paths, engine)
+    if place.is_cut_off() and paths.locks.is_dir():
+        with contextlib.suppress(AppError), _alone(paths, engine):
+            place.tidy()
+
+
+def _fill(paths: Paths, variant: Variant, fresh: Path, source: Path | None, progress: Progress) -> Stamp:
+    """Fill a new folder: choose, get, unpack, check and try all packages; return the stamp that was written."""
+    scratch, packages = fresh / "tmp", fresh / PACKAGES
+    scratch.mkdir()
+    pulse = _pulse(progress, "resolve")
+    pulse()
+    wheels = resolve(variant, scratch, pulse, source)
+    sizes = sizes_of(wheels, pulse)
+    check_room(paths, variant, sizes, _download_folder(paths, variant.engine))
+
+    def report(done_bytes: int, total_bytes: int) -> None:
+        progress("download", done_bytes, total_bytes)
+
+    files = fetch(wheels, sizes, _download_folder(paths, variant.engine), scratch, report)
+    unpacked_bytes = sum(_unpacked_bytes(path) for path, _ in files.values())
+    check_free(paths.engines, unpacked_bytes)
+    _unpack(files, packages, scratch, lambda: progress("unpack", 0, unpacked_bytes))
+    contents = check_contents(packages, lambda: progress("check", 0, unpacked_bytes))
+    title = engine_title(variant.engine)
+    problem = _content_problem(title, contents, contents.records_sha256) or try_import(
+        variant.engine, packages, paths, _pulse(progress, "try")
+    )
+    if problem is not None:
+        raise AppError(problem, message("engines.old_one_kept"))
+    shutil.rmtree(scratch)
+    stamp = _stamp(variant, files, contents)
+    write_stamp(fresh, stamp)
+    return stamp
+
+
+def _unpack(files: Mapping[Wheel, tuple[Path, str]], packages: Path, scratch: Path, pulse: Pulse) -> None:
+    """Have pip unpack exactly these files, without looking at anything else."""
+    wanted = scratch / "files.txt"
+    lines = [
+        f"{wheel.name} @ {path.absolute().as_uri()} --hash=sha256:{sha256}\n"
+        for wheel, (path, sha256) in files.items()
+    ]
+    wanted.write_text("".join(lines), encoding="utf-8")
+    options = (
+        "--no-index",
+        "--no-deps",
+        "--require-hashes",
+        "--no-compile",
+        "--no-user",
+        "--root-user-action=ignore",
+    )
+    arguments = ("install", *options, "--target", str(packages), "-r", str(wanted))
+    run_pip(arguments, scratch, pulse, reads_settings=False)
+
+
+def _stamp(variant: Variant, files: Mapping[Wheel, tuple[Path, str]], contents: Contents) -> Stamp:
+    packages = [
+        Package(wheel.name, wheel.version, sha256, bool(wheel.allowed)) for wheel, (_, sha256) in files.items()
+    ]
+    own = engine_named(variant.engine).backend
+    return Stamp(
+        format=FORMAT,
+        engine=variant.engine,
+        variant=variant.name,
+        version=next((package.version for package in packages if package.name == own), packages[0].version),
+        python=this_python(),
+        platform=sysconfig.get_platform(),
+        packages=tuple(sorted(packages, key=lambda package: package.name)),
+        records_sha256=contents.records_sha256,
+        size_bytes=contents.size_bytes,
+        installed_at=now_text(),
+    )
+
+
+def _content_problem(title: str, contents: Contents, records_sha256: str) -> Message | None:
+    if contents.damaged:
+        names = [one_line(name, 80) for name in contents.damaged[:_NAMES_SHOWN]]
+        return message("engines.files_damaged", title=title, names=names, count=len(contents.damaged))
+    if contents.records_sha256 != records_sha256:
+        return message("engines.other_packages", title=title)
+    return None
+
+
+def _unpacked_bytes(path: Path) -> int:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return sum(entry.file_size for entry in archive.infolist())
+    except zipfile.BadZipFile as error:
+        raise AppError(message("engines.no_wheel", file=one_line(path.name, 100))) from error
+
+
+def _check_engines_folder(paths: Paths) -> None:
+    """Raise UsageError if the user's own folder for engines is gone: its drive may be unplugged."""
+    folder = paths.engines_folder
+    try:
+        is_there = folder is None or folder.is_dir()
+    except OSError:
+        is_there = False
+    if not is_there:
+        raise UsageError(
+            message("engines.folder_is_gone", folder=one_line(str(folder), 300)), message("engines.connect_drive")
+        )
+
+
+@contextlib.contextmanager
+def _alone(paths: Paths, engine: str) -> Iterator[None]:
+    """Lock an engine against other processes that use these folders; raise AppError if one holds it."""
+    make_folder(paths.locks)
+    hold = locks.take(paths.locks / f"engine-{engine}.lock")
+    if hold is None:
+        raise AppError(message("engines.busy", title=engine_title(engine)), message("engines.wait_for_it"))
+    with hold:
+        yield
+
+
+@contextlib.contextmanager
+def _explained(title: str, place: EngineFolder, code: str) -> Iterator[None]:
+    """Turn an OSError, or an engine that can't be asked, into an AppError with this code."""
+    try:
+        yield
+    except OSError as error:
+        folder = one_line(str(place.path), 300)
+        advice = "engines.free_space" if error.errno in _NO_SPACE else "engines.check_folder"
+        reason = error.strerror or str(error)
+        raise AppError(message(code, title=title, folder=folder, reason=reason), message(advice)) from error
+    except WorkloadError as error:
+        raise AppError(error.said) from error
+
+
+def _download_folder(paths: Paths, engine: str) -> Path:
+    return paths.downloads / "engines" / engine
+
+
+def _forget_downloads(paths: Paths, engine: str) -> bool:
+    """Delete an engine's downloads; return whether there were any."""
+    folder = _download_folder(paths, engine)
+    was_there = folder.is_dir() and not folder.is_symlink()
+    if was_there:
+        shutil.rmtree(folder)
+        with contextlib.suppress(OSError):
+            folder.parent.rmdir()
+    return was_there
+
+
+def _pulse(progress: Progress, phase: Phase) -> Pulse:
+    return lambda: progress(phase, 0, 0)

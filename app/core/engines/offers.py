@@ -1,0 +1,84 @@
+"""What the variants of an engine would allow on a computer, and which one to take."""
+
+import re
+from dataclasses import dataclass
+
+from app.core.engines.variants import VARIANTS, Variant
+from app.core.messages import Message, message
+from workloads.protocol.machine import Gpu, Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A variant on a computer.
+
+    Attributes:
+        variant: What would be installed.
+        gpus: The graphics cards that it would use; none: it would run on the processor.
+        obstacle: Why it wouldn't use a card that it is for; None if it would, or there is none.
+        is_recommended: Whether it is the best for this computer.
+    """
+
+    variant: Variant
+    gpus: tuple[Gpu, ...]
+    obstacle: Message | None = None
+    is_recommended: bool = False
+
+
+def offers(engine: str, machine: Machine) -> tuple[Offer, ...]:
+    """Return the variants of an engine for a computer, the recommended one first; () if there is none.
+
+    Those that use a card come first, then those that need none, then those whose card is missing or unusable.
+    """
+    variants = [
+        variant
+        for variant in VARIANTS
+        if variant.engine == engine
+        and machine.os_name.startswith(variant.system)
+        and machine.architecture in variant.architectures
+    ]
+    by_use = sorted((_offer(variant, machine) for variant in variants), key=_rank)
+    return tuple(
+        Offer(offer.variant, offer.gpus, offer.obstacle, is_recommended=place == 0 and _rank(offer) < 2)
+        for place, offer in enumerate(by_use)
+    )
+
+
+def _rank(offer: Offer) -> int:
+    if offer.gpus:
+        return 0
+    return 1 if offer.variant.vendor is None else 2
+
+
+def _offer(variant: Variant, machine: Machine) -> Offer:
+    cards = [gpu for gpu in machine.gpus if gpu.vendor == variant.vendor and _is_named(variant, gpu)]
+    obstacles = [_obstacle(variant, gpu) for gpu in cards]
+    usable = tuple(gpu for gpu, obstacle in zip(cards, obstacles, strict=True) if obstacle is None)
+    return Offer(variant, usable, None if usable else next(iter(obstacles), None))
+
+
+def _is_named(variant: Variant, gpu: Gpu) -> bool:
+    return variant.cards is None or variant.cards.search(gpu.name) is not None
+
+
+def _obstacle(variant: Variant, gpu: Gpu) -> Message | None:
+    """Return why a variant can't use a card of its vendor; what isn't known is no reason."""
+    if gpu.vendor == "nvidia" and gpu.source == "sysfs":  # found without its driver
+        return message("engines.no_driver", gpu=gpu.name)
+    capability = _number(gpu.compute_capability)
+    if variant.capabilities is not None and capability is not None:
+        first, end = variant.capabilities
+        if not first <= capability < end:
+            return message("engines.not_for_this_card", gpu=gpu.name, variant=variant.name)
+    driver = _number(gpu.driver)
+    if variant.oldest_driver is not None and driver is not None and driver < variant.oldest_driver:
+        return message(
+            "engines.driver_too_old", gpu=gpu.name, driver=str(gpu.driver), oldest=variant.oldest_driver
+        )
+    return None
+
+
+def _number(version: str | None) -> float | None:
+    """Return a version's first two parts: "580.95.05" is 580.95."""
+    match = re.match(r"\d{1,4}(\.\d{1,3})?", version or "")
+    return float(match[0]) if match else None

@@ -1,0 +1,86 @@
+"""All engines: which are installed, and what the others would allow on this computer."""
+
+from dataclasses import dataclass
+from importlib import metadata
+
+from app.core.engines.folder import State
+from app.core.engines.install import engine_folder, put_back
+from app.core.engines.offers import Offer, offers
+from app.core.engines.stamp import Stamp
+from app.core.hardware.gpu.usable import usable_gpus
+from app.core.messages import Message
+from app.core.paths import Paths
+from workloads.engines.registry import ENGINES, engine_title
+from workloads.protocol.machine import Gpu, Machine
+
+
+@dataclass(frozen=True, slots=True)
+class EngineRow:
+    """An engine on this computer.
+
+    Attributes:
+        is_included: Whether it comes with Epochmark; then it can be neither installed nor removed.
+        version: What is installed; None if nothing is, or it doesn't say.
+        stamp: What is known about an installation; None without one.
+        problem: Why it can't be used although something is installed.
+        offers: The variants for this computer, the recommended one first.
+        gpus: The graphics cards that it uses, or would use with the recommended variant.
+    """
+
+    engine: str
+    title: str
+    is_included: bool
+    state: State
+    version: str | None
+    stamp: Stamp | None
+    problem: Message | None
+    offers: tuple[Offer, ...]
+    gpus: tuple[Gpu, ...]
+
+
+def list_engines(paths: Paths, machine: Machine) -> list[EngineRow]:
+    """Return all engines, those that use a graphics card of this computer first. Reads no packages."""
+    rows = [
+        _included(name, machine) if entry.home is None else _row(name, paths, machine)
+        for name, entry in ENGINES.items()
+    ]
+    return sorted(rows, key=lambda row: not row.gpus)
+
+
+def _included(name: str, machine: Machine) -> EngineRow:
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        version = None
+    return EngineRow(
+        engine=name,
+        title=engine_title(name),
+        is_included=True,
+        state="ready" if version is not None else "absent",
+        version=version,
+        stamp=None,
+        problem=None,
+        offers=(),
+        gpus=usable_gpus(machine, name),
+    )
+
+
+def _row(name: str, paths: Paths, machine: Machine) -> EngineRow:
+    put_back(paths, name)
+    seen = engine_folder(paths, name).look()
+    on_offer = offers(name, machine)
+    variant = seen.stamp.variant if seen.stamp is not None else None
+    chosen = next((offer for offer in on_offer if offer.variant.name == variant), None) or next(
+        iter(on_offer), None
+    )
+    return EngineRow(
+        engine=name,
+        title=engine_title(name),
+        is_included=False,
+        state=seen.state,
+        version=seen.stamp.version if seen.stamp is not None else None,
+        stamp=seen.stamp,
+        problem=seen.problem,
+        offers=on_offer,
+        gpus=chosen.gpus if chosen is not None else (),
+    )

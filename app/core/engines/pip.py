@@ -1,0 +1,175 @@
+"""Runs pip as a child process: with the user's mirrors and proxies, but without settings that would mislead it."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.children import end_child, start_child
+from app.core.engines.watching import Pulse, wait_for
+from app.core.errors import AppError
+from app.core.hardware.waiting import in_background
+from app.core.messages import Message, message
+from app.core.plain_text import one_line
+
+_LINES_SHOWN = 3
+_TEXT_LIMIT_BYTES = 4 << 20
+# They would put packages elsewhere, take others, or silence what `_explain` reads.
+_MISLEADING = frozenset(
+    """
+    ABI CONSTRAINT DRY_RUN EDITABLE FORCE_REINSTALL IGNORE_REQUIRES_PYTHON IMPLEMENTATION NO_BINARY NO_DEPS
+    ONLY_BINARY PLATFORM PRE PREFIX PYTHON PYTHON_VERSION QUIET REPORT REQUIREMENT REQUIRE_HASHES
+    REQUIRE_VIRTUALENV ROOT TARGET USER USE_FEATURE
+    """.split()  # noqa: SIM905 - one word each reads better in lines
+)
+# What pip prints -> what to say. The first that fits counts.
+_FAULTS = (
+    (
+        re.compile(r"No space left on device|Errno 28\b|not enough space on the disk|Disk quota exceeded"),
+        "engines.disk_full",
+        "engines.free_space",
+    ),
+    (
+        re.compile(r"Windows Long Path|File name too long|WinError 206\b"),
+        "engines.path_too_long",
+        "engines.shorter_home",
+    ),
+    (re.compile("DO NOT MATCH THE HASHES"), "engines.hashes_differ", "engines.ask_for_the_mirror"),
+    (
+        re.compile("CERTIFICATE_VERIFY_FAILED|SSLError|SSLCertVerificationError"),
+        "engines.no_trust",
+        "engines.check_date_and_proxy",
+    ),
+    (
+        re.compile(r"HTTP error 40[13]|40[13] Client Error|User for \S+:|EOFError: EOF when reading a line"),
+        "engines.login_needed",
+        "engines.check_pip_login",
+    ),
+    (re.compile("No module named pip"), "engines.no_pip", "engines.repair"),
+)
+_UNREACHABLE = re.compile(
+    "NewConnectionError|NameResolutionError|Temporary failure in name resolution|getaddrinfo failed"
+    "|Max retries exceeded|Timeout ?Error|Read timed out|timed out|ProxyError|ProtocolError|Connection broken"
+    "|Connection refused|Connection reset|Network is unreachable|RemoteDisconnected|HTTP error [45]"
+    "|Error [45]\\d\\d|[45]\\d\\d (Client|Server) Error"
+)
+_NOTHING_FITS = re.compile(r"No matching distribution found for (\S+)")
+
+
+class PipError(AppError):
+    """Pip failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Command:
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
+
+
+def run_pip(
+    arguments: Sequence[str],
+    scratch: Path,
+    pulse: Pulse,
+    *,
+    find_links: str | None = None,
+    reads_settings: bool = True,
+) -> None:
+    """Run pip to its end.
+
+    Args:
+        arguments: Its command and options.
+        scratch: Existing folder for its temporary files.
+        pulse: Called while it runs. If it raises, pip is ended.
+        find_links: Address of the only folder to take packages from; None for the user's own settings.
+        reads_settings: Whether it reads the user's settings at all.
+
+    Raises:
+        PipError: It failed; the sentence says why.
+    """
+    environment = _environment(scratch, os.environ, reads_settings=reads_settings)
+    if find_links is not None:
+        environment["PIP_FIND_LINKS"] = find_links
+    common = ("--no-input", "--disable-pip-version-check", "--no-color", "--progress-bar=off")
+    code, text = run_child(_Command((sys.executable, "-I", "-m", "pip", *arguments, *common), environment), pulse)
+    if code:
+        raise PipError(*_explain(text))
+
+
+def run_child(command: _Command, pulse: Pulse) -> tuple[int, str]:
+    """Run a process to its end; return its exit code and what it printed. If `pulse` raises, it is ended.
+
+    Raises:
+        PipError: It can't be started.
+    """
+    try:
+        process = start_child(command, errors_in_output=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise PipError(message("engines.not_started", program=command.arguments[0], reason=reason)) from error
+    try:
+        assert process.stdin is not None
+        process.stdin.close()
+        reading = in_background(lambda: _read(process), "engine child")
+        text = wait_for(reading, pulse)
+        return process.wait(), text
+    finally:
+        if process.poll() is None:
+            end_child(process, force=True)
+            process.wait()
+        # Whatever else holds the pipe has been ended, too: it was in the same group.
+        if process.stdout is not None and reading.done():
+            process.stdout.close()
+
+
+def command_for(arguments: Sequence[str], environment: Mapping[str, str]) -> _Command:
+    """Return a command for `run_child`."""
+    return _Command(arguments, environment)
+
+
+def _read(process: "subprocess.Popen[bytes]") -> str:
+    """Return the end of what a process prints."""
+    assert process.stdout is not None
+    descriptor = process.stdout.fileno()
+    kept = bytearray()
+    while chunk := os.read(descriptor, 1 << 16):
+        kept += chunk
+        del kept[:-_TEXT_LIMIT_BYTES]
+    return kept.decode("utf-8", "replace")
+
+
+def _environment(scratch: Path, environment: Mapping[str, str], *, reads_settings: bool) -> dict[str, str]:
+    """Keep mirrors, proxies, certificates and cache; temporary files go to the disk whose space was checked."""
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if not name.upper().startswith("PIP_") or (reads_settings and name.upper()[4:] not in _MISLEADING)
+    }
+    kept |= dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch)) | {"PYTHONUTF8": "1"}
+    if not reads_settings:
+        return kept | {"PIP_CONFIG_FILE": os.devnull}
+    # They also take the place of what a settings file says.
+    return kept | {
+        "PIP_CONSTRAINT": os.devnull,
+        "PIP_REQUIRE_HASHES": "0",
+        "PIP_REQUIRE_VIRTUALENV": "0",
+        "PIP_USER": "0",
+    }
+
+
+def _explain(text: str) -> tuple[Message, Message | None]:
+    """Return what pip's output means, and what to do."""
+    for pattern, code, advice in _FAULTS:
+        if pattern.search(text):
+            return message(code), message(advice)
+    nothing = _NOTHING_FITS.search(text)
+    if _UNREACHABLE.search(text):
+        return message("engines.index_unreachable"), message("engines.check_connection")
+    if nothing is not None:
+        package = one_line(nothing[1].replace("===", " "), 80)
+        return message("engines.not_on_offer", package=package), message("engines.check_index")
+    lines = [line.strip() for line in text.splitlines() if line.strip() and "[notice]" not in line]
+    last = one_line(" · ".join(lines[-_LINES_SHOWN:]), 400)
+    return message("engines.pip_failed", reason=last), None

@@ -1,0 +1,107 @@
+"""The stamp in an engine's folder: what was installed, for which Python, and from which files."""
+
+import contextlib
+import os
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from workloads.datasets.regular_file import read_regular
+
+FORMAT = 1
+NAME = "engine.json"
+_LIMIT_BYTES = 1 << 20
+_Word = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
+_Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
+
+
+class Package(msgspec.Struct, frozen=True):
+    """One installed package.
+
+    Attributes:
+        sha256: Checksum of its wheel.
+        is_locked: Whether Epochmark's lock names that checksum; otherwise it was only noted when it was installed.
+    """
+
+    name: _Word
+    version: _Word
+    sha256: _Sha256
+    is_locked: bool
+
+
+class Stamp(msgspec.Struct, frozen=True):
+    """What is installed.
+
+    Attributes:
+        format: Of this file.
+        engine: The engine's name.
+        variant: The variant's name.
+        version: The engine's own version.
+        python: "3.11"
+        platform: As `sysconfig` names it.
+        packages: All installed packages.
+        records_sha256: Checksum of all RECORD files, which hold the checksums of all other files.
+        size_bytes: Size of all files.
+        installed_at: When, as ISO 8601 in UTC.
+    """
+
+    format: Annotated[int, msgspec.Meta(ge=1, le=FORMAT)]
+    engine: _Word
+    variant: _Word
+    version: _Word
+    python: _Word
+    platform: _Word
+    packages: Annotated[tuple[Package, ...], msgspec.Meta(min_length=1, max_length=1_000)]
+    records_sha256: _Sha256
+    size_bytes: _Count
+    installed_at: _Word
+
+    def is_for_this_python(self) -> bool:
+        """Return whether the interpreter that runs Epochmark can import it."""
+        return (self.python, self.platform) == (this_python(), sysconfig.get_platform())
+
+
+def this_python() -> str:
+    """Return the version of the interpreter, as far as packages depend on it."""
+    return "{}.{}".format(*sys.version_info)
+
+
+def read_stamp(folder: Path) -> Stamp | None:
+    """Return the stamp of a folder; None without a valid one. Raises OSError if the folder can't be reached."""
+    try:
+        return parse_stamp(read_regular(folder / NAME, _LIMIT_BYTES))
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
+        return None
+
+
+def parse_stamp(raw: bytes) -> Stamp | None:
+    """Return the stamp in a file's content; None if it isn't one that this version of Epochmark understands."""
+    try:
+        return msgspec.json.decode(raw, type=Stamp)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def write_stamp(folder: Path, stamp: Stamp) -> None:
+    """Write the stamp into a new folder, onto the disk; raises OSError."""
+    content = msgspec.json.format(msgspec.json.encode(stamp), indent=2) + b"\n"
+    with (folder / NAME).open("xb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring a folder's list of names onto the disk, where the system can."""
+    if os.name == "posix":
+        with contextlib.suppress(OSError):
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)

@@ -1,0 +1,38 @@
+"""Importing an engine in a process that is thrown away: a broken one may crash or hang its process."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from app.core.engines.pip import command_for, run_child
+from app.core.engines.watching import Pulse
+from app.core.messages import Message, message
+from app.core.paths import Paths
+from app.core.plain_text import one_line
+from workloads.engines.registry import engine_named
+
+_CODE = "import sys; sys.path.append(sys.argv[1]); import keras, {module}; print({module}.__version__)"
+_MISLEADING = ("PYTHON", "KERAS_", "PIP_", "LD_PRELOAD", "DYLD_INSERT")
+
+
+def try_import(engine: str, packages: Path, paths: Paths, pulse: Pulse) -> Message | None:
+    """Import an engine and Keras from a folder of packages; return why that fails, None if it doesn't."""
+    asked = engine_named(engine)
+    code = _CODE.format(module=asked.backend)
+    arguments = (sys.executable, "-I", "-S", "-X", "utf8", "-c", code, str(packages))
+    ours = asked.variables() | {"KERAS_HOME": str(paths.keras_home)}
+    exit_code, text = run_child(command_for(arguments, _clean(os.environ, asked.reads) | ours), pulse)
+    if exit_code == 0:
+        return None
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if exit_code < 0 or not lines:
+        return message("engines.import_crashed", title=asked.title, exit_code=exit_code)
+    return message("engines.import_failed", title=asked.title, reason=one_line(lines[-1], 300))
+
+
+def _clean(environment: Mapping[str, str], reads: tuple[str, ...]) -> dict[str, str]:
+    """Leave out what changes how Python, Keras or the engine start."""
+    return {
+        name: value for name, value in environment.items() if not name.upper().startswith((*_MISLEADING, *reads))
+    }

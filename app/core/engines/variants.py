@@ -1,0 +1,202 @@
+"""The variants of the engines that can be installed: one row for each system and kind of graphics card.
+
+Sizes where everything is locked, and of the CPU variants on Linux, are sums over the wheels for Python 3.11. The
+others, and what a card and its driver must have, are as the makers say; None means that they don't.
+"""
+
+import re
+from dataclasses import dataclass
+
+from app.core.paths import RESOURCES
+
+LOCKS = RESOURCES / "engines"
+LINUX, WINDOWS, MACOS = "Linux", "Windows", "macOS"
+_X86, _ARM = "x86_64", "arm64"
+_PYTORCH = "https://download.pytorch.org/whl/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """What is installed of an engine on one kind of computer.
+
+    Attributes:
+        engine: The engine's name.
+        name: The variant's name, which is the same on all systems: "cpu", "cuda" …
+        system: How `Machine.os_name` starts there.
+        architectures: Its processors.
+        lock: File in `LOCKS`, with versions and hashes of what the usual package index has.
+        pins: Packages that only another index has, whose hashes nobody can vouch for: "torch==2.13.0+cpu".
+        index: That index.
+        asks_for_more: Whether what `pins` depend on comes from that index, too.
+        vendor: Whose graphics cards it uses; None for none.
+        cards: Pattern of their names; None for all.
+        oldest_driver: The first part of the oldest driver's version.
+        capabilities: NVIDIA's compute capabilities, from the first one, up to but without the second one.
+        download_bytes: What is downloaded.
+        disk_bytes: What it needs when it is installed.
+    """
+
+    engine: str
+    name: str
+    system: str
+    lock: str
+    architectures: frozenset[str] = frozenset({_X86})
+    pins: tuple[str, ...] = ()
+    index: str | None = None
+    asks_for_more: bool = False
+    vendor: str | None = None
+    cards: re.Pattern[str] | None = None
+    oldest_driver: int | None = None
+    capabilities: tuple[float, float] | None = None
+    download_bytes: int | None = None
+    disk_bytes: int | None = None
+
+
+_BOTH = frozenset({_X86, _ARM})
+_CUDA_13, _CUDA_12 = 580, 525  # the oldest drivers
+_ARC = re.compile(r"\bArc\b")
+_GB = 10**9
+
+# For each engine and system, the best first.
+VARIANTS: tuple[Variant, ...] = (
+    Variant(
+        engine="torch",
+        name="cuda",
+        system=LINUX,
+        lock="torch-cuda.txt",
+        vendor="nvidia",
+        oldest_driver=_CUDA_13,
+        capabilities=(7.5, 99),
+        download_bytes=2_775_000_000,
+        disk_bytes=4_879_000_000,
+    ),
+    Variant(
+        engine="torch",
+        name="cuda-legacy",
+        system=LINUX,
+        lock="torch-base.txt",
+        pins=("torch==2.13.0+cu126",),
+        index=_PYTORCH + "cu126",
+        asks_for_more=True,
+        vendor="nvidia",
+        oldest_driver=_CUDA_12,
+        capabilities=(5.0, 10.0),
+    ),
+    Variant(
+        engine="torch",
+        name="rocm",
+        system=LINUX,
+        lock="torch-base.txt",
+        pins=("torch==2.13.0+rocm7.2",),
+        index=_PYTORCH + "rocm7.2",
+        asks_for_more=True,
+        vendor="amd",
+    ),
+    Variant(
+        engine="torch",
+        name="xpu",
+        system=LINUX,
+        lock="torch-base.txt",
+        pins=("torch==2.13.0+xpu",),
+        index=_PYTORCH + "xpu",
+        asks_for_more=True,
+        vendor="intel",
+        cards=_ARC,
+    ),
+    Variant(
+        engine="torch",
+        name="cpu",
+        system=LINUX,
+        architectures=_BOTH,
+        lock="torch-base.txt",
+        pins=("torch==2.13.0+cpu",),
+        index=_PYTORCH + "cpu",
+        download_bytes=236_000_000,
+        disk_bytes=855_000_000,
+    ),
+    Variant(
+        engine="torch",
+        name="cuda",
+        system=WINDOWS,
+        lock="torch-base.txt",
+        pins=("torch==2.13.0+cu130",),
+        index=_PYTORCH + "cu130",
+        vendor="nvidia",
+        oldest_driver=_CUDA_13,
+        capabilities=(7.5, 99),
+        download_bytes=2 * _GB,
+    ),
+    Variant(
+        engine="torch",
+        name="cuda-legacy",
+        system=WINDOWS,
+        lock="torch-base.txt",
+        pins=("torch==2.13.0+cu126",),
+        index=_PYTORCH + "cu126",
+        vendor="nvidia",
+        oldest_driver=_CUDA_12,
+        capabilities=(5.0, 10.0),
+        download_bytes=2_600_000_000,
+    ),
+    Variant(
+        engine="torch",
+        name="xpu",
+        system=WINDOWS,
+        lock="torch-base.txt",
+        pins=("torch==2.13.0+xpu",),
+        index=_PYTORCH + "xpu",
+        asks_for_more=True,
+        vendor="intel",
+        cards=_ARC,
+    ),
+    Variant(engine="torch", name="cpu", system=WINDOWS, lock="torch-cpu.txt", download_bytes=_GB // 5),
+    Variant(
+        engine="torch",
+        name="mps",
+        system=MACOS,
+        architectures=frozenset({_ARM}),
+        lock="torch-cpu.txt",
+        vendor="apple",
+        download_bytes=_GB // 5,
+    ),
+    Variant(
+        engine="jax",
+        name="cuda13",
+        system=LINUX,
+        lock="jax-cuda13.txt",
+        vendor="nvidia",
+        oldest_driver=_CUDA_13,
+        capabilities=(7.5, 99),
+        download_bytes=2_640_000_000,
+        disk_bytes=4_655_000_000,
+    ),
+    Variant(
+        engine="jax",
+        name="cuda12",
+        system=LINUX,
+        lock="jax-cuda12.txt",
+        vendor="nvidia",
+        oldest_driver=_CUDA_12,
+        capabilities=(5.2, 99),
+        download_bytes=3_364_000_000,
+        disk_bytes=5_797_000_000,
+    ),
+    Variant(
+        engine="jax",
+        name="cpu",
+        system=LINUX,
+        architectures=_BOTH,
+        lock="jax-cpu.txt",
+        download_bytes=158_000_000,
+        disk_bytes=599_000_000,
+    ),
+    Variant(engine="jax", name="cpu", system=WINDOWS, lock="jax-cpu.txt", download_bytes=_GB // 5),
+    Variant(
+        engine="jax",
+        name="cpu",
+        system=MACOS,
+        architectures=frozenset({_ARM}),
+        lock="jax-cpu.txt",
+        download_bytes=_GB // 5,
+    ),
+)

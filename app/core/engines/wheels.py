@@ -1,0 +1,190 @@
+"""Which files to install: a variant's lock, and what the package index offers for this computer."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+import msgspec
+
+from app.core.datasets.addresses import shown
+from app.core.engines.pip import run_pip
+from app.core.engines.variants import LOCKS, Variant
+from app.core.engines.watching import Pulse
+from app.core.errors import AppError
+from app.core.messages import message
+from app.core.plain_text import one_line
+
+_OPTIONS = ("--dry-run", "--ignore-installed", "--only-binary=:all:", "--retries=2", "--timeout=15")
+# Reads a wheel's metadata without the wheel, where an index doesn't offer it by itself.
+_LAZY = "--use-feature=fast-deps"
+_PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;\\]+)\s*(?P<marker>;[^\\]*)?")
+_CHECK_INDEX = message("engines.check_index")
+_FILE_NAME = re.compile(r"[A-Za-z0-9._+!-]{1,250}\.whl")
+
+
+class WrongWheelError(AppError):
+    """A file isn't the one that is wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A file to install.
+
+    Attributes:
+        url: Where it is: http, https or file.
+        sha256: Its checksum as the index states it; None if it doesn't.
+        allowed: Checksums that the lock allows; none for a file that isn't in the lock.
+        index: The index besides the usual one that may have it.
+    """
+
+    name: str
+    version: str
+    url: str
+    sha256: str | None
+    allowed: frozenset[str] = frozenset()
+    index: str | None = None
+
+    @property
+    def file_name(self) -> str:
+        """Its name, by which pip knows what it is for."""
+        return unquote(urlsplit(self.url).path.rpartition("/")[2])
+
+    @property
+    def local(self) -> Path | None:
+        """Its path if it is on this computer already."""
+        parts = urlsplit(self.url)
+        return Path(url2pathname(parts.path)) if parts.scheme == "file" else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Pin:
+    name: str
+    version: str
+    marker: str
+    hashes: frozenset[str]
+
+
+class _Archive(msgspec.Struct):
+    hashes: dict[str, str] = {}
+
+
+class _Download(msgspec.Struct):
+    url: str
+    archive_info: _Archive
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+    version: str
+
+
+class _Item(msgspec.Struct):
+    download_info: _Download
+    metadata: _Metadata
+
+
+class _Report(msgspec.Struct):
+    install: list[_Item]
+
+
+def resolve(variant: Variant, scratch: Path, pulse: Pulse, source: Path | None = None) -> list[Wheel]:
+    """Ask the package index, or look into a folder, for the files of a variant.
+
+    Args:
+        variant: The variant.
+        scratch: Existing folder for temporary files.
+        pulse: Called while pip works; may raise to cancel.
+        source: The only folder to take files from; None for the index.
+
+    Raises:
+        AppError: A file isn't offered, or is another one than the lock names.
+    """
+    pins = read_lock(LOCKS / variant.lock)
+    wanted = scratch / "lock.txt"
+    # "===": a mirror's 1.0+other isn't 1.0. Without hashes, or pip would download everything to check them.
+    wanted.write_text("".join(f"{pin.name}==={pin.version} {pin.marker}\n" for pin in pins), encoding="utf-8")
+    items = _ask(("--no-deps", "-r", str(wanted)), scratch, pulse, source)
+    wheels = [_locked(item, pins) for item in items]
+    if variant.pins:
+        limits = scratch / "limits.txt"
+        limits.write_text("".join(f"{pin.name}=={pin.version} {pin.marker}\n" for pin in pins), encoding="utf-8")
+        others = _ask(_unlocked(variant, limits, source), scratch, pulse, source)
+        done = {wheel.name for wheel in wheels}
+        noted = [replace(_noted(item), index=variant.index) for item in others]
+        wheels += [wheel for wheel in noted if wheel.name not in done]
+    names = [wheel.file_name for wheel in wheels]
+    for name in names:
+        if not _FILE_NAME.fullmatch(name) or names.count(name) > 1:
+            raise AppError(message("engines.odd_offer", file=one_line(name, 100)), _CHECK_INDEX)
+    return wheels
+
+
+def _unlocked(variant: Variant, limits: Path, source: Path | None) -> list[str]:
+    """Return what to ask pip for that only the variant's own index has."""
+    options = ["--constraint", str(limits)] if variant.asks_for_more else ["--no-deps"]
+    if source is None and variant.index is not None:
+        options += ["--extra-index-url", variant.index]
+    # The version with its local part, which no other index can have: "2.13.0+cpu".
+    return [*options, *(pin.replace("==", "===") for pin in variant.pins)]
+
+
+def _ask(what: Sequence[str], scratch: Path, pulse: Pulse, source: Path | None) -> list[_Item]:
+    """Have pip choose files for this computer; return them."""
+    report = scratch / "report.json"
+    report.unlink(missing_ok=True)
+    arguments = ["install", *_OPTIONS, "--report", str(report), *what]
+    if source is None:
+        run_pip([*arguments, _LAZY], scratch, pulse)
+    else:
+        run_pip([*arguments, "--no-index"], scratch, pulse, find_links=source.absolute().as_uri())
+    try:
+        return msgspec.json.decode(report.read_bytes(), type=_Report).install
+    except (OSError, msgspec.DecodeError) as error:
+        raise AppError(message("engines.odd_report")) from error
+
+
+def read_lock(path: Path) -> list[_Pin]:
+    """Return the pins of one of our lock files."""
+    blocks = re.split(r"\n(?=[^\s#])", path.read_text(encoding="utf-8"))
+    pins = []
+    for block in blocks:
+        if match := _PIN.match(block):
+            hashes = frozenset(re.findall(r"--hash=sha256:([0-9a-f]{64})", block))
+            pins.append(_Pin(match["name"], match["version"], (match["marker"] or "").strip(), hashes))
+    return pins
+
+
+def _locked(item: _Item, pins: Sequence[_Pin]) -> Wheel:
+    """Return a file of the lock; raises AppError if it is another one."""
+    wheel = _noted(item)
+    same = [pin.hashes for pin in pins if (plain(pin.name), pin.version) == (wheel.name, wheel.version)]
+    wheel = replace(wheel, allowed=frozenset().union(*same))
+    if not wheel.allowed:
+        raise AppError(message("engines.odd_offer", file=one_line(wheel.file_name, 100)), _CHECK_INDEX)
+    if wheel.sha256 is not None:
+        check_sum(wheel, wheel.sha256)
+    return wheel
+
+
+def check_sum(wheel: Wheel, sha256: str) -> None:
+    """Raise WrongWheelError unless a file with this checksum is the one that is wanted."""
+    if sha256 != (wheel.sha256 or sha256) or (wheel.allowed and sha256 not in wheel.allowed):
+        package = f"{wheel.name} {wheel.version}"
+        raise WrongWheelError(
+            message("engines.other_file", package=package, address=shown(wheel.url)),
+            message("engines.ask_for_the_mirror"),
+        )
+
+
+def _noted(item: _Item) -> Wheel:
+    info = item.download_info
+    sha256 = info.archive_info.hashes.get("sha256")
+    return Wheel(plain(item.metadata.name), item.metadata.version, info.url, sha256)
+
+
+def plain(name: str) -> str:
+    """Return a package's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
