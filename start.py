@@ -3,6 +3,7 @@
     python3 start.py [ARGS]         the window, or the terminal program with ARGS
     python3 start.py test [ARGS]    the test suite; ARGS go to pytest
     python3 start.py test --fast    only tests that train nothing, start no program and wait for nothing
+    python3 start.py test --engines those with real PyTorch and JAX too, which are installed in .engines once
     python3 start.py check          everything that CI checks
     python3 start.py --repair ...   builds .venv anew first
 
@@ -43,7 +44,8 @@ NVIDIA_SMI_IN_WSL = "/usr/lib/wsl/lib/nvidia-smi"
 
 # A file of tests is one process's: what its tests share is made once.
 PYTEST = ["-m", "pytest", "-n", "2", "--dist", "loadfile"]
-FAST = ["-m", "not engine and not slow"]
+# pyproject.toml leaves the mark `engines` out; what is said last counts.
+SELECTIONS = {"--fast": ["-m", "not engine and not engines and not slow"], "--engines": ["-m", ""]}
 # What .venv's Python runs before the tests.
 CHECKS = {
     "ruff check": ["-m", "ruff", "check"],
@@ -336,7 +338,7 @@ def check(environment: Dict[str, str]) -> int:
         if subprocess.call([str(PYTHON), *arguments], env=environment):
             failed.append(name)
     say("Failed before the tests: " + ", ".join(failed) if failed else "== pytest")
-    return 1 if wait_for(PYTEST, environment) or failed else 0
+    return 1 if wait_for([*PYTEST, *SELECTIONS["--engines"]], environment) or failed else 0
 
 
 def start(arguments: List[str]) -> int:
@@ -360,8 +362,8 @@ def start(arguments: List[str]) -> int:
     os.chdir(str(ROOT))
     if verb == "check":
         return check(environment)
-    selection = FAST if "--fast" in arguments else []
-    return become([*PYTEST, *selection, *(each for each in arguments[1:] if each != "--fast")], environment)
+    selection = [part for option in SELECTIONS if option in arguments for part in SELECTIONS[option]]
+    return become([*PYTEST, *selection, *(each for each in arguments[1:] if each not in SELECTIONS)], environment)
 
 
 def main(arguments: List[str]) -> int:

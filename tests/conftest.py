@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 import workloads.engines
 from app.core.paths import Paths, default_paths
 from app.core.runs.worker_command import packages_of
+from tests import real_engines
 from workloads.engines.registry import ENGINES, Entry
 from workloads.protocol.machine import Machine
 
@@ -56,8 +57,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is slow by what it asks for."""
     for item in items:
-        if SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+        fixtures = getattr(item, "fixturenames", ())
+        if SLOW_FIXTURES.intersection(fixtures):
             item.add_marker("slow")
+        if "installed_engines" in fixtures:
+            item.add_marker("engines")
+            item.add_marker(pytest.mark.timeout(real_engines.PATIENCE_S))  # the first one may have to install them
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +70,7 @@ def fast_tests_start_no_python(request: pytest.FixtureRequest) -> Iterator[None]
     """Keep `start.py test --fast` fast: fail where a test without a mark starts a Python process."""
     pythons_started.clear()
     yield
-    marked = any(request.node.get_closest_marker(name) for name in ("slow", "engine"))
+    marked = any(request.node.get_closest_marker(name) for name in ("slow", "engine", "engines"))
     assert marked or not pythons_started, f"mark this test `slow`: it started {pythons_started}"
 
 
@@ -75,6 +80,19 @@ def paths(tmp_path: Path) -> Paths:
     found = default_paths({"EPOCHMARK_HOME": str(tmp_path / "home")})
     found.create()
     return found
+
+
+@pytest.fixture(scope="session")
+def engines_folder() -> Path:
+    """The folder with real PyTorch and JAX; leave it as it is."""
+    return real_engines.installed()
+
+
+@pytest.fixture
+def installed_engines(paths: Paths, engines_folder: Path) -> Paths:
+    """Epochmark's folders, below the test's own, with real PyTorch and JAX, also for the command line."""
+    paths.engines.symlink_to(engines_folder, target_is_directory=True)
+    return paths
 
 
 @pytest.fixture

@@ -31,7 +31,9 @@ def test_test_hands_over_to_pytest(bare: ModuleType, monkeypatch: pytest.MonkeyP
     assert bare.main(["test", "-k", "charts"]) == 5
     assert calls[0][0] == [*bare.PYTEST, "-k", "charts"]
     bare.main(["test", "--fast", "tests/core"])
-    assert calls[1][0] == [*bare.PYTEST, "-m", "not engine and not slow", "tests/core"]
+    assert calls[1][0] == [*bare.PYTEST, "-m", "not engine and not engines and not slow", "tests/core"]
+    bare.main(["test", "--engines", "-x"])
+    assert calls[2][0] == [*bare.PYTEST, "-m", "", "-x"]
     assert calls[0][1]["QT_QPA_PLATFORM"] == "offscreen"
     assert Path.cwd() == bare.ROOT
     monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
@@ -59,6 +61,7 @@ def test_check_runs_everything_tests_last(
     words = ["ruff check", "ruff format --check", "mypy", "importlinter", "pytest"]
     assert len(ran) == len(words)
     assert all(word in command for word, command in zip(words, ran, strict=True))
+    assert ran[-1].endswith("-m ")  # all marks
     assert ("Failed before the tests" in capsys.readouterr().err) == (failing in ("ruff", "mypy"))
 
 

@@ -1,0 +1,47 @@
+"""PyTorch and JAX as a user gets them: installed by `engine install` into .engines, once for all test sessions."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from app.core import locks
+from app.core.engines.install import engine_folder, installable
+from app.core.engines.variants import LOCKS
+from app.core.paths import Paths, default_paths
+
+PATIENCE_S = 1_200.0
+_ROOT = Path(__file__).resolve().parents[1]
+_HOME = _ROOT / ".engines"
+
+
+def installed() -> Path:
+    """Return the folder with all engines; installs them unless what is there is of today's locks and Python."""
+    environment = {**os.environ, "EPOCHMARK_HOME": str(_HOME)}
+    paths = default_paths(environment)
+    paths.create()
+    note, wanted = _HOME / "locks.txt", _fingerprint()
+    hold = locks.take(_HOME / "tests.lock", PATIENCE_S)  # pytest-xdist's other processes want them, too
+    assert hold is not None
+    with hold:
+        if not (note.is_file() and note.read_text(encoding="utf-8") == wanted and _are_ready(paths)):
+            for engine in installable():
+                variant = [] if sys.platform == "darwin" else ["--variant", "cpu"]
+                command = [sys.executable, "-m", "app", "engine", "install", engine, *variant]
+                done = subprocess.run(
+                    command, cwd=_ROOT, env=environment, check=False, capture_output=True, text=True
+                )
+                assert done.returncode == 0, done.stderr
+            note.write_text(wanted, encoding="utf-8")
+    return paths.engines
+
+
+def _are_ready(paths: Paths) -> bool:
+    return all(engine_folder(paths, engine).look().state == "ready" for engine in installable())
+
+
+def _fingerprint() -> str:
+    files = [*sorted(LOCKS.iterdir()), _ROOT / "app" / "core" / "engines" / "variants.py"]
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files))
+    return f"{sys.version_info[:2]} {digest.hexdigest()}"
