@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import workloads.engines
+from app.core.engines.stamp import FORMAT, Package, Stamp, this_python, write_stamp
 from app.core.paths import Paths, default_paths
 from app.core.runs.worker_command import packages_of
 from tests import real_engines
@@ -114,6 +116,19 @@ def pretend_installed(engine: str, paths: Paths) -> Path:
     folder = packages_of(engine, paths)
     assert folder is not None
     folder.mkdir(parents=True)
+    stamp = Stamp(
+        format=FORMAT,
+        engine=engine,
+        variant="cpu",
+        version="1.0",
+        python=this_python(),
+        platform=sysconfig.get_platform(),
+        packages=(Package("plain", "1.0", "0" * 64, is_locked=False),),
+        records_sha256="0" * 64,
+        size_bytes=0,
+        installed_at="2026-11-22T12:00:00Z",
+    )
+    write_stamp(folder.parent, stamp)
     return folder
 
 

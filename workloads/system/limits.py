@@ -48,7 +48,7 @@ class Limit(Workload):
     def check(self, spec: RunSpec) -> None:
         """Refuse settings too that would change nothing, so that no result claims them."""
         super().check(spec)
-        usual = self.default_spec(spec.preset)
+        usual = self.default_spec(spec.preset, engine=spec.engine)
         for name in self.without:
             if getattr(spec, name) != getattr(usual, name):
                 label, value = name.replace("_", " "), str(getattr(usual, name))

@@ -3,19 +3,20 @@
 from collections.abc import Callable
 from difflib import get_close_matches
 
+from app.core.engines.install import engine_folder
 from app.core.errors import UsageError
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import message
 from app.core.paths import Paths, check_datasets_folder
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.session import Limits, Listener, Session
-from app.core.runs.worker_command import WorkerCommand, packages_of, worker_command
+from app.core.runs.worker_command import WorkerCommand, worker_command
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.owners import own
 from app.core.storage.recording import begin_run
 from workloads import CATALOGUE
-from workloads.engines.registry import engine_title
+from workloads.engines.registry import ENGINES, engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec, write_job
@@ -86,9 +87,7 @@ class Runner:
     def check(self, spec: RunSpec) -> Workload:
         """Return the spec's workload; raises UsageError if it can't be run on this computer."""
         workload = checked_workload(spec)
-        packages = packages_of(spec.engine, self.paths)
-        if packages is not None and not packages.is_dir():
-            raise UsageError(message("engine.not_installed", engine=engine_title(spec.engine)))
+        check_engine_is_there(spec.engine, self.paths)
         need = workload.gpu_need(spec)
         if need is not None and (spec.device == "cpu" or not usable_gpus(self.machine, spec.engine)):
             raise UsageError(need)
@@ -97,6 +96,18 @@ class Runner:
         if workload.dataset and spec.data == "real":
             check_datasets_folder(self.paths)
         return workload
+
+
+def check_engine_is_there(engine: str, paths: Paths) -> None:
+    """Raise UsageError unless an engine is installed for this Python, as far as a look at its folder tells."""
+    if ENGINES[engine].home is None:
+        return
+    seen = engine_folder(paths, engine).look()
+    if seen.problem is not None:
+        raise UsageError(seen.problem)
+    if seen.state == "absent":
+        said = message("engine.not_installed", engine=engine_title(engine))
+        raise UsageError(said, message("engines.install_it", engine=engine))
 
 
 def checked_workload(spec: RunSpec) -> Workload:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import workloads
+from app.core.engines.install import engine_folder
 from app.core.paths import Paths
 from workloads.engines.registry import ENGINES, USUAL, engine_named
 from workloads.protocol.spec import RunSpec
@@ -62,8 +63,7 @@ def _clean_environment(paths: Paths, environment: Mapping[str, str]) -> dict[str
 
 def packages_of(engine: str, paths: Paths) -> Path | None:
     """Return the folder of an engine's packages; None for an engine that is installed with the app."""
-    home = ENGINES[engine].home
-    return None if home is None else paths.engines / home / "packages"
+    return None if ENGINES[engine].home is None else engine_folder(paths, engine).packages
 
 
 def _arguments(engine: str, paths: Paths, frozen_option: str, module: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """Trains networks for a few steps on one engine, in one process; prints a line of JSON for each.
 
-    engine_probe ENGINE all                     every network, through the workload's own run
-    engine_probe ENGINE losses TO [FROM]        the first losses of some, from the weights in a file if it is named
-    engine_probe ENGINE steps                   whether anything is compiled, or left to do, beside the steps
+engine_probe ENGINE all                     every network, through the workload's own run
+engine_probe ENGINE losses TO [FROM]        the first losses of some, from the weights in a file if it is named
+engine_probe ENGINE steps                   whether anything is compiled, or left to do, beside the steps
 """
 
 import io
@@ -11,12 +11,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from workloads import CATALOGUE
 from workloads.engines.engine import Engine
 from workloads.engines.registry import engine_named
-from workloads.protocol.events import decode
+from workloads.protocol import events
 from workloads.protocol.reporter import Emitter, Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.training.feed import Feed
@@ -50,17 +51,17 @@ def train_all(engine: str, names: list[str]) -> Iterator[Answer]:
             continue
         keras.backend.clear_session()
         usual, size = workload.load, 2
-        workload.load = lambda folder, spec, usual=usual: few_to_check(usual(folder, spec))  # type: ignore[misc]
+        workload.load = lambda folder, spec, usual=usual: few_to_check(usual(folder, spec))  # type: ignore[method-assign, misc]
         spec = workload.default_spec(engine=engine, device="cpu", epochs=1, steps=2, batch_size=size)
         stream = io.BytesIO()
         start_s = time.perf_counter()
         workload.run(Job(spec=spec, datasets_folder=b"/nowhere"), Reporter(Emitter(stream)))
-        events = [decode(line) for line in stream.getvalue().splitlines()]
+        seen = [events.decode(line) for line in stream.getvalue().splitlines()]
         yield {
             "id": workload.id,
             "took_s": time.perf_counter() - start_s,
-            "metrics": {event.key: event.value for event in events if event is not None and event.type == "metric"},
-            "parameters": next(e.parameters_count for e in events if e is not None and e.type == "model"),
+            "metrics": {event.key: event.value for event in seen if isinstance(event, events.Metric)},
+            "parameters": next(event.parameters_count for event in seen if isinstance(event, events.Model)),
         }
 
 
@@ -79,8 +80,8 @@ def compare_losses(engine: str, to: str, origin: str | None = None) -> Iterator[
         assert isinstance(workload, Training)
         spec = workload.default_spec(engine=engine, batch_size=BATCH)
         model = workload.build(spec)
-        for layer in model._flatten_layers():
-            if type(layer).__name__ == "Dropout":
+        for layer in model.layers:
+            if isinstance(layer, keras.layers.Dropout):
                 layer.rate = 0.0
         if weights:
             model.set_weights([weights[f"{name}/{number}"] for number in range(len(model.weights))])
@@ -109,7 +110,7 @@ def batch_of(name: str, workload: Training, spec: RunSpec) -> tuple[Any, Any]:
     labels = random.integers(10, size=BATCH)
     if feed.y is not None:
         return np.asarray(feed.x[:BATCH]), np.asarray(feed.y[:BATCH])
-    is_one_hot = "categorical_crossentropy" == workload.compile_options(spec)["loss"]
+    is_one_hot = workload.compile_options(spec)["loss"] == "categorical_crossentropy"
     x = random.random((BATCH, *feed.shape), np.float32)
     return x, np.eye(10, dtype=np.float32)[labels] if is_one_hot else labels
 
@@ -154,7 +155,7 @@ def watch_steps(engine: str) -> Iterator[Answer]:
     yield {
         "steps": [len(each) - 1 for each in ends],
         "steps_s": [each[-1] - each[0] for each in ends],
-        "step_s": [later - earlier for each in ends[1:] for earlier, later in zip(each, each[1:], strict=False)],
+        "step_s": [later - earlier for each in ends[1:] for earlier, later in pairwise(each)],
         "left_s": left_s,
         "epochs_s": [end - begin for begin, end in spans],
         "compiled": len(compiled_at),
@@ -167,7 +168,7 @@ def finish(engine: str, model: Any) -> None:
     if engine == "jax":
         import jax
 
-        jax.block_until_ready(model._jax_state)
+        jax.block_until_ready(jax.live_arrays())
     elif engine == "torch":
         import torch
 

@@ -25,7 +25,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines.import_failed": "{title} can't be imported ({reason}).",
     "engines.in_the_way": "{folder} is in the way of {title}: it is a link or a file.",
     "engines.index_unreachable": "The package index can't be reached.",
-    "engines.install_it": "Install it with `engine install {engine}`.",
+    "engines.install_it": "Install it in Settings, or with `engine install {engine}`.",
     "engines.known_variants": "Choose one of: {variants}.",
     "engines.login_needed": "The package index asks for a login.",
     "engines.move_it_away": "Move it away, then try again.",
