@@ -1,0 +1,164 @@
+"""Real PyTorch and JAX, in their own packages: every network, the same losses, and steps that hide nothing."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.paths import Paths
+from app.core.runs.runner import Runner
+from app.core.runs.worker_command import packages_of
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from tests.conftest import ROOT
+from tests.waiting import wait_until
+from tests.workloads.engines.engine_probe import COMPARED
+from workloads import CATALOGUE
+from workloads.engines.registry import engine_named
+from workloads.protocol import events
+from workloads.protocol.machine import Machine
+from workloads.training.operations import STEP_OPERATIONS
+from workloads.training.training import Training
+
+pytestmark = [pytest.mark.engines, pytest.mark.timeout(900)]
+ENGINES = ("torch", "jax")
+# TensorFlow squares the gradients of a word before it adds them up if the word comes twice, the others after.
+WORDS = {"imdb_fasttext_unigram", "imdb_bidirectional_lstm", "text_generator_keras"}
+# 56 layers of batches of eight: rounding grows a thousandfold with each step.
+DEEP = {"resnet_56"}
+_START = (
+    "import sys, runpy; sys.path += [sys.argv[1], sys.argv[2]]; del sys.argv[1:3];"
+    "runpy.run_module('tests.workloads.engines.engine_probe', run_name='__main__')"
+)
+Answers = dict[str, dict[str, Any]]
+
+
+def probe(engine: str, paths: Paths, *arguments: str) -> list[dict[str, Any]]:
+    """Let a process train with an engine, as a worker is started; return what it says."""
+    packages = packages_of(engine, paths)
+    command = [sys.executable, "-m", "tests.workloads.engines.engine_probe"]
+    if packages is not None:
+        command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(packages), str(ROOT)]
+    spec = CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu")
+    environment = {**os.environ, **engine_named(engine).run_variables(spec)}
+    done = subprocess.run(
+        [*command, engine, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def trained(request: pytest.FixtureRequest, engines_paths: Paths) -> Answers:
+    return {answer["id"]: answer for answer in probe(request.param, engines_paths, "all")}
+
+
+@pytest.fixture(scope="module")
+def engines_paths(engines_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Paths:
+    home = tmp_path_factory.mktemp("home")
+    return Paths(home / "data", home / "config", home / "cache", engines_folder=engines_folder)
+
+
+def test_every_network_trains(trained: Answers) -> None:
+    for workload in CATALOGUE.values():
+        if isinstance(workload, Training):
+            answer = trained[workload.id]
+            metrics = answer["metrics"]
+            assert metrics["updates_done"] == metrics["updates_asked"] == 2, workload.id
+            assert metrics["examples_done"] >= metrics["examples_asked"] > 0, workload.id
+            assert metrics["weights_changed"] > 0, workload.id
+            if workload.parameters_count is not None:
+                assert answer["parameters"] == workload.parameters_count
+
+
+def test_steps_have_the_operations_that_tensorflow_counts(trained: Answers) -> None:
+    for name, operations in STEP_OPERATIONS.items():
+        counted = trained[name]["metrics"].get("operations_per_example")
+        # JAX also counts the padding around gradients.
+        assert counted is not None, name
+        assert 0.995 * operations <= counted <= 1.3 * operations, name
+        assert trained[name]["metrics"]["operations_float32_pct"] == 100, name
+
+
+@pytest.fixture(scope="module")
+def losses(engines_paths: Paths, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[float]]]:
+    """The first losses by engine and network, from the weights that TensorFlow made."""
+    folder = tmp_path_factory.mktemp("weights")
+    origin = str(folder / "tensorflow.npz")
+    answers = {"tensorflow": probe("tensorflow", engines_paths, "losses", origin)}
+    for engine in ENGINES:
+        answers[engine] = probe(engine, engines_paths, "losses", str(folder / f"{engine}.npz"), origin)
+    return {engine: {one["id"]: one["losses"] for one in several} for engine, several in answers.items()}
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_from_the_same_weights_all_engines_reach_the_same_losses(
+    name: str, losses: dict[str, dict[str, list[float]]]
+) -> None:
+    tensorflow, torch, jax = (losses[engine][name] for engine in ("tensorflow", *ENGINES))
+    assert tensorflow[-1] != tensorflow[0]
+    tolerance = 0.1 if name in DEEP else 2e-4
+    assert torch == pytest.approx(jax, rel=tolerance)
+    assert torch == pytest.approx(tensorflow, rel=0.03 if name in WORDS else tolerance)
+    assert torch[0] == pytest.approx(tensorflow[0], rel=1e-5)
+
+
+@pytest.mark.parametrize("engine", ["tensorflow", *ENGINES])
+def test_a_step_hides_nothing_beside_it(engine: str, engines_paths: Paths) -> None:
+    (seen,) = probe(engine, engines_paths, "steps")
+    assert seen["steps"] == [21, 21, 21]
+    # The device has finished when a step ends: what waits for it has next to nothing to wait for.
+    assert statistics.median(seen["left_s"]) < 0.05 * statistics.median(seen["step_s"])
+    # And the steps are the epoch, but for validating 131 examples, which is about half a step.
+    for steps_s, epoch_s in zip(seen["steps_s"][1:], seen["epochs_s"][1:], strict=True):
+        assert steps_s <= epoch_s < 1.25 * steps_s
+    assert seen["compiled_after_first_step"] == 0
+    assert (seen["compiled"] > 0) is (engine == "jax")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_quick_run_is_like_any_other(engine: str, installed_engines: Paths, machine: Machine) -> None:
+    spec = CATALOGUE["mnist_mlp"].default_spec("quick", engine=engine, duration_s=8.0, data="synthetic")
+    session = Runner(installed_engines, machine).start(spec)
+    assert session.wait(120)
+    with Database(installed_engines.database) as database:
+        run = load_run(database, session.run_id)
+    assert run.summary.status == "completed", run.summary.error_message
+    assert (run.summary.engine, run.summary.device, run.summary.jit) == (engine, "cpu", engine == "jax")
+    assert run.summary.seconds_per_epoch_s is not None
+    assert run.metrics["updates_done"] == run.metrics["updates_asked"]
+    assert run.environment is not None
+    assert run.environment.variables == ()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("workload", ["matmul", "memory_bandwidth", "fashion_mnist_cnn_412k_inference", "storage"])
+def test_tests_of_the_hardware_and_predictions_run_too(
+    engine: str, workload: str, installed_engines: Paths, machine: Machine, tmp_path: Path
+) -> None:
+    asked: dict[str, Any] = {"steps": 2}
+    if workload == "storage":
+        asked = {"parameters": {"folders": str(tmp_path), "images": 100}, "steps": 1}
+    spec = CATALOGUE[workload].default_spec(engine=engine, device="cpu", **asked)
+    session = Runner(installed_engines, machine).start(spec)
+    assert session.wait(200)
+    with Database(installed_engines.database) as database:
+        run = load_run(database, session.run_id)
+    assert run.summary.status == "completed", run.summary.error_message
+    assert (run.summary.value or 0) > 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_is_cancelled_soon(engine: str, installed_engines: Paths, machine: Machine) -> None:
+    seen: list[events.Event] = []
+    spec = CATALOGUE["mnist_mlp"].default_spec("sustained", engine=engine, duration_s=600.0, data="synthetic")
+    session = Runner(installed_engines, machine).start(spec, seen.append)
+    wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
+    session.cancel()
+    assert session.wait(20)
+    assert session.status == "cancelled"
