@@ -15,6 +15,7 @@ COMMANDS = (
     "compare",
     "doctor",
     *(f"data {action}" for action in ("list", "fetch", "import", "remove")),
+    *(f"engine {action}" for action in ("list", "install", "remove", "check")),
     *(f"results {action}" for action in ("list", "show", "group", "share", "delete", "export")),
     *(f"logs {action}" for action in ("import", "list", "remove")),
 )

@@ -1,6 +1,7 @@
 """The stamp in an engine's folder: what was installed, for which Python, and from which files."""
 
 import contextlib
+import errno
 import os
 import sys
 import sysconfig
@@ -14,6 +15,8 @@ from workloads.datasets.regular_file import read_regular
 FORMAT = 1
 NAME = "engine.json"
 _LIMIT_BYTES = 1 << 20
+# Missing; or a folder, a pipe, a circle of links or something huge in its place.
+_NO_STAMP = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL, errno.ELOOP, errno.EFBIG})
 _Word = Annotated[str, msgspec.Meta(min_length=1, max_length=200)]
 _Sha256 = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=1 << 62)]
@@ -74,8 +77,10 @@ def read_stamp(folder: Path) -> Stamp | None:
     """Return the stamp of a folder; None without a valid one. Raises OSError if the folder can't be reached."""
     try:
         return parse_stamp(read_regular(folder / NAME, _LIMIT_BYTES))
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError):
-        return None
+    except OSError as error:
+        if error.errno in _NO_STAMP:
+            return None
+        raise
 
 
 def parse_stamp(raw: bytes) -> Stamp | None:

@@ -10,7 +10,8 @@ _PULSE_S = 0.1
 
 
 def wait_for(outcome: Future[_Value], pulse: Pulse) -> _Value:
-    """Return the result of work in another thread, or raise its error."""
+    """Return the result of work in another thread, or raise its error; calls `pulse` at least once."""
+    pulse()
     while not wait([outcome], _PULSE_S).done:
         pulse()
     return outcome.result()

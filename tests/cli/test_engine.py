@@ -1,0 +1,109 @@
+"""The verb `engine`: what it says, its exit codes, and that a run keeps its engine."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from app.cli import main
+from app.core.engines.install import engine_folder
+from app.core.paths import Paths
+from app.core.storage.database import Database
+from app.core.storage.outcomes import running_on
+from app.core.storage.owners import own
+from app.core.storage.recording import begin_run
+from tests.core.engines.conftest import put_engine
+from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
+
+
+@pytest.fixture(autouse=True)
+def here(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("EPOCHMARK_HOME", str(paths.data.parent))
+    return iter(())
+
+
+def test_the_list_names_all_engines_and_what_they_would_cost(
+    paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_engine(paths.engines / "torch")
+    assert main(["engine", "list"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["name", "version", "variant", "state", "size", "on", "this", "computer"]
+    assert {line.split()[0] for line in lines} == {"tensorflow", "torch", "jax"}
+    (torch,) = [line for line in lines if line.startswith("torch")]
+    assert torch.split()[:4] == ["torch", "1.0", "cpu", "installed"]
+    assert main(["engine", "list", "--json"]) == 0
+    rows = {row["engine"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["tensorflow"]["included"]
+    assert rows["torch"]["installed"]["packages"][0]["name"] == "keras"
+    assert [each["recommended"] for each in rows["jax"]["variants"]][:1] == [True]
+
+
+def test_a_damaged_one_is_listed_with_its_sentence(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    (paths.engines / "jax" / "packages").mkdir(parents=True)
+    assert main(["engine", "list"]) == 0
+    assert "The installation of JAX in " in capsys.readouterr().out
+    assert main(["engine", "check"]) == 1
+    assert "is incomplete or damaged" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("install", "tensorflow"), "TensorFlow comes with Epochmark"),
+        (("remove", "tensorflow"), "TensorFlow comes with Epochmark"),
+        (("check", "tensorflow"), "TensorFlow comes with Epochmark"),
+        (("install", "theano"), "There's no engine theano"),
+        (("install", "torch", "--variant", "best"), "There's no PyTorch “best” for this computer"),
+        (("install", "torch", "--from", "/no/such/folder"), "There's no folder /no/such/folder"),
+        (("check", "jax"), "JAX isn't installed. Install it with `engine install jax`."),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(
+    arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["engine", *arguments]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_removal_says_whether_there_was_one(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    put_engine(paths.engines / "torch")
+    assert main(["engine", "remove", "torch"]) == 0
+    assert capsys.readouterr().out == "Removed PyTorch.\n"
+    assert main(["engine", "remove", "torch", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer == {"engine": "torch", "was_installed": False, "freed_bytes": 0}
+
+
+@pytest.mark.slow
+def test_a_check_is_for_people_and_programs(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["engine", "check"]) == 0
+    assert capsys.readouterr().out == "No engine is installed besides TensorFlow.\n"
+    put_engine(paths.engines / "torch")
+    assert main(["engine", "check"]) == 0
+    assert capsys.readouterr().out == "PyTorch 1.0 is complete and can be imported.\n"
+    (paths.engines / "torch" / "packages" / "torch" / "data.bin").write_bytes(b"x")
+    assert main(["engine", "check", "torch", "--json"]) == 1
+    (answer,) = json.loads(capsys.readouterr().out)
+    assert answer["state"] == "damaged"
+    assert answer["problems"] == [
+        {"code": "engines.files_damaged", "text": "torch/data.bin of PyTorch is missing or damaged."}
+    ]
+
+
+def test_an_engine_is_kept_while_a_run_uses_it(
+    paths: Paths, machine: Machine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_engine(paths.engines / "torch")
+    with Database(paths.database) as database:
+        owner = own(database.path)
+        workload = CATALOGUE["mnist_mlp"]
+        run_id = begin_run(database, workload.default_spec(engine="torch"), workload, machine, owner=owner.token)
+        for action in ("install", "remove"):
+            assert main(["engine", action, "torch"]) == 2
+            assert f"Run {run_id} is using PyTorch" in capsys.readouterr().err
+        assert running_on(database, "jax") == []
+        owner.release()  # as if its process had ended
+    assert main(["engine", "remove", "torch"]) == 0
+    assert engine_folder(paths, "torch").look().state == "absent"

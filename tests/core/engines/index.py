@@ -1,0 +1,132 @@
+"""A small package index on this computer, with wheels that are made for the test, as good or bad as it wants."""
+
+import base64
+import hashlib
+import io
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import quote, unquote
+
+Sha256 = Callable[[bytes], str]
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def make_wheel(name: str, version: str, code: str = "") -> tuple[str, bytes]:
+    """Return the file name and the content of a wheel with one package: `code` is what runs when it's imported."""
+    info = f"{name}-{version}.dist-info"
+    files = {
+        f"{name}/__init__.py": f"__version__ = {version!r}\n{code}\n".encode(),
+        f"{name}/data.bin": name.encode() * 1_000,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n".encode(),
+        f"{info}/WHEEL": b"Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    rows = []
+    for path, content in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+        rows.append(f"{path},sha256={digest},{len(content)}")
+    files[f"{info}/RECORD"] = "\n".join([*rows, f"{info}/RECORD,,", ""]).encode()
+    raw = io.BytesIO()
+    with zipfile.ZipFile(raw, "w") as archive:
+        for path, content in files.items():
+            archive.writestr(zipfile.ZipInfo(path), content)  # without the time of day
+    return f"{name}-{version}-py3-none-any.whl", raw.getvalue()
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers for pages of packages and for wheels."""
+
+    server: "Index"
+
+    def do_GET(self) -> None:
+        parts = unquote(self.path).strip("/").split("/")
+        self.server.asked.append((self.command, parts[-1], self.headers.get("Range")))
+        if parts[0] == "simple" and len(parts) == 2:
+            self._give(200, self.server.page(parts[1]).encode(), "text/html")
+        elif parts[0] == "files" and parts[-1] in self.server.wheels:
+            self._give_wheel(self.server.wheels[parts[-1]])
+        else:
+            self._give(404, b"", "text/plain")
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def _give_wheel(self, content: bytes) -> None:
+        first, _, last = self.headers.get("Range", "").removeprefix("bytes=").partition("-")
+        whole = len(content)
+        if self.headers.get("Range") is None:
+            self._give(200, content, "application/zip", sent_bytes=self.server.breaks_after_bytes)
+            return
+        start = int(first) if first else whole - int(last)
+        end = min(int(last) + 1, whole) if first and last else whole
+        self._give(206, content[start:end], "application/zip", Content_Range=f"bytes {start}-{end - 1}/{whole}")
+
+    def _give(self, status: int, body: bytes, kind: str, sent_bytes: int | None = None, **headers: str) -> None:
+        self.send_response(status)
+        headers = {"Content_Type": kind, "Content_Length": str(len(body)), "Accept_Ranges": "bytes"} | headers
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body if sent_bytes is None else body[:sent_bytes])
+            if sent_bytes is not None:
+                self.wfile.flush()
+                self.server.broke_off.set()
+                self.server.go_on.wait(60)
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # a client that has seen enough
+            super().handle()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - http.server's own name
+        pass
+
+
+class Index(ThreadingHTTPServer):
+    """Wheels by file name; `states` is what the pages say about their checksums."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.wheels: dict[str, bytes] = {}
+        self.states: Sha256 | None = sha256
+        self.asked: list[tuple[str, str, str | None]] = []
+        self.breaks_after_bytes: int | None = None
+        self.broke_off, self.go_on = threading.Event(), threading.Event()
+        self.go_on.set()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/simple"
+
+    def add(self, name: str, version: str, code: str = "") -> str:
+        """Offer a wheel; return its checksum."""
+        file_name, content = make_wheel(name, version, code)
+        self.wheels[file_name] = content
+        return sha256(content)
+
+    def page(self, package: str) -> str:
+        links = []
+        for name, content in self.wheels.items():
+            if name.partition("-")[0] == package:
+                mark = f"#sha256={self.states(content)}" if self.states is not None else ""
+                links.append(f'<a href="/files/{quote(name)}{mark}">{name}</a>')
+        return f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>"
+
+
+@contextmanager
+def serving() -> Iterator[Index]:
+    """Serve until the end of the block."""
+    with Index() as index:
+        thread = threading.Thread(target=index.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield index
+        finally:
+            index.go_on.set()
+            index.shutdown()
+            thread.join()

@@ -1,0 +1,278 @@
+"""Installing from a small index with real pip: whole or not at all, and the old one works until then."""
+
+import shutil
+import sysconfig
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.core import locks
+from app.core.engines.install import (
+    Phase,
+    check_engine,
+    engine_folder,
+    install_engine,
+    remove_engine,
+)
+from app.core.engines.stamp import Stamp, this_python
+from app.core.engines.variants import Variant
+from app.core.errors import AppError, UsageError
+from app.core.paths import Paths
+from tests.core.engines.conftest import make_variant, put_engine
+from tests.core.engines.index import Index, make_wheel, sha256
+
+pytestmark = pytest.mark.slow
+
+
+def version_of(paths: Paths) -> str | None:
+    """Return what is installed, if it is whole."""
+    seen = engine_folder(paths, "torch").look()
+    if seen.state != "ready":
+        return None
+    assert seen.stamp is not None
+    code = (paths.engines / "torch" / "packages" / "torch" / "__init__.py").read_text(encoding="utf-8")
+    assert repr(seen.stamp.version) in code
+    return seen.stamp.version
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+
+
+@pytest.fixture
+def old(paths: Paths) -> str:
+    """The version that is installed already."""
+    return put_engine(paths.engines / "torch").version
+
+
+def test_an_installation_is_whole_says_what_it_is_and_leaves_nothing_else(
+    paths: Paths, index: Index, variant: Variant
+) -> None:
+    phases: list[tuple[Phase, int, int]] = []
+    stamp = install_engine(paths, variant, progress=lambda *each: phases.append(each))
+    assert (stamp.engine, stamp.variant, stamp.version) == ("torch", "cpu", "2.0")
+    assert (stamp.python, stamp.platform) == (this_python(), sysconfig.get_platform())
+    assert {(f"{each.name}-{each.version}-py3-none-any.whl", each.sha256) for each in stamp.packages} == {
+        (name, sha256(content)) for name, content in index.wheels.items()
+    }
+    assert all(each.is_locked for each in stamp.packages)
+    assert version_of(paths) == "2.0"
+    assert names_in(paths.engines) == {"torch"}
+    assert names_in(paths.engines / "torch") == {"engine.json", "packages"}
+    assert names_in(paths.downloads) == set()
+    assert {phase for phase, _, _ in phases} == {"resolve", "download", "unpack", "check", "try"}
+    whole_bytes = sum(map(len, index.wheels.values()))
+    assert ("download", whole_bytes, whole_bytes) in phases
+    assert check_engine(paths, "torch").problems == ()
+    assert remove_engine(paths, "torch").freed_bytes == stamp.size_bytes
+    assert not paths.engines.exists()
+
+
+def test_an_update_replaces_the_old_one(paths: Paths, old: str, variant: Variant) -> None:
+    assert version_of(paths) == old
+    install_engine(paths, variant)
+    assert version_of(paths) == "2.0"
+    assert names_in(paths.engines) == {"torch"}
+
+
+def test_what_no_lock_vouches_for_is_pinned_with_its_build_and_noted(
+    paths: Paths, index: Index, tmp_path: Path
+) -> None:
+    lock = tmp_path / "lock.txt"
+    lock.write_text(f"keras==1.0 --hash=sha256:{index.add('keras', '1.0')}\n", encoding="utf-8")
+    index.states = None  # as PyTorch's own index often does
+    index.add("torch", "2.0")
+    index.add("torch", "2.0+cu1")
+    index.add("torch", "2.0+cpu")
+    variant = Variant(
+        engine="torch", name="cpu", system="Linux", lock=str(lock), pins=("torch==2.0+cpu",), index=index.url
+    )
+    stamp = install_engine(paths, variant)
+    noted = {each.name: (each.version, each.is_locked) for each in stamp.packages}
+    assert noted == {"keras": ("1.0", True), "torch": ("2.0+cpu", False)}
+    assert check_engine(paths, "torch").state == "ready"
+
+
+def lying_index(index: Index) -> None:
+    index.states = lambda content: sha256(content + b"x")
+
+
+def changed_files(index: Index) -> None:
+    stated = {content: sha256(content) for content in index.wheels.values()}
+    index.wheels = {
+        name: make_wheel("torch", "2.0", "# other")[1] if "torch-2" in name else content
+        for name, content in index.wheels.items()
+    }
+    expected = dict(zip(index.wheels.values(), stated.values(), strict=True))
+    index.states = lambda content: expected[content]
+
+
+def other_version(index: Index) -> None:
+    index.wheels = {name: content for name, content in index.wheels.items() if "torch-2" not in name}
+    index.add("torch", "2.0.1")
+
+
+def other_build(index: Index) -> None:
+    index.wheels = {name: content for name, content in index.wheels.items() if "torch-2" not in name}
+    index.add("torch", "2.0+other")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (lying_index, r"isn't the file that is expected: its checksum differs"),
+        (changed_files, r"torch 2\.0 from http://127.0.0.1.* isn't the file that is expected"),
+        (other_version, r"torch 2\.0 isn't on offer for this computer"),
+        (other_build, r"torch 2\.0 isn't on offer for this computer"),
+        (lambda index: index.shutdown() or index.server_close(), r"The package index can't be reached"),
+    ],
+    ids=["lying", "changed", "version", "build", "unreachable"],
+)
+def test_a_bad_index_changes_nothing(
+    paths: Paths, old: str, index: Index, variant: Variant, spoil: Callable[[Index], object], sentence: str
+) -> None:
+    spoil(index)
+    with pytest.raises(AppError, match=sentence):
+        install_engine(paths, variant)
+    assert version_of(paths) == old
+    assert names_in(paths.engines) == {"torch"}
+
+
+@pytest.mark.parametrize("phase", ["resolve", "download", "unpack", "check", "try"])
+def test_cancelling_changes_nothing(paths: Paths, old: str, variant: Variant, phase: Phase) -> None:
+    def cancel(now: Phase, *_: int) -> None:
+        if now == phase:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        install_engine(paths, variant, progress=cancel)
+    assert version_of(paths) == old
+    assert names_in(paths.engines) == {"torch"}
+
+
+def test_a_download_that_broke_off_is_resumed(paths: Paths, index: Index, variant: Variant) -> None:
+    index.breaks_after_bytes = 500
+    with pytest.raises(AppError, match=r"interrupted after 500 of [\d,]+ bytes"):
+        install_engine(paths, variant)
+    index.breaks_after_bytes = None
+    install_engine(paths, variant)
+    assert ("GET", "keras-1.0-py3-none-any.whl", "bytes=500-") in index.asked
+    assert version_of(paths) == "2.0"
+
+
+def test_a_server_that_says_nothing_does_not_keep_anyone_from_cancelling(
+    paths: Paths, index: Index, variant: Variant
+) -> None:
+    index.breaks_after_bytes = 500
+    index.go_on.clear()
+
+    def cancel(phase: Phase, *_: int) -> None:
+        if index.broke_off.is_set():
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        install_engine(paths, variant, progress=cancel)
+    assert engine_folder(paths, "torch").look().state == "absent"
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("import no_such_library", "PyTorch can't be imported .*no_such_library"),
+        ("import os; os.abort()", "PyTorch can't be used: importing it ended the process with code"),
+    ],
+)
+def test_an_engine_that_crashes_at_import_is_not_installed(
+    paths: Paths, old: str, index: Index, tmp_path: Path, code: str, sentence: str
+) -> None:
+    broken = make_variant(index, tmp_path / "lock.txt", "2.0", code)
+    with pytest.raises(AppError, match=sentence):
+        install_engine(paths, broken)
+    assert version_of(paths) == old
+
+
+def test_foreign_variables_lead_nowhere(
+    paths: Paths, variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own" / "torch").mkdir(parents=True)
+    (tmp_path / "own" / "torch" / "__init__.py").write_text("raise SystemExit(9)", encoding="utf-8")
+    limits = tmp_path / "limits.txt"
+    limits.write_text("torch<2\n", encoding="utf-8")
+    for name, value in {
+        "PYTHONPATH": str(tmp_path / "own"),
+        "PIP_TARGET": str(tmp_path / "elsewhere"),
+        "PIP_CONSTRAINT": str(limits),
+        "PIP_REQUIRE_HASHES": "1",
+        "PIP_REQUIRE_VIRTUALENV": "1",
+        "PIP_USER": "1",
+        "PIP_QUIET": "3",
+        "KERAS_BACKEND": "jax",
+    }.items():
+        monkeypatch.setenv(name, value)
+    install_engine(paths, variant)
+    assert version_of(paths) == "2.0"
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_folder_of_wheels_is_enough(
+    paths: Paths, index: Index, variant: Variant, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "my wheels"
+    source.mkdir()
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:1/")
+    with pytest.raises(AppError, match="isn't on offer"):
+        install_engine(paths, variant, source)
+    for name, content in index.wheels.items():
+        (source / name).write_bytes(content)
+    install_engine(paths, variant, source)
+    assert version_of(paths) == "2.0"
+    assert names_in(source) == set(index.wheels)
+    assert index.asked == []
+    with pytest.raises(UsageError, match="There's no folder"):
+        install_engine(paths, variant, source / "no")
+
+
+def test_a_second_one_at_the_same_time_is_refused(paths: Paths, variant: Variant) -> None:
+    hold = locks.take(paths.locks / "engine-torch.lock")
+    assert hold is not None
+    with hold:
+        for act in (
+            lambda: install_engine(paths, variant),
+            lambda: remove_engine(paths, "torch"),
+            lambda: check_engine(paths, "torch"),
+        ):
+            with pytest.raises(AppError, match="Another Epochmark is working on PyTorch"):
+                act()
+
+
+def test_a_full_disk_is_noticed_before_and_while(
+    paths: Paths, old: str, variant: Variant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    total, used, _ = shutil.disk_usage(paths.data)
+    full = type(shutil.disk_usage(paths.data))(total, used, 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "disk_usage", lambda _: full)
+        with pytest.raises(AppError, match=r"has room for 10 B, and .* are needed") as refused:
+            install_engine(paths, variant)
+    assert refused.value.advice is not None
+    assert version_of(paths) == old
+
+
+def test_a_check_finds_what_has_changed(paths: Paths, variant: Variant) -> None:
+    stamp: Stamp = install_engine(paths, variant)
+    packages = paths.engines / "torch" / "packages"
+    (packages / "torch" / "__pycache__" / "own.pyc").write_bytes(b"Python's own")
+    assert check_engine(paths, "torch").problems == ()
+    (packages / "torch" / "data.bin").write_bytes(b"x")
+    (packages / "keras" / "data.bin").unlink()
+    checkup = check_engine(paths, "torch")
+    assert checkup.state == "damaged"
+    (problem,) = checkup.problems
+    assert problem.arguments["names"] == ["keras/data.bin", "torch/data.bin"]
+    assert replace_record(packages / "torch-2.0.dist-info" / "RECORD")
+    assert check_engine(paths, "torch").stamp == stamp
+
+
+def replace_record(record: Path) -> int:
+    return record.write_text("not, a\nRECORD", encoding="utf-8")

@@ -1,0 +1,112 @@
+"""What is offered on computers with all kinds of cards, from records of them."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.core.engines.install import choose_variant
+from app.core.engines.offers import offers
+from app.core.engines.overview import list_engines
+from app.core.engines.variants import LOCKS, VARIANTS
+from app.core.errors import UsageError
+from app.core.messages import text
+from app.core.paths import Paths
+from tests.conftest import MACHINE
+from workloads.protocol.machine import Gpu, Machine
+
+LINUX, WINDOWS, MAC = "Linux 6.1 (Debian GNU/Linux 12)", "Windows 11", "macOS 15.1"
+RTX_5070 = Gpu("GeForce RTX 5070", "nvidia", driver="580.95.05", compute_capability="12.0")
+RTX_5070_OLD_DRIVER = replace(RTX_5070, driver="570.86.10")
+RTX_3060_OLD_DRIVER = Gpu("GeForce RTX 3060", "nvidia", driver="550.54", compute_capability="8.6")
+GTX_1080 = Gpu("GeForce GTX 1080", "nvidia", driver="580.95.05", compute_capability="6.1")
+NO_DRIVER = Gpu("GeForce RTX 4090", "nvidia", source="sysfs")
+RADEON = Gpu("Radeon RX 9070 XT", "amd", source="sysfs", architecture="gfx1201")
+ARC = Gpu("Arc B580", "intel", source="sysfs")
+UHD = Gpu("UHD Graphics 770", "intel", source="sysfs")
+M2 = Gpu("Apple M2", "apple", source="ioreg")
+
+
+def computer(os_name: str, *gpus: Gpu, architecture: str = "x86_64") -> Machine:
+    return replace(MACHINE, os_name=os_name, architecture=architecture, gpus=gpus)
+
+
+@pytest.mark.parametrize(
+    ("machine", "torch", "jax"),
+    [
+        (computer(LINUX), "cpu", "cpu"),
+        (computer(LINUX, architecture="arm64"), "cpu", "cpu"),
+        (computer(LINUX, RTX_5070), "cuda", "cuda13"),
+        (computer(LINUX, RTX_5070_OLD_DRIVER), "cpu", "cuda12"),
+        (computer(LINUX, RTX_3060_OLD_DRIVER), "cuda-legacy", "cuda12"),
+        (computer(LINUX, GTX_1080), "cuda-legacy", "cuda12"),
+        (computer(LINUX, NO_DRIVER), "cpu", "cpu"),
+        (computer(LINUX, RADEON), "rocm", "cpu"),
+        (computer(LINUX, ARC), "xpu", "cpu"),
+        (computer(LINUX, UHD), "cpu", "cpu"),
+        (computer(LINUX, RADEON, RTX_5070), "cuda", "cuda13"),
+        (computer(WINDOWS), "cpu", "cpu"),
+        (computer(WINDOWS, RTX_5070), "cuda", "cpu"),
+        (computer(WINDOWS, GTX_1080), "cuda-legacy", "cpu"),
+        (computer(WINDOWS, ARC), "xpu", "cpu"),
+        (computer(WINDOWS, RADEON), "cpu", "cpu"),
+        (computer(MAC, M2, architecture="arm64"), "mps", "cpu"),
+    ],
+)
+def test_the_best_comes_first(machine: Machine, torch: str, jax: str) -> None:
+    for engine, best in (("torch", torch), ("jax", jax)):
+        first, *others = offers(engine, machine)
+        assert (first.variant.name, first.is_recommended) == (best, True)
+        assert not any(offer.is_recommended for offer in others)
+        assert choose_variant(engine, machine) == first.variant
+        assert bool(first.gpus) == (best != "cpu")
+
+
+def test_a_card_that_cannot_be_used_says_why() -> None:
+    def said(gpu: Gpu) -> str:
+        (offer,) = [each for each in offers("torch", computer(LINUX, gpu)) if each.variant.name == "cuda"]
+        assert offer.obstacle is not None
+        return text(offer.obstacle)
+
+    assert said(RTX_5070_OLD_DRIVER) == (
+        "GeForce RTX 5070 needs driver 580 or newer for it, and this is 570.86.10"
+    )
+    assert said(NO_DRIVER) == "GeForce RTX 4090 has no driver"
+    assert said(GTX_1080) == "GeForce GTX 1080 can't use cuda"
+
+
+@pytest.mark.parametrize(
+    ("machine", "variant", "sentence"),
+    [
+        (computer(LINUX), "mps", "There's no PyTorch “mps” for this computer"),
+        (computer(LINUX), "", "There's no PyTorch “”"),
+        (computer(MAC), None, r"There's no PyTorch for this computer \(macOS 15\.1, x86_64\)"),
+        (computer("Haiku"), None, "There's no PyTorch for this computer"),
+    ],
+)
+def test_what_there_is_not_is_refused(machine: Machine, variant: str | None, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        choose_variant("torch", machine, variant)
+
+
+def test_tensorflow_and_unknown_engines_are_refused() -> None:
+    with pytest.raises(UsageError, match="TensorFlow comes with Epochmark"):
+        choose_variant("tensorflow", MACHINE)
+    with pytest.raises(UsageError, match="There's no engine theano"):
+        choose_variant("theano", MACHINE)
+
+
+def test_engines_that_use_a_card_come_first(paths: Paths) -> None:
+    def order(machine: Machine) -> list[str]:
+        return [row.engine for row in list_engines(paths, machine)]
+
+    assert order(computer(LINUX)) == ["tensorflow", "torch", "jax"]
+    assert order(computer(WINDOWS, RTX_5070)) == ["torch", "tensorflow", "jax"]
+
+
+def test_each_variant_has_its_lock_and_no_two_are_the_same() -> None:
+    assert {variant.lock for variant in VARIANTS} == {path.name for path in LOCKS.iterdir()}
+    keys = [(variant.engine, variant.system, variant.name) for variant in VARIANTS]
+    assert len(set(keys)) == len(keys)
+    for variant in VARIANTS:
+        assert bool(variant.pins) == (variant.index is not None)
+        assert all(pin.partition("+")[2] for pin in variant.pins)
