@@ -65,7 +65,7 @@ class Paths:
 
     @property
     def engines(self) -> Path:
-        """Engines with an interpreter of their own, one folder each."""
+        """Engines that were installed beside Epochmark, one folder each."""
         return self.engines_folder or self.data / "engines"
 
     @property
