@@ -78,6 +78,8 @@ class Handler(BaseHTTPRequestHandler):
                 self.wfile.flush()
                 self.server.broke_off.set()
                 self.server.go_on.wait(60)
+                if self.server.sends_rest:
+                    self.wfile.write(body[sent_bytes:])
 
     def handle(self) -> None:
         with suppress(ConnectionError):  # a client that has seen enough
@@ -96,6 +98,7 @@ class Index(ThreadingHTTPServer):
         self.states: Sha256 | None = sha256
         self.asked: list[tuple[str, str, str | None]] = []
         self.breaks_after_bytes: int | None = None
+        self.sends_rest = False  # once it may go on
         self.broke_off, self.go_on = threading.Event(), threading.Event()
         self.go_on.set()
 

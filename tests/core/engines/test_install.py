@@ -2,6 +2,7 @@
 
 import shutil
 import sysconfig
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from app.core.errors import AppError, UsageError
 from app.core.paths import Paths
 from tests.core.engines.conftest import make_variant, put_engine
 from tests.core.engines.index import Index, make_wheel, sha256
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -166,6 +168,7 @@ def test_a_server_that_says_nothing_does_not_keep_anyone_from_cancelling(
 ) -> None:
     index.breaks_after_bytes = 500
     index.go_on.clear()
+    index.sends_rest = True
 
     def cancel(phase: Phase, *_: int) -> None:
         if index.broke_off.is_set():
@@ -174,6 +177,11 @@ def test_a_server_that_says_nothing_does_not_keep_anyone_from_cancelling(
     with pytest.raises(KeyboardInterrupt):
         install_engine(paths, variant, progress=cancel)
     assert engine_folder(paths, "torch").look().state == "absent"
+    index.go_on.set()
+    wait_until(lambda: not any(thread.name == "engine download" for thread in threading.enumerate()))
+    (part,) = (paths.downloads / "engines" / "torch").iterdir()
+    assert part.name.endswith(".part")
+    assert part.stat().st_size <= 500  # what came later was dropped
 
 
 @pytest.mark.parametrize(
@@ -212,6 +220,17 @@ def test_foreign_variables_lead_nowhere(
         monkeypatch.setenv(name, value)
     install_engine(paths, variant)
     assert version_of(paths) == "2.0"
+    settings = tmp_path / "pip.conf"
+    lines = [
+        "[global]",
+        "require-virtualenv = true",
+        "user = true",
+        "require-hashes = true",
+        f"constraint = {limits}",
+    ]
+    settings.write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(settings))
+    install_engine(paths, variant)
     assert not (tmp_path / "elsewhere").exists()
 
 
