@@ -302,11 +302,20 @@ def _check_engines_folder(paths: Paths) -> None:
         )
 
 
+def is_busy(paths: Paths, engine: str) -> bool:
+    """Return whether an engine is being installed, removed or checked."""
+    return locks.is_held(_lock_place(paths, engine))
+
+
+def _lock_place(paths: Paths, engine: str) -> Path:
+    return paths.locks / f"engine-{engine}.lock"
+
+
 @contextlib.contextmanager
 def _alone(paths: Paths, engine: str) -> Iterator[None]:
     """Lock an engine against other processes that use these folders; raise AppError if one holds it."""
     make_folder(paths.locks)
-    hold = locks.take(paths.locks / f"engine-{engine}.lock")
+    hold = locks.take(_lock_place(paths, engine))
     if hold is None:
         raise AppError(message("engines.busy", title=engine_title(engine)), message("engines.wait_for_it"))
     with hold:

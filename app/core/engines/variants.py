@@ -1,7 +1,8 @@
 """The variants of the engines that can be installed: one row for each system and kind of graphics card.
 
-Sizes where everything is locked, and of the CPU variants on Linux, are sums over the wheels for Python 3.11. The
-others, and what a card and its driver must have, are as the makers say; None means that they don't.
+Sizes where everything is locked, and of the CPU variants on Linux, are sums over the wheels for Python 3.11; other
+downloads were seen elsewhere, and None is unknown. What an NVIDIA card must have is in PyTorch's support matrix of
+2026 (pytorch/pytorch#172352) and on JAX' installation page; of all variants, only the CPU's on Linux were run.
 """
 
 import re

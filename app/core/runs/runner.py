@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from difflib import get_close_matches
 
-from app.core.engines.install import engine_folder
+from app.core.engines.install import engine_folder, is_busy, put_back
 from app.core.errors import UsageError
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import message
@@ -102,6 +102,9 @@ def check_engine_is_there(engine: str, paths: Paths) -> None:
     """Raise UsageError unless an engine is installed for this Python, as far as a look at its folder tells."""
     if ENGINES[engine].home is None:
         return
+    if is_busy(paths, engine):
+        raise UsageError(message("engines.busy", title=engine_title(engine)), message("engines.wait_for_it"))
+    put_back(paths, engine)
     seen = engine_folder(paths, engine).look()
     if seen.problem is not None:
         raise UsageError(seen.problem)

@@ -6,11 +6,16 @@ from workloads.protocol.machine import Gpu, Machine
 
 
 def usable_gpus(machine: Machine, engine: str) -> tuple[Gpu, ...]:
-    """Return the GPUs that an engine may use, in its order: those with their vendor's driver."""
+    """Return the GPUs that an engine may use, in its order: those with their vendor's driver.
+
+    Linux itself has the driver of AMD's and Intel's, and NVIDIA's says so.
+    """
     try:
         asked = engine_named(engine)
     except (KeyError, WorkloadError):  # unknown or broken
         return ()
     return tuple(
-        gpu for gpu in machine.gpus if gpu.source != "sysfs" and asked.may_use(gpu.vendor, machine.os_name)
+        gpu
+        for gpu in machine.gpus
+        if (gpu.source != "sysfs" or gpu.vendor != "nvidia") and asked.may_use(gpu.vendor, machine.os_name)
     )
