@@ -8,11 +8,11 @@ from pathlib import Path
 
 from app.cli.text import complain, in_line, say, say_json
 from app.core.doctor.checks import Check
+from app.core.doctor.diagnosis import DeviceDiagnosis, EngineDiagnosis
 from app.core.doctor.examination import examine
 from app.core.doctor.facts import system_name
 from app.core.doctor.logs import MAX_BYTES, LogDiagnosis, LogFinding, decode_log, diagnose_log, read_log
 from app.core.doctor.report import as_dict, log_as_dict, report_text
-from app.core.doctor.rules import DeviceDiagnosis
 from app.core.messages import Message, sentence, text
 from app.core.paths import Paths
 from app.core.plain_text import one_line
@@ -40,6 +40,8 @@ def doctor(options: argparse.Namespace, paths: Paths) -> int:
     else:
         for device in diagnosis.devices:
             _say_device(device)
+        for engine in diagnosis.engines:
+            _say_engine(engine)
         _say_harmless(diagnosis.harmless, options)
         say(f"\n{diagnosis.overall}")
     return EXIT_FAULT if diagnosis.has_fault else EXIT_HEALTHY
@@ -88,6 +90,12 @@ def _say_device(device: DeviceDiagnosis) -> None:
     name = device.id or sentence("doctor.device_not_listed")
     say(f"\n{name} · {one_line(device.name, LINE_CHARS)}: {device.state_text}")
     _say_advice(device.why, device.fix, device.commands, device.link)
+
+
+def _say_engine(engine: EngineDiagnosis) -> None:
+    say(f"\n{engine.name}" if engine.problem is None else f"\n{engine.name}: {in_line(text(engine.problem))}")
+    for device in engine.devices:
+        _say_device(device)
 
 
 def _say_advice(why: str, fix: str, commands: Iterable[str], link: str | None) -> None:

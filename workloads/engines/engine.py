@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workloads.engines.device_trial import DeviceTrial
 from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
 
@@ -99,6 +100,10 @@ class Engine:
             ImportError: It isn't installed or can't be loaded.
             WorkloadError: device_unavailable.
         """
+        raise NotImplementedError
+
+    def trial(self) -> DeviceTrial:
+        """Import the engine to examine it; raises whatever importing it raises."""
         raise NotImplementedError
 
     def is_out_of_memory(self, error: BaseException) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started, StepEvidence
 from workloads.engines.jax_steps import StepWatch
 from workloads.engines.keras_feed import Batch, KerasFeed
@@ -66,6 +67,12 @@ class Jax(KerasFeed):
             tf32=None if on_cpu else jax.config.jax_default_matmul_precision in (None, "tensorfloat32"),
             threads=spec.threads or 0,
         )
+
+    def trial(self) -> DeviceTrial:
+        """Import JAX to examine it."""
+        from workloads.engines.jax_trial import JaxTrial
+
+        return JaxTrial()
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Return whether an error means that the device's memory ran out."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from workloads.datasets.source import is_aligned
+from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Engine, Started, StepEvidence
 from workloads.engines.tensorflow_steps import StepWatch
 from workloads.protocol.errors import WorkloadError
@@ -63,6 +64,12 @@ class TensorFlow(Engine):
             onednn=os.environ.get("TF_ENABLE_ONEDNN_OPTS", "1") != "0" if on_cpu else None,
             threads=int(tf.config.threading.get_intra_op_parallelism_threads()),
         )
+
+    def trial(self) -> DeviceTrial:
+        """Import TensorFlow to examine it."""
+        from workloads.engines.tensorflow_trial import TensorFlowTrial
+
+        return TensorFlowTrial()
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Return whether an error means that the device's memory ran out."""

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Started, StepEvidence
 from workloads.engines.keras_feed import Batch, KerasFeed
 from workloads.engines.torch_steps import StepWatch
@@ -78,6 +79,12 @@ class Torch(KerasFeed):
             onednn=_uses_onednn(torch) if on_cpu else None,
             threads=int(torch.get_num_threads()),
         )
+
+    def trial(self) -> DeviceTrial:
+        """Import PyTorch to examine it."""
+        from workloads.engines.torch_trial import TorchTrial
+
+        return TorchTrial()
 
     def is_out_of_memory(self, error: BaseException) -> bool:
         """Return whether an error means that the device's memory ran out."""

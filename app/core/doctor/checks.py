@@ -77,7 +77,7 @@ def _tensorflow(listing: Trial) -> Check:
     if listing.status == "cancelled":
         return Check("tensorflow", "skipped", message("doctor.cancelled"))
     if listing.build is not None:
-        version, cuda = listing.build.tensorflow, listing.build.cuda_version
+        version, cuda = listing.build.version, listing.build.cuda_version
         if not listing.build.cuda:
             return Check("tensorflow", "ok", message("doctor.built_for_cpu", version=version))
         return Check("tensorflow", "ok", message("doctor.built_for_cuda", version=version, cuda=cuda))
@@ -126,4 +126,4 @@ def _named(steps: Iterable[str]) -> list[Message | str]:
     return [message(f"doctor.step_{name}") if name in _STEPS else name for name in steps]
 
 
-_STEPS = ("matmul", "convolution", "xla")
+_STEPS = ("matmul", "convolution", "xla", "gradients", "convolution_gradients")

@@ -2,11 +2,15 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 from app.core.doctor.checks import Check, checks
+from app.core.doctor.diagnosis import Diagnosis
+from app.core.doctor.engines import examine_engines
 from app.core.doctor.facts import gather_facts
-from app.core.doctor.rules import Diagnosis, diagnose
+from app.core.doctor.rules import diagnose
 from app.core.doctor.trial import Trial, run_trial
+from app.core.hardware.machine import detect_machine
 from app.core.messages import Message, message
 from app.core.paths import Paths
 
@@ -17,7 +21,7 @@ def examine(
     cancel: threading.Event | None = None,
     on_check: Callable[[Check], None] = lambda _: None,
 ) -> Diagnosis:
-    """Check the system, let TensorFlow list its devices, and test each one; takes seconds to minutes.
+    """Check the system, let each engine list its devices, and test each one; takes seconds to minutes.
 
     Args:
         paths: Folders where the engine may keep its own files.
@@ -53,4 +57,5 @@ def examine(
             on_step(message("doctor.testing", device=device.id))
         trials.append(run_trial(device.id, paths, cancel))
         tell()
-    return diagnose(facts, trials)
+    engines = () if cancel.is_set() else examine_engines(paths, facts, detect_machine(), on_step, cancel)
+    return replace(diagnose(facts, trials), engines=engines)

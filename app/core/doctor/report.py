@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 import app
+from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis
 from app.core.doctor.facts import Facts
 from app.core.doctor.logs import LogDiagnosis, LogFinding, telling_lines
-from app.core.doctor.rules import DeviceDiagnosis, Diagnosis
 from app.core.doctor.scrubbing import scrub
-from app.core.messages import sentence
+from app.core.messages import sentence, text
 from app.core.plain_text import safe_text
 from app.core.report.private_texts import private_texts
 
@@ -31,9 +31,11 @@ def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
     parts = ["", diagnosis.overall, "", sentence("doctor.report_checks")]
     parts += [f"- {check.title}: {check.state}. {check.text}" for check in diagnosis.checks]
     parts += ["", sentence("doctor.report_devices")]
-    for device in diagnosis.devices:
-        row = f" [{device.signal_id}]" if device.signal_id else ""
-        parts.append(f"- {device.id or '-'} {device.name}: {device.state}{row}. {device.why}")
+    parts += [_device_line(device) for device in diagnosis.devices]
+    for engine in diagnosis.engines:
+        problem = text(engine.problem) if engine.problem is not None else None
+        parts += ["", " ".join(part for part in (engine.name, engine.variant, problem) if part)]
+        parts += [_device_line(device) for device in engine.devices]
     parts += _trials(diagnosis)
     parts += _findings(sentence("doctor.report_in_output"), diagnosis.findings, diagnosis.unknown_lines)
     if log is not None:
@@ -42,6 +44,11 @@ def report_text(diagnosis: Diagnosis, log: LogDiagnosis | None = None) -> str:
     # The facts are versions, yes and no; scrubbing would take a version for an address.
     head, body = "\n".join(_head(diagnosis.facts)), scrub("\n".join(parts)).rstrip()
     return safe_text(f"{head}\n{body}\n")
+
+
+def _device_line(device: DeviceDiagnosis) -> str:
+    row = f" [{device.signal_id}]" if device.signal_id else ""
+    return f"- {device.id or '-'} {device.name}: {device.state}{row}. {device.why}"
 
 
 def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -55,6 +62,16 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
             for check in diagnosis.checks
         ],
         "devices": [_device(device) for device in diagnosis.devices],
+        "engines": [
+            {
+                "engine": engine.engine,
+                "version": engine.version,
+                "variant": engine.variant,
+                "problem": None if engine.problem is None else text(engine.problem),
+                "devices": [_device(device) for device in engine.devices],
+            }
+            for engine in diagnosis.engines
+        ],
         "findings": [_finding(finding) for finding in diagnosis.findings],
         "harmless": [_finding(finding) for finding in diagnosis.harmless],
         "unknown_lines": list(diagnosis.unknown_lines),

@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Literal, TypeAlias
 
-from app.core.doctor.checks import Check, checks
+from app.core.doctor.checks import checks
+from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis
 from app.core.doctor.evidence import Evidence, evidence_of
 from app.core.doctor.facts import Facts, is_too_old, numbers
 from app.core.doctor.logs import LogFinding
@@ -14,85 +14,14 @@ from app.core.doctor.nvml import NvidiaGpu
 from app.core.doctor.reasons import OLDEST_OF_NEW_CUDNN, card_reason, processor_reason
 from app.core.doctor.signals import Signal, inside, signal
 from app.core.doctor.trial import Device, Trial
-from app.core.messages import Message, message, sentence, text
+from app.core.messages import Message, message, sentence
 from app.core.runs.worker import explain_exit
 
-State: TypeAlias = Literal["usable", "slow path", "not usable"]
 # Longer than any healthy GPU takes for a small step; a driver that compiles first takes minutes.
 _SLOW_STEP_S = 30.0
 _UNTRIED = (message("doctor.untried"),)
-_REPAIR = "python3 start.py --repair"
+REPAIR = "python3 start.py --repair"
 _OTHER_VENDORS = {"amd": ("amd_gpu", "AMD GPU"), "intel": ("intel_gpu", "Intel GPU")}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeviceDiagnosis:
-    """The diagnosis of one device.
-
-    Attributes:
-        id: As in run settings ("cpu", "gpu:0"); None for a GPU that TensorFlow doesn't list.
-        reasons: Why it is in this state: one or two messages.
-        fix: What to do next; "" if there is nothing to do.
-        commands: The commands for it on this system.
-        signal_id: The table's row behind it; None if there is none.
-        is_fault: Whether something is broken or missing; a device may be unusable without a fault.
-    """
-
-    id: str | None
-    name: str
-    vendor: str  # cpu, nvidia, amd, intel, apple, other
-    state: State
-    reasons: tuple[Message, ...]
-    fix: str = ""
-    commands: tuple[str, ...] = ()
-    signal_id: str | None = None
-    link: str | None = None
-    is_fault: bool = False
-
-    @property
-    def why(self) -> str:
-        """The reasons, as text."""
-        return " ".join(map(text, self.reasons))
-
-    @property
-    def state_text(self) -> str:
-        """The state, as text."""
-        return sentence(f"doctor.device_{self.state.replace(' ', '_')}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
-    """The whole diagnosis.
-
-    Attributes:
-        devices: The CPU first.
-        findings: Rows that match the trials' logs, each once, causes first.
-        harmless: Matching rows that need no attention.
-        unknown_lines: Lines of a trial's log that look like trouble but match no row.
-        conclusion: One or two messages, the first one as headline.
-        complete: False if it was cancelled.
-    """
-
-    facts: Facts
-    trials: tuple[Trial, ...]
-    checks: tuple[Check, ...]
-    devices: tuple[DeviceDiagnosis, ...]
-    findings: tuple[LogFinding, ...]
-    harmless: tuple[LogFinding, ...]
-    unknown_lines: tuple[str, ...]
-    conclusion: tuple[Message, ...]
-    complete: bool
-
-    @property
-    def overall(self) -> str:
-        """The conclusion as one or two sentences."""
-        return " ".join(map(text, self.conclusion))
-
-    @property
-    def has_fault(self) -> bool:
-        """Whether something is broken; having no GPU isn't a fault."""
-        broken = any(device.is_fault for device in self.devices)
-        return broken or any(check.state == "fault" for check in self.checks)
 
 
 def diagnose(facts: Facts, trials: Sequence[Trial]) -> Diagnosis:
@@ -129,7 +58,7 @@ def _processor(evidence: Evidence) -> DeviceDiagnosis:
         return plain
     if trial.status == "completed":
         return _usable(plain, trial) if trial.target == "cpu" else plain
-    return _unusable(plain, evidence.facts, processor_reason(evidence, trial.target), _failure(trial))
+    return _unusable(plain, evidence.facts, processor_reason(evidence, trial.target), failure_of(trial))
 
 
 def _cards(evidence: Evidence) -> Iterator[DeviceDiagnosis]:
@@ -195,11 +124,11 @@ def _listed(evidence: Evidence, device: Device, card: NvidiaGpu | None) -> Devic
         reason = message("doctor.slow", meaning=row.meaning)
         if trial.status != "completed":
             reason = message("doctor.slow_and_busy", limit_s=trial.duration_s, meaning=row.meaning)
-        return _with_row(slow, evidence.facts, row, (reason,))
+        return with_row(slow, evidence.facts, row, (reason,))
     card = card or NvidiaGpu(name)
     card = replace(card, capability=device.capability or card.capability)
     explanation = card_reason(evidence, device.id, card.capability)
-    listed_but_failed = message("doctor.listed_but_failed", failure=_failure(trial))
+    listed_but_failed = message("doctor.listed_but_failed", failure=failure_of(trial))
     return _unusable(plain, evidence.facts, explanation, listed_but_failed, card)
 
 
@@ -220,7 +149,7 @@ def _others(facts: Facts) -> Iterator[DeviceDiagnosis]:
         )
         row_id = "container_without_gpu" if facts.container else "wsl_no_gpu"
         row = signal("wsl1" if facts.system == "wsl1" else row_id)
-        yield _with_row(plain, facts, row, (_row_message(row),))
+        yield with_row(plain, facts, row, (_row_message(row),))
 
 
 def _usable(plain: DeviceDiagnosis, trial: Trial) -> DeviceDiagnosis:
@@ -239,7 +168,7 @@ def _unusable(
     if row is None:
         reasons = () if otherwise is None else (otherwise,)
         return replace(plain, reasons=reasons, fix=sentence("doctor.ask"), is_fault=True)
-    diagnosis = _with_row(plain, facts, row, (_row_message(row), *_memory(row, card)), card)
+    diagnosis = with_row(plain, facts, row, (_row_message(row), *_memory(row, card)), card)
     return replace(diagnosis, is_fault=row.severity == "fault")
 
 
@@ -247,13 +176,14 @@ def _row_message(row: Signal) -> Message:
     return message("doctor.row_found", title=row.title, meaning=row.meaning)
 
 
-def _with_row(
+def with_row(
     plain: DeviceDiagnosis,
     facts: Facts,
     row: Signal,
     reasons: tuple[Message, ...],
     card: NvidiaGpu | None = None,
 ) -> DeviceDiagnosis:
+    """Return a diagnosis with a row's advice."""
     return replace(
         plain,
         reasons=reasons,
@@ -278,11 +208,11 @@ def _own_commands(row: Signal, system: str, card: NvidiaGpu | None) -> tuple[str
     """Adapt the row's commands to Epochmark's own environment, which pip would not find."""
     capability = numbers(card.capability) if card else None
     profile = "cuda-legacy" if capability and capability < OLDEST_OF_NEW_CUDNN else "cuda"
-    own = (_REPAIR if command.startswith("pip ") else command for command in row.commands.on(system))
+    own = (REPAIR if command.startswith("pip ") else command for command in row.commands.on(system))
     return tuple(dict.fromkeys(command.replace("=cuda ", f"={profile} ") for command in own))
 
 
-def _failure(trial: Trial) -> Message:
+def failure_of(trial: Trial) -> Message:
     """Describe how a trial failed if no row explains it."""
     if trial.status == "timed_out":
         return message("doctor.no_answer", limit_s=trial.duration_s)

@@ -16,6 +16,7 @@ from app.core.errors import AppError
 from app.core.messages import message
 from app.core.paths import Paths
 from app.core.runs.worker_command import WorkerCommand, trial_command
+from workloads.engines.registry import USUAL
 
 LIST_LIMIT_S = 120.0
 DEVICE_LIMIT_S = 180.0
@@ -29,7 +30,7 @@ TrialStatus: TypeAlias = Literal["completed", "failed", "crashed", "timed_out", 
 
 
 class Device(msgspec.Struct, frozen=True):
-    """A device that TensorFlow lists. None means that it doesn't say."""
+    """A device that an engine lists. None means that it doesn't say."""
 
     id: str  # "cpu", "gpu:0"
     name: str | None = None
@@ -37,9 +38,9 @@ class Device(msgspec.Struct, frozen=True):
 
 
 class Build(msgspec.Struct, frozen=True, tag_field="type", tag="build"):
-    """How TensorFlow says it was built."""
+    """How an engine says it was built."""
 
-    tensorflow: str
+    version: str
     keras: str
     cuda: bool
     rocm: bool = False
@@ -49,7 +50,7 @@ class Build(msgspec.Struct, frozen=True, tag_field="type", tag="build"):
 
 
 class Step(msgspec.Struct, frozen=True, tag_field="type", tag="step"):
-    """One step of a device's work: matmul, convolution, xla."""
+    """One step of a device's work: matmul, convolution, xla, gradients, convolution_gradients."""
 
     name: str
     duration_s: float
@@ -80,7 +81,7 @@ class Trial:
         target: "list", or the device.
         status: completed: it did everything; failed: it reported what went wrong; otherwise how it ended.
         exit_code: As the system reports it, negative for a signal; None if we ended it.
-        import_s: Time to import TensorFlow; None if not reached.
+        import_s: Time to import the engine; None if not reached.
         log: The first and last parts of what it printed.
     """
 
@@ -97,7 +98,11 @@ class Trial:
 
 
 def run_trial(
-    target: str, paths: Paths, cancel: threading.Event | None = None, limit_s: float | None = None
+    target: str,
+    paths: Paths,
+    cancel: threading.Event | None = None,
+    limit_s: float | None = None,
+    engine: str = USUAL,
 ) -> Trial:
     """Run one process to its end; raises AppError if it can't be started.
 
@@ -106,8 +111,9 @@ def run_trial(
         paths: Folders where the engine may keep its own files.
         cancel: Ends the process when set by another thread.
         limit_s: When to end it; by default, longer than the slowest working computers take.
+        engine: The engine to examine.
     """
-    command = trial_command(("list",) if target == "list" else ("device", target), paths)
+    command = trial_command(("list",) if target == "list" else ("device", target), paths, engine=engine)
     limit_s = limit_s or (LIST_LIMIT_S if target == "list" else DEVICE_LIMIT_S)
     return run_command(target, command, limit_s, cancel or threading.Event())
 

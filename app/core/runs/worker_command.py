@@ -40,15 +40,16 @@ def worker_command(spec: RunSpec, paths: Paths, environment: Mapping[str, str] =
 
 
 def trial_command(
-    trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ
+    trial: tuple[str, ...], paths: Paths, environment: Mapping[str, str] = os.environ, engine: str = USUAL
 ) -> WorkerCommand:
     """Return the command for a trial of the doctor: like a worker, but with all of the engine's logging."""
     clean = (
-        _clean_environment(paths, environment) | engine_named(USUAL).variables() | {"TF_CPP_MIN_LOG_LEVEL": "0"}
+        _clean_environment(paths, environment) | engine_named(engine).variables() | {"TF_CPP_MIN_LOG_LEVEL": "0"}
     )
     if trial[-1] == "cpu":
         clean["CUDA_VISIBLE_DEVICES"] = "-1"
-    return WorkerCommand((*_arguments(USUAL, paths, "--trial", "workloads.trial"), *trial), clean)
+    arguments = _arguments(engine, paths, "--trial", "workloads.trial")
+    return WorkerCommand((*arguments, engine, *trial), clean)
 
 
 def _clean_environment(paths: Paths, environment: Mapping[str, str]) -> dict[str, str]:

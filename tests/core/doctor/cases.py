@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
+from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis
 from app.core.doctor.facts import Facts
 from app.core.doctor.nvml import NvidiaGpu, Nvml
-from app.core.doctor.rules import DeviceDiagnosis, Diagnosis, diagnose
+from app.core.doctor.rules import diagnose
 from app.core.doctor.signals import inside, signal
 from app.core.doctor.trial import Build, Device, Step, Trial
 

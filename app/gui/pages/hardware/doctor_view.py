@@ -11,11 +11,11 @@ from PySide6.QtGui import QFont, QGuiApplication, QHideEvent
 from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 
 from app.core.doctor.checks import Check
+from app.core.doctor.diagnosis import DeviceDiagnosis, Diagnosis, EngineDiagnosis
 from app.core.doctor.examination import examine
 from app.core.doctor.facts import gather_facts
 from app.core.doctor.logs import LogDiagnosis, LogFinding, diagnose_log, read_log
 from app.core.doctor.report import report_text
-from app.core.doctor.rules import DeviceDiagnosis, Diagnosis
 from app.core.errors import AppError
 from app.core.messages import Message, message, sentence, text
 from app.gui.run.verdict_dialog import verdict_look
@@ -164,6 +164,8 @@ class DoctorView(QWidget):
         theme = self._services.theme
         for device in sorted(diagnosis.devices, key=lambda device: not device.is_fault):
             self._devices.addWidget(_device_card(theme, device))
+        for engine in diagnosis.engines:
+            self._devices.addWidget(_engine_card(theme, engine))
         others = [finding for finding in diagnosis.findings if finding.signal.id not in _told(diagnosis.devices)]
         # If the devices have advice, the other findings are mostly consequences, whose advice would distract.
         system = None if any(device.is_fault for device in diagnosis.devices) else diagnosis.facts.system
@@ -226,6 +228,20 @@ def _device_card(theme: Theme, device: DeviceDiagnosis) -> Card:
     card.setAccessibleName(f"{name}: {device.state_text}")
     card.body.addWidget(_entry(theme, tone, f"{name}: {device.state_text}", device.why))
     _add_advice(theme, card, device.fix, device.commands, device.link)
+    return card
+
+
+def _engine_card(theme: Theme, engine: EngineDiagnosis) -> Card:
+    """Return a card with all devices of an engine that is installed beside TensorFlow."""
+    card = Card(engine.name)
+    card.note.hide()
+    if engine.problem is not None:
+        card.body.addWidget(_entry(theme, "invalid", sentence("doctor.not_ready"), text(engine.problem)))
+    for device in engine.devices:
+        tone: Tone = "valid" if device.state == "usable" else "invalid" if device.is_fault else "caution"
+        name = f"{device.name} ({device.id})" if device.id else device.name
+        card.body.addWidget(_entry(theme, tone, f"{name}: {device.state_text}", device.why))
+        _add_advice(theme, card, device.fix, device.commands, device.link)
     return card
 
 

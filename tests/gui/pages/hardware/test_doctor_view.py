@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.core.doctor.checks import Check
-from app.core.doctor.rules import Diagnosis, diagnose
+from app.core.doctor.diagnosis import Diagnosis
+from app.core.doctor.rules import diagnose
 from app.core.errors import AppError
 from app.core.messages import message, sentence
 from app.gui.pages.hardware import doctor_view

@@ -1,0 +1,113 @@
+"""The records of a diagnosis: of devices, of engines, of all together."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from app.core.doctor.checks import Check
+from app.core.doctor.facts import Facts
+from app.core.doctor.logs import LogFinding
+from app.core.doctor.trial import Trial
+from app.core.messages import Message, sentence, text
+
+State: TypeAlias = Literal["usable", "slow path", "not usable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceDiagnosis:
+    """The diagnosis of one device.
+
+    Attributes:
+        id: As in run settings ("cpu", "gpu:0"); None for a GPU that TensorFlow doesn't list.
+        reasons: Why it is in this state: one or two messages.
+        fix: What to do next; "" if there is nothing to do.
+        commands: The commands for it on this system.
+        signal_id: The table's row behind it; None if there is none.
+        is_fault: Whether something is broken or missing; a device may be unusable without a fault.
+    """
+
+    id: str | None
+    name: str
+    vendor: str  # cpu, nvidia, amd, intel, apple, other
+    state: State
+    reasons: tuple[Message, ...]
+    fix: str = ""
+    commands: tuple[str, ...] = ()
+    signal_id: str | None = None
+    link: str | None = None
+    is_fault: bool = False
+
+    @property
+    def why(self) -> str:
+        """The reasons, as text."""
+        return " ".join(map(text, self.reasons))
+
+    @property
+    def state_text(self) -> str:
+        """The state, as text."""
+        return sentence(f"doctor.device_{self.state.replace(' ', '_')}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineDiagnosis:
+    """The diagnosis of one engine.
+
+    Attributes:
+        version, variant: None if its folder doesn't say.
+        problem: Why it can't be started at all; None if it can.
+        devices: The CPU first, then the GPUs that it is for.
+    """
+
+    engine: str
+    title: str
+    version: str | None
+    variant: str | None
+    problem: Message | None
+    devices: tuple[DeviceDiagnosis, ...]
+    trials: tuple[Trial, ...]
+
+    @property
+    def name(self) -> str:
+        """Its title with its version."""
+        return f"{self.title} {self.version or ''}".strip()
+
+    @property
+    def has_fault(self) -> bool:
+        """Whether something is broken."""
+        return self.problem is not None or any(device.is_fault for device in self.devices)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """The whole diagnosis.
+
+    Attributes:
+        devices: The CPU first.
+        findings: Rows that match the trials' logs, each once, causes first.
+        harmless: Matching rows that need no attention.
+        unknown_lines: Lines of a trial's log that look like trouble but match no row.
+        conclusion: One or two messages, the first one as headline.
+        complete: False if it was cancelled.
+        engines: Those that are installed beside TensorFlow.
+    """
+
+    facts: Facts
+    trials: tuple[Trial, ...]
+    checks: tuple[Check, ...]
+    devices: tuple[DeviceDiagnosis, ...]
+    findings: tuple[LogFinding, ...]
+    harmless: tuple[LogFinding, ...]
+    unknown_lines: tuple[str, ...]
+    conclusion: tuple[Message, ...]
+    complete: bool
+    engines: tuple[EngineDiagnosis, ...] = ()
+
+    @property
+    def overall(self) -> str:
+        """The conclusion as one or two sentences."""
+        return " ".join(map(text, self.conclusion))
+
+    @property
+    def has_fault(self) -> bool:
+        """Whether something is broken; having no GPU isn't a fault."""
+        broken = any(part.is_fault for part in self.devices) or any(part.has_fault for part in self.engines)
+        return broken or any(check.state == "fault" for check in self.checks)

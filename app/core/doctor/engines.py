@@ -1,0 +1,165 @@
+"""The engines that are installed beside TensorFlow: which devices each can use, why not, and what to do."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from app.core.doctor.diagnosis import DeviceDiagnosis, EngineDiagnosis
+from app.core.doctor.evidence import Evidence, evidence_of
+from app.core.doctor.facts import Facts
+from app.core.doctor.rules import REPAIR, failure_of, with_row
+from app.core.doctor.signals import Signal
+from app.core.doctor.trial import Device, Trial, run_trial
+from app.core.engines.install import engine_folder, installable
+from app.core.engines.offers import Offer, offers
+from app.core.engines.stamp import Stamp
+from app.core.messages import Message, message, sentence
+from app.core.paths import Paths
+from workloads.engines.registry import engine_named, engine_title
+from workloads.protocol.machine import Gpu, Machine
+
+# Of two closed bugs in PyTorch: wrong convolutions (#192212), and backward passes 30 times slower (#193349).
+OLDEST_RIGHT_MPS = (2, 15)
+
+
+def examine_engines(
+    paths: Paths, facts: Facts, machine: Machine, on_step: Callable[[Message], None], cancel: threading.Event
+) -> tuple[EngineDiagnosis, ...]:
+    """Let each installed engine list its devices, and test each one; see `examination.examine`."""
+    diagnoses = []
+    for engine in installable():
+        seen = engine_folder(paths, engine).look()
+        if seen.state == "absent" or cancel.is_set():
+            continue
+        trials: list[Trial] = []
+        if seen.problem is None:
+            title = engine_title(engine)
+            on_step(message("doctor.starting_engine", engine=title))
+            trials.append(run_trial("list", paths, cancel, engine=engine))
+            for device in trials[0].devices:
+                if not cancel.is_set():
+                    on_step(message("doctor.testing_with", device=device.id, engine=title))
+                    trials.append(run_trial(device.id, paths, cancel, engine=engine))
+        diagnosed = diagnose_engine(engine, seen.stamp, facts, machine, trials)
+        diagnoses.append(replace(diagnosed, problem=seen.problem))
+    return tuple(diagnoses)
+
+
+def diagnose_engine(
+    engine: str, stamp: Stamp | None, facts: Facts, machine: Machine, trials: Sequence[Trial]
+) -> EngineDiagnosis:
+    """Diagnose what is known; a pure function."""
+    evidence = evidence_of(facts, trials)
+    asked = engine_named(engine)
+    cards = [gpu for gpu in machine.gpus if asked.may_use(gpu.vendor, machine.os_name)]
+    listed = list(evidence.gpus)
+    devices = [_processor(engine, evidence)] if trials else []
+    for card in cards if trials else ():
+        device = next((each for each in listed if each.name in (card.name, None)), listed[0] if listed else None)
+        if device is None:
+            devices.append(_unlisted(engine, stamp, machine, card, evidence))
+        else:
+            listed.remove(device)
+            devices.append(_tried(engine, evidence, device, card))
+    devices += [_tried(engine, evidence, device, None) for device in listed]
+    return EngineDiagnosis(
+        engine=engine,
+        title=asked.title,
+        version=stamp.version if stamp is not None else None,
+        variant=stamp.variant if stamp is not None else None,
+        problem=None,
+        devices=tuple(devices),
+        trials=tuple(trials),
+    )
+
+
+def _processor(engine: str, evidence: Evidence) -> DeviceDiagnosis:
+    plain = DeviceDiagnosis(
+        id="cpu", name="CPU", vendor="cpu", state="not usable", reasons=(message("doctor.untried"),)
+    )
+    trial = evidence.trials.get("cpu") or evidence.listing
+    if trial is None or trial.status == "cancelled" or (trial.target == "list" and trial.status == "completed"):
+        return plain
+    return _judged(engine, plain, evidence, trial)
+
+
+def _tried(engine: str, evidence: Evidence, device: Device, card: Gpu | None) -> DeviceDiagnosis:
+    """Judge a GPU that the engine lists by what it did."""
+    name = device.name or (card.name if card is not None else "GPU")
+    vendor = card.vendor if card is not None else "other"
+    plain = DeviceDiagnosis(
+        id=device.id, name=name, vendor=vendor, state="not usable", reasons=(message("doctor.untried"),)
+    )
+    trial = evidence.trials.get(device.id)
+    if trial is None or trial.status == "cancelled":
+        return plain
+    judged = _judged(engine, plain, evidence, trial)
+    version = evidence.build.version if evidence.build is not None else ""
+    if vendor == "apple" and _numbers(version) < OLDEST_RIGHT_MPS:
+        said = message("doctor.old_mps", version=version, oldest=".".join(map(str, OLDEST_RIGHT_MPS)))
+        return replace(
+            judged, state="not usable", reasons=(said,), is_fault=True, fix=sentence("doctor.update_it")
+        )
+    return judged
+
+
+def _judged(engine: str, plain: DeviceDiagnosis, evidence: Evidence, trial: Trial) -> DeviceDiagnosis:
+    if trial.status == "completed":
+        took_s = sum(step.duration_s for step in trial.steps)
+        return replace(plain, state="usable", reasons=(message("doctor.passed_work", took_s=took_s),))
+    faults = evidence.logs[trial.target].faults
+    if faults:
+        return _by_row(engine, plain, evidence.facts, faults[0].signal)
+    said = failure_of(trial)
+    return replace(plain, reasons=(said,), fix=sentence("doctor.ask"), is_fault=True)
+
+
+def _unlisted(
+    engine: str, stamp: Stamp | None, machine: Machine, card: Gpu, evidence: Evidence
+) -> DeviceDiagnosis:
+    """Explain why an engine doesn't list a GPU that it is made for."""
+    plain = DeviceDiagnosis(id=None, name=card.name, vendor=card.vendor, state="not usable", reasons=())
+    if evidence.listing is not None and evidence.listing.status == "cancelled":
+        return replace(plain, reasons=(message("doctor.untried"),))
+    on_offer = offers(engine, machine)
+    variant = stamp.variant if stamp is not None else None
+    other = next((offer for offer in on_offer if card in offer.gpus and offer.variant.name != variant), None)
+    own = next((offer for offer in on_offer if offer.variant.name == variant), None)
+    if other is not None and (own is None or card not in own.gpus):
+        said = message("doctor.other_build", variant=str(variant), other=other.variant.name)
+        command = f"{_install(engine)} --variant {other.variant.name}"
+        return replace(
+            plain, reasons=(said,), fix=sentence("doctor.install_build"), commands=(command,), is_fault=True
+        )
+    obstacle = _obstacle(on_offer, card)
+    if obstacle is not None:
+        # A driver can be updated, a card that is too old can't be mended.
+        return replace(plain, reasons=(obstacle,), is_fault=obstacle.code != "engines.not_for_this_card")
+    if evidence.listing is not None and (faults := evidence.logs["list"].faults):
+        return _by_row(engine, plain, evidence.facts, faults[0].signal)
+    said = message("doctor.not_listed_by", engine=engine_title(engine))
+    return replace(plain, reasons=(said,), fix=sentence("doctor.ask"), is_fault=True)
+
+
+def _obstacle(on_offer: Sequence[Offer], card: Gpu) -> Message | None:
+    """Return why no build can use a card; None if one can."""
+    if any(card in offer.gpus for offer in on_offer):
+        return None
+    return next((offer.obstacle for offer in on_offer if offer.variant.vendor == card.vendor), None)
+
+
+def _by_row(engine: str, plain: DeviceDiagnosis, facts: Facts, row: Signal) -> DeviceDiagnosis:
+    said = message("doctor.row_found", title=row.title, meaning=row.meaning)
+    diagnosis = with_row(plain, facts, row, (said,))
+    # What repairs TensorFlow doesn't repair this engine.
+    commands = tuple(_install(engine) if REPAIR in command else command for command in diagnosis.commands)
+    return replace(diagnosis, commands=tuple(dict.fromkeys(commands)), is_fault=row.severity == "fault")
+
+
+def _install(engine: str) -> str:
+    return f"python3 start.py engine install {engine}"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    parts = version.partition("+")[0].split(".")[:2]
+    return tuple(int(part) for part in parts if part.isdigit())

@@ -1,0 +1,133 @@
+"""Engines beside TensorFlow: cards that they use or don't, and why. Cards and systems are made up, trials too."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.core.doctor.diagnosis import DeviceDiagnosis
+from app.core.doctor.engines import diagnose_engine
+from app.core.doctor.facts import Facts
+from app.core.doctor.trial import Build, Device, Step, Trial
+from app.core.engines.stamp import FORMAT, Package, Stamp
+from tests.conftest import MACHINE
+from workloads.protocol.machine import Gpu, Machine
+
+LINUX = "Linux 6.1 (Debian GNU/Linux 12)"
+RTX = Gpu("GeForce RTX 5070", "nvidia", driver="580.95", compute_capability="12.0")
+OLD = Gpu("GeForce GTX 1060", "nvidia", driver="580.95", compute_capability="6.1")
+RADEON = Gpu("Radeon RX 7800 XT", "amd", source="sysfs")
+ARC = Gpu("Intel Arc B580", "intel", source="sysfs")
+APPLE = Gpu("Apple M3", "apple", source="ioreg")
+PLUGIN = "ERROR:jax._src.xla_bridge:444: Jax plugin configuration error: Exception"
+DONE = (Step("matmul", 0.1), Step("gradients", 0.1))
+
+
+def stamp(variant: str, engine: str = "torch") -> Stamp:
+    package = Package("torch", "2.13.0", "0" * 64, is_locked=True)
+    return Stamp(
+        format=FORMAT,
+        engine=engine,
+        variant=variant,
+        version="2.13.0",
+        python="3.11",
+        platform="linux-x86_64",
+        packages=(package,),
+        records_sha256="0" * 64,
+        size_bytes=1,
+        installed_at="2026-11-22T12:00:00Z",
+    )
+
+
+def listing(*devices: Device, log: str = "", version: str = "2.13.0", cuda: bool = False) -> Trial:
+    build = Build(version, "3.15.1", cuda=cuda)
+    return Trial(target="list", status="completed", build=build, devices=(Device("cpu"), *devices), log=log)
+
+
+def worked(target: str) -> Trial:
+    return Trial(target=target, status="completed", steps=DONE)
+
+
+def diagnosed(
+    gpu: Gpu,
+    variant: str,
+    *trials: Trial,
+    os_name: str = LINUX,
+    engine: str = "torch",
+    architecture: str = "x86_64",
+) -> tuple[DeviceDiagnosis, ...]:
+    machine: Machine = replace(MACHINE, gpus=(gpu,), os_name=os_name, architecture=architecture)
+    facts = Facts(system="linux", gpus=(gpu,))
+    diagnosis = diagnose_engine(engine, stamp(variant, engine), facts, machine, trials)
+    assert diagnosis.devices[0].id == "cpu"
+    return diagnosis.devices
+
+
+def test_a_card_that_computes_is_usable() -> None:
+    cpu, card = diagnosed(RTX, "cuda", listing(Device("gpu:0", RTX.name, "12.0")), worked("cpu"), worked("gpu:0"))
+    assert (cpu.state, card.state, card.id, card.is_fault) == ("usable", "usable", "gpu:0", False)
+    assert "gradients correctly" in card.why
+
+
+@pytest.mark.parametrize(
+    ("gpu", "other"),
+    [(RTX, "cuda"), (OLD, "cuda-legacy"), (RADEON, "rocm"), (ARC, "xpu")],
+)
+def test_a_build_for_the_cpu_beside_a_card_names_the_right_one(gpu: Gpu, other: str) -> None:
+    cpu, card = diagnosed(gpu, "cpu", listing(), worked("cpu"))
+    assert (cpu.state, card.state, card.is_fault) == ("usable", "not usable", True)
+    assert card.why == f"The build “cpu” can't use it; “{other}” can."
+    assert card.commands == (f"python3 start.py engine install torch --variant {other}",)
+
+
+def test_a_driver_that_is_too_old_is_named() -> None:
+    *_, card = diagnosed(replace(RTX, driver="470.10"), "cuda", listing(cuda=True), worked("cpu"))
+    assert (card.is_fault, card.why) == (
+        True,
+        "GeForce RTX 5070 needs driver 580 or newer for it, and this is 470.10",
+    )
+
+
+def test_a_card_without_code_is_no_fault_of_the_computer() -> None:
+    *_, card = diagnosed(replace(OLD, compute_capability="3.5"), "cuda", listing(cuda=True), worked("cpu"))
+    assert (card.state, card.is_fault) == ("not usable", False)
+
+
+def test_known_lines_explain_what_facts_do_not() -> None:
+    log = "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 12020)."
+    *_, card = diagnosed(RTX, "cuda", listing(log=log, cuda=True), worked("cpu"))
+    assert (card.signal_id, card.is_fault) == ("driver_too_old", True)
+    *_, card = diagnosed(
+        RTX, "cuda13", listing(log="Jax plugin configuration error: x"), worked("cpu"), engine="jax"
+    )
+    assert card.signal_id == "jax_plugin"
+    # What is wrong with PyTorch or JAX isn't mended by what repairs TensorFlow.
+    assert card.commands == ("python3 start.py engine install jax",)
+
+
+def test_a_card_that_fails_at_work_says_how() -> None:
+    failed = Step("convolution_gradients", 0.1, "The result is wrong: off by 80 % of the largest value.")
+    trial = Trial(target="gpu:0", status="failed", steps=(*DONE, failed))
+    *_, card = diagnosed(RTX, "cuda", listing(Device("gpu:0", RTX.name, "12.0")), worked("cpu"), trial)
+    assert (card.state, card.is_fault) == ("not usable", True)
+    assert "off by 80 %" in card.why
+
+
+def test_apples_gpu_needs_a_pytorch_that_is_right_on_it() -> None:
+    trials = (listing(Device("gpu:0")), worked("cpu"), worked("gpu:0"))
+    *_, card = diagnosed(APPLE, "mps", *trials, os_name="macOS 15.1", architecture="arm64")
+    assert (card.state, card.is_fault) == ("not usable", True)
+    assert "2.15 is the first" in card.why
+    newer = (listing(Device("gpu:0"), version="2.15.0"), *trials[1:])
+    *_, card = diagnosed(APPLE, "mps", *newer, os_name="macOS 15.1", architecture="arm64")
+    assert (card.name, card.state) == ("Apple M3", "usable")
+
+
+def test_a_card_that_the_engine_never_uses_is_not_missed() -> None:
+    assert len(diagnosed(RADEON, "cpu", listing(), worked("cpu"), engine="jax")) == 1
+    assert len(diagnosed(RTX, "cpu", listing(), worked("cpu"), engine="jax", os_name="Windows 11")) == 1
+
+
+def test_a_missing_card_without_a_reason_asks_for_help() -> None:
+    *_, card = diagnosed(RTX, "cuda", listing(cuda=True), worked("cpu"))
+    assert "PyTorch doesn't list it" in card.why
+    assert "--report" in card.fix
