@@ -4,7 +4,7 @@ import argparse
 import re
 import sys
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias, get_args
 
 import app
 from app.cli import ab, data, doctor, engine, logs, machine, results, run
@@ -13,6 +13,7 @@ from app.cli.values import fraction, output, whole
 from app.core.messages import sentence
 from app.core.report.export import FORMATS, USUAL
 from workloads import STANDARD
+from workloads.protocol.spec import DataChoice
 from workloads.settings import AUTO, Setting, all_settings
 
 PAIRS, LISTED_RUNS, THEME = 6, 50, "dark"
@@ -198,6 +199,17 @@ def _add_engine(verbs: Verbs) -> None:
     parser.add_argument("--from", dest="source", type=Path, metavar="FOLDER", help=help_text)
     _add_json(parser)
     parser.set_defaults(verb=engine.install)
+    parser = actions.add_parser("compare", help=sentence("help.engine_compare"))
+    parser.add_argument("workloads", metavar="WORKLOAD", nargs="*", help=sentence("help.engine_workloads"))
+    help_text = sentence("help.engine_rounds", rounds=engine.ROUNDS)
+    parser.add_argument("--rounds", type=whole, default=engine.ROUNDS, metavar="N", help=help_text)
+    help_text = sentence("help.engine_preset")
+    parser.add_argument("--preset", choices=("quick", "standard"), default="quick", help=help_text)
+    parser.add_argument("--device", default="auto", metavar="DEVICE", help=sentence("help.engine_device"))
+    parser.add_argument("--data", choices=get_args(DataChoice), default="auto", help=sentence("help.engine_data"))
+    parser.add_argument("--json", action="store_true", help=sentence("help.json_events"))
+    parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))
+    parser.set_defaults(verb=engine.compare)
     parser = actions.add_parser("remove", help=sentence("help.engine_remove"))
     parser.add_argument("engine", metavar="NAME", help=name)
     _add_json(parser)

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from app.cli.groups import carry_out
 from app.cli.text import LiveLine, complain, heads, in_line, say, say_json, table
 from app.core.engines.folder import State
 from app.core.engines.install import (
@@ -29,10 +30,16 @@ from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
 from app.core.paths import Paths
+from app.core.records import Plan
+from app.core.runs.engine_plans import engine_specs
+from app.core.runs.runner import Runner
+from app.core.runs.sequence import REPEATS_LIMIT
 from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs, running_on
+from workloads import STANDARD
 from workloads.engines.registry import engine_title
 
+ROUNDS = 3
 _STEP_PCT = 10
 
 
@@ -147,6 +154,20 @@ def install(options: argparse.Namespace, paths: Paths) -> int:
     if noted:
         say(sentence("cli.engine_noted", names=noted, count=len(noted)))
     return 0
+
+
+def compare(options: argparse.Namespace, paths: Paths) -> int:
+    """Run workloads on all engines that are there, in turn; return 0 done, 1 failed, 130 cancelled."""
+    if not 1 <= options.rounds <= REPEATS_LIMIT:
+        limits = {"option": "--rounds", "least": 1, "most": REPEATS_LIMIT, "given": options.rounds}
+        raise UsageError(message("cli.number_out_of_range", **limits))
+    machine = detect_machine(data_folder=paths.datasets)
+    choice = {"device": options.device, "data": options.data}
+    specs, refusals = engine_specs(options.workloads or [STANDARD], options.preset, choice, Runner(paths, machine))
+    for refusal in refusals:
+        complain(sentence("cli.note", note=in_line(text(refusal))))
+    plan = Plan(kind="engines", specs=specs, times=options.rounds)
+    return carry_out(plan, options, paths)
 
 
 def remove(options: argparse.Namespace, paths: Paths) -> int:

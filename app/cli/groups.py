@@ -6,19 +6,16 @@ import os
 import queue
 import sys
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from app.cli.interrupts import Interrupts
 from app.cli.preflight import preflight_lines
 from app.cli.text import LiveLine, complain, heads, in_line, say, say_json, table
 from app.cli.views import View
-from app.core.analysis.ab import (
-    group_remarks,
-    group_sentence,
-    judge_pairs,
-    judge_repeats,
-    pairs_of,
-)
+from app.core.analysis.ab import judge_pairs, judge_repeats, pairs_of
+from app.core.analysis.engines import Cell, Row, engine_rows
+from app.core.analysis.groups import group_remarks, group_sentence
 from app.core.analysis.student_t import CONFIDENCE
 from app.core.errors import UsageError
 from app.core.hardware.machine import detect_machine
@@ -34,6 +31,7 @@ from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from workloads import CATALOGUE
+from workloads.engines.registry import engine_title
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -141,6 +139,9 @@ class TextPlanView(PlanView):
         workload, spec = CATALOGUE[self._planned.spec.workload], self._planned.spec
         title = sentence("cli.plan_title", workload=workload.title, batch_size=spec.batch_size, preset=spec.preset)
         lines = [title, sentence("cli.run_machine", machine=in_line(machine_line(self._machine)))]
+        if self._plan.kind == "engines":
+            title = sentence("cli.engines_title", preset=spec.preset, rounds=self._plan.times)
+            lines[0] = title
         if self._plan.kind == "ab":
             labels = [in_line(label) for label in (self._plan.label_a, self._plan.label_b)]
             lines += [f"A        {labels[0]}", f"B        {labels[1]}"]
@@ -156,6 +157,8 @@ class TextPlanView(PlanView):
             outcome += "" if end.status == "completed" else f" ({end.status})"
         number = f"{self._planned.number}/{self._planned.count}"
         side = f"  {self._planned.side}" if self._planned.side else ""
+        if self._plan.kind == "engines":
+            side = f"  {self._planned.spec.workload} · {engine_title(self._planned.spec.engine)}"
         return f"{number:>7}{side}  {outcome}   " + sentence("cli.run_number", run_id=self._run_id)
 
     def _draw(self) -> None:
@@ -225,6 +228,8 @@ def group_as_dict(group: Group) -> dict[str, Any]:
         pairs = judge_pairs(group)
         result = {"pairs": pairs.pairs, "ratio": pairs.ratio, "low": pairs.low, "high": pairs.high}
         result |= {"confidence_pct": 100 * CONFIDENCE, "ratios": list(pairs.ratios), "is_shown": pairs.is_shown}
+    elif group.kind == "engines":
+        result = {"table": [_row_as_dict(row) for row in engine_rows(group)], "confidence_pct": 100 * CONFIDENCE}
     else:
         repeats = judge_repeats(group)
         result = {"count": repeats.count, "median": repeats.median, "low": repeats.low, "high": repeats.high}
@@ -250,9 +255,19 @@ def group_as_dict(group: Group) -> dict[str, Any]:
     }
 
 
+def _row_as_dict(row: Row) -> dict[str, Any]:
+    cells = [
+        {"engine": cell.engine, "values": list(cell.values), "median": cell.median}
+        | {"is_fastest": cell.is_fastest, "is_level": cell.is_level}
+        | {"ratio": cell.against_fastest.ratio, "low": cell.against_fastest.low, "high": cell.against_fastest.high}
+        for cell in row.cells
+    ]
+    return {"workload": row.workload, "metric": row.metric, "engines": cells}
+
+
 def print_group(group: Group) -> None:
     """Print a stored group: its runs and its result."""
-    kinds = {"ab": "cli.kind_ab", "repeat": "cli.kind_repeat"}
+    kinds = {"ab": "cli.kind_ab", "repeat": "cli.kind_repeat", "engines": "cli.kind_engines"}
     kind = sentence(kinds[group.kind]) if group.kind in kinds else one_line(group.kind, 40)
     workload, at = one_line(group.workload, 80), one_line(group.created_at, 40)
     say(sentence("cli.group_title", group_id=group.id, kind=kind, workload=workload, at=at))
@@ -283,7 +298,29 @@ def _print_outcome(group: Group) -> None:
     say("\n" + sentence("cli.group_stored", group_id=group.id))
 
 
+def engine_table(rows: Sequence[Row]) -> str:
+    """Return workloads by engines: medians, the fastest and those level with it marked."""
+    engines = list(dict.fromkeys(cell.engine for row in rows for cell in row.cells))
+    lines = []
+    for row in rows:
+        cells = {cell.engine: cell for cell in row.cells}
+        unit = headline_kind(row.metric).short_unit
+        lines.append([row.workload, unit, *(_cell(row, cells.get(engine)) for engine in engines)])
+    head = [*heads("workload", "unit"), *map(engine_title, engines)]
+    return table(head, lines, right=range(2, len(head)))
+
+
+def _cell(row: Row, cell: Cell | None) -> str:
+    if cell is None or cell.median is None:
+        return "n/a"
+    mark = "*" if cell.is_fastest else "=" if cell.is_level else ""
+    return f"{mark}{format_value(row.metric, cell.median)}"
+
+
 def _print_sentence(group: Group) -> None:
+    if group.kind == "engines":
+        say("\n" + engine_table(engine_rows(group)))
+        say(sentence("cli.engine_marks"))
     say("\n" + "\n".join(map(in_line, (group_sentence(group), *group_remarks(group)))))
 
 

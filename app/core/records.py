@@ -183,8 +183,8 @@ class Plan:
     """Several runs requested as one.
 
     Attributes:
-        kind: "repeat" or "ab"; other versions of Epochmark may have more.
-        specs: What to run: one to repeat, or A and B.
+        kind: "repeat", "ab" or "engines"; other versions of Epochmark may have more.
+        specs: What to run: one to repeat, A and B, or workloads with several engines each.
         times: How often each of them runs; for an A/B, the number of pairs.
         label_a, label_b: Names of the sides.
         by_hand: Whether the user changes something between the sides that Epochmark can't set.
@@ -200,13 +200,23 @@ class Plan:
     @property
     def count(self) -> int:
         """Number of runs."""
-        return self.times * (2 if self.kind == "ab" else 1)
+        return self.times * {"ab": 2, "engines": len(self.specs)}.get(self.kind, 1)
+
+    @property
+    def survives_failures(self) -> bool:
+        """Whether the other runs go on after one that fails: an engine may lack memory where another doesn't."""
+        return self.kind == "engines"
 
     def runs(self) -> list[PlannedRun]:
         """Return the runs in order.
 
         An A/B goes A B B A A B B A …: each pair is two neighbours, so that slow changes affect both sides alike.
+        So do several engines, workload by workload: A B C C B A A B C.
         """
+        if self.kind == "engines":
+            return [
+                PlannedRun(number, self.count, None, "", spec) for number, spec in enumerate(self._rounds(), 1)
+            ]
         sides: list[tuple[Side | None, RunSpec]] = [(None, self.specs[0])] * self.times
         if self.kind == "ab":
             a: tuple[Side | None, RunSpec] = ("A", self.specs[0])
@@ -218,13 +228,22 @@ class Plan:
             for number, (side, spec) in enumerate(sides, 1)
         ]
 
+    def _rounds(self) -> list[RunSpec]:
+        """Return the specs of all rounds, workload by workload, every other round backwards."""
+        rounds = []
+        for _, specs in itertools.groupby(self.specs, key=lambda spec: spec.workload):
+            engines = list(specs)
+            for number in range(self.times):
+                rounds += engines[::-1] if number % 2 else engines
+        return rounds
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """A stored group.
 
     Attributes:
-        kind: "repeat" or "ab"; other versions of Epochmark may have more.
+        kind: As in the plan.
         plan: The plan, as far as it can be read.
         run_ids: Every run that was started, in this order, even if deleted since.
         runs: The remaining ones, in the same order.

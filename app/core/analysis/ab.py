@@ -1,13 +1,11 @@
 """Results of groups: which side of an A/B is faster and how certainly, and how much repetitions differ."""
 
-import dataclasses
 import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from app.core.analysis.comparability import differences, run_refusal
 from app.core.analysis.stats import median_interval
 from app.core.analysis.student_t import t_limit
 from app.core.messages import Message, message, sentence, text
@@ -133,7 +131,7 @@ class Pair:
     @property
     def counts(self) -> bool:
         """Whether both were measured to the end."""
-        return _counts(self.a) and _counts(self.b)
+        return counts(self.a) and counts(self.b)
 
 
 def compare_pairs(a: Sequence[float | None], b: Sequence[float | None], is_rate: bool) -> PairResult:
@@ -147,7 +145,7 @@ def compare_pairs(a: Sequence[float | None], b: Sequence[float | None], is_rate:
     logs = [
         math.log(value_b) - math.log(value_a) if is_rate else math.log(value_a) - math.log(value_b)
         for value_a, value_b in zip(a, b, strict=True)
-        if _is_positive(value_a) and _is_positive(value_b)
+        if is_positive(value_a) and is_positive(value_b)
     ]
     ratios = tuple(_exp(log) for log in logs)
     if not logs:
@@ -201,88 +199,13 @@ def judge_pairs(group: Group) -> PairResult:
 
 def judge_repeats(group: Group) -> RepeatResult:
     """Return the result of stored repetitions."""
-    runs = [run for run in group.runs if _counts(run)]
+    runs = [run for run in group.runs if counts(run)]
     return between_runs([run.value for run in runs if run.value is not None], [run.spread_pct for run in runs])
 
 
-def group_sentence(group: Group) -> str:
-    """Return the result of a stored group as a sentence."""
-    if group.kind == "ab":
-        return judge_pairs(group).sentence(*group.labels)
-    return judge_repeats(group).sentence(_metric(group))
-
-
-def group_remarks(group: Group) -> list[str]:
-    """Return remarks on a stored group: limits, incomparable sides, runs left out or in doubt."""
-    if group.kind == "ab":
-        remarks = [_unlike(group)]
-    else:
-        remarks = [judge_repeats(group).limits(_metric(group)), _changed(group)]
-    remarks = [remark for remark in remarks if remark]
-    left_out = _left_out(group)
-    if left_out:
-        remarks.append(sentence("group.not_counted", runs=left_out))
-    missing = group.planned - len(group.run_ids)
-    if missing > 0:
-        remarks.append(sentence("group.not_begun", planned=group.planned, count=missing))
-    if group.workload in CATALOGUE and CATALOGUE[group.workload].is_demo:
-        remarks.append(sentence("verdict.demo"))
-    return remarks
-
-
-def _metric(group: Group) -> str:
-    return group.runs[0].metric if group.runs else "seconds_per_epoch_s"
-
-
-def _unlike(group: Group) -> str:
-    """Explain why the sides aren't two ways of doing the same; "" if they are."""
-    sides = {run.side: run for run in group.runs}
-    a, b = sides.get("A"), sides.get("B")
-    if a is None or b is None:
-        return ""
-    b = dataclasses.replace(b, settings=a.settings)
-    if (reason := run_refusal(a, b)) is None:
-        return ""
-    if run_refusal(a, dataclasses.replace(b, precision=a.precision)) is None:
-        return sentence("group.other_precision", reason=reason)
-    return sentence("group.other_work", reason=reason)
-
-
-def _changed(group: Group) -> str:
-    """Name what changed between repetitions, which should all be alike; "" if nothing did."""
-    counted = [run for run in group.runs if _counts(run)]
-    for run in counted[1:]:
-        first = counted[0]
-        processor = (run.cpu_name or "",) if run.cpu_name != first.cpu_name else ()
-        reason = run_refusal(first, run) or ", ".join((*processor, *differences(first, run)))
-        if reason:
-            return sentence("group.changed", first_id=first.id, run_id=run.id, reason=reason)
-    return ""
-
-
-def _left_out(group: Group) -> list[Message]:
-    """Return the runs that don't count, each with the reason."""
-    runs = {run.id: run for run in group.runs}
-    reasons = []
-    broken = [pair for pair in pairs_of(group) if not pair.counts] if group.kind == "ab" else []
-    alone = {run.id for pair in broken for run in (pair.a, pair.b) if run is not None}
-    for run_id in group.run_ids:
-        run = runs.get(run_id)
-        if run is None:
-            reasons.append(message("group.run_deleted", run_id=run_id))
-        elif run.status != "completed":
-            reasons.append(message("group.run_not_completed", run_id=run_id, status=run.status))
-        elif not _is_positive(run.value):
-            reasons.append(message("group.run_without_result", run_id=run_id))
-        elif not _counts(run):
-            reasons.append(message("group.run_invalid", run_id=run_id))
-        elif run_id in alone:
-            reasons.append(message("group.run_alone", run_id=run_id))
-    return reasons
-
-
-def _counts(run: RunSummary | None) -> bool:
-    if run is None or run.status != "completed" or not _is_positive(run.value):
+def counts(run: RunSummary | None) -> bool:
+    """Return whether a run was measured to the end, and isn't invalid."""
+    if run is None or run.status != "completed" or not is_positive(run.value):
         return False
     return run.verdict != "invalid" or _is_demo(run)
 
@@ -292,7 +215,8 @@ def _is_demo(run: RunSummary) -> bool:
     return run.workload in CATALOGUE and CATALOGUE[run.workload].is_demo
 
 
-def _is_positive(value: float | None) -> TypeGuard[float]:
+def is_positive(value: float | None) -> TypeGuard[float]:
+    """Return whether a value is a positive, finite number."""
     return value is not None and 0 < value < math.inf
 
 

@@ -84,6 +84,10 @@ class Runner:
         session.start()
         return session
 
+    def is_there(self, engine: str) -> bool:
+        """Return whether an engine is installed, whole or not."""
+        return ENGINES[engine].home is None or engine_folder(self.paths, engine).look().state != "absent"
+
     def check(self, spec: RunSpec) -> Workload:
         """Return the spec's workload; raises UsageError if it can't be run on this computer."""
         workload = checked_workload(spec)

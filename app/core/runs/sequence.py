@@ -1,4 +1,4 @@
-"""A plan of several runs, one after another, each in a fresh process: repetitions, or an A/B."""
+"""A plan of several runs, one after another, each in a fresh process: repetitions, an A/B, several engines."""
 
 import threading
 from collections.abc import Callable
@@ -103,6 +103,8 @@ class Sequence:
             if self._cancel.is_set():
                 return "cancelled"
             status = self._run(planned)
+            if status == "failed" and self.plan.survives_failures:
+                continue
             if status != "completed":
                 return "cancelled" if status == "cancelled" else "failed"
         return "completed"

@@ -7,8 +7,8 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QFont, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.core.analysis.ab import group_sentence
 from app.core.analysis.compare import bars, find_baseline, run_name, shortlist
+from app.core.analysis.groups import group_sentence
 from app.core.analysis.series import RunSeries, series_of
 from app.core.messages import sentence
 from app.core.metrics import format_bytes

@@ -9,15 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.analysis.ab import (
-    between_runs,
-    compare_pairs,
-    group_remarks,
-    group_sentence,
-    judge_pairs,
-    judge_repeats,
-    pairs_of,
-)
+from app.core.analysis.ab import between_runs, compare_pairs, judge_pairs, judge_repeats, pairs_of
+from app.core.analysis.groups import group_remarks, group_sentence
 from app.core.analysis.student_t import t_limit
 from app.core.records import Group, Plan, RunSummary
 

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.core.analysis.ab import group_sentence, judge_pairs
+from app.core.analysis.ab import judge_pairs
+from app.core.analysis.groups import group_sentence
 from app.core.errors import AppError, UsageError
 from app.core.paths import Paths
 from app.core.records import Group, Plan, PlannedRun, RunSummary
@@ -14,7 +15,9 @@ from app.core.runs.sequence import Sequence, Watch, run_plan
 from app.core.runs.session import Limits
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
+from tests.conftest import pretend_installed
 from workloads import CATALOGUE
+from workloads.engines.registry import USUAL
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -220,3 +223,23 @@ def test_a_database_problem_ends_the_plan_and_is_reported(paths: Paths, machine:
     assert isinstance(sequence.trouble, AppError)
     assert "newer Epochmark" in str(sequence.trouble)
     assert len(diary.runs) == 1
+
+
+@pytest.mark.slow
+def test_a_comparison_of_engines_goes_on_after_a_run_that_fails(
+    paths: Paths, machine: Machine, second_engine: str
+) -> None:
+    pretend_installed(second_engine, paths)  # its packages are empty: it fails at once
+    specs = tuple(CATALOGUE["demo"].default_spec(epochs=2, engine=engine) for engine in (USUAL, second_engine))
+    sequence = run_plan(Plan(kind="engines", specs=specs, times=2), Runner(paths, machine))
+    assert sequence.wait(60)
+    assert sequence.status == "completed"
+    with Database(paths.database) as database:
+        group = load_group(database, sequence.group_id)
+    assert [(run.engine, run.status) for run in group.runs] == [
+        (USUAL, "completed"),
+        (second_engine, "failed"),
+        (second_engine, "failed"),
+        (USUAL, "completed"),
+    ]
+    assert group_sentence(group) == "demo: only TensorFlow has a result."

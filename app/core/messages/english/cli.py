@@ -182,6 +182,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "column.variant": "variant",
     "column.verdict": "verdict",
     "column.version": "version",
+    "column.unit": "unit",
     "column.workload": "workload",
     "start.check_display": "Check DISPLAY and xauth.",
     "start.display_not_answering": "The display {display} doesn't answer.",
@@ -193,4 +194,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "start.qt_not_loaded": "Qt can't be loaded ({reason}).",
     "start.run_in_terminal": "{problem} You can still use the terminal: `run cifar10_keras_cnn`.",
     "start.wayland_not_answering": "The Wayland display doesn't answer.",
+    "cli.engine_marks": "* fastest   = can't be told from the fastest",
+    "cli.engines_title": "Comparing engines · {preset} · {rounds} rounds",
+    "cli.kind_engines": "engines",
 }

@@ -83,4 +83,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.share_theme": "its colours (default: {theme})",
     "help.workload": "what to run; see `workloads`",
     "help.workloads": "list the benchmarks",
+    "help.engine_compare": "run workloads on every installed engine, in turn, and say which is fastest",
+    "help.engine_data": "real or synthetic data, or auto: real data if it's installed",
+    "help.engine_device": "what all engines run on: auto, cpu, gpu:0 … (default: auto)",
+    "help.engine_preset": "quick or standard runs (default: quick)",
+    "help.engine_rounds": "how often each engine runs (default: {rounds})",
+    "help.engine_workloads": "the workloads (default: the standard one)",
 }

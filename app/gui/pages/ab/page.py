@@ -16,7 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.analysis.ab import group_remarks, group_sentence, judge_pairs
+from app.core.analysis.ab import judge_pairs
+from app.core.analysis.groups import group_remarks, group_sentence
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import format_time_left, headline_kind

@@ -1,0 +1,93 @@
+"""What a stored group of runs says: its result as a sentence, and remarks."""
+
+import dataclasses
+
+from app.core.analysis.ab import counts, is_positive, judge_pairs, judge_repeats, pairs_of
+from app.core.analysis.comparability import differences, run_refusal
+from app.core.analysis.engines import engine_rows
+from app.core.messages import Message, message, sentence
+from app.core.records import Group
+from workloads import CATALOGUE
+
+# With fewer, a difference has no interval.
+ENOUGH_ROUNDS = 2
+
+
+def group_sentence(group: Group) -> str:
+    """Return the result of a stored group as a sentence."""
+    if group.kind == "ab":
+        return judge_pairs(group).sentence(*group.labels)
+    if group.kind == "engines":
+        return " ".join(row.sentence() for row in engine_rows(group))
+    return judge_repeats(group).sentence(_metric(group))
+
+
+def group_remarks(group: Group) -> list[str]:
+    """Return remarks on a stored group: limits, incomparable sides, runs left out or in doubt."""
+    if group.kind == "ab":
+        remarks = [_unlike(group)]
+    elif group.kind == "engines":
+        remarks = [sentence("engines_table.one_round")] if group.plan.times < ENOUGH_ROUNDS else []
+    else:
+        remarks = [judge_repeats(group).limits(_metric(group)), _changed(group)]
+    remarks = [remark for remark in remarks if remark]
+    left_out = _left_out(group)
+    if left_out:
+        remarks.append(sentence("group.not_counted", runs=left_out))
+    missing = group.planned - len(group.run_ids)
+    if missing > 0:
+        remarks.append(sentence("group.not_begun", planned=group.planned, count=missing))
+    if group.workload in CATALOGUE and CATALOGUE[group.workload].is_demo:
+        remarks.append(sentence("verdict.demo"))
+    return remarks
+
+
+def _metric(group: Group) -> str:
+    return group.runs[0].metric if group.runs else "seconds_per_epoch_s"
+
+
+def _unlike(group: Group) -> str:
+    """Explain why the sides aren't two ways of doing the same; "" if they are."""
+    sides = {run.side: run for run in group.runs}
+    a, b = sides.get("A"), sides.get("B")
+    if a is None or b is None:
+        return ""
+    b = dataclasses.replace(b, settings=a.settings)
+    if (reason := run_refusal(a, b)) is None:
+        return ""
+    if run_refusal(a, dataclasses.replace(b, precision=a.precision)) is None:
+        return sentence("group.other_precision", reason=reason)
+    return sentence("group.other_work", reason=reason)
+
+
+def _changed(group: Group) -> str:
+    """Name what changed between repetitions, which should all be alike; "" if nothing did."""
+    counted = [run for run in group.runs if counts(run)]
+    for run in counted[1:]:
+        first = counted[0]
+        processor = (run.cpu_name or "",) if run.cpu_name != first.cpu_name else ()
+        reason = run_refusal(first, run) or ", ".join((*processor, *differences(first, run)))
+        if reason:
+            return sentence("group.changed", first_id=first.id, run_id=run.id, reason=reason)
+    return ""
+
+
+def _left_out(group: Group) -> list[Message]:
+    """Return the runs that don't count, each with the reason."""
+    runs = {run.id: run for run in group.runs}
+    reasons = []
+    broken = [pair for pair in pairs_of(group) if not pair.counts] if group.kind == "ab" else []
+    alone = {run.id for pair in broken for run in (pair.a, pair.b) if run is not None}
+    for run_id in group.run_ids:
+        run = runs.get(run_id)
+        if run is None:
+            reasons.append(message("group.run_deleted", run_id=run_id))
+        elif run.status != "completed":
+            reasons.append(message("group.run_not_completed", run_id=run_id, status=run.status))
+        elif not is_positive(run.value):
+            reasons.append(message("group.run_without_result", run_id=run_id))
+        elif not counts(run):
+            reasons.append(message("group.run_invalid", run_id=run_id))
+        elif run_id in alone:
+            reasons.append(message("group.run_alone", run_id=run_id))
+    return reasons

@@ -1,0 +1,46 @@
+"""What a comparison of engines runs: each workload with each engine that is there and can."""
+
+from collections.abc import Mapping, Sequence
+
+from app.core.errors import AppError, UsageError
+from app.core.messages import Message, message
+from app.core.runs.runner import Runner, known_workload
+from workloads.engines.registry import ENGINES, engine_title
+from workloads.protocol.spec import Preset, RunSpec
+
+
+def engine_specs(
+    workloads: Sequence[str], preset: Preset, choice: Mapping[str, str | None], runner: Runner
+) -> tuple[tuple[RunSpec, ...], tuple[Message, ...]]:
+    """Return the specs, workload by workload, and why an engine is left out of one.
+
+    Args:
+        workloads: Their ids.
+        preset: For all of them.
+        choice: Further settings for all of them, as `Workload.default_spec` takes them.
+        runner: Knows which engines are there.
+
+    Raises:
+        UsageError: A workload is unknown, or not even two engines can run any of them.
+    """
+    specs: list[RunSpec] = []
+    refusals: list[Message] = []
+    for name in dict.fromkeys(workloads):
+        workload, able = known_workload(name), []
+        for engine in ENGINES:
+            spec = workload.default_spec(preset, engine=engine, **choice)
+            try:
+                runner.check(spec)
+            except AppError as error:
+                if runner.is_there(engine):
+                    refusals.append(message("engines_table.left_out", workload=name, reason=error.said))
+            else:
+                able.append(spec)
+        if len(able) > 1:
+            specs += able
+        elif able:
+            only = engine_title(able[0].engine)
+            refusals.append(message("engines_table.only_engine", workload=name, engine=only))
+    if not specs:
+        raise UsageError(message("engines_table.nothing_to_compare"), message("engines_table.install_one"))
+    return tuple(specs), tuple(refusals)

@@ -1,0 +1,110 @@
+"""Engines against each other: the order of runs, ties, and what is missing."""
+
+from dataclasses import replace
+
+from app.core.analysis.engines import engine_rows
+from app.core.analysis.groups import group_remarks, group_sentence
+from app.core.records import Group, Plan, RunSummary
+from workloads import CATALOGUE
+
+ENGINES = ("tensorflow", "torch", "jax")
+
+
+def plan(*workloads: str, times: int = 3) -> Plan:
+    specs = tuple(CATALOGUE[name].default_spec("quick", engine=engine) for name in workloads for engine in ENGINES)
+    return Plan(kind="engines", specs=specs, times=times)
+
+
+def group(summary: RunSummary, asked: Plan, **values: list[float | None]) -> Group:
+    """Return a stored comparison; None is a run that failed."""
+    left = {engine: iter(several) for engine, several in values.items()}
+    runs = []
+    for planned in asked.runs():
+        value = next(left[planned.spec.engine], None)
+        run = replace(
+            summary,
+            id=planned.number,
+            workload=planned.spec.workload,
+            engine=planned.spec.engine,
+            value=value,
+            status="completed" if value is not None else "failed",
+        )
+        runs.append(run)
+    ids = tuple(run.id for run in runs)
+    return Group(id=1, created_at="", kind="engines", plan=asked, run_ids=ids, runs=tuple(runs))
+
+
+def test_neighbours_change_places_and_workloads_stay_together() -> None:
+    runs = [(run.spec.workload, run.spec.engine) for run in plan("mnist_mlp", "fcn_r", times=2).runs()]
+    there, back = [("mnist_mlp", name) for name in ENGINES], [("mnist_mlp", name) for name in ENGINES[::-1]]
+    assert runs[:6] == [*there, *back]
+    assert {workload for workload, _ in runs[6:]} == {"fcn_r"}
+    assert plan("mnist_mlp", "fcn_r", times=2).count == len(runs) == 12
+
+
+def test_the_fastest_is_named_with_how_far_the_others_are(summary: RunSummary) -> None:
+    stored = group(
+        summary,
+        plan("mnist_mlp"),
+        tensorflow=[10.0, 10.1, 10.0],
+        torch=[20.1, 20.0, 20.2],
+        jax=[10.1, 9.95, 10.1],
+    )
+    (row,) = engine_rows(stored)
+    assert [(cell.engine, cell.median, cell.is_fastest, cell.is_level) for cell in row.cells] == [
+        ("tensorflow", 10.0, True, False),
+        ("torch", 20.1, False, False),
+        ("jax", 10.1, False, True),
+    ]
+    assert group_sentence(stored) == "mnist_mlp: TensorFlow, JAX can't be told apart."
+    ratio = row.cells[1].against_fastest
+    assert ratio.low is not None
+    assert ratio.high is not None
+    assert 0.48 < ratio.low < 0.5 < ratio.high < 0.52
+    assert group_remarks(stored) == []
+
+
+def test_a_clear_winner_is_said_with_intervals(summary: RunSummary) -> None:
+    stored = group(
+        summary, plan("mnist_mlp"), tensorflow=[10.0, 10.0, 10.1], torch=[20.0, 20.1, 20.0], jax=[5.0, 5.0, 5.05]
+    )
+    said = group_sentence(stored)
+    assert said.startswith("mnist_mlp: JAX is fastest; TensorFlow takes 2.00 (")
+    assert "PyTorch takes 3.99 (3.92 to 4.07) times as long." in said
+
+
+def test_for_rates_more_is_faster(summary: RunSummary) -> None:
+    rates = replace(summary, metric="images_per_s")
+    stored = group(rates, plan("mnist_mlp"), tensorflow=[100.0] * 3, torch=[50.0] * 3, jax=[25.0, 25.1, 25.0])
+    (row,) = engine_rows(stored)
+    assert [cell.is_fastest for cell in row.cells] == [True, False, False]
+    assert "PyTorch takes 2.00" in group_sentence(stored)
+
+
+def test_a_run_that_failed_leaves_the_others(summary: RunSummary) -> None:
+    stored = group(
+        summary, plan("mnist_mlp"), tensorflow=[10.0, 10.1, 10.0], torch=[None] * 3, jax=[20.0, None, 20.2]
+    )
+    (row,) = engine_rows(stored)
+    assert [cell.median for cell in row.cells] == [10.0, None, 20.1]
+    assert "JAX takes 2.01" in group_sentence(stored)
+    assert "Not counted: run 2 (failed)" in group_remarks(stored)[0]
+    nothing = group(summary, plan("mnist_mlp"), tensorflow=[], torch=[], jax=[])
+    assert group_sentence(nothing) == "mnist_mlp: no result."
+
+
+def test_one_round_tells_no_ties(summary: RunSummary) -> None:
+    stored = group(summary, plan("mnist_mlp", times=1), tensorflow=[10.0], torch=[10.1], jax=[20.0])
+    (row,) = engine_rows(stored)
+    assert not any(cell.is_level for cell in row.cells)
+    assert group_remarks(stored) == ["Each engine ran once, so small differences mean nothing."]
+
+
+def test_a_deleted_run_is_missed_in_its_round_only(summary: RunSummary) -> None:
+    whole = group(
+        summary, plan("mnist_mlp"), tensorflow=[1.0, 2.0, 3.0], torch=[2.0, 4.0, 6.0], jax=[9.0, 9.0, 9.0]
+    )
+    stored = replace(whole, runs=tuple(run for run in whole.runs if run.id != 1))
+    (row,) = engine_rows(stored)
+    assert row.cells[0].values == (None, 2.0, 3.0)
+    assert row.cells[1].against_fastest.pairs == 2
