@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import BinaryIO
 
 
 def read_regular(path: Path, limit_bytes: int | None = None) -> bytes:
@@ -16,17 +17,36 @@ def read_regular(path: Path, limit_bytes: int | None = None) -> bytes:
     Raises:
         OSError: It can't be read, isn't a regular file, or is larger.
     """
-    _check(path.stat(), path, None)  # opening a device may have side effects
-
-    def open_at_once(name: str, flags: int) -> int:
-        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
-
-    with open(path, "rb", opener=open_at_once) as file:
+    with open_regular(path) as file:
         _check(os.fstat(file.fileno()), path, limit_bytes)
         content = file.read() if limit_bytes is None else file.read(limit_bytes + 1)
     if limit_bytes is not None and len(content) > limit_bytes:
         raise _too_large(path)
     return content
+
+
+def open_regular(path: Path, buffer_bytes: int = -1) -> BinaryIO:
+    """Open a regular file for reading without ever blocking.
+
+    Args:
+        path: The file; a link to one is followed.
+        buffer_bytes: Size of the buffer; -1 for the usual one.
+
+    Raises:
+        OSError: It can't be opened, or isn't a regular file.
+    """
+    _check(path.stat(), path, None)  # opening a device may have side effects
+
+    def open_at_once(name: str, flags: int) -> int:
+        return os.open(name, flags | getattr(os, "O_NONBLOCK", 0))
+
+    file = open(path, "rb", buffer_bytes, opener=open_at_once)  # noqa: SIM115 - the caller closes it
+    try:
+        _check(os.fstat(file.fileno()), path, None)
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 def _check(status: os.stat_result, path: Path, limit_bytes: int | None) -> None:
