@@ -32,3 +32,25 @@ class Photos:
     folder: Path | None
     source: Origin
     checksum: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examples:
+    """JPEGs of one size with their labels, in order: in files of records, or in memory.
+
+    Attributes:
+        classes: Number of different labels.
+        count: Number of examples.
+        shards: Files whose records are examples with "jpeg" and "label".
+        jpegs: Or JPEGs, each of which is used for many examples.
+        which: Index into `jpegs` of each example.
+        labels: Label of each example.
+    """
+
+    size: int
+    classes: int
+    count: int
+    shards: tuple[Path, ...] = ()
+    jpegs: tuple[bytes, ...] = ()
+    which: "NDArray[np.int64] | None" = None
+    labels: "NDArray[np.int32] | None" = None

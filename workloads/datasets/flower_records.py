@@ -1,61 +1,84 @@
-"""Flower photos as TensorFlow reads them: packed once, in one size, into sixteen files of records."""
+"""Flower photos as they are read: packed once, in one size, into sixteen of TensorFlow's files of records."""
 
 import contextlib
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from workloads.datasets.flower_photos import Photos
+from workloads.datasets.flower_photos import Examples, Photos
 from workloads.datasets.source import MissingDataError
+from workloads.datasets.tfrecords import Value
 from workloads.protocol.messages import message
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 PER_SHARD = 230  # 13 of these files are exactly the training photos
 QUALITY = 95
 LOCK_FILE = "packing.lock"  # held while a folder of records is being made
 
 
-def dataset(photos: Photos, training: bool) -> Any:
-    """Return a tf.data.Dataset of (JPEG as a scalar string, label as int32), in the order of `photos`.
+class Packer(Protocol):
+    """What packing needs of an engine; records of one are read by all."""
+
+    def encoded(self, image: "NDArray[np.uint8]", quality: int) -> bytes:
+        """Return pixels as a JPEG."""
+
+    def fitted(self, jpeg: bytes, side_px: int, quality: int) -> bytes:
+        """Return the middle of a picture as a square JPEG; raises OSError if it can't be decoded."""
+
+    def record_writer(self, path: Path) -> AbstractContextManager[Any]:
+        """Return what writes a file of records, by its method `write`."""
+
+    def record(self, features: Mapping[str, Value]) -> bytes:
+        """Return an example as a record."""
+
+    def working_in(self, folder: Path) -> AbstractContextManager[None]:
+        """Turn errors about a folder's files into OSError."""
+
+
+def examples(photos: Photos, classes: int, packer: Packer) -> tuple[Examples, Examples]:
+    """Return the JPEGs for training and for validation, in the order of `photos`.
 
     Raises:
         MissingDataError: A real photo can't be decoded, or there is no room for the records.
     """
-    import tensorflow as tf
-
+    parts = ((photos.train, photos.train_labels), (photos.test, photos.test_labels))
     if photos.pictures is not None:
-        jpegs = tf.constant([tf.io.encode_jpeg(picture, quality=QUALITY).numpy() for picture in photos.pictures])
-        which, labels = (photos.train, photos.train_labels) if training else (photos.test, photos.test_labels)
-        return tf.data.Dataset.from_tensor_slices((which, labels)).map(
-            lambda place, label: (tf.gather(jpegs, place), label)
+        jpegs = tuple(packer.encoded(picture, QUALITY) for picture in photos.pictures)
+        train, test = (
+            Examples(size=photos.size, classes=classes, count=len(which), jpegs=jpegs, which=which, labels=labels)
+            for which, labels in parts
         )
-    shards = prepared(photos)
+        return train, test
+    shards = prepared(photos, packer)
     first = len(photos.train) // PER_SHARD
-    names = [str(path) for path in (shards[:first] if training else shards[first:])]
-    features = {"jpeg": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
-
-    def parse(record: Any) -> tuple[Any, Any]:
-        features_read = tf.io.parse_single_example(record, features)
-        return features_read["jpeg"], tf.cast(features_read["label"], tf.int32)
-
-    return tf.data.TFRecordDataset(names).map(parse, num_parallel_calls=tf.data.AUTOTUNE)
+    train, test = (
+        Examples(size=photos.size, classes=classes, count=len(which), shards=files)
+        for (which, _), files in zip(parts, (shards[:first], shards[first:]), strict=True)
+    )
+    return train, test
 
 
-def prepared(photos: Photos, report: Callable[[int, int], None] = lambda *_: None) -> tuple[Path, ...]:
+def prepared(
+    photos: Photos, packer: Packer, report: Callable[[int, int], None] = lambda *_: None
+) -> tuple[Path, ...]:
     """Return the files of records, creating them if they don't exist yet.
 
     Args:
         photos: Real photos.
+        packer: Makes the records.
         report: Called with the number of finished photos, and of all.
 
     Raises:
         MissingDataError: A photo can't be decoded, or there is no room for the records.
     """
-    import tensorflow as tf
-
     assert photos.folder is not None
     folder = photos.folder / f"tfrecords-{photos.size}"
     order = [*photos.train.tolist(), *photos.test.tolist()]
@@ -65,15 +88,17 @@ def prepared(photos: Photos, report: Callable[[int, int], None] = lambda *_: Non
         return shards
     try:
         _remove_leftovers(photos.folder, folder.name, shards)
-        with _fresh_folder(photos.folder, folder.name, shards) as fresh:
+        with _fresh_folder(photos.folder, folder.name, shards) as fresh, packer.working_in(fresh):
             files = [fresh / shard.name for shard in shards]
-            _write(files, [photos.paths[place] for place in order], labels, photos.size, report)
+            _write(
+                files, [photos.paths[place] for place in order], labels, photos.size, packer=packer, report=report
+            )
             # One by one: other files in the folder may be the user's, and another run may have been faster.
             folder.mkdir(exist_ok=True)
             for file, shard in zip(files, shards, strict=True):
                 file.replace(shard)
-    except (OSError, tf.errors.OpError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error.message
+    except OSError as error:
+        reason = error.strerror or str(error)
         raise MissingDataError(message("installed.not_packed", folder=str(folder), reason=reason)) from error
     return shards
 
@@ -121,49 +146,24 @@ def _write(
     paths: Sequence[Path],
     labels: Sequence[int],
     size: int,
+    *,
+    packer: Packer,
     report: Callable[[int, int], None],
 ) -> None:
-    import tensorflow as tf
-
-    def packed(path: Path) -> bytes:
-        with tf.device("CPU:0"):  # a GPU would only wait for each photo
-            return _packed(path, size)
-
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for number, file in enumerate(files):
             rows = slice(number * PER_SHARD, (number + 1) * PER_SHARD)
-            with tf.io.TFRecordWriter(str(file)) as writer:
-                for jpeg, label in zip(pool.map(packed, paths[rows]), labels[rows], strict=True):
-                    writer.write(_example(jpeg, label))
+            with packer.record_writer(file) as writer:
+                packed = pool.map(lambda path: _packed(path, size, packer), paths[rows])
+                for jpeg, label in zip(packed, labels[rows], strict=True):
+                    writer.write(packer.record({"jpeg": jpeg, "label": label}))
             report(min(len(paths), rows.stop), len(paths))
 
 
-def _packed(path: Path, size: int) -> bytes:
-    """Decode a photo, scale it until its shorter side fits, crop the middle and encode that."""
-    import tensorflow as tf
-
+def _packed(path: Path, size: int, packer: Packer) -> bytes:
+    jpeg = path.read_bytes()
     try:
-        image = tf.io.decode_jpeg(path.read_bytes(), channels=3)
-    except tf.errors.InvalidArgumentError as error:
+        return packer.fitted(jpeg, size, QUALITY)
+    except OSError as error:
         photo = f"{path.parent.name}/{path.name}"
         raise MissingDataError(message("installed.photo_not_decoded", photo=photo)) from error
-    height, width = image.shape[:2]
-    shorter = min(height, width)
-    to = (max(size, round(height * size / shorter)), max(size, round(width * size / shorter)))
-    image = tf.image.resize(image, to, antialias=True)
-    image = tf.image.resize_with_crop_or_pad(image, size, size)
-    image = tf.saturate_cast(tf.round(image), tf.uint8)
-    jpeg: bytes = tf.io.encode_jpeg(image, quality=QUALITY).numpy()
-    return jpeg
-
-
-def _example(jpeg: bytes, label: int) -> bytes:
-    import tensorflow as tf
-
-    features = {
-        "jpeg": tf.train.Feature(bytes_list=tf.train.BytesList(value=[jpeg])),
-        "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[label])),
-    }
-    example = tf.train.Example(features=tf.train.Features(feature=features))
-    record: bytes = example.SerializeToString()
-    return record

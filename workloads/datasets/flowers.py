@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workloads.datasets import source, twins
 from workloads.datasets.archives import Limits, tar_members
@@ -150,13 +150,6 @@ def load(folder: Path | None, *, size: int) -> Photos:
         source="real" if folder else "synthetic",
         checksum=checksum,
     )
-
-
-def dataset(photos: Photos, training: bool) -> Any:
-    """Return a tf.data.Dataset of (JPEG as a scalar string, label as int32), in order; see `flower_records`."""
-    from workloads.datasets import flower_records
-
-    return flower_records.dataset(photos, training)
 
 
 def _checked(raw: bytes, name: str) -> bytes:

@@ -2,8 +2,8 @@
 
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Generator, Iterator
+from typing import Generic, TypeVar
 
 _Batch = TypeVar("_Batch")
 # A thread that hangs, in a read from a lost drive for instance, mustn't hold up a cancelled run.
@@ -19,13 +19,19 @@ class Ahead(Generic[_Batch]):
     Args:
         make: Returns a new iterator of batches; only the thread uses it, and drops it at the end.
         depth: How many batches may be finished or in the making before they are asked for.
+        stop: Called when the iterator is closed, by the thread that closes it, to cut a batch in the making short.
         patience_s: How long closing waits for a batch in the making; the thread then ends by itself.
     """
 
     def __init__(
-        self, make: Callable[[], Iterator[_Batch]], depth: int = 2, patience_s: float = _PATIENCE_S
+        self,
+        make: Callable[[], Iterator[_Batch]],
+        depth: int = 2,
+        *,
+        stop: Callable[[], None] | None = None,
+        patience_s: float = _PATIENCE_S,
     ) -> None:
-        self._make, self._depth, self._patience_s = make, depth, patience_s
+        self._make, self._depth, self._stop, self._patience_s = make, depth, stop, patience_s
 
     def __iter__(self) -> Generator[_Batch, None, None]:
         shelf = _Shelf[_Batch](self._depth)
@@ -37,6 +43,8 @@ class Ahead(Generic[_Batch]):
                 yield shelf.take()
         finally:
             shelf.close()
+            if self._stop is not None:
+                self._stop()
             # Python may drop the iterator in any thread, even in this one.
             if threading.current_thread() is not thread:
                 thread.join(self._patience_s)
@@ -104,25 +112,3 @@ class _Shelf(Generic[_Batch]):
             self._is_closed = True
             self._batches.clear()
             self._changed.notify_all()
-
-
-def keras_dataset(batches: Iterable[Any], length: int | None = None) -> Any:
-    """Return batches as a PyDataset, which `fit` reads one by one in its own thread, with any backend.
-
-    Args:
-        batches: Can be iterated repeatedly; the first batch of a pass begins a new iteration.
-        length: Number of batches in a pass; None if they never end.
-    """
-    from keras.utils import PyDataset
-
-    class InTurn(PyDataset):  # type: ignore[misc] # Keras ships no types
-        num_batches = length
-        _iterator: Iterator[Any] | None = None
-
-        def __getitem__(self, index: int) -> Any:
-            if index == 0 or self._iterator is None:
-                self._iterator = None  # ends the last one's thread before the next one starts
-                self._iterator = iter(batches)
-            return next(self._iterator)
-
-    return InTurn(workers=1, use_multiprocessing=False)

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from workloads.engines.ahead import Ahead
 from workloads.engines.device_trial import DeviceTrial
+from workloads.engines.pictures import Pictures
 from workloads.protocol.messages import Message
 from workloads.protocol.spec import RunSpec
 
@@ -120,8 +122,15 @@ class Engine:
 
     # Networks
 
-    def compile(self, model: Any, spec: RunSpec, **options: Any) -> None:
-        """Compile a Keras model; `options` are those of `model.compile`."""
+    def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
+        """Compile a Keras model.
+
+        Args:
+            model: Not compiled yet.
+            spec: Of the run.
+            watched: Whether its steps are to be counted, if it will be trained and the engine can.
+            options: As for `model.compile`.
+        """
         model.compile(jit_compile=spec.jit, **options)
 
     def fit(self, model: Any, **arguments: Any) -> None:
@@ -202,6 +211,10 @@ class Engine:
             others: Returns a batch of each shape that may follow, for engines that compile a step for each.
         """
         return make()
+
+    def pictures(self) -> Pictures:
+        """Return what decodes, encodes and feeds pictures."""
+        return Pictures(lambda make, *_: Ahead(make))
 
     # Operations
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from workloads.engines.ahead import Ahead
 from workloads.engines.engine import Engine
+from workloads.engines.pictures import Pictures
 
 # Enough for batches that take unevenly long to make; more would only cost memory.
 DEPTH = 4
@@ -87,6 +88,10 @@ class KerasFeed(Engine):
     ) -> Batches:
         """Return endless batches that are produced during training."""
         return Batches(make, others=others)
+
+    def pictures(self) -> Pictures:
+        """Return what decodes, encodes and feeds pictures."""
+        return Pictures(Batches)
 
     def _batches(self, x: Any, y: Any, size: int | None, *, is_shuffled: bool = False) -> Batches:
         """Return the batches of whatever `fit` takes."""

@@ -7,6 +7,8 @@ from typing import Any
 from workloads.datasets.source import is_aligned
 from workloads.engines.device_trial import DeviceTrial
 from workloads.engines.engine import Engine, Started, StepEvidence
+from workloads.engines.pictures import Pictures
+from workloads.engines.tensorflow_pictures import TensorFlowPictures
 from workloads.engines.tensorflow_steps import StepWatch
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
@@ -76,10 +78,11 @@ class TensorFlow(Engine):
         # By name, so that checking doesn't import TensorFlow.
         return any(kind.__name__ == "ResourceExhaustedError" for kind in type(error).__mro__)
 
-    def compile(self, model: Any, spec: RunSpec, **options: Any) -> None:
+    def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
         """Compile a Keras model, and watch the steps of one that will be trained."""
         super().compile(model, spec, **options)
-        self._watched = (model, StepWatch(model, jit=spec.jit)) if "optimizer" in options else None
+        is_watched = watched and "optimizer" in options
+        self._watched = (model, StepWatch(model, jit=spec.jit)) if is_watched else None
 
     def examples_seen(self, model: Any) -> tuple[int, ...] | None:
         """Return how many examples each traced step has counted."""
@@ -164,6 +167,10 @@ class TensorFlow(Engine):
 
         kind = tf.TensorSpec((None,) * rank, dtype)
         return tf.data.Dataset.from_generator(make, output_signature=(kind, kind)).prefetch(tf.data.AUTOTUNE)
+
+    def pictures(self) -> Pictures:
+        """Return what decodes, encodes and feeds pictures with tf.data."""
+        return TensorFlowPictures()
 
     def response_normalisation(self, x: Any) -> Any:
         """Divide each channel by the strength of the five around it, as Caffe does."""

@@ -6,13 +6,13 @@ The study started from weights trained on ImageNet, which need a download; speed
 from pathlib import Path
 from typing import Any
 
-from workloads.datasets import flowers
+from workloads.datasets import flower_records, flowers
+from workloads.engines.registry import engine_named
 from workloads.protocol.spec import RunSpec
 from workloads.training.feed import Feed
 from workloads.training.training import Training
 
 _SIDE_PX = 331
-_SHUFFLED = 2_048
 _START_RATE, _MOST_RATE = 1e-5, 5e-5
 _RAMP_EPOCHS, _DECAY = 5, 0.8
 
@@ -25,7 +25,6 @@ class Flowers(Training):
     """
 
     kind = "image"
-    engines = ("tensorflow",)  # its photos are TensorFlow records, augmented by tf.data
     study = "002"
     source = "Paul Mooney, 2020, after Martin Görner's notebook (study 002)"
     epoch_text = "2,976 augmented photos, then 680 to validate"
@@ -71,16 +70,12 @@ class Flowers(Training):
 
     def load(self, folder: Path | None, spec: RunSpec) -> Feed:
         """Return photos that are decoded, augmented, shuffled and batched during training."""
-        import tensorflow as tf
-
+        pictures = engine_named(spec.engine).pictures()
         photos = flowers.load(folder, size=_SIDE_PX)
-        train = flowers.dataset(photos, training=True).shuffle(_SHUFFLED, seed=spec.seed).repeat()
-        train = train.map(_decoded, num_parallel_calls=tf.data.AUTOTUNE).batch(spec.batch_size)
-        varied = train.map(_varying(spec.seed), num_parallel_calls=tf.data.AUTOTUNE)
-        test = flowers.dataset(photos, training=False).map(_decoded, num_parallel_calls=tf.data.AUTOTUNE)
+        train, test = flower_records.examples(photos, len(flowers.CLASSES), pictures)
         return Feed(
-            x=varied.prefetch(tf.data.AUTOTUNE),
-            validation=test.batch(spec.batch_size).prefetch(tf.data.AUTOTUNE),
+            x=pictures.varied(train, spec.batch_size, spec.seed),
+            validation=pictures.in_order(test, spec.batch_size),
             samples=len(photos.train),
             validation_samples=len(photos.test),
             shape=(_SIDE_PX, _SIDE_PX, 3),
@@ -130,29 +125,3 @@ def learning_rate(epoch: int) -> float:
     above = _MOST_RATE - _START_RATE
     share = epoch / _RAMP_EPOCHS if epoch < _RAMP_EPOCHS else _DECAY ** (epoch - _RAMP_EPOCHS)
     return float(_START_RATE + above * share)
-
-
-def _decoded(jpeg: Any, label: Any) -> tuple[Any, Any]:
-    import tensorflow as tf
-
-    image = tf.reshape(tf.io.decode_jpeg(jpeg, channels=3), (_SIDE_PX, _SIDE_PX, 3))
-    return tf.cast(image, tf.float32) / 255.0, tf.one_hot(label, len(flowers.CLASSES))
-
-
-def _varying(seed: int) -> Any:
-    """Return a function that randomly flips and rotates photos and changes their contrast."""
-    from keras import layers
-
-    # In float32 even if the network computes in half precision, as photos leave the CPU that way.
-    steps = (
-        layers.RandomFlip("horizontal", seed=seed, dtype="float32"),
-        layers.RandomContrast(0.8, value_range=(0, 1), seed=seed, dtype="float32"),
-        layers.RandomRotation(0.1, seed=seed, dtype="float32"),
-    )
-
-    def vary(images: Any, labels: Any) -> tuple[Any, Any]:
-        for step in steps:
-            images = step(images, training=True)
-        return images, labels
-
-    return vary

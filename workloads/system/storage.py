@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from workloads.engines.pictures import Pictures
 from workloads.engines.setup import report_memory, start_engine
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
@@ -25,8 +26,6 @@ from workloads.system.storage_pipeline import (
     HEIGHT_PX,
     WIDTH_PX,
     Network,
-    batches,
-    file_errors,
     from_jpegs,
     from_shards,
     make_pictures,
@@ -68,7 +67,6 @@ class Storage(Workload):
     samples_per_epoch = 0
     # For one folder with 1,000 images.
     fixed_duration_s = 60.0
-    engines = ("tensorflow",)  # its files are TensorFlow records, read by tf.data
     has_epochs = False
     can_sustain = False
     reports_headline = True
@@ -112,17 +110,18 @@ class Storage(Workload):
             check_space(folder, _images(spec))
         engine = start_engine(spec, reporter)
         reporter.phase("data")
-        pictures = make_pictures(spec.seed, PICTURES)
+        pictures = engine.pictures()
+        jpegs = make_pictures(pictures, spec.seed, PICTURES)
         shape = (HEIGHT_PX, WIDTH_PX, 3)
         reporter.send(events.Dataset(name="generated", source="synthetic", samples=_images(spec), shape=shape))
         reporter.phase("build")
-        network = Network(spec)
+        network = Network(engine, spec)
         reporter.phase(
             "measure",
             epochs=len(folders) * len(CASES),
             total_steps=len(folders) * len(CASES) * -(-_images(spec) // spec.batch_size),
         )
-        measurement = _Measurement(spec, network, pictures, reporter)
+        measurement = _Measurement(spec, network, pictures, jpegs, reporter)
         try:
             for folder in folders:
                 check_space(folder, _images(spec))
@@ -136,13 +135,16 @@ class Storage(Workload):
 class _Measurement:
     """Measures folders one after another, and compares the later ones with the first."""
 
-    def __init__(self, spec: RunSpec, network: Network, pictures: list[bytes], reporter: Reporter) -> None:
+    def __init__(
+        self, spec: RunSpec, network: Network, pictures: Pictures, jpegs: list[bytes], reporter: Reporter
+    ) -> None:
         self._spec = spec
         self._network = network
         self._pictures = pictures
+        self._jpegs = jpegs
         self._reporter = reporter
         self._budget_s = spec.measure_s or CASE_BUDGET_S
-        self._size_bytes = sum(len(pictures[number % len(pictures)]) for number in range(_images(spec)))
+        self._size_bytes = sum(len(jpegs[number % len(jpegs)]) for number in range(_images(spec)))
         self._number = 0
         self._case = -1
         self._first: dict[str, float] = {}
@@ -151,13 +153,13 @@ class _Measurement:
     def measure(self, parent: Path) -> None:
         """Measure all cases in a folder, report each at once, and clean up."""
         self._number += 1
-        with own_folder(parent, self._warn_of_files) as folder, file_errors(folder):
+        with own_folder(parent, self._warn_of_files) as folder, self._pictures.working_in(folder):
             jpegs = self._write(folder)
             shards = self._preprocess(folder, jpegs)
-            cached = from_jpegs(jpegs[:CACHED_IMAGES]).cache()
+            cached = self._pictures.cached(from_jpegs(self._pictures, jpegs[:CACHED_IMAGES]))
             sources: dict[str, tuple[Any, list[Path]]] = {
-                "jpeg": (from_jpegs(jpegs), jpegs),
-                "tfrecord": (from_shards(shards), shards),
+                "jpeg": (from_jpegs(self._pictures, jpegs), jpegs),
+                "tfrecord": (from_shards(self._pictures, shards), shards),
                 "cache": (cached, []),
             }
             uses: dict[str, Use] = {"read": _look, "train": self._network.train, "infer": self._network.predict}
@@ -176,14 +178,14 @@ class _Measurement:
 
     def _write(self, folder: Path) -> list[Path]:
         self._begin_case()
-        paths = write_pictures(folder, self._pictures, _images(self._spec), self._reporter)
+        paths = write_pictures(folder, self._jpegs, _images(self._spec), self._reporter)
         self._tell_files("write", self._reporter.step_end())
         return paths
 
     def _preprocess(self, folder: Path, jpegs: list[Path]) -> list[Path]:
         self._forget(jpegs)
         self._begin_case()
-        paths = pack(jpegs, folder, self._spec.batch_size, self._reporter)
+        paths = pack(self._pictures, jpegs, folder, self._spec.batch_size, self._reporter)
         rate = self._tell_files("preprocess", self._reporter.step_end())
         if self._number == 1:
             self._reporter.send(events.Metric(key=Storage.metric, value=rate))
@@ -194,7 +196,7 @@ class _Measurement:
         self._case += 1
         reads = use is _look
         # Training and predicting would compile again for a smaller batch.
-        data = batches(data, self._spec.batch_size, whole=not reads)
+        data = self._pictures.batches(data, self._spec.batch_size, whole=not reads)
         steps = None if reads else self._spec.steps
         if reads and not paths:
             self._pass(data, use, None)  # fills the memory

@@ -1,12 +1,13 @@
-"""TensorFlow's part in the storage test: making, preprocessing and feeding pictures."""
+"""The storage test's pictures and network."""
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workloads.engines.engine import Engine
+from workloads.engines.pictures import Pictures
 from workloads.networks.googlenet import GoogLeNet
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import RunSpec
@@ -25,10 +26,9 @@ SHARD_COUNT = 8
 CLASSES = 10
 
 
-def make_pictures(seed: int, count: int) -> list[bytes]:
-    """Return different pictures as JPEGs, the same ones for the same seed."""
+def make_pictures(pictures: Pictures, seed: int, count: int) -> list[bytes]:
+    """Return different pictures as JPEGs, the same ones for the same seed, but for an engine's rounding."""
     import numpy as np
-    import tensorflow as tf
 
     raw = np.random.PCG64(seed)
     rows, columns = HEIGHT_PX // _GRAIN_PX, WIDTH_PX // _GRAIN_PX
@@ -38,60 +38,36 @@ def make_pictures(seed: int, count: int) -> list[bytes]:
         values = raw.random_raw(-(-size // 8)).astype("<u8").view(np.uint8)[:size]
         return values.astype(np.float32).reshape(height_px, width_px, 3)
 
-    pictures = []
+    jpegs = []
     for _ in range(count):
-        coarse = tf.image.resize(noise(rows, columns), (HEIGHT_PX, WIDTH_PX), "bicubic")
+        coarse = pictures.enlarged(noise(rows, columns), WIDTH_PX, HEIGHT_PX)
         picture = coarse + _FINE * (noise(HEIGHT_PX, WIDTH_PX) - 127.5)
-        picture = tf.cast(tf.clip_by_value(picture, 0, 255), tf.uint8)
-        pictures.append(tf.io.encode_jpeg(picture, quality=_QUALITY).numpy())
-    return pictures
+        jpegs.append(pictures.encoded(np.clip(picture, 0, 255).astype(np.uint8), _QUALITY))
+    return jpegs
 
 
-def from_jpegs(paths: Sequence[Path], side_px: int = INPUT_PX) -> Any:
-    """Return a tf.data.Dataset of decoded pictures, as bytes, and labels."""
-    import tensorflow as tf
-
-    def load(path: Any, label: Any) -> tuple[Any, Any]:
-        return _resized(tf.io.decode_jpeg(tf.io.read_file(path), channels=3), side_px), label
-
-    labels = [number % CLASSES for number in range(len(paths))]
-    files = tf.data.Dataset.from_tensor_slices(([str(path) for path in paths], labels))
-    return files.map(load, num_parallel_calls=tf.data.AUTOTUNE)
+def from_jpegs(pictures: Pictures, paths: Sequence[Path], side_px: int = INPUT_PX) -> Any:
+    """Return decoded pictures, as bytes, and labels."""
+    return pictures.from_files(paths, [number % CLASSES for number in range(len(paths))], side_px)
 
 
-def from_shards(paths: Sequence[Path]) -> Any:
+def from_shards(pictures: Pictures, paths: Sequence[Path]) -> Any:
     """Return the same from what `pack` wrote."""
-    import tensorflow as tf
-
-    features = {"image": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
-
-    def load(record: Any) -> tuple[Any, Any]:
-        example = tf.io.parse_single_example(record, features)
-        image = tf.reshape(tf.io.decode_raw(example["image"], tf.uint8), (PACKED_PX, PACKED_PX, 3))
-        return _resized(image, INPUT_PX), tf.cast(example["label"], tf.int32)
-
-    records = tf.data.TFRecordDataset([str(path) for path in paths], num_parallel_reads=tf.data.AUTOTUNE)
-    return records.map(load, num_parallel_calls=tf.data.AUTOTUNE)
+    return pictures.from_records(paths, PACKED_PX, INPUT_PX)
 
 
-def batches(data: Any, batch_size: int, *, whole: bool = False) -> Any:
-    """Return a dataset in prefetched batches; `whole` leaves out a last, smaller one."""
-    import tensorflow as tf
-
-    return data.batch(batch_size, drop_remainder=whole).prefetch(tf.data.AUTOTUNE)
-
-
-def pack(jpegs: Sequence[Path], folder: Path, batch_size: int, reporter: Reporter) -> list[Path]:
+def pack(
+    pictures: Pictures, jpegs: Sequence[Path], folder: Path, batch_size: int, reporter: Reporter
+) -> list[Path]:
     """Decode pictures, resize them to 256 × 256, write them to shards, and wait until the drive has them."""
-    import tensorflow as tf
-
     paths = [folder / SHARDS / f"{number}.tfrecord" for number in range(SHARD_COUNT)]
     done = 0
     with ExitStack() as stack:
-        writers = [stack.enter_context(tf.io.TFRecordWriter(str(path))) for path in paths]
-        for images, labels in batches(from_jpegs(jpegs, PACKED_PX), batch_size):
-            for image, label in zip(images.numpy(), labels.numpy(), strict=True):
-                writers[done % SHARD_COUNT].write(_record(image, label))
+        writers = [stack.enter_context(pictures.record_writer(path)) for path in paths]
+        for images, labels in pictures.batches(from_jpegs(pictures, jpegs, PACKED_PX), batch_size):
+            for image, label in zip(pictures.array(images), pictures.array(labels), strict=True):
+                record = pictures.record({"image": image.tobytes(), "label": int(label)})
+                writers[done % SHARD_COUNT].write(record)
                 done += 1
             reporter.step_end()
     for path in paths:
@@ -99,33 +75,16 @@ def pack(jpegs: Sequence[Path], folder: Path, batch_size: int, reporter: Reporte
     return paths
 
 
-@contextmanager
-def file_errors(folder: Path) -> Iterator[None]:
-    """Turn TensorFlow's errors about a folder's files into OSError."""
-    import tensorflow as tf
-
-    try:
-        yield
-    except tf.errors.OpError as error:
-        message = str(error.message)
-        if str(folder) not in message:
-            raise
-        # For example: function_node … /a/b.jpg; No such file or directory [Op:IteratorGetNext]
-        match = re.search(re.escape(str(folder)) + r"[^;]*; ([^\[\n]+)", message)
-        reason = match[1].strip() if match else type(error).__name__
-        is_gone = isinstance(error, tf.errors.NotFoundError)
-        raise FileNotFoundError(0, reason) if is_gone else OSError(0, reason) from error
-
-
 class Network:
     """The network that trains on the pictures, and predicts: compiled and warmed up.
 
     Args:
+        engine: Started.
         spec: Its parameter "network" chooses small or googlenet.
     """
 
-    def __init__(self, spec: RunSpec) -> None:
-        import tensorflow as tf
+    def __init__(self, engine: Engine, spec: RunSpec) -> None:
+        import numpy as np
         from keras import losses
 
         if spec.parameters.get("network") == "googlenet":
@@ -137,21 +96,21 @@ class Network:
             trained = predicting = _small()
             options = {"optimizer": "sgd", "loss": losses.SparseCategoricalCrossentropy(from_logits=True)}
             self._targets = lambda labels: labels
-        self._trained, self._predicting = _on_bytes(trained), _on_bytes(predicting)
-        self._trained.compile(jit_compile=spec.jit, **options)
-        self._predicting.compile(jit_compile=spec.jit)
-        images = tf.zeros((spec.batch_size, INPUT_PX, INPUT_PX, 3), tf.uint8)
+        self._engine, self._trained, self._predicting = engine, _on_bytes(trained), _on_bytes(predicting)
+        engine.compile(self._trained, spec, watched=False, **options)
+        engine.compile(self._predicting, spec)
+        images = np.zeros((spec.batch_size, INPUT_PX, INPUT_PX, 3), np.uint8)
         for _ in range(2):
-            self.train(images, tf.zeros(spec.batch_size, tf.int32))
+            self.train(images, np.zeros(spec.batch_size, np.int32))
             self.predict(images, None)
 
     def train(self, images: Any, labels: Any) -> None:
-        """Train on one batch."""
+        """Train on one batch; the device has finished when its loss is here."""
         self._trained.train_on_batch(images, self._targets(labels))
 
     def predict(self, images: Any, labels: Any) -> None:
         """Predict one batch, ignoring its labels."""
-        self._predicting.predict_on_batch(images)
+        self._engine.predict_batch(self._predicting, images)
 
 
 def _small() -> Any:
@@ -174,20 +133,3 @@ def _on_bytes(network: Any) -> Any:
 
     inputs = Input((INPUT_PX, INPUT_PX, 3), dtype="uint8")
     return Model(inputs, network(layers.Rescaling(1 / 127.5, -1.0)(inputs)))
-
-
-def _resized(image: Any, side_px: int) -> Any:
-    import tensorflow as tf
-
-    return tf.cast(tf.image.resize(image, (side_px, side_px)), tf.uint8)
-
-
-def _record(image: "NDArray[Any]", label: int) -> bytes:
-    import tensorflow as tf
-
-    features = {
-        "image": tf.train.Feature(bytes_list=tf.train.BytesList(value=[image.tobytes()])),
-        "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[int(label)])),
-    }
-    packed: bytes = tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
-    return packed

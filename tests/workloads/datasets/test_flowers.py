@@ -207,12 +207,10 @@ def test_a_list_that_names_other_files_is_not_followed(tmp_path: Path, folder: P
 
 
 @pytest.fixture(scope="module")
-def child(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What a process with TensorFlow found."""
-    folder = tmp_path_factory.mktemp("flowers") / "installed"
-    folder.mkdir()
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What a process with TensorFlow found; "default" is what other engines do."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.workloads.datasets.flower_child", str(folder)],
+        [sys.executable, "-m", "tests.workloads.datasets.flower_child", str(tmp_path_factory.mktemp("flowers"))],
         cwd=ROOT,
         env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"},
         capture_output=True,
@@ -224,17 +222,26 @@ def child(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
+@pytest.fixture(params=["tensorflow", "default"])
+def child(results: dict[str, Any], request: pytest.FixtureRequest) -> dict[str, Any]:
+    """What it found of photos that one of the two packed."""
+    found: dict[str, Any] = results[request.param]
+    return found
+
+
 @pytest.mark.engine
-def test_photos_are_packed_in_one_size_and_read_back_in_order(child: dict[str, Any]) -> None:
+@pytest.mark.parametrize("reader", ["tensorflow", "default"])
+def test_photos_are_packed_in_one_size_and_read_back_in_order(child: dict[str, Any], reader: str) -> None:
     real = child["real"]
-    for examples, labels in zip((real["train"], real["test"]), real["labels"], strict=True):
+    train, test = real["read"][reader]
+    for examples, labels in zip((train, test), real["labels"], strict=True):
         assert [example["label"] for example in examples] == labels
         for example in examples:
-            assert (example["size"], example["type"]) == ([32, 32], "int32")
+            assert (example["size"], example["type"]) == ([32, 32], "float32 float32")
             wanted = ((250, 250, 250), (10, 10, 10), (250, 10, 10), (10, 250, 10), (10, 10, 250))[example["label"]]
             for name in ("middle", "edge"):  # the stripes at the sides are cut off
                 assert max(abs(found - value) for found, value in zip(example[name], wanted, strict=True)) < 25
-    assert [len(real["train"]), len(real["test"])] == [15, 6]
+    assert [len(train), len(test)] == [15, 6]
 
 
 @pytest.mark.engine

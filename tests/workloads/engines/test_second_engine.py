@@ -101,14 +101,18 @@ def test_an_engine_that_is_not_installed_is_refused_before_anything_is_stored(
     assert not paths.database.exists()
 
 
-def test_what_an_engine_cannot_do_is_refused_before_the_run(sources: Path, paths: Paths) -> None:
+def test_what_an_engine_cannot_do_is_refused_before_the_run(
+    sources: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pretend_installed(NAME, paths)
     for change in ({"jit": True}, {"onednn": False}):
         spec = CATALOGUE["mnist_mlp"].default_spec("standard", engine=NAME, **change)
         with pytest.raises(UsageError, match="Plain NumPy has no"):
             Runner(paths, None).check(spec)  # type: ignore[arg-type]
+    workload = CATALOGUE["flowers_vgg16_331"]
+    monkeypatch.setattr(workload, "engines", ("tensorflow",))
     with pytest.raises(UsageError, match="can't run on Plain NumPy"):
-        Runner(paths, None).check(CATALOGUE["flowers_vgg16_331"].default_spec(engine=NAME))  # type: ignore[arg-type]
+        Runner(paths, None).check(workload.default_spec(engine=NAME))  # type: ignore[arg-type]
 
 
 def test_an_engine_that_cannot_be_imported_is_refused_in_a_sentence(

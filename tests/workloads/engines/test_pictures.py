@@ -1,0 +1,284 @@
+"""Pictures on engines without a pipeline of their own: order, passes, batches, threads, errors and cancelling."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import count, islice
+from pathlib import Path
+
+import numpy as np  # noqa: TID253 - these tests are about arrays
+import pytest
+
+from tests.waiting import wait_until
+from workloads.datasets.flower_photos import Examples
+from workloads.engines import pictures as module
+from workloads.engines import pixels
+from workloads.engines.ahead import Ahead
+from workloads.engines.engine import Engine
+from workloads.engines.keras_feed import Batches, KerasFeed
+from workloads.engines.pictures import Pictures, shuffled
+from workloads.engines.pool import made, usable_cpus
+
+PATIENCE_S = 30.0
+SIDE = 8
+COUNT = 40
+
+
+@pytest.fixture
+def pictures() -> Iterator[Pictures]:
+    """What engines do by default; no thread may be left afterwards."""
+    before = set(threading.enumerate())
+    yield Engine().pictures()
+    wait_until(lambda: set(threading.enumerate()) <= before)
+
+
+def grey(number: int) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
+    return np.full((SIDE, SIDE, 3), 5 * number, np.uint8)
+
+
+def number_of(image: "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]") -> int:
+    return round(float(image.mean()) / 5)
+
+
+def readers() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "reading ahead"]
+
+
+@pytest.fixture
+def paths(tmp_path: Path, pictures: Pictures) -> list[Path]:
+    """Files whose grey says their number."""
+    paths = [tmp_path / f"{number}.jpg" for number in range(COUNT)]
+    for number, path in enumerate(paths):
+        path.write_bytes(pictures.encoded(grey(number), 95))
+    return paths
+
+
+@pytest.fixture(params=["memory", "records"])
+def examples(tmp_path: Path, pictures: Pictures, request: pytest.FixtureRequest) -> Examples:
+    """The same as photos, in memory or in files of records; a photo's label is its number's rest by five."""
+    jpegs = tuple(pictures.encoded(grey(number), 95) for number in range(COUNT))
+    labels = np.arange(COUNT, dtype=np.int32) % 5
+    if request.param == "memory":
+        which = np.arange(COUNT)
+        return Examples(size=SIDE, classes=5, count=COUNT, jpegs=jpegs, which=which, labels=labels)
+    shards = (tmp_path / "0.tfrec", tmp_path / "1.tfrec")
+    for place, shard in enumerate(shards):
+        with pictures.record_writer(shard) as writer:
+            for number in range(20 * place, 20 * place + 20):
+                writer.write(pictures.record({"jpeg": jpegs[number], "label": int(labels[number])}))
+    return Examples(size=SIDE, classes=5, count=COUNT, shards=shards)
+
+
+def test_files_are_read_in_order_and_in_batches(pictures: Pictures, paths: list[Path]) -> None:
+    data = pictures.from_files(paths, list(range(COUNT)), 4)
+    for whole, sizes in ((False, [16, 16, 8]), (True, [16, 16])):
+        batches = pictures.batches(data, 16, whole=whole)
+        for _ in range(2):  # each pass is the same
+            seen = list(batches)
+            assert [images.shape for images, _ in seen] == [(size, 4, 4, 3) for size in sizes]
+            assert {(images.dtype.name, labels.dtype.name) for images, labels in seen} == {("uint8", "int32")}
+            labels = [label for _, part in seen for label in part.tolist()]
+            assert labels == [number_of(image) for images, _ in seen for image in images]
+            assert labels == list(range(sum(sizes)))
+
+
+def test_records_of_several_files_are_read_in_turn(tmp_path: Path, pictures: Pictures) -> None:
+    files = [tmp_path / f"{number}.tfrecord" for number in range(3)]
+    for place, path in enumerate(files):
+        with pictures.record_writer(path) as writer:
+            for number in range(place, 10, 3):
+                writer.write(pictures.record({"image": grey(number).tobytes(), "label": number}))
+    ((images, labels),) = pictures.batches(pictures.from_records(files, SIDE, 4), 20)
+    assert labels.tolist() == list(range(10)) == [number_of(image) for image in images]
+
+
+def test_what_was_read_once_stays_in_memory(pictures: Pictures, paths: list[Path]) -> None:
+    cached = pictures.cached(pictures.from_files(paths, list(range(COUNT)), 4))
+    next(iter(pictures.batches(cached, 8)))
+    assert sum(len(labels) for _, labels in pictures.batches(cached, 8)) == COUNT
+    for path in paths:
+        path.unlink()
+    for size in (8, 16):
+        seen = [label for _, labels in pictures.batches(cached, size) for label in labels.tolist()]
+        assert seen == list(range(COUNT))
+
+
+def test_a_missing_file_is_named_by_its_own_error(pictures: Pictures, paths: list[Path]) -> None:
+    paths[20].unlink()
+    batches = iter(pictures.batches(pictures.from_files(paths, [0] * COUNT, 4), 10))
+    with pictures.working_in(paths[0].parent):
+        assert [len(labels) for _, labels in islice(batches, 2)] == [10, 10]
+        with pytest.raises(FileNotFoundError, match="No such file"):
+            next(batches)
+
+
+def test_nobody_reads_in_a_folder_after_the_work_in_it(pictures: Pictures, paths: list[Path]) -> None:
+    batches = iter(pictures.batches(pictures.from_files(paths, [0] * COUNT, 4), 2))
+
+    def work() -> None:
+        with pictures.working_in(paths[0].parent):
+            next(batches)
+            assert readers()
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert not readers()
+    assert next(batches, None) is None
+
+
+def test_a_batch_in_the_making_is_cut_short(pictures: Pictures, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "Ahead", partial(Ahead, patience_s=0.01))
+    reached, goes_on = threading.Event(), threading.Event()
+    read: list[int] = []
+
+    class Source:
+        def examples(self) -> Iterator[tuple[object, int]]:
+            for number in count():
+                read.append(number)
+                if number == 14:
+                    reached.set()
+                    assert goes_on.wait(PATIENCE_S)
+                yield np.zeros(1), number
+
+    batches = iter(pictures.batches(Source(), 10))
+    assert next(batches)[1].tolist() == list(range(10))
+    assert reached.wait(PATIENCE_S)
+    batches.close()
+    goes_on.set()
+    wait_until(lambda: not readers())
+    assert read == list(range(15))
+
+
+def test_training_takes_every_photo_once_in_each_pass(pictures: Pictures, examples: Examples) -> None:
+    batches = iter(pictures.varied(examples, 8, seed=3))
+    passes = []
+    for _ in range(3):
+        labels = [part for _, part in islice(batches, COUNT // 8)]
+        passes.append(np.concatenate(labels).argmax(axis=-1).tolist())
+        assert Counter(passes[-1]) == Counter([number % 5 for number in range(COUNT)])
+    assert passes[0] != passes[1] != passes[2]
+    batches.close()
+    again = iter(pictures.varied(examples, 8, seed=3))
+    assert next(again)[1].argmax(axis=-1).tolist() == passes[0][:8]
+    again.close()
+
+
+def test_training_changes_photos_as_keras_layers_do(
+    pictures: Pictures, examples: Examples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[pixels.Variation] = []
+    lock = threading.Lock()
+
+    def vary(jpeg: bytes, side_px: int, variation: pixels.Variation) -> object:
+        with lock:
+            seen.append(variation)
+        return np.zeros((side_px, side_px, 3), np.float32)
+
+    monkeypatch.setattr(pixels, "varied", vary)
+    batches = iter(pictures.varied(examples, 50, seed=0))
+    for images, labels in islice(batches, 80):
+        assert (images.shape, images.dtype.name, labels.shape, labels.dtype.name) == (
+            *((50, SIDE, SIDE, 3), "float32"),
+            *((50, 5), "float32"),
+        )
+    batches.close()
+    flips, contrasts, turns = (
+        np.array([getattr(variation, name) for variation in seen[:4_000]])
+        for name in ("is_flipped", "contrast", "angle")
+    )
+    assert flips.mean() == pytest.approx(0.5, abs=0.04)
+    assert (contrasts.min(), contrasts.max(), contrasts.mean()) == pytest.approx((1.0, 1.8, 1.4), abs=0.02)
+    turns /= 2 * np.pi
+    assert (turns.min(), turns.max(), turns.std()) == pytest.approx((-0.1, 0.1, 0.2 / 12**0.5), abs=0.002)
+    assert np.abs(np.corrcoef([flips, contrasts, turns]) - np.eye(3)).max() < 0.1
+
+
+def test_validation_is_in_order_unchanged_and_repeated(pictures: Pictures, examples: Examples) -> None:
+    batches = pictures.in_order(examples, 16)
+    for _ in range(2):
+        seen = list(batches)
+        assert [len(images) for images, _ in seen] == [16, 16, 8]
+        numbers = [round(float(image.mean()) * 51) for images, _ in seen for image in images]
+        assert numbers == list(range(COUNT))
+        labels = [label for _, part in seen for label in part.argmax(axis=-1).tolist()]
+        assert labels == [number % 5 for number in range(COUNT)]
+
+
+@pytest.mark.parametrize(("size", "rest"), [(16, [8]), (20, []), (40, []), (64, [])])
+def test_keras_engines_know_how_many_batches_there_are(
+    pictures: Pictures, examples: Examples, size: int, rest: list[int]
+) -> None:
+    keras = KerasFeed().pictures()
+    train, validation = keras.varied(examples, size, 0), keras.in_order(examples, size)
+    assert isinstance(validation, Batches)
+    assert train.count is None
+    assert validation.count == len(list(validation.make()))
+    others = list(validation.others())
+    assert [len(images) for images, _ in others] == [len(labels) for _, labels in others] == rest
+    first = next(validation.make())
+    for images, labels in others:
+        assert (images.shape[1:], images.dtype, labels.shape[1:], labels.dtype) == (
+            *(first[0].shape[1:], first[0].dtype),
+            *(first[1].shape[1:], first[1].dtype),
+        )
+    assert not list(train.others())
+
+
+def test_shuffling_draws_from_a_window() -> None:
+    order = list(shuffled(range(1_000), 50, np.random.default_rng(0)))
+    assert sorted(order) == list(range(1_000))
+    assert all(item < place + 50 for place, item in enumerate(order))
+    assert np.mean([item - place for place, item in enumerate(order)][:900]) == pytest.approx(0, abs=8)
+    assert len({tuple(shuffled(range(9), 50, np.random.default_rng(seed))) for seed in range(20)}) == 20
+    assert list(shuffled([], 3, np.random.default_rng(0))) == []
+
+
+def test_a_pool_keeps_the_order_and_works_on_several_at_once() -> None:
+    barrier = threading.Barrier(3)
+
+    def call(number: int) -> Callable[[], int]:
+        def run() -> int:
+            barrier.wait(PATIENCE_S)
+            return number
+
+        return run
+
+    assert list(made(map(call, range(12)), threads=3)) == list(range(12))
+
+
+def test_a_pool_works_ahead_only_so_far_and_drops_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    done: list[int] = []
+    goes_on = threading.Event()
+    shutdown = ThreadPoolExecutor.shutdown
+
+    def stop(pool: ThreadPoolExecutor, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        shutdown(pool, wait=False, cancel_futures=cancel_futures)
+        goes_on.set()
+        shutdown(pool, wait=wait)
+
+    def calls() -> Iterator[Callable[[], None]]:
+        for number in count():
+            asked.append(number)
+
+            def run(number: int = number) -> None:
+                if number:
+                    assert goes_on.wait(PATIENCE_S)
+                done.append(number)
+
+            yield run
+
+    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", stop)
+    results = made(calls(), threads=2)
+    next(results)
+    assert asked == [0, 1, 2, 3, 4]
+    results.close()  # type: ignore[attr-defined] # a generator
+    assert set(done) <= {0, 1, 2}
+    assert asked == [0, 1, 2, 3, 4]
+
+
+def test_there_is_a_thread_for_each_cpu() -> None:
+    assert 1 <= usable_cpus() <= 10_000

@@ -1,0 +1,289 @@
+"""Pictures for the storage test and the flower networks: made, packed and fed.
+
+`Pictures` is the interface, and does it with Pillow and NumPy for engines without a pipeline of their own.
+"""
+
+import weakref
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from workloads.datasets import tfrecords
+from workloads.datasets.flower_photos import Examples
+from workloads.engines import pixels
+from workloads.engines.ahead import Ahead
+from workloads.engines.pool import made, usable_cpus
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# As study 002: photos are shuffled among so many, flipped, and changed by up to these.
+SHUFFLED = 2_048
+CONTRAST, ROTATION = 0.8, 0.1
+# Records that are read ahead of each file, where several are read at once.
+_RECORDS_AHEAD = 4
+
+_Item = TypeVar("_Item")
+Example = tuple["NDArray[Any]", int]
+Batch = tuple["NDArray[Any]", "NDArray[Any]"]
+Reader = Generator[Batch, None, None]
+Feed = Callable[[Callable[[], Iterator[Batch]], int | None, Callable[[], Iterable[Batch]]], Any]
+
+
+class Writer(Protocol):
+    """Writes a file of records."""
+
+    def write(self, record: bytes) -> object:
+        """Add a record."""
+
+
+class Source(Protocol):
+    """Pictures with their labels."""
+
+    def examples(self) -> Iterator[Example]:
+        """Yield all of them, in order."""
+
+
+class Pictures:
+    """What an engine does with pictures.
+
+    Args:
+        feed: Returns batches for the engine's `fit`. It takes a function that returns a new iterator of them, the
+            number of batches, None if they never end, and one that returns a batch of each other length.
+    """
+
+    def __init__(self, feed: Feed) -> None:
+        self._feed = feed
+        self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
+
+    # Single pictures
+
+    def encoded(self, image: "NDArray[np.uint8]", quality: int) -> bytes:
+        """Return pixels as a JPEG."""
+        return pixels.encoded(image, quality)
+
+    def enlarged(self, values: "NDArray[np.float32]", width: int, height: int) -> "NDArray[np.float32]":
+        """Return (height, width, 3) numbers in a larger size, by bicubic interpolation."""
+        return pixels.enlarged(values, width, height)
+
+    def fitted(self, jpeg: bytes, side_px: int, quality: int) -> bytes:
+        """Return the middle of a picture as a square JPEG, scaled so that the shorter side fits; smoothed.
+
+        Raises:
+            OSError: It isn't a JPEG, or is damaged.
+        """
+        return pixels.fitted(jpeg, side_px, quality)
+
+    # Files
+
+    def record_writer(self, path: Path) -> AbstractContextManager[Writer]:
+        """Return what writes a file of records."""
+        return tfrecords.RecordWriter(path)
+
+    def record(self, features: Mapping[str, tfrecords.Value]) -> bytes:
+        """Return an example as a record."""
+        return tfrecords.example(features)
+
+    @contextmanager
+    def working_in(self, folder: Path) -> Iterator[None]:
+        """Turn the engine's errors about a folder's files into OSError; nothing reads them afterwards."""
+        try:
+            yield
+        finally:
+            for reader in list(self._readers):
+                reader.close()
+
+    # Feeding, with labels, in order
+
+    def from_files(self, paths: Sequence[Path], labels: Sequence[int], side_px: int) -> Any:
+        """Return JPEGs as pixels, each picture pressed into a square."""
+        calls = [partial(_loaded, path, label, side_px) for path, label in zip(paths, labels, strict=True)]
+        return _Made(lambda: calls)
+
+    def from_records(self, paths: Sequence[Path], packed_px: int, side_px: int) -> Any:
+        """Return the same from records of "image", a square's pixels, and "label", taking turns with the files."""
+        return _Made(lambda: _unpacking(paths, packed_px, side_px))
+
+    def cached(self, data: Any) -> Any:
+        """Return pictures that stay in memory after the first whole pass."""
+        return _Cached(data)
+
+    def batches(self, data: Any, batch_size: int, *, whole: bool = False) -> Any:
+        """Return pictures in batches that are read ahead; `whole` leaves out a last, smaller one."""
+        return _Batches(data, batch_size, whole, self._readers)
+
+    def array(self, images: Any) -> "NDArray[Any]":
+        """Return a batch's pictures as an array."""
+        return images  # type: ignore[no-any-return]
+
+    def varied(self, examples: Examples, batch_size: int, seed: int) -> Any:
+        """Return endless batches for `fit`: each pass in another order, each photo changed at random."""
+        return self._feed(lambda: _in_batches(_varied(examples, seed), batch_size, examples.classes), None, tuple)
+
+    def in_order(self, examples: Examples, batch_size: int) -> Any:
+        """Return batches for `fit`: once, in order, unchanged."""
+        return self._feed(
+            lambda: _in_batches(_plain(examples), batch_size, examples.classes),
+            -(-examples.count // batch_size),
+            lambda: _rest(examples, batch_size),
+        )
+
+
+class _Made:
+    """Pictures that a pool of threads makes, by calls."""
+
+    def __init__(self, calls: Callable[[], Iterable[Callable[[], Example]]]) -> None:
+        self._calls = calls
+
+    def examples(self) -> Iterator[Example]:
+        return made(self._calls(), usable_cpus())
+
+
+class _Cached:
+    """Pictures that stay in memory after the first whole pass."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._kept: list[Example] | None = None
+
+    def examples(self) -> Iterator[Example]:
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept = []
+        for example in self._source.examples():
+            kept.append(example)
+            yield example
+        self._kept = kept
+
+
+class _Batches:
+    """Pictures in batches that a thread reads ahead, which ends as soon as nobody wants them."""
+
+    def __init__(
+        self,
+        source: Source,
+        batch_size: int,
+        whole: bool,
+        readers: "weakref.WeakSet[Reader]",
+    ) -> None:
+        self._source, self._batch_size, self._whole, self._readers = source, batch_size, whole, readers
+
+    def __iter__(self) -> Iterator[Batch]:
+        is_over = Event()
+        reader = iter(Ahead(lambda: self._made(is_over), stop=is_over.set))
+        self._readers.add(reader)
+        return reader
+
+    def _made(self, is_over: Event) -> Iterator[Batch]:
+        import numpy as np
+
+        images, labels = [], []
+        for image, label in self._source.examples():
+            if is_over.is_set():
+                return
+            images.append(image)
+            labels.append(label)
+            if len(images) == self._batch_size:
+                yield np.stack(images), np.array(labels, np.int32)
+                images, labels = [], []
+        if images and not self._whole:
+            yield np.stack(images), np.array(labels, np.int32)
+
+
+def shuffled(items: Iterable[_Item], window: int, random: "np.random.Generator") -> Iterator[_Item]:
+    """Yield items in another order: each is drawn from the next so many, as tf.data does it."""
+    waiting: list[_Item] = []
+    for item in items:
+        if len(waiting) < window:
+            waiting.append(item)
+            continue
+        place = int(random.integers(window))
+        drawn, waiting[place] = waiting[place], item
+        yield drawn
+    for place in random.permutation(len(waiting)).tolist():
+        yield waiting[place]
+
+
+def _loaded(path: Path, label: int, side_px: int) -> Example:
+    return pixels.resized(pixels.decoded(path.read_bytes()), side_px), label
+
+
+def _unpacking(paths: Sequence[Path], packed_px: int, side_px: int) -> Iterator[Callable[[], Example]]:
+    def unpack(image: bytes, label: int) -> Example:
+        return pixels.unpacked(image, packed_px, side_px), label
+
+    # A thread for each file, as a drive may be faster when it is asked for several.
+    files = deque(iter(Ahead(partial(tfrecords.read_examples, path, "image"), _RECORDS_AHEAD)) for path in paths)
+    while files:
+        record = next(files[0], None)
+        if record is None:
+            files.popleft()
+            continue
+        files.rotate(-1)
+        yield partial(unpack, *record)
+
+
+def _varied(examples: Examples, seed: int) -> Iterator[Callable[[], Example]]:
+    """Yield endless calls, each of which decodes and changes a photo."""
+    import math
+
+    import numpy as np
+
+    order, change = (np.random.default_rng([seed, part]) for part in range(2))
+
+    def vary(jpeg: bytes, label: int, variation: pixels.Variation) -> Example:
+        return pixels.varied(jpeg, examples.size, variation), label
+
+    while True:
+        for jpeg, label in shuffled(_jpegs(examples), SHUFFLED, order):
+            variation = pixels.Variation(
+                is_flipped=change.random() <= 0.5,
+                # Keras makes contrasts stronger only, though its documentation promises weaker ones too.
+                contrast=change.uniform(1, 1 + CONTRAST),
+                angle=change.uniform(-ROTATION, ROTATION) * 2 * math.pi,
+            )
+            yield partial(vary, jpeg, label, variation)
+
+
+def _plain(examples: Examples) -> Iterator[Callable[[], Example]]:
+    def decode(jpeg: bytes, label: int) -> Example:
+        return pixels.floats(jpeg, examples.size), label
+
+    return (partial(decode, *example) for example in _jpegs(examples))
+
+
+def _jpegs(examples: Examples) -> Iterator[tuple[bytes, int]]:
+    if examples.which is not None and examples.labels is not None:
+        for which, label in zip(examples.which.tolist(), examples.labels.tolist(), strict=True):
+            yield examples.jpegs[which], label
+    for path in examples.shards:
+        yield from tfrecords.read_examples(path, "jpeg")
+
+
+def _in_batches(calls: Iterable[Callable[[], Example]], batch_size: int, classes: int) -> Iterator[Batch]:
+    """Yield batches of photos that a pool makes, with one-hot labels."""
+    import numpy as np
+
+    rows = np.eye(classes, dtype=np.float32)
+    examples = made(calls, usable_cpus())
+    while batch := list(islice(examples, batch_size)):
+        images, labels = zip(*batch, strict=True)
+        yield np.stack(images), rows[list(labels)]
+
+
+def _rest(examples: Examples, batch_size: int) -> list[Batch]:
+    """Return an empty batch as long as the last one, if that is shorter than the first."""
+    import numpy as np
+
+    rest = examples.count % batch_size
+    if not rest or examples.count < batch_size:
+        return []
+    images = np.zeros((rest, examples.size, examples.size, 3), np.float32)
+    return [(images, np.zeros((rest, examples.classes), np.float32))]
