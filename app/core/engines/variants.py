@@ -156,7 +156,7 @@ VARIANTS: tuple[Variant, ...] = (
         name="mps",
         system=MACOS,
         architectures=frozenset({_ARM}),
-        lock="torch-cpu.txt",
+        lock="torch-mps.txt",
         vendor="apple",
         download_bytes=_GB // 5,
     ),
