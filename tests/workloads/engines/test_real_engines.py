@@ -44,7 +44,8 @@ def probe(engine: str, paths: Paths, *arguments: str) -> list[dict[str, Any]]:
     command = [sys.executable, "-m", "tests.workloads.engines.engine_probe"]
     if packages is not None:
         command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(packages), str(ROOT)]
-    spec = CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu")
+    # One thread: with more, PyTorch's wait for each other by spinning, which takes forever beside other tests.
+    spec = CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu", threads=1)
     environment = {**os.environ, **engine_named(engine).run_variables(spec)}
     done = subprocess.run(
         [*command, engine, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
@@ -69,7 +70,7 @@ def test_every_network_trains(trained: Answers) -> None:
         if isinstance(workload, Training):
             answer = trained[workload.id]
             metrics = answer["metrics"]
-            assert metrics["updates_done"] == metrics["updates_asked"] == 2, workload.id
+            assert metrics["updates_done"] == metrics["updates_asked"] > 0, workload.id
             assert metrics["examples_done"] >= metrics["examples_asked"] > 0, workload.id
             assert metrics["weights_changed"] > 0, workload.id
             if workload.parameters_count is not None:
