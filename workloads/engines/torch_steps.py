@@ -1,5 +1,6 @@
 """Watches Keras' training steps under PyTorch: what they train on, and with what operations."""
 
+import math
 from collections import Counter
 from typing import Any
 
@@ -63,8 +64,11 @@ class StepWatch:
 
 def _counter() -> Any:
     """Return a context that counts the operations of PyTorch's calls: products and convolutions."""
+    import torch
     from torch.utils._python_dispatch import TorchDispatchMode
     from torch.utils.flop_counter import flop_registry
+
+    backward = torch.ops.aten.convolution_backward
 
     class OperationCounter(TorchDispatchMode):  # type: ignore[misc] # torch isn't installed where this is checked
         def __init__(self) -> None:
@@ -78,8 +82,22 @@ def _counter() -> Any:
             if operation in flop_registry:
                 # The last tensor is a weight or a gradient; the first of `addmm` is what is added.
                 kind = str(args[1].dtype).removeprefix("torch.")
-                self.total[kind] += int(flop_registry[operation](*args, **(kwargs or {}), out_val=result))
+                count = _of_gradients(args) if operation is backward else None
+                if count is None:
+                    count = flop_registry[operation](*args, **(kwargs or {}), out_val=result)
+                self.total[kind] += int(count)
             self.is_opaque = self.is_opaque or str(operation).removeprefix("aten.") in _OPAQUE
             return result
 
     return OperationCounter()
+
+
+def _of_gradients(arguments: Any) -> int | None:
+    """Return the operations of a convolution's gradients; None for a transposed one.
+
+    Each of the two costs as much as the convolution. PyTorch's own count is too high for groups of channels.
+    """
+    slopes, _, weights, *_, is_transposed, _, _, wanted = arguments
+    if is_transposed:
+        return None
+    return int(2 * slopes.numel() * math.prod(weights.shape[1:]) * sum(wanted[:2]))
