@@ -111,7 +111,7 @@ def second_engine(monkeypatch: pytest.MonkeyPatch) -> str:
     return "plain_numpy"
 
 
-def pretend_installed(engine: str, paths: Paths) -> Path:
+def pretend_installed(engine: str, paths: Paths, variant: str = "cpu") -> Path:
     """Make the folder of an engine's packages, as if it were installed, and return it."""
     folder = packages_of(engine, paths)
     assert folder is not None
@@ -119,7 +119,7 @@ def pretend_installed(engine: str, paths: Paths) -> Path:
     stamp = Stamp(
         format=FORMAT,
         engine=engine,
-        variant="cpu",
+        variant=variant,
         version="1.0",
         python=this_python(),
         platform=sysconfig.get_platform(),

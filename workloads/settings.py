@@ -223,6 +223,7 @@ SETTINGS: tuple[Setting, ...] = (
         default=USUAL,
         flag="--engine",
         choices=lambda: ENGINES,
+        in_form=False,  # it is chosen together with the device
         in_words=lambda value: engine_title(str(value)),
         title=engine_title,
     ),

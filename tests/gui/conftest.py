@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.paths import Paths
 from app.gui.services.bundle import Services
+from app.gui.services.engine_finder import EngineFinder
 from app.gui.services.garbage import GarbageCollector
 from app.gui.services.machine_finder import MachineFinder
 from app.gui.services.preferences import Preferences
@@ -66,6 +67,7 @@ def services(paths: Paths, application_theme: Theme, told: Told) -> Iterator[Ser
         tasks=tasks,
         preferences=Preferences(paths.settings),
         finder=MachineFinder(tasks, lambda: paths.datasets),
+        engines=EngineFinder(lambda: made.paths, tasks),
         bridge=bridge,
         tell=told.tell,
     )

@@ -51,14 +51,15 @@ def _rank(offer: Offer) -> int:
 
 
 def _offer(variant: Variant, machine: Machine) -> Offer:
-    cards = [gpu for gpu in machine.gpus if gpu.vendor == variant.vendor and _is_named(variant, gpu)]
+    cards = [gpu for gpu in machine.gpus if is_made_for(variant, gpu)]
     obstacles = [_obstacle(variant, gpu) for gpu in cards]
     usable = tuple(gpu for gpu, obstacle in zip(cards, obstacles, strict=True) if obstacle is None)
     return Offer(variant, usable, None if usable else next(iter(obstacles), None))
 
 
-def _is_named(variant: Variant, gpu: Gpu) -> bool:
-    return variant.cards is None or variant.cards.search(gpu.name) is not None
+def is_made_for(variant: Variant, gpu: Gpu) -> bool:
+    """Return whether a variant uses such graphics cards, by their vendor and name."""
+    return gpu.vendor == variant.vendor and (variant.cards is None or variant.cards.search(gpu.name) is not None)
 
 
 def _obstacle(variant: Variant, gpu: Gpu) -> Message | None:

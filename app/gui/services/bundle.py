@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.core.errors import AppError
 from app.core.paths import Paths, with_datasets_folder
+from app.gui.services.engine_finder import EngineFinder
 from app.gui.services.machine_finder import MachineFinder
 from app.gui.services.preferences import Preferences
 from app.gui.services.run_bridge import RunBridge
@@ -29,6 +30,7 @@ class Services:
     tasks: Tasks
     preferences: Preferences
     finder: MachineFinder
+    engines: EngineFinder
     bridge: RunBridge
     tell: Tell
 

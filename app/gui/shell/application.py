@@ -27,6 +27,7 @@ from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import purge_trash
 from app.gui.services.bundle import Services
+from app.gui.services.engine_finder import EngineFinder
 from app.gui.services.garbage import GarbageCollector
 from app.gui.services.machine_finder import MachineFinder
 from app.gui.services.preferences import Preferences
@@ -119,6 +120,7 @@ def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tup
         tasks=tasks,
         preferences=preferences,
         finder=MachineFinder(tasks, lambda: services.paths.datasets, tasks),
+        engines=EngineFinder(lambda: services.paths, tasks, tasks),
         bridge=RunBridge(lambda: services.paths, tasks, limits, tasks),
         tell=banner.message.emit,
     )
@@ -133,6 +135,7 @@ def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tup
 
 def _start_up(window: MainWindow, services: Services) -> None:
     services.finder.look()
+    services.engines.look()
     path = services.paths.database
 
     def tidy() -> None:

@@ -67,6 +67,7 @@ class MainWindow(QMainWindow):
         services.bridge.ended.connect(self._on_ended)
         services.bridge.refused.connect(self._on_refused)
         self.benchmark.state_changed.connect(self._on_state)
+        self.benchmark.setup.install_wanted.connect(self._on_install_wanted)
         self._restore_geometry()
         self._on_state()
 
@@ -209,6 +210,10 @@ class MainWindow(QMainWindow):
         menu.addAction(action)
         self._actions[code] = action
         return action
+
+    def _on_install_wanted(self, engine: str) -> None:
+        """Open the settings, where the user may install it."""
+        self.show_page("settings")
 
     def _on_doctor(self) -> None:
         self.show_page("hardware")

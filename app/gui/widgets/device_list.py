@@ -1,47 +1,143 @@
-"""The devices to choose from, which depend on the engine."""
+"""The engines and devices to choose from: as pairs before a run, one beside the other on a side of an A/B."""
+
+from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QComboBox
 
-from app.core.hardware.gpu.usable import usable_gpus
+from app.core.analysis.published import short_name
+from app.core.engines.choices import Choice, automatic_choice
 from app.core.messages import sentence
 from app.gui.widgets.basics import plain_tip
-from workloads.protocol.machine import Machine
+from workloads.engines.registry import ENGINES, USUAL, engine_title
+
+AUTO = "auto"
 
 
 class DeviceList(QComboBox):
-    """Lists the CPU and the GPUs that an engine can use; `brief` in narrow columns, with names only on hover."""
+    """Lists devices, each with the engine that would use it, and the best of them as "automatic".
+
+    The engine is named only if there are several. `brief` is for narrow columns: names of cards only on hover.
+    """
 
     def __init__(self, *, brief: bool = False) -> None:
         super().__init__()
         self._brief = brief
-        self._listed: tuple[Machine, str] | None = None
+        self._choices: tuple[Choice, ...] = ()
+        self._wanted: tuple[str, str] | None = None  # as the user chose; None for automatic
+        self.currentIndexChanged.connect(self._on_index)
+
+    @property
+    def choice(self) -> Choice | None:
+        """What would run; for "automatic", what that stands for. None before the machine is known."""
+        number = self.currentIndex()
+        return self._choices[number - 1] if number > 0 else automatic_choice(self._choices)
+
+    @property
+    def engine(self) -> str | None:
+        """The chosen engine; None before the machine is known."""
+        choice = self.choice
+        return None if choice is None else choice.engine
 
     @property
     def device(self) -> str | None:
         """The chosen device as a spec names it; None before the machine is known."""
-        device: str | None = self.currentData()
-        return device
+        choice = self.choice
+        if choice is None or self.currentIndex() > 0:
+            return None if choice is None else choice.device
+        # An engine chooses the first card by itself, and the processor where it can use none.
+        has_cards = any(each.gpu is not None and each.engine == choice.engine for each in self._choices)
+        return AUTO if choice.device == ("gpu:0" if has_cards else "cpu") else choice.device
 
-    def offer(self, machine: Machine | None, engine: str) -> None:
-        """List the engine's devices, silently; keep the chosen one if it's still listed."""
-        if machine is None or self._listed == (machine, engine):
-            return
-        self._listed = (machine, engine)
-        chosen = self.device
+    def offer(self, choices: Sequence[Choice]) -> None:
+        """List these, silently; keep what was chosen as long as it's offered, and come back to it later."""
+        if tuple(choices) == self._choices:
+            return  # the list may be open
+        self._choices = tuple(choices)
         with QSignalBlocker(self):
-            self._fill(machine, engine)
-            self.setCurrentIndex(max(0, self.findData(chosen)))
+            self._fill()
+            self.setCurrentIndex(self._place(self._wanted))
 
-    def _fill(self, machine: Machine, engine: str) -> None:
-        gpus, cpu = usable_gpus(machine, engine), sentence("part.cpu")
-        automatic = sentence("setup.automatic_device", device=gpus[0].name if gpus else cpu)
+    def take(self, engine: str, device: str) -> None:
+        """Choose a pair, as if the user had; unknown ones are ignored."""
+        place = self._place((engine, device))
+        if place:
+            self.setCurrentIndex(place)
+
+    def _on_index(self, number: int) -> None:
+        choice = self._choices[number - 1] if number > 0 else None
+        self._wanted = None if choice is None else (choice.engine, choice.device)
+
+    def _place(self, wanted: tuple[str, str] | None) -> int:
+        pairs = [(choice.engine, choice.device) for choice in self._choices]
+        return 1 + pairs.index(wanted) if wanted in pairs else 0
+
+    def _fill(self) -> None:
         self.clear()
-        self.addItem(sentence("label.automatic") if self._brief else automatic, "auto")
-        self.addItem(cpu, "cpu")
-        for number, gpu in enumerate(gpus):
-            number_only = sentence("part.gpu_of_several", number=number)
-            name = sentence("setup.gpu", number=number, name=gpu.name)
-            self.addItem(number_only if self._brief else name, f"gpu:{number}")
-            if self._brief:
-                self.setItemData(self.count() - 1, plain_tip(gpu.name), Qt.ItemDataRole.ToolTipRole)
+        best = automatic_choice(self._choices)
+        if best is None:
+            return
+        automatic = sentence("setup.automatic_device", device=self._text(best, with_number=False))
+        self.addItem(sentence("label.automatic") if self._brief else automatic, AUTO)
+        for choice in self._choices:
+            self.addItem(self._text(choice), choice.device)
+            if self._brief and choice.gpu is not None:
+                self.setItemData(self.count() - 1, plain_tip(choice.gpu.name), Qt.ItemDataRole.ToolTipRole)
+
+    def _text(self, choice: Choice, *, with_number: bool = True) -> str:
+        several = len({each.engine for each in self._choices}) > 1
+        number = choice.device.removeprefix("gpu:")
+        if choice.gpu is None:
+            device = sentence("part.cpu")
+        elif self._brief:
+            device = sentence("part.gpu_of_several", number=number)
+        elif not several:
+            name = choice.gpu.name
+            device = sentence("setup.gpu", number=number, name=name) if with_number else name
+        else:
+            cards = [each for each in self._choices if each.gpu is not None and each.engine == choice.engine]
+            name = short_name(choice.gpu.name)
+            device = sentence("setup.gpu", number=number, name=name) if len(cards) > 1 else name
+        if not several:
+            return device
+        return sentence("setup.device_with_engine", device=device, engine=engine_title(choice.engine))
+
+
+class EngineList(QComboBox):
+    """Lists all engines by their titles; those that can't be chosen are shown, but disabled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ENGINES:
+            self.addItem(engine_title(name), name)
+        self.offer((USUAL,), tuple(ENGINES))
+
+    @property
+    def engine(self) -> str:
+        """The chosen engine."""
+        return str(self.currentData())
+
+    def take(self, engine: str) -> None:
+        """Choose an engine, as if the user had."""
+        self.setCurrentIndex(self.findData(engine))
+
+    def offer(self, installed: Sequence[str], able: Sequence[str]) -> None:
+        """Enable engines, silently; the usual one takes the place of a chosen one that is no longer offered.
+
+        Args:
+            installed: Those that are installed.
+            able: Those that can run the workload.
+        """
+        model = self.model()
+        assert isinstance(model, QStandardItemModel)
+        for number in range(self.count()):
+            name = self.itemData(number)
+            tip = "" if name in installed else sentence("setup.engine_not_installed", engine=engine_title(name))
+            if name not in able:
+                tip = sentence("setup.engine_not_able", engine=engine_title(name))
+            model.item(number).setEnabled(not tip)
+            self.setItemData(number, plain_tip(tip), Qt.ItemDataRole.ToolTipRole)
+        if self.currentIndex() < 0 or not model.item(self.currentIndex()).isEnabled():
+            with QSignalBlocker(self):
+                self.take(USUAL)

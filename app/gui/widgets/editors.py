@@ -3,7 +3,7 @@
 import os
 from typing import TypeVar
 
-from PySide6.QtCore import QDir, Signal, SignalInstance
+from PySide6.QtCore import QDir, QSignalBlocker, Signal, SignalInstance
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QCheckBox,
@@ -61,6 +61,30 @@ class FolderEdit(QWidget):
             self.line.setText(os.pathsep.join([*folders, QDir.toNativeSeparators(folder)]))
 
 
+class Switch(QCheckBox):
+    """A box that can be kept checked where there is no choice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._own: tuple[bool, str] | None = None  # the state and tip to come back to
+
+    def keep_on(self, reason: str) -> None:
+        """Check and disable it, silently, for this reason; "" brings back what it was before."""
+        if reason and self._own is None:
+            self._own = (self.isChecked(), self.toolTip())
+            self._show(checked=True, tip=plain_tip(reason))
+        elif not reason and self._own is not None:
+            was_checked, tip = self._own
+            self._own = None
+            self._show(checked=was_checked, tip=tip)
+
+    def _show(self, *, checked: bool, tip: str) -> None:
+        with QSignalBlocker(self):
+            self.setChecked(checked)
+        self.setToolTip(tip)
+        self.setEnabled(self._own is None)
+
+
 Editor = QSpinBox | QDoubleSpinBox | QCheckBox | QComboBox | FolderEdit
 
 
@@ -73,7 +97,7 @@ def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
         combo.currentTextChanged.connect(changed)
         return combo
     if parameter.kind == "bool":
-        box = QCheckBox()
+        box = Switch()
         box.setChecked(bool(parameter.default))
         box.toggled.connect(changed)
         return box

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.engines.choices import Installed, device_choices
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.records import Plan
@@ -38,11 +39,11 @@ from app.gui.widgets.basics import (
     row,
     set_tone,
 )
-from app.gui.widgets.device_list import DeviceList
-from app.gui.widgets.editors import INT_LIMIT, Editor, edited_value, indented, make_editor
+from app.gui.widgets.device_list import DeviceList, EngineList
+from app.gui.widgets.editors import INT_LIMIT, Editor, Switch, edited_value, indented, make_editor
 from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE, STANDARD
-from workloads.engines.registry import USUAL
+from workloads.engines.registry import ENGINES, compiles_always, engine_title
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import ParameterValue, RunSpec
 from workloads.settings import Setting, all_settings, differing
@@ -60,6 +61,7 @@ class SideForm(QObject):
     Attributes:
         name: Name of the side.
         editors: Editors of the run settings, by name.
+        engine, device, compiled: Three of them, which depend on each other.
 
     Signals:
         changed: A value is another one now.
@@ -73,7 +75,11 @@ class SideForm(QObject):
         self.name = QLineEdit(maxLength=LABEL_LIMIT, placeholderText=side)
         self._dress(self.name, sentence("heading.name"))
         usual = CATALOGUE[STANDARD]
+        self.engine, self.device = EngineList(), DeviceList(brief=True)
         self.editors = {setting.name: self._editor(setting, usual) for setting in side_settings()}
+        compiled = self.editors["jit"]
+        assert isinstance(compiled, Switch)
+        self.compiled = compiled
 
     @property
     def widgets(self) -> tuple[QWidget, ...]:
@@ -92,18 +98,19 @@ class SideForm(QObject):
                 editor.setRange(int(parameter.minimum or 0), int(parameter.maximum or INT_LIMIT))
                 editor.setValue(int(parameter.default))
 
-    def offer_devices(self, machine: Machine | None) -> None:
-        """Offer the devices that the side's engine can use."""
-        editor = self.editors.get("engine")  # a single engine has none
-        engine = USUAL if editor is None else str(edited_value(editor))
-        for devices in self.editors.values():
-            if isinstance(devices, DeviceList):
-                devices.offer(machine, engine)
+    def offer(self, workload: Workload, installed: Installed, machine: Machine | None) -> None:
+        """Offer the engines that can run a workload, and what the chosen one can use."""
+        self.engine.offer(tuple(installed), workload.engines or tuple(ENGINES))
+        chosen = self.engine.engine
+        if machine is not None:
+            self.device.offer(device_choices(installed, machine, (chosen,)))
+        reason = sentence("setup.always_compiled", engine=engine_title(chosen)) if compiles_always(chosen) else ""
+        self.compiled.keep_on(reason)
 
     def _editor(self, setting: Setting, workload: Workload) -> Editor:
         editor: Editor
-        if setting.kind == "device":
-            editor = DeviceList(brief=True)
+        if setting.name in ("engine", "device"):
+            editor = self.engine if setting.name == "engine" else self.device
             editor.currentIndexChanged.connect(self.changed)
         else:
             editor = make_editor(setting.parameter(getattr(workload, setting.name, None)), self.changed)
@@ -120,15 +127,17 @@ class SideForm(QObject):
 
     def _value(self, setting: Setting) -> ParameterValue | None:
         editor = self.editors[setting.name]
-        if isinstance(editor, DeviceList):
-            return editor.device
+        if editor is self.engine:
+            return self.engine.engine
+        if editor is self.device:
+            return self.device.device
         return setting.edited(edited_value(editor))
 
 
 def side_settings() -> list[Setting]:
     """Return the run settings that an A/B in the window can vary."""
     shown = (setting for setting in all_settings() if setting.in_ab and setting.is_choice)
-    return [setting for setting in shown if setting.in_form or setting.kind == "device"]
+    return [setting for setting in shown if setting.in_form or setting.name in ("engine", "device")]
 
 
 class AbSetup(Card):
@@ -222,6 +231,7 @@ class AbSetup(Card):
         for side in self.sides:
             side.changed.connect(self._on_choice)
         self._services.finder.found.connect(self._on_choice)
+        self._services.engines.changed.connect(self._on_choice)
         self._services.preferences.changed.connect(self._on_choice)
 
     def _on_workload(self) -> None:
@@ -231,7 +241,8 @@ class AbSetup(Card):
 
     def _on_choice(self) -> None:
         for side in self.sides:
-            side.offer_devices(self._services.finder.machine)
+            workload = CATALOGUE[self.workload.currentData()]
+            side.offer(workload, self._services.engines.installed, self._services.finder.machine)
         self._check()
         self._asked += 1
         self._soon.start()

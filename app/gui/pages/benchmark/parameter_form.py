@@ -11,7 +11,7 @@ from PySide6.QtWidgets import (
 
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import guard_wheel, label, plain_tip
-from app.gui.widgets.editors import Editor, edited_value, make_editor, set_edited
+from app.gui.widgets.editors import Editor, Switch, edited_value, make_editor, set_edited
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import ParameterValue
 
@@ -49,3 +49,9 @@ class ParameterForm(QWidget):
     def set_value(self, name: str, value: ParameterValue) -> None:
         """Set one value, as if the user had."""
         set_edited(self._editors[name], value)
+
+    def keep_on(self, name: str, reason: str) -> None:
+        """Keep a switch on for this reason; "" gives the choice back."""
+        editor = self._editors[name]
+        assert isinstance(editor, Switch)
+        editor.keep_on(reason)

@@ -17,6 +17,7 @@ from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.gui.charts.bar_list import BarList
 from app.gui.pages.benchmark.dataset_row import DatasetRow
+from app.gui.pages.benchmark.device_row import DeviceRow
 from app.gui.pages.benchmark.parameter_form import ParameterForm
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.run.preflight import PreflightLine
@@ -35,9 +36,8 @@ from app.gui.widgets.basics import (
     plain_tip,
     row,
 )
-from app.gui.widgets.device_list import DeviceList
 from workloads import CATALOGUE, STANDARD
-from workloads.engines.registry import USUAL
+from workloads.engines.registry import USUAL, compiles_always, engine_title
 from workloads.protocol.machine import Machine
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import Preset, RunSpec
@@ -55,9 +55,11 @@ class SetupView(QWidget):
 
     Signals:
         run_requested: The big button was pressed; with the RunSpec and the Machine.
+        install_wanted: The user wants to install an engine; with its name.
     """
 
     run_requested = Signal(object, object)
+    install_wanted = Signal(str)
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -69,10 +71,10 @@ class SetupView(QWidget):
         self._estimated: tuple[RunSpec, Machine] | None = None
         self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
         self._soon.timeout.connect(self._estimate)
-        self.workload, self.device = QComboBox(), DeviceList()
-        for combo in (self.workload, self.device):
-            give_way(combo)
-            guard_wheel(combo)
+        self.workload, self.device_row = QComboBox(), DeviceRow(services)
+        self.device = self.device_row.list
+        give_way(self.workload)
+        guard_wheel(self.workload)
         self.workload.setAccessibleName(sentence("label.workload"))
         for workload in CATALOGUE.values():
             self.workload.addItem(workload.title, workload.id)
@@ -84,7 +86,6 @@ class SetupView(QWidget):
         self.summary = ClampedLabel(2, 12)
         self.presets = {preset: Button(services.theme, "", kind="segment") for preset in PRESETS}
         self._name("quick", sentence("preset.quick_note"))
-        self.device.setAccessibleName(sentence("label.device"))
         self.dataset = DatasetRow(services)
         self.advanced_button = Button(
             services.theme, sentence("setup.more_settings"), "chevron-right", kind="flat"
@@ -127,7 +128,8 @@ class SetupView(QWidget):
         return self._spec(next(name for name, button in self.presets.items() if button.isChecked()))
 
     def refresh(self) -> None:
-        """Reload what may have changed: data sets and durations of runs."""
+        """Reload what may have changed: data sets, engines, and durations of runs."""
+        self._services.engines.look()
         self.dataset.show_dataset(self.chosen_workload.dataset)
         self._estimate_soon()
 
@@ -160,7 +162,7 @@ class SetupView(QWidget):
             for setting in all_settings()
             if setting.name in values
         }
-        chosen |= {"device": self.device.device, "data": self.dataset.data}
+        chosen |= {"engine": self.device.engine, "device": self.device.device, "data": self.dataset.data}
         if preset != "standard":
             chosen |= {"epochs": 1, "steps": None}
         spec = workload.default_spec(preset, **chosen, parameters=own)
@@ -175,7 +177,9 @@ class SetupView(QWidget):
         self.browse_button.clicked.connect(self.browse)
         for button in self.presets.values():
             button.toggled.connect(self._on_choice)
-        self.device.currentIndexChanged.connect(self._on_choice)
+        self.device_row.changed.connect(self._on_choice)
+        self.device_row.install_wanted.connect(self.install_wanted)
+        self._services.engines.changed.connect(self._on_choice)
         self.dataset.changed.connect(self._on_choice)
         self.preflight.changed.connect(self._on_preflight)
         self.advanced_button.toggled.connect(self._on_advanced)
@@ -247,8 +251,10 @@ class SetupView(QWidget):
         self.form.setVisible(shown)
 
     def _on_choice(self) -> None:
-        engine = str(self.form.values().get("engine", USUAL))  # a single engine isn't in the form
-        self.device.offer(self._services.finder.machine, engine)
+        self.device_row.offer(self.chosen_workload)
+        engine = self.device.engine or USUAL
+        reason = sentence("setup.always_compiled", engine=engine_title(engine)) if compiles_always(engine) else ""
+        self.form.keep_on("jit", reason)
         self._check()
         self._estimate_soon()
 
@@ -344,7 +350,7 @@ class SetupView(QWidget):
             column(
                 _field("label.workload", workload, self.summary),
                 _field("label.preset", *self.presets.values()),
-                _field("label.device", self.device),
+                _field("label.device", self.device_row),
                 _field("label.data", self.dataset),
                 row(self.advanced_button, None),
                 self._advanced,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QMessageBox, QSpinBox
+from PySide6.QtWidgets import QMessageBox, QSpinBox
 
 from app.core.analysis.ab import PairResult
 from app.core.messages import sentence
@@ -17,12 +17,10 @@ from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
 from app.gui.pages.ab.page import AbPage
 from app.gui.pages.ab.pair_plot import ratio_scale
-from app.gui.pages.ab.setup import SideForm
 from app.gui.widgets.editors import set_edited
 from tests.gui.driving import Driver
 from tests.gui.run.test_runs import NO, YES, answer, workers
 from workloads import CATALOGUE
-from workloads.protocol.machine import Gpu
 from workloads.protocol.spec import RunSpec
 from workloads.settings import differing
 
@@ -56,24 +54,6 @@ def begin(driver: Driver, page: AbPage, plan: Plan) -> None:
     machine = driver.services.finder.machine
     assert machine is not None
     page.setup.run_requested.emit(plan, machine)
-
-
-def test_each_side_offers_the_devices_of_its_engine(second_engine: str, driver: Driver) -> None:
-    finder = driver.services.finder
-    assert finder.machine is not None
-    finder.machine = replace(finder.machine, gpus=(Gpu("A GPU", "nvidia"),), os_name="Linux")
-    driver.window.show_page("ab")
-    a, b = driver.window.ab.setup.sides
-    set_edited(b.editors["device"], "GPU 0")
-    set_edited(b.editors["engine"], second_engine)
-    assert [devices_of(side) for side in (a, b)] == [["Automatic", "CPU", "GPU 0"], ["Automatic", "CPU"]]
-    assert b.values()["device"] == "auto"
-
-
-def devices_of(side: SideForm) -> list[str]:
-    box = side.editors["device"]
-    assert isinstance(box, QComboBox)
-    return [box.itemText(number) for number in range(box.count())]
 
 
 def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:

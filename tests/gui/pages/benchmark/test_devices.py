@@ -1,32 +1,197 @@
-"""The devices to choose from before a run: those of the machine that the engine can use."""
+"""Engine and device are chosen together before a run, from what is installed and what it can use."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+from PySide6.QtWidgets import QCheckBox
+
+from app.core.paths import Paths
+from app.core.storage.database import Database
+from app.gui.pages.settings.page import SettingsPage
+from tests.conftest import pretend_installed
+from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from workloads.protocol.machine import Gpu
 
+RADEON = Gpu("AMD Radeon RX 9070 XT", "amd", source="sysfs")
+RTX = Gpu("NVIDIA GeForce RTX 5070", "nvidia", driver="580.95", compute_capability="12.0")
+WINDOWS = "Windows 11"
 
-def test_devices_are_those_of_the_machine(driver: Driver) -> None:
-    finder, setup = driver.services.finder, driver.page.setup
-    assert finder.machine is not None
-    gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12_000_000_000)
-    finder.machine = replace(finder.machine, cpu_name="AMD Ryzen 7 7800X3D", gpus=(gpu,))
-    finder.found.emit()
-    names = [setup.device.itemText(number) for number in range(setup.device.count())]
-    assert names == ["Automatic: NVIDIA GeForce RTX 4070", "CPU", "GPU 0: NVIDIA GeForce RTX 4070"]
+
+@pytest.fixture
+def on_computer(driver: Driver, paths: Paths) -> Callable[..., None]:
+    """Show the window as on another computer: on_computer(os_name, gpu, torch="cuda")."""
+
+    def show(os_name: str, *gpus: Gpu, **variants: str) -> None:
+        finder, engines = driver.services.finder, driver.services.engines
+        assert finder.machine is not None
+        finder.machine = replace(finder.machine, os_name=os_name, architecture="x86_64", gpus=gpus)
+        finder.found.emit()
+        for engine, variant in variants.items():
+            pretend_installed(engine, paths, variant)
+        engines.look()
+        driver.until(lambda: set(engines.installed) == {"tensorflow", *variants})
+
+    return show
+
+
+def offered(driver: Driver) -> list[str]:
+    devices = driver.page.setup.device
+    return [devices.itemText(number) for number in range(devices.count())]
+
+
+def choose(driver: Driver, workload: str) -> None:
+    box = driver.page.setup.workload
+    box.setCurrentIndex(box.findData(workload))
+
+
+def asked(driver: Driver) -> tuple[str, str, bool]:
+    spec = driver.page.setup.spec()
+    return spec.engine, spec.device, spec.jit
+
+
+def compiled(driver: Driver) -> QCheckBox:
+    boxes = driver.page.setup.form.findChildren(QCheckBox)
+    return next(box for box in boxes if box.accessibleName() == "Compiled")
+
+
+def test_with_a_single_engine_devices_are_those_of_the_machine(
+    driver: Driver, on_computer: Callable[..., None]
+) -> None:
+    setup = driver.page.setup
+    on_computer("Linux 6.1", RTX)
+    assert offered(driver) == ["Automatic: NVIDIA GeForce RTX 5070", "CPU", "GPU 0: NVIDIA GeForce RTX 5070"]
     setup.device.setCurrentIndex(2)
-    assert setup.spec().device == "gpu:0"
+    assert asked(driver) == ("tensorflow", "gpu:0", False)
+    on_computer(WINDOWS, RTX)
+    assert offered(driver) == ["Automatic: CPU", "CPU"]
+    assert asked(driver) == ("tensorflow", "auto", False)
+    assert "engine" not in setup.form.values()
 
 
-def test_devices_are_those_of_the_engine(second_engine: str, driver: Driver) -> None:
-    finder, setup = driver.services.finder, driver.page.setup
-    assert finder.machine is not None
-    finder.machine = replace(finder.machine, gpus=(Gpu("A GPU", "nvidia"),), os_name="Linux")
-    finder.found.emit()
-    setup.device.setCurrentIndex(2)
-    setup.form.set_value("engine", second_engine)
-    assert [setup.device.itemText(number) for number in range(setup.device.count())] == ["Automatic: CPU", "CPU"]
-    assert setup.device.currentData() == "auto"
-    setup.form.set_value("engine", "tensorflow")
-    assert setup.device.itemText(0) == "Automatic: A GPU"
-    assert setup.spec().device == "auto"
+def test_engine_and_device_are_one_choice(driver: Driver, on_computer: Callable[..., None]) -> None:
+    setup = driver.page.setup
+    on_computer(WINDOWS, RTX, torch="cuda")
+    assert offered(driver) == [
+        "Automatic: RTX 5070 · PyTorch",
+        "CPU · TensorFlow",
+        "CPU · PyTorch",
+        "RTX 5070 · PyTorch",
+    ]
+    assert asked(driver) == ("torch", "auto", False)
+    expected = [("tensorflow", "cpu", False), ("torch", "cpu", False), ("torch", "gpu:0", False)]
+    for number, pair in enumerate(expected, 1):
+        setup.device.setCurrentIndex(number)
+        assert asked(driver) == pair
+
+
+def test_a_build_for_the_processor_is_offered_no_card(driver: Driver, on_computer: Callable[..., None]) -> None:
+    on_computer(WINDOWS, RTX, torch="cpu")
+    assert offered(driver) == ["Automatic: CPU · TensorFlow", "CPU · TensorFlow", "CPU · PyTorch"]
+
+
+def test_several_cards_are_numbered(driver: Driver, on_computer: Callable[..., None]) -> None:
+    on_computer(WINDOWS, RTX, replace(RTX, name="NVIDIA GeForce RTX 4060"), torch="cuda")
+    assert offered(driver)[-2:] == ["GPU 0: RTX 5070 · PyTorch", "GPU 1: RTX 4060 · PyTorch"]
+
+
+def test_the_choice_is_kept_where_it_is_offered(driver: Driver, on_computer: Callable[..., None]) -> None:
+    setup = driver.page.setup
+    on_computer("Linux 6.1", torch="cpu")
+    setup.device.take("torch", "cpu")
+    choose(driver, "mnist_mlp")
+    assert asked(driver) == ("torch", "cpu", False)
+    choose(driver, "flowers_xception_331")
+    assert offered(driver) == ["Automatic: CPU", "CPU"]
+    assert asked(driver) == ("tensorflow", "auto", False)
+    choose(driver, "mnist_mlp")
+    assert asked(driver) == ("torch", "cpu", False)
+
+
+def test_what_always_compiles_keeps_its_box_checked(driver: Driver, on_computer: Callable[..., None]) -> None:
+    setup = driver.page.setup
+    on_computer("Linux 6.1", jax="cpu", torch="cpu")
+    usual_tip = compiled(driver).toolTip()
+    setup.device.take("jax", "cpu")
+    assert asked(driver) == ("jax", "cpu", True)
+    assert (compiled(driver).isChecked(), compiled(driver).isEnabled()) == (True, False)
+    assert "JAX always compiles" in compiled(driver).toolTip()
+    choose(driver, "mnist_mlp")
+    assert asked(driver) == ("jax", "cpu", True)
+    assert not compiled(driver).isEnabled()
+    setup.device.take("torch", "cpu")
+    assert asked(driver) == ("torch", "cpu", False)
+    assert (compiled(driver).isEnabled(), compiled(driver).toolTip()) == (True, usual_tip)
+    setup.form.set_value("jit", True)
+    for engine in ("jax", "tensorflow"):
+        setup.device.take(engine, "cpu")
+        assert asked(driver) == (engine, "cpu", True)
+
+
+def test_the_time_is_that_of_the_engine(driver: Driver, on_computer: Callable[..., None]) -> None:
+    setup, standard = driver.page.setup, driver.page.setup.presets["standard"]
+    on_computer("Linux 6.1", torch="cpu")
+    machine = driver.services.finder.machine
+    assert machine is not None
+    with Database(driver.services.paths.database) as database:
+        store(database, machine, 65.0, 60.0, 60.0, device="cpu")
+        store(database, machine, 130.0, 120.0, 120.0, device="cpu", engine="torch")
+    setup.device.take("torch", "cpu")
+    driver.until(lambda: "about 20 min" in standard.accessibleName())
+    setup.device.take("tensorflow", "cpu")
+    driver.until(lambda: "about 10 min" in standard.accessibleName())
+
+
+def test_a_card_that_another_engine_could_use_is_one_click_from_its_installation(
+    driver: Driver, on_computer: Callable[..., None]
+) -> None:
+    row = driver.page.setup.device_row
+    on_computer(WINDOWS, RTX)
+    assert row.help_text.whole_text == "TensorFlow can't use your RTX 5070 on Windows. PyTorch can."
+    assert row.help_button.accessibleName() == "Install PyTorch …"
+    driver.press(row.help_button)
+    assert isinstance(driver.window.page, SettingsPage)
+    assert set(driver.services.engines.installed) == {"tensorflow"}
+
+
+def test_a_card_that_an_installed_engine_could_use_is_one_click_away(
+    driver: Driver, on_computer: Callable[..., None]
+) -> None:
+    setup, row = driver.page.setup, driver.page.setup.device_row
+    on_computer(WINDOWS, RTX, torch="cuda")
+    assert not row.help_text.isVisible()
+    setup.device.take("tensorflow", "cpu")
+    assert row.help_text.whole_text == "Your RTX 5070 runs with PyTorch."
+    place = setup.dataset.y()
+    driver.press(row.help_button)
+    assert asked(driver) == ("torch", "gpu:0", False)
+    assert not row.help_text.isVisible()
+    driver.until(lambda: setup.dataset.y() == place)
+    setup.device.take("torch", "cpu")  # which the user seems to want
+    assert not row.help_text.isVisible()
+
+
+@pytest.mark.parametrize(
+    ("os_name", "gpu", "variants", "said"),
+    [
+        ("Linux 6.1", RADEON, {}, "TensorFlow can't use your Radeon RX 9070 XT. PyTorch can."),
+        (WINDOWS, RADEON, {}, ""),
+        ("Linux 6.1", RTX, {}, ""),
+        (WINDOWS, RTX, {"torch": "cpu"}, "TensorFlow can't use your RTX 5070 on Windows. PyTorch can."),
+    ],
+)
+def test_only_what_helps_is_said(
+    os_name: str, gpu: Gpu, variants: dict[str, str], said: str, driver: Driver, on_computer: Callable[..., None]
+) -> None:
+    row = driver.page.setup.device_row
+    on_computer(os_name, gpu, **variants)
+    assert (row.help_text.whole_text if row.help_text.isVisible() else "") == said
+
+
+def test_another_build_of_the_chosen_engine_may_help(driver: Driver, on_computer: Callable[..., None]) -> None:
+    setup = driver.page.setup
+    on_computer(WINDOWS, RTX, torch="cpu")
+    setup.device.take("torch", "cpu")
+    said = "This build of PyTorch can't use your RTX 5070. Another one can."
+    assert setup.device_row.help_text.whole_text == said

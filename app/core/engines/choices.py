@@ -1,0 +1,122 @@
+"""What a run can be given here: pairs of an installed engine and one of the devices that it can use."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.core.engines.install import engine_folder, installable, put_back
+from app.core.engines.offers import is_made_for, offers
+from app.core.hardware.gpu.usable import usable_gpus
+from app.core.paths import Paths
+from workloads.engines.registry import ENGINES, USUAL, engine_named
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.machine import Gpu, Machine
+
+# Installed engines with the variant of each; None for those that come with Epochmark.
+Installed = Mapping[str, str | None]
+INCLUDED: Installed = {name: None for name, entry in ENGINES.items() if entry.home is None}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An engine with a device.
+
+    Attributes:
+        device: As a spec names it: "cpu", "gpu:0" …
+        gpu: The graphics card; None for the processor.
+    """
+
+    engine: str
+    device: str
+    gpu: Gpu | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuHelp:
+    """A graphics card that isn't used, and the engine that can use it.
+
+    Attributes:
+        engine: What could use it.
+        instead_of: The engine that would run, on the processor.
+        choice: What uses it at once; None if the engine, or another variant of it, must be installed first.
+        is_systems_fault: Whether `instead_of` can use such cards on other systems.
+    """
+
+    gpu: Gpu
+    engine: str
+    instead_of: str
+    choice: Choice | None
+    is_systems_fault: bool
+
+
+def installed_engines(paths: Paths) -> dict[str, str | None]:
+    """Return the engines that a run can have now, with their variants. Reads their stamps."""
+    installed = dict(INCLUDED)
+    for name in installable():
+        put_back(paths, name)
+        seen = engine_folder(paths, name).look()
+        if seen.state == "ready" and seen.stamp is not None:
+            installed[name] = seen.stamp.variant
+    return installed
+
+
+def device_choices(
+    installed: Installed, machine: Machine, engines: Sequence[str] | None = None
+) -> tuple[Choice, ...]:
+    """Return all pairs: the processor with each engine, then the graphics cards.
+
+    Args:
+        installed: See `installed_engines`.
+        machine: This computer.
+        engines: Those that can run the workload; None for all.
+    """
+    able = [name for name in ENGINES if name in installed and (engines is None or name in engines)]
+    on_cards = [
+        Choice(name, f"gpu:{number}", gpu)
+        for name in able
+        for number, gpu in _numbered_gpus(name, installed[name], machine)
+    ]
+    return (*(Choice(name, "cpu") for name in able), *on_cards)
+
+
+def automatic_choice(choices: Sequence[Choice]) -> Choice | None:
+    """Return what is probably fastest: a graphics card before the processor, the usual engine before others."""
+    return min(choices, key=lambda choice: (choice.gpu is None, choice.engine != USUAL), default=None)
+
+
+def gpu_help(
+    chosen: Choice, installed: Installed, machine: Machine, engines: Sequence[str] | None = None
+) -> GpuHelp | None:
+    """Return how an idle graphics card could be used; None if the chosen engine uses one, or could."""
+    choices = device_choices(installed, machine, engines)
+    if chosen.gpu is not None or any(each.gpu and each.engine == chosen.engine for each in choices):
+        return None
+    usable = [each for each in choices if each.gpu is not None]
+    if usable and usable[0].gpu is not None:
+        return _help(usable[0].gpu, usable[0].engine, chosen.engine, usable[0])
+    for name in installable():
+        if engines is None or name in engines:
+            best = next(iter(offers(name, machine)), None)
+            if best is not None and best.gpus and best.variant.name != installed.get(name):
+                return _help(best.gpus[0], name, chosen.engine, None)
+    return None
+
+
+def _help(gpu: Gpu, engine: str, instead_of: str, choice: Choice | None) -> GpuHelp:
+    try:
+        is_systems_fault = gpu.vendor in engine_named(instead_of).vendors
+    except (KeyError, WorkloadError):  # unknown or broken
+        is_systems_fault = False
+    return GpuHelp(gpu, engine, instead_of, choice, is_systems_fault)
+
+
+def _numbered_gpus(engine: str, variant: str | None, machine: Machine) -> list[tuple[int, Gpu]]:
+    """Return the graphics cards that what is installed can use, with the numbers that the engine gives them."""
+    usable = usable_gpus(machine, engine)
+    if variant is None:
+        return list(enumerate(usable))
+    offer = next((each for each in offers(engine, machine) if each.variant.name == variant), None)
+    if offer is None or not offer.gpus:
+        return []
+    # An engine counts those that are too old for it as well.
+    of_vendor = [gpu for gpu in usable if is_made_for(offer.variant, gpu)]
+    return [(number, gpu) for number, gpu in enumerate(of_vendor) if gpu in offer.gpus]

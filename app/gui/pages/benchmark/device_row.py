@@ -1,0 +1,89 @@
+"""What a run uses: engine and device, and a line that says how an idle graphics card could be used."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from app.core.analysis.published import short_name
+from app.core.engines.choices import GpuHelp, device_choices, gpu_help
+from app.core.messages import sentence
+from app.gui.services.bundle import Services
+from app.gui.widgets.basics import Button, ClampedLabel, column, give_way, guard_wheel, row
+from app.gui.widgets.device_list import DeviceList
+from workloads.engines.registry import engine_title
+from workloads.protocol.machine import Machine
+from workloads.workload import Workload
+
+
+class DeviceRow(QWidget):
+    """Chooses engine and device, and helps where a graphics card would be idle.
+
+    Signals:
+        changed: Another choice was made.
+        install_wanted: The user wants to install an engine; with its name.
+    """
+
+    changed = Signal()
+    install_wanted = Signal(str)
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._help: GpuHelp | None = None
+        self.list = DeviceList()
+        self.list.setAccessibleName(sentence("label.device"))
+        give_way(self.list)
+        guard_wheel(self.list)
+        self.list.currentIndexChanged.connect(self.changed)
+        self.help_text = ClampedLabel(2, muted=False)
+        self.help_button = Button(services.theme, "")
+        self.help_button.clicked.connect(self._on_help)
+        self._line = QWidget()
+        line = row(self.help_text, self.help_button)
+        line.setStretch(0, 1)
+        self._line.setLayout(line)
+        self._line.hide()
+        self.setLayout(column(self.list, self._line, spacing_px=4))
+
+    def offer(self, workload: Workload) -> None:
+        """Offer what this computer has for a workload."""
+        machine, installed = self._services.finder.machine, self._services.engines.installed
+        if machine is None:
+            return
+        self.list.offer(device_choices(installed, machine, workload.engines))
+        choice = self.list.choice
+        self._help = None if choice is None else gpu_help(choice, installed, machine, workload.engines)
+        if self._help is not None:
+            # From now on it keeps its place, or all below it would jump at each choice.
+            policy = self._line.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            self._line.setSizePolicy(policy)
+            self.help_text.show_text(_told(self._help, machine))
+            self.help_button.setText(_action(self._help))
+        self._line.setVisible(self._help is not None)
+
+    def _on_help(self) -> None:
+        if self._help is None:
+            return
+        if self._help.choice is None:
+            self.install_wanted.emit(self._help.engine)
+        else:
+            self.list.take(self._help.choice.engine, self._help.choice.device)
+
+
+def _told(help_: GpuHelp, machine: Machine) -> str:
+    gpu, engine = short_name(help_.gpu.name), engine_title(help_.engine)
+    if help_.choice is not None:
+        return sentence("setup.gpu_runs_with", gpu=gpu, engine=engine)
+    if help_.engine == help_.instead_of:
+        return sentence("setup.gpu_needs_other_build", gpu=gpu, engine=engine)
+    instead_of = engine_title(help_.instead_of)
+    if help_.is_systems_fault:
+        system = machine.os_name.partition(" ")[0]
+        return sentence("setup.gpu_not_on_system", instead_of=instead_of, gpu=gpu, system=system, engine=engine)
+    return sentence("setup.gpu_needs_engine", instead_of=instead_of, gpu=gpu, engine=engine)
+
+
+def _action(help_: GpuHelp) -> str:
+    if help_.choice is not None:
+        return sentence("setup.use_gpu")
+    return sentence("setup.install_engine", engine=engine_title(help_.engine))

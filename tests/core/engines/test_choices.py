@@ -1,0 +1,160 @@
+"""Pairs of engine and device that a run can be given, from what is installed and records of computers."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.core.engines.choices import (
+    INCLUDED,
+    Choice,
+    Installed,
+    automatic_choice,
+    device_choices,
+    gpu_help,
+    installed_engines,
+)
+from app.core.engines.install import engine_folder
+from app.core.paths import Paths
+from tests.conftest import pretend_installed
+from tests.core.engines.conftest import put_engine
+from tests.core.engines.test_offers import (
+    ARC,
+    GTX_1080,
+    LINUX,
+    M2,
+    MAC,
+    NO_DRIVER,
+    RADEON,
+    RTX_5070,
+    RTX_5070_OLD_DRIVER,
+    UHD,
+    WINDOWS,
+    computer,
+)
+from workloads.protocol.machine import Machine
+
+TORCH_CPU: Installed = {**INCLUDED, "torch": "cpu"}
+TORCH_CUDA: Installed = {**INCLUDED, "torch": "cuda"}
+BOTH: Installed = {**INCLUDED, "jax": "cuda13", "torch": "cuda"}
+CPUS = ("tensorflow cpu", "torch cpu")
+
+
+def pairs(installed: Installed, machine: Machine, *engines: str) -> tuple[str, ...]:
+    choices = device_choices(installed, machine, engines or None)
+    for choice in choices:
+        assert (choice.gpu is None) == (choice.device == "cpu")
+    return tuple(f"{choice.engine} {choice.device}" for choice in choices)
+
+
+def test_what_is_installed_is_what_a_run_can_have(paths: Paths) -> None:
+    assert installed_engines(paths) == {"tensorflow": None}
+    pretend_installed("jax", paths)
+    put_engine(paths.engines / "torch", python="2.7")
+    assert installed_engines(paths) == {"tensorflow": None, "jax": "cpu"}
+    (engine_folder(paths, "jax").path / "engine.json").unlink()
+    assert installed_engines(paths) == {"tensorflow": None}
+
+
+@pytest.mark.parametrize(
+    ("installed", "machine", "expected"),
+    [
+        (INCLUDED, computer(LINUX), ("tensorflow cpu",)),
+        (INCLUDED, computer(LINUX, RTX_5070), ("tensorflow cpu", "tensorflow gpu:0")),
+        (INCLUDED, computer(WINDOWS, RTX_5070), ("tensorflow cpu",)),
+        (INCLUDED, computer(LINUX, NO_DRIVER), ("tensorflow cpu",)),
+        (TORCH_CPU, computer(WINDOWS, RTX_5070), CPUS),
+        (TORCH_CUDA, computer(WINDOWS, RTX_5070), (*CPUS, "torch gpu:0")),
+        (TORCH_CUDA, computer(WINDOWS, RTX_5070_OLD_DRIVER), CPUS),
+        (TORCH_CUDA, computer(WINDOWS, UHD, RTX_5070, RADEON), (*CPUS, "torch gpu:0")),
+        (TORCH_CUDA, computer(WINDOWS, GTX_1080, RTX_5070), (*CPUS, "torch gpu:1")),
+        (TORCH_CUDA, computer(WINDOWS, RTX_5070, RTX_5070), (*CPUS, "torch gpu:0", "torch gpu:1")),
+        ({**INCLUDED, "torch": "xpu"}, computer(LINUX, UHD, ARC), (*CPUS, "torch gpu:0")),
+        ({**INCLUDED, "torch": "rocm"}, computer(LINUX, RADEON), (*CPUS, "torch gpu:0")),
+        ({**INCLUDED, "torch": "mps"}, computer(MAC, M2, architecture="arm64"), (*CPUS, "torch gpu:0")),
+        ({**INCLUDED, "torch": "of a later version"}, computer(WINDOWS, RTX_5070), CPUS),
+        (
+            BOTH,
+            computer(LINUX, RTX_5070),
+            (*CPUS, "jax cpu", "tensorflow gpu:0", "torch gpu:0", "jax gpu:0"),
+        ),
+    ],
+)
+def test_each_engine_is_paired_with_what_its_build_can_use(
+    installed: Installed, machine: Machine, expected: tuple[str, ...]
+) -> None:
+    assert pairs(installed, machine) == expected
+
+
+def test_only_engines_that_can_run_the_workload_are_offered() -> None:
+    assert pairs(BOTH, computer(WINDOWS, RTX_5070), "tensorflow") == ("tensorflow cpu",)
+
+
+@pytest.mark.parametrize(
+    ("installed", "machine", "engine", "device"),
+    [
+        (INCLUDED, computer(WINDOWS, RTX_5070), "tensorflow", "cpu"),
+        (BOTH, computer(LINUX, RTX_5070), "tensorflow", "gpu:0"),
+        (BOTH, computer(WINDOWS, RTX_5070), "torch", "gpu:0"),
+        (BOTH, computer(LINUX), "tensorflow", "cpu"),
+    ],
+)
+def test_automatic_is_a_card_before_the_processor_and_the_usual_engine_before_others(
+    installed: Installed, machine: Machine, engine: str, device: str
+) -> None:
+    best = automatic_choice(device_choices(installed, machine))
+    assert best is not None
+    assert (best.engine, best.device) == (engine, device)
+    assert automatic_choice(()) is None
+
+
+def test_an_idle_card_is_helped_by_an_engine_that_can_be_installed() -> None:
+    machine, chosen = computer(WINDOWS, RTX_5070), Choice("tensorflow", "cpu")
+    for installed in (INCLUDED, TORCH_CPU):
+        help_ = gpu_help(chosen, installed, machine)
+        assert help_ is not None
+        assert (help_.gpu, help_.engine, help_.instead_of, help_.choice) == (
+            RTX_5070,
+            "torch",
+            "tensorflow",
+            None,
+        )
+        assert help_.is_systems_fault
+    of_amd = gpu_help(chosen, INCLUDED, computer(LINUX, RADEON))
+    assert of_amd is not None
+    assert not of_amd.is_systems_fault
+    own = gpu_help(Choice("torch", "cpu"), TORCH_CPU, machine)
+    assert own is not None
+    assert (own.engine, own.instead_of) == ("torch", "torch")
+
+
+def test_an_idle_card_is_helped_by_an_engine_that_is_installed() -> None:
+    help_ = gpu_help(Choice("tensorflow", "cpu"), TORCH_CUDA, computer(WINDOWS, RTX_5070))
+    assert help_ is not None
+    assert help_.choice == Choice("torch", "gpu:0", RTX_5070)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "installed", "machine"),
+    [
+        (Choice("tensorflow", "cpu"), INCLUDED, computer(WINDOWS)),  # there is no card
+        (Choice("tensorflow", "cpu"), INCLUDED, computer(WINDOWS, UHD)),  # nothing can use it
+        (Choice("tensorflow", "cpu"), INCLUDED, computer(LINUX, RTX_5070)),  # the user wants the processor
+        (Choice("torch", "cpu"), TORCH_CUDA, computer(WINDOWS, RTX_5070)),  # so here
+        (Choice("torch", "gpu:0", RTX_5070), TORCH_CUDA, computer(WINDOWS, RTX_5070, RADEON)),
+        # Installed, but the driver became too old.
+        (Choice("tensorflow", "cpu"), TORCH_CUDA, computer(WINDOWS, RTX_5070_OLD_DRIVER)),
+    ],
+)
+def test_otherwise_nothing_is_said(chosen: Choice, installed: Installed, machine: Machine) -> None:
+    assert gpu_help(chosen, installed, machine) is None
+
+
+def test_what_cannot_run_the_workload_is_no_help() -> None:
+    machine = computer(WINDOWS, RTX_5070)
+    assert gpu_help(Choice("tensorflow", "cpu"), INCLUDED, machine, ("tensorflow",)) is None
+    assert gpu_help(Choice("tensorflow", "cpu"), TORCH_CUDA, machine, ("tensorflow",)) is None
+
+
+def test_an_engine_that_comes_with_the_app_needs_no_variant() -> None:
+    machine = replace(computer(LINUX, RTX_5070, NO_DRIVER, replace(RTX_5070, name="GeForce RTX 5060")))
+    assert pairs(INCLUDED, machine)[-1] == "tensorflow gpu:1"
