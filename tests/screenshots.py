@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,18 @@ from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.pages.hardware.page import VIEWS, HardwarePage
+from app.gui.pages.settings.engine_work import EngineWork
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.services.bundle import Services
 from app.gui.shell.application import open_window
 from app.gui.shell.main_window import MainWindow
 from app.gui.style.theme import Choice, Theme
+from tests.conftest import pretend_installed
 from tests.core.verdict.records import quiet_run
 from tests.gui.driving import replay
 from tests.recording import as_preset, recorded_events, store_recording, until_epoch
 from workloads.protocol import events
+from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import Telemetry
 
 THEMES: tuple[Choice, ...] = ("dark", "light")
@@ -165,7 +169,40 @@ def take_all(camera: Photographer) -> None:
     camera.take("compare", "compare")
     take_hardware(camera)
     camera.take("settings", "settings")
+    take_engines(camera)
     take_share_pictures(camera, finished)
+
+
+def take_engines(camera: Photographer) -> None:
+    """Show what the owner of a card on Windows sees, with PyTorch on its way and installed."""
+    finder, window = camera.services.finder, camera.window
+    assert finder.machine is not None
+    gpu = Gpu("NVIDIA GeForce RTX 5070", "nvidia", memory_bytes=12_000_000_000)
+    finder.machine = replace(finder.machine, os_name="Windows 11", architecture="x86_64", gpus=(gpu,))
+    finder.found.emit()
+    window.benchmark.choose()
+    camera.take("benchmark-idle-card", "benchmark", camera.calm)
+    window.show_page("settings")
+    window.settings.show_engines("torch")
+    camera.wait(lambda: window.settings.engines_card.rows)
+    camera.take("settings-engines", "settings", lambda: window.settings.show_engines("torch"))
+    work = EngineWork("PyTorch")
+    work.report("download", 712_000_000, 2_000_000_000)
+    card = window.settings.engines_card
+    camera.take("settings-engines-download", "settings", lambda: card.rows["torch"].show_work(work))
+    pretend_installed("torch", camera.services.paths, "cuda")
+    pretend_installed("jax", camera.services.paths)
+    camera.services.engines.look()
+    camera.wait(lambda: "torch" in camera.services.engines.installed)
+    window.benchmark.setup.device.take("tensorflow", "cpu")
+    camera.take("benchmark-idle-card-installed", "benchmark", camera.calm)
+    window.benchmark.setup.device.showPopup()
+    camera.wait(patience_s=0.5)
+    camera.save(window.benchmark.setup.device.view().window(), "devices")
+    window.benchmark.setup.device.hidePopup()
+    camera.take("settings-engines-installed", "settings", lambda: window.settings.show_engines("torch"))
+    window.ab.setup.sides[1].engine.take("torch")
+    camera.take("ab-engines", "ab", camera.calm)
 
 
 def take_hardware(camera: Photographer) -> None:

@@ -35,7 +35,7 @@ from app.core.runs.engine_plans import engine_specs
 from app.core.runs.runner import Runner
 from app.core.runs.sequence import REPEATS_LIMIT
 from app.core.storage.database import Database
-from app.core.storage.outcomes import recover_runs, running_on
+from app.core.storage.outcomes import check_engine_unused
 from workloads import STANDARD
 from workloads.engines.registry import engine_title
 
@@ -226,12 +226,7 @@ def _checkup_as_json(checkup: Checkup) -> dict[str, Any]:
 def _refuse_during_runs(paths: Paths, engine: str) -> None:
     """Raise UsageError while a run needs the engine's files."""
     with Database(paths.database) as database:
-        recover_runs(database)
-        runs = running_on(database, engine)
-    if runs:
-        raise UsageError(
-            message("cli.engine_in_use", title=engine_title(engine), run_id=runs[0]), message("cli.wait_for_run")
-        )
+        check_engine_unused(database, engine)
 
 
 class _Progress:

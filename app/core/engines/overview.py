@@ -7,6 +7,8 @@ from app.core.engines.folder import State
 from app.core.engines.install import engine_folder, put_back
 from app.core.engines.offers import Offer, offers
 from app.core.engines.stamp import Stamp
+from app.core.engines.variants import LOCKS, Variant
+from app.core.engines.wheels import plain, read_lock
 from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import Message
 from app.core.paths import Paths
@@ -25,6 +27,7 @@ class EngineRow:
         problem: Why it can't be used although something is installed.
         offers: The variants for this computer, the recommended one first.
         gpus: The graphics cards that it uses, or would use with the recommended variant.
+        is_outdated: Whether installing it again would bring other versions.
     """
 
     engine: str
@@ -36,6 +39,7 @@ class EngineRow:
     problem: Message | None
     offers: tuple[Offer, ...]
     gpus: tuple[Gpu, ...]
+    is_outdated: bool = False
 
 
 def list_engines(paths: Paths, machine: Machine) -> list[EngineRow]:
@@ -83,4 +87,14 @@ def _row(name: str, paths: Paths, machine: Machine) -> EngineRow:
         problem=seen.problem,
         offers=on_offer,
         gpus=chosen.gpus if chosen is not None else (),
+        is_outdated=seen.stamp is not None and chosen is not None and _is_outdated(seen.stamp, chosen.variant),
     )
+
+
+def _is_outdated(stamp: Stamp, variant: Variant) -> bool:
+    """Return whether a package is installed in another version than a variant's lock and pins name."""
+    versions: dict[str, set[str]] = {}
+    pairs = [(pin.name, pin.version) for pin in read_lock(LOCKS / variant.lock)]
+    for name, version in [*pairs, *(tuple(pin.split("==", 1)) for pin in variant.pins)]:
+        versions.setdefault(plain(name), set()).add(version)
+    return any(package.version not in versions.get(package.name, {package.version}) for package in stamp.packages)

@@ -10,7 +10,7 @@ import msgspec
 from app.core.analysis.headline import Measured, outcome_of
 from app.core.analysis.timed_steps import timed
 from app.core.clock import now_text
-from app.core.errors import AppError
+from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message, text
 from app.core.storage import reading
 from app.core.storage.database import Database, storable
@@ -18,6 +18,7 @@ from app.core.storage.owners import is_owned
 from app.core.storage.runs import load_run
 from app.core.verdict.energy import energy_columns
 from app.core.verdict.rules import judge
+from workloads.engines.registry import engine_title
 from workloads.protocol import events
 
 NOT_SUMMARISED = "not_summarised"
@@ -125,6 +126,15 @@ def running_on(database: Database, engine: str) -> list[int]:
     with database.complaints():
         sql = "SELECT id FROM runs WHERE status = 'running' AND engine = ? ORDER BY id"
         return [row[0] for row in database.connection.execute(sql, (engine,))]
+
+
+def check_engine_unused(database: Database, engine: str) -> None:
+    """Raise UsageError while a run needs an engine's files."""
+    recover_runs(database)
+    runs = running_on(database, engine)
+    if runs:
+        said = message("engines.in_use", title=engine_title(engine), run_id=runs[0])
+        raise UsageError(said, message("engines.wait_for_run"))
 
 
 def _is_running(database: Database, run_id: int) -> bool:

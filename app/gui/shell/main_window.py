@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from app.gui.pages.ab.page import AbPage
     from app.gui.pages.hardware.page import HardwarePage
     from app.gui.pages.results.page import ResultsPage
+    from app.gui.pages.settings.page import SettingsPage
 
 # A worker that doesn't answer is killed after 8 s; after that, stop waiting.
 CLOSE_PATIENCE_MS = 10_000
@@ -142,6 +143,15 @@ class MainWindow(QMainWindow):
         assert isinstance(page, HardwarePage)
         return page
 
+    @property
+    def settings(self) -> "SettingsPage":
+        """The Settings page, made on first use."""
+        from app.gui.pages.settings.page import SettingsPage
+
+        page = self._made("settings")
+        assert isinstance(page, SettingsPage)
+        return page
+
     def _made(self, code: str) -> QWidget:
         """Return a page, made on first use."""
         if code not in self._pages:
@@ -159,10 +169,8 @@ class MainWindow(QMainWindow):
         if code == "hardware":
             self.closed.connect(self.hardware.doctor.cancel)  # even while another page is shown
         if code == "settings":
-            from app.gui.pages.settings.page import SettingsPage
-
-            assert isinstance(page, SettingsPage)
-            page.folder_changed.connect(self.benchmark.setup.refresh)
+            self.settings.folder_changed.connect(self.benchmark.setup.refresh)
+            self.closed.connect(self.settings.engines_card.cancel)
 
     def _lay_out(self) -> None:
         whole = QHBoxLayout()
@@ -214,6 +222,7 @@ class MainWindow(QMainWindow):
     def _on_install_wanted(self, engine: str) -> None:
         """Open the settings, where the user may install it."""
         self.show_page("settings")
+        self.settings.show_engines(engine)
 
     def _on_doctor(self) -> None:
         self.show_page("hardware")

@@ -29,8 +29,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "ab_page.set_up_side": "Set up side {side}, {label}, then continue (run {number} of {planned}).",
     "ab_page.so_far": "Preliminary: the test is still running.",
     "ab_page.step_1": (
-        "Choose a workload, and change a setting of one side: threads, XLA, oneDNN, precision, device or batch"
-        " size."
+        "Choose a workload, and change a setting of one side: engine, device, threads, precision, batch size …"
     ),
     "ab_page.step_2": (
         "Click Run A/B. Each run gets a fresh process, and the sides take turns (A B B A …), so that a computer"
@@ -121,6 +120,53 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "data_row.synthetic": "Synthetic: same shapes and counts, same speed",
     "data_row.unpacking": "Checking and unpacking …",
     "data_row.waiting": "Waiting: it's being installed elsewhere …",
+    "engines_card.ask_to_remove": "Remove {title} from this computer? Its results are kept.",
+    "engines_card.ask_to_remove_sized": (
+        "Remove {title} from this computer? That frees {size_bytes:bytes}. Its results are kept."
+    ),
+    "engines_card.cancel": "Cancel installing {title}",
+    "engines_card.cancelled": "Cancelled; what was downloaded is kept for the next time",
+    "engines_card.check": "Check",
+    "engines_card.check_named": "Check {title}",
+    "engines_card.checked": "{title} {version} is complete and can be used",
+    "engines_card.choose_folder": "Choose a folder with all packages of {title}",
+    "engines_card.cost": "{download_bytes:bytes} to download",
+    "engines_card.cost_with_disk": "{download_bytes:bytes} to download, {disk_bytes:bytes} on disk",
+    "engines_card.cpu": "your CPU",
+    "engines_card.downloading": "Downloading: {done_bytes:bytes} of {total_bytes:bytes} ({share_pct} %)",
+    "engines_card.downloading_at": (
+        "Downloading: {done_bytes:bytes} of {total_bytes:bytes} ({share_pct} %), {rate_bytes:bytes}/s"
+    ),
+    "engines_card.from_folder": "From a folder …",
+    "engines_card.from_folder_named": "Install {title} from a folder",
+    "engines_card.gpus": "your {gpus:, }",
+    "engines_card.included": "Comes with Epochmark · uses {device}",
+    "engines_card.install": "Install",
+    "engines_card.install_again": "Install again",
+    "engines_card.install_named": "{action}: {title}",
+    "engines_card.installed": "Installed, {size_bytes:bytes} · uses {device}",
+    "engines_card.looking": "Checking what is installed …",
+    "engines_card.missing": "Missing: it should have come with Epochmark",
+    "engines_card.not_here": "Not available for this computer",
+    "engines_card.note": (
+        "The software that trains. Each engine has a folder of its own and changes nothing else on this computer."
+    ),
+    "engines_card.now_installed": "Installed {title} {version}",
+    "engines_card.offer": "Not installed · would use {device}",
+    "engines_card.other_variant": "{variant} would use {device}",
+    "engines_card.phase.check": "Checking the files …",
+    "engines_card.phase.download": "Downloading …",
+    "engines_card.phase.resolve": "Asking the package index …",
+    "engines_card.phase.try": "Trying to import it …",
+    "engines_card.phase.unpack": "Unpacking …",
+    "engines_card.progress": "Progress of {title}",
+    "engines_card.recommended": "{variant} (recommended)",
+    "engines_card.removed": "Removed {title}",
+    "engines_card.title": "Engines",
+    "engines_card.title_with_version": "{title} {version}",
+    "engines_card.title_with_variant": "{title} {version} ({variant})",
+    "engines_card.update": "Update",
+    "engines_card.variant": "Build of {title}",
     "file.all": "All files (*)",
     "hardware_page.copy_parts": "Copy parts",
     "hardware_page.doctor": "Doctor",
@@ -277,7 +323,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.privacy": "Privacy",
     "settings.privacy_note": (
         "Nothing is uploaded. Epochmark uses the network only when you click a button that says so: to download a"
-        " data set. What you export, copy or save as a picture contains no computer name and no serial number;"
+        " data set or install an engine. What you export, copy or save as a picture contains no computer name and no serial number;"
         " your name and your folders are removed from messages."
     ),
     "settings.remove_named": "Remove {title}",

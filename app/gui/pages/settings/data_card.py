@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QDir, Qt, Signal
+from PySide6.QtCore import QDir, Signal
 from PySide6.QtWidgets import QFileDialog, QVBoxLayout, QWidget
 
 from app.core.datasets.install import InstalledDataset, Removal, import_dataset, list_datasets, remove_dataset
@@ -13,7 +13,7 @@ from app.core.datasets.own_files import named
 from app.core.errors import AppError
 from app.core.messages import message, sentence
 from app.core.plain_text import one_line
-from app.gui.pages.settings.parts import ask, open_folder, setting
+from app.gui.pages.settings.parts import ask, open_dialog, open_folder, setting
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, ElidedLabel, line
@@ -86,7 +86,7 @@ class DataCard(Card):
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
         dialog.fileSelected.connect(lambda path: self._take(QDir.toNativeSeparators(path)))
-        _open(dialog)
+        open_dialog(dialog)
 
     def _take(self, folder: str | None) -> None:
         try:
@@ -107,7 +107,7 @@ class DataCard(Card):
             dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
             dialog.setNameFilters([f"{dataset.title} ({' '.join(names)})", sentence("file.all")])
         dialog.filesSelected.connect(lambda files: self.import_files(dataset, [Path(path) for path in files]))
-        _open(dialog)
+        open_dialog(dialog)
 
     def import_files(self, dataset: InstalledDataset, files: Sequence[Path]) -> None:
         """Install a data set from files, in the background."""
@@ -196,8 +196,3 @@ def folder_bytes(folder: Path, names: Sequence[str]) -> int | None:
         with contextlib.suppress(OSError):  # gone by now
             size_bytes += path.lstat().st_size
     return size_bytes
-
-
-def _open(dialog: QFileDialog) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.open()

@@ -1,14 +1,16 @@
-"""The Settings page: appearance, defaults of runs, data sets, privacy."""
+"""The Settings page: appearance, defaults of runs, engines, data sets, privacy."""
 
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.gui.pages.settings.data_card import DataCard
+from app.gui.pages.settings.engine_line import EngineLine
+from app.gui.pages.settings.engines_card import EnginesCard
 from app.gui.pages.settings.parts import ask, open_folder, setting
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
@@ -30,6 +32,7 @@ class SettingsPage(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
+        self._wanted_engine = ""
         theme = services.theme
         themes = [(theme, sentence(f"settings.theme_{theme}")) for theme in ("system", "light", "dark")]
         self.theme = Segments(theme, sentence("settings.theme"), themes)
@@ -37,6 +40,7 @@ class SettingsPage(QWidget):
         self.preset = Segments(theme, sentence("label.preset"), presets)
         kinds = [(kind, sentence(f"settings.data_{kind}")) for kind in ("auto", "real", "synthetic")]
         self.data = Segments(theme, sentence("label.data"), kinds)
+        self.engines_card = EnginesCard(services)
         self.data_card = DataCard(services)
         self.results_button = Button(theme, sentence("settings.open_folder"), "folder-open")
         self.results_button.setAccessibleName(sentence("settings.open_results"))
@@ -48,9 +52,27 @@ class SettingsPage(QWidget):
         self._on_changed()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Check which data sets are installed."""
+        """Check which engines and data sets are installed."""
         super().showEvent(event)
+        self.engines_card.refresh()
         self.data_card.refresh()
+
+    def show_engines(self, engine: str) -> None:
+        """Scroll to the engines, now or when they are listed: the user wants to install one of them."""
+        self._wanted_engine = engine
+        self._on_engines()
+
+    def _on_engines(self) -> None:
+        wanted = self.engines_card.rows.get(self._wanted_engine)
+        if wanted is not None:
+            self._wanted_engine = ""
+            wanted.prefer_recommended()
+            QTimer.singleShot(0, self, lambda: self._reveal(wanted))  # once it is laid out
+
+    def _reveal(self, wanted: EngineLine) -> None:
+        self.view.ensureWidgetVisible(self.engines_card)
+        self.view.ensureWidgetVisible(wanted)
+        wanted.install_button.setFocus()
 
     def _connect(self) -> None:
         services = self._services
@@ -58,6 +80,7 @@ class SettingsPage(QWidget):
         self.preset.chosen.connect(lambda preset: self._change(preset=preset))
         self.data.chosen.connect(lambda data: self._change(data=data))
         self.data_card.changed.connect(self.folder_changed)
+        self.engines_card.filled.connect(self._on_engines)
         self.results_button.clicked.connect(lambda: open_folder(services, services.paths.data))
         self.logs_button.clicked.connect(lambda: open_folder(services, services.paths.logs))
         self.reset_button.clicked.connect(self._on_reset)
@@ -82,10 +105,18 @@ class SettingsPage(QWidget):
             privacy.body.addLayout(setting(name, ElidedLabel(str(folder), muted=True), button))
         note = sentence("settings.reset_note")
         reset.body.addLayout(setting(sentence("settings.all"), note, self.reset_button))
-        cards = column(appearance, benchmark, self.data_card, privacy, reset, None, spacing_px=2 * GAP_PX)
+        cards = (
+            appearance,
+            benchmark,
+            self.engines_card,
+            self.data_card,
+            privacy,
+            reset,
+            None,
+        )
         content = QWidget()
         content.setObjectName("scrolled")
-        content.setLayout(cards)
+        content.setLayout(column(*cards, spacing_px=2 * GAP_PX))
         content.setMaximumWidth(WIDTH_PX)
         self.view = QScrollArea(widgetResizable=True)
         self.view.setFrameShape(QFrame.Shape.NoFrame)

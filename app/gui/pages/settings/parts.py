@@ -1,11 +1,11 @@
-"""Shared by the cards of settings: a line, a question, and opening a folder."""
+"""Shared by the cards of settings: a line, a question, and opening dialogs and folders."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QFont
-from PySide6.QtWidgets import QHBoxLayout, QMessageBox, QSizePolicy, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QMessageBox, QSizePolicy, QWidget
 
 from app.core.messages import sentence
 from app.gui.services.bundle import Services
@@ -37,6 +37,12 @@ def ask(parent: QWidget, text: str, action: str, do: Callable[[], None]) -> None
     question.setDefaultButton(QMessageBox.StandardButton.Cancel)
     question.addButton(action, QMessageBox.ButtonRole.AcceptRole).clicked.connect(lambda _=False: do())
     question.open()
+
+
+def open_dialog(dialog: QDialog) -> None:
+    """Open a dialog that is deleted when it is closed."""
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.open()
 
 
 def open_folder(services: Services, folder: Path) -> None:

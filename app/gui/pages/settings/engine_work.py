@@ -1,0 +1,97 @@
+"""Installing or checking an engine in a thread, with progress that the window reads and a way to cancel."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from app.core.engines.install import Checkup, Phase, Progress, check_engine, install_engine, remove_engine
+from app.core.engines.stamp import Stamp
+from app.core.engines.variants import Variant
+from app.core.messages import sentence
+from app.core.paths import Paths
+from app.core.storage.database import Database
+from app.core.storage.outcomes import check_engine_unused
+
+_Result = TypeVar("_Result")
+_SETTLED_S = 1.0  # before, a rate says nothing
+
+
+class WorkCancelledError(Exception):
+    """The user stopped the work."""
+
+
+class EngineWork:
+    """One installation or check; `share` and `told` may be called from another thread meanwhile.
+
+    Args:
+        title: The engine's title.
+        clock: Seconds, for the rate.
+    """
+
+    def __init__(self, title: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self.title = title
+        self.cancelled = False
+        self._clock = clock
+        self._now: tuple[Phase, int, int] = ("resolve", 0, 0)
+        self._begun: tuple[float, int] | None = None  # when the download began, and what was there already
+
+    def install(self, paths: Paths, variant: Variant, source: Path | None) -> Stamp | None:
+        """Install, unless a run needs what is there; return None if cancelled."""
+        with Database(paths.database) as database:
+            check_engine_unused(database, variant.engine)
+        return self._cancellable(lambda progress: install_engine(paths, variant, source, progress))
+
+    def check(self, paths: Paths, engine: str) -> Checkup | None:
+        """Check what is installed; return None if cancelled."""
+        self._now = ("check", 0, 0)
+        return self._cancellable(lambda progress: check_engine(paths, engine, progress))
+
+    @property
+    def share(self) -> float | None:
+        """How much has been downloaded, 0 to 1; None in other phases."""
+        phase, done_bytes, total_bytes = self._now
+        return done_bytes / total_bytes if phase == "download" and total_bytes else None
+
+    def told(self) -> str:
+        """Return in one line what it is doing."""
+        phase, done_bytes, total_bytes = self._now
+        if phase != "download" or not total_bytes:
+            return sentence(f"engines_card.phase.{phase}")
+        arrived = {
+            "done_bytes": done_bytes,
+            "total_bytes": total_bytes,
+            "share_pct": 100 * done_bytes // total_bytes,
+        }
+        rate_bytes = self._rate_bytes(done_bytes)
+        if rate_bytes is None:
+            return sentence("engines_card.downloading", **arrived)
+        return sentence("engines_card.downloading_at", **arrived, rate_bytes=rate_bytes)
+
+    def _rate_bytes(self, done_bytes: int) -> float | None:
+        begun = self._begun
+        if begun is None:
+            return None
+        elapsed_s, arrived_bytes = self._clock() - begun[0], done_bytes - begun[1]
+        return arrived_bytes / elapsed_s if elapsed_s >= _SETTLED_S and arrived_bytes else None
+
+    def _cancellable(self, do: Callable[[Progress], _Result]) -> _Result | None:
+        try:
+            return do(self.report)
+        except WorkCancelledError:
+            return None
+
+    def report(self, phase: Phase, done_bytes: int, total_bytes: int) -> None:
+        """Note how far it is; called by the work itself. Raises WorkCancelledError."""
+        if self.cancelled:
+            raise WorkCancelledError
+        if phase == "download" and self._begun is None:
+            self._begun = self._clock(), done_bytes
+        self._now = phase, done_bytes, total_bytes
+
+
+def remove_unused(paths: Paths, engine: str) -> None:
+    """Delete an engine, unless a run needs it."""
+    with Database(paths.database) as database:
+        check_engine_unused(database, engine)
+    remove_engine(paths, engine)

@@ -1,0 +1,311 @@
+"""The card of engines: what each would allow here, and installing, checking and removing them with the mouse."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton
+
+from app.core.engines import install, offers
+from app.core.engines.install import engine_folder
+from app.core.engines.variants import Variant
+from app.core.paths import Paths
+from app.core.storage.database import Database
+from app.core.storage.owners import own
+from app.core.storage.recording import begin_run
+from app.gui.pages.settings.engine_line import EngineLine
+from app.gui.pages.settings.engine_work import EngineWork
+from app.gui.pages.settings.engines_card import EnginesCard
+from tests.conftest import pretend_installed
+from tests.core.engines.conftest import index as index  # noqa: PLC0414 - a fixture
+from tests.core.engines.conftest import make_variant, put_engine
+from tests.core.engines.index import Index
+from tests.core.engines.test_offers import GTX_1080, LINUX, RTX_5070, RTX_5070_OLD_DRIVER, WINDOWS
+from tests.gui.driving import Driver
+from workloads import CATALOGUE
+from workloads.protocol.machine import Gpu
+
+Opened = Callable[..., EnginesCard]
+
+
+@pytest.fixture
+def opened(driver: Driver) -> Opened:
+    """Open the settings as on another computer: opened(os_name, gpu)."""
+
+    def open_card(os_name: str = LINUX, *gpus: Gpu, architecture: str = "x86_64") -> EnginesCard:
+        finder = driver.services.finder
+        assert finder.machine is not None
+        finder.machine = replace(finder.machine, os_name=os_name, architecture=architecture, gpus=gpus)
+        driver.window.show_page("settings")
+        card = driver.window.settings.engines_card
+        with driver.qtbot.waitSignal(card.filled, timeout=30_000):
+            finder.found.emit()
+        driver.until(lambda: all(shown.isVisible() for shown in card.rows.values()))
+        driver.window.settings.view.ensureWidgetVisible(card)
+        return card
+
+    return open_card
+
+
+def press(button: QPushButton) -> None:
+    assert button.isVisible(), button.accessibleName()
+    assert button.isEnabled(), button.accessibleName()
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def answer(driver: Driver, text: str) -> None:
+    """Press a button of the question that is open."""
+    question = driver.window.findChild(QMessageBox)
+    assert question is not None
+    press(next(button for button in question.findChildren(QPushButton) if button.text() == text))
+
+
+def enabled(line: EngineLine) -> tuple[bool, bool, bool]:
+    return line.install_button.isEnabled(), line.check_button.isEnabled(), line.remove_button.isEnabled()
+
+
+def test_each_engine_says_what_it_would_use_here_and_what_that_costs(opened: Opened) -> None:
+    card = opened(WINDOWS, RTX_5070)
+    assert list(card.rows) == ["torch", "tensorflow", "jax"]
+    torch, tensorflow, jax = card.rows.values()
+    assert torch.title.text() == "PyTorch"
+    assert torch.note.whole_text == "Not installed · would use your GeForce RTX 5070 · 2.0 GB to download"
+    assert torch.variant.currentText() == "cuda (recommended)"
+    assert enabled(torch) == (True, False, False)
+    assert torch.install_button.accessibleName() == "Install: PyTorch"
+    assert tensorflow.title.text().startswith("TensorFlow 2")
+    assert tensorflow.note.whole_text == "Comes with Epochmark · uses your CPU"
+    assert not tensorflow.install_button.isVisible()
+    assert jax.note.whole_text == "Not installed · would use your CPU · 200 MB to download"
+    assert not jax.variant.isEnabled()
+
+
+def test_another_build_can_be_chosen_and_says_why_it_does_not_fit(opened: Opened) -> None:
+    torch = opened(LINUX, GTX_1080).rows["torch"]
+    names = [torch.variant.itemText(number) for number in range(torch.variant.count())]
+    assert names[0] == "cuda-legacy (recommended)"
+    torch.variant.setCurrentIndex(names.index("cpu"))
+    assert "would use your CPU · 236 MB to download, 855 MB on disk" in torch.note.whole_text
+    torch.variant.setCurrentIndex(names.index("cuda"))
+    assert torch.note.whole_text == "GeForce GTX 1080 can't use cuda"
+
+
+def test_on_another_computer_it_says_that_there_is_none(opened: Opened) -> None:
+    torch = opened("Haiku").rows["torch"]
+    assert torch.note.whole_text == "Not available for this computer"
+    assert not torch.install_button.isVisible()
+
+
+def test_an_installed_engine_shows_version_and_device(opened: Opened, paths: Paths) -> None:
+    pretend_installed("torch", paths, "cuda")
+    torch = opened(LINUX, RTX_5070).rows["torch"]
+    assert torch.title.text() == "PyTorch 1.0 (cuda)"
+    assert torch.note.whole_text == "Installed, 0 B · uses your GeForce RTX 5070"
+    assert torch.variant.currentText() == "cuda (recommended)"
+    assert enabled(torch) == (False, True, True)
+    torch.variant.setCurrentIndex(torch.variant.findText("cpu"))
+    assert torch.note.whole_text.startswith("cpu would use your CPU")
+    assert torch.install_button.isEnabled()
+
+
+def test_what_is_older_than_the_lock_can_be_updated(opened: Opened, paths: Paths) -> None:
+    put_engine(paths.engines / "torch")
+    torch = opened().rows["torch"]
+    assert torch.install_button.text().strip() == "Update"
+    assert enabled(torch) == (True, True, True)
+
+
+@pytest.mark.parametrize("fault", ["other Python", "no stamp"])
+def test_what_is_broken_says_so_and_can_be_installed_again(fault: str, opened: Opened, paths: Paths) -> None:
+    put_engine(paths.engines / "torch", python="2.7" if fault == "other Python" else None)
+    if fault == "no stamp":
+        (paths.engines / "torch" / "engine.json").unlink()
+    torch = opened().rows["torch"]
+    assert "Install it again." in torch.note.whole_text
+    assert torch.note.property("tone") == "invalid"
+    assert torch.install_button.text().strip() == "Install again"
+    assert enabled(torch) == (True, False, True)
+
+
+def test_removing_asks_first(driver: Driver, opened: Opened, paths: Paths) -> None:
+    put_engine(paths.engines / "torch")
+    torch = opened().rows["torch"]
+    press(torch.remove_button)
+    answer(driver, "Cancel")
+    assert engine_folder(paths, "torch").look().state == "ready"
+    driver.until(lambda: driver.window.findChild(QMessageBox) is None)
+    driver.services.engines.look()
+    driver.until(lambda: "torch" in driver.services.engines.installed)
+    press(torch.remove_button)
+    answer(driver, "Remove PyTorch")
+    driver.until(lambda: driver.message == "Removed PyTorch")
+    driver.until(lambda: "torch" not in driver.services.engines.installed)
+    driver.until(lambda: torch.row.state == "absent")
+    assert not (paths.engines / "torch").exists()
+
+
+def test_an_engine_is_kept_while_a_run_uses_it(driver: Driver, opened: Opened, paths: Paths) -> None:
+    put_engine(paths.engines / "torch")
+    card = opened()
+    machine, workload = driver.services.finder.machine, CATALOGUE["mnist_mlp"]
+    assert machine is not None
+    with Database(paths.database) as database:
+        owner = own(database.path)
+        begin_run(database, workload.default_spec(engine="torch"), workload, machine, owner=owner.token)
+        for button in (card.rows["torch"].remove_button, card.rows["torch"].install_button):
+            press(button)
+            if button is card.rows["torch"].remove_button:
+                answer(driver, "Remove PyTorch")
+            driver.until(lambda: "is using PyTorch" in driver.message and not card.is_busy)
+            driver.window.banner.hide()
+            driver.until(lambda: driver.window.findChild(QMessageBox) is None)
+        owner.release()
+    assert engine_folder(paths, "torch").look().state == "ready"
+
+
+def test_the_button_of_the_benchmark_page_leads_to_its_engine(driver: Driver, opened: Opened) -> None:
+    card = opened(WINDOWS, RTX_5070)
+    driver.window.show_page("benchmark")
+    driver.press(driver.page.setup.device_row.help_button)
+    assert driver.window.page is driver.window.settings
+    driver.until(card.rows["torch"].install_button.hasFocus)
+    assert not card.rows["torch"].install_button.visibleRegion().isEmpty()
+    assert not card.is_busy
+
+
+def test_it_prefers_the_build_that_helps(driver: Driver, opened: Opened, paths: Paths) -> None:
+    pretend_installed("torch", paths, "cpu")
+    card = opened(WINDOWS, RTX_5070)
+    assert card.rows["torch"].variant.currentText() == "cpu"
+    driver.window.settings.show_engines("torch")
+    assert card.rows["torch"].variant.currentText() == "cuda (recommended)"
+    assert card.rows["torch"].install_button.isEnabled()
+
+
+def test_a_driver_that_is_too_old_is_named(opened: Opened) -> None:
+    torch = opened(LINUX, RTX_5070_OLD_DRIVER).rows["torch"]
+    torch.variant.setCurrentIndex(torch.variant.findText("cuda"))
+    assert "needs driver 580 or newer" in torch.note.whole_text
+
+
+def test_progress_has_bytes_percent_and_rate() -> None:
+    now_s = [0.0]
+    work = EngineWork("PyTorch", lambda: now_s[0])
+    assert (work.told(), work.share) == ("Asking the package index …", None)
+    work.report("download", 1_000_000, 4_000_000)
+    assert (work.told(), work.share) == ("Downloading: 1 MB of 4 MB (25 %)", 0.25)
+    now_s[0] = 2.0
+    work.report("download", 3_000_000, 4_000_000)
+    assert work.told() == "Downloading: 3 MB of 4 MB (75 %), 1 MB/s"
+    work.report("unpack", 0, 9_000_000)
+    assert (work.told(), work.share) == ("Unpacking …", None)
+
+
+@pytest.fixture
+def small(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Variant:
+    """A variant of two tiny packages, the only one there is."""
+    variant = make_variant(index, tmp_path / "lock.txt")
+    monkeypatch.setattr(offers, "VARIANTS", (variant,))
+    return variant
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small")
+def test_an_engine_is_installed_checked_and_offered_at_once(driver: Driver, opened: Opened, paths: Paths) -> None:
+    card = opened()
+    torch = card.rows["torch"]
+    press(torch.install_button)
+    assert torch.cancel_button.isVisible()
+    assert torch.progress_text.text()
+    assert not torch.install_button.isVisible()
+    driver.until(lambda: driver.message == "Installed PyTorch 2.0")
+    driver.until(lambda: "torch" in driver.services.engines.installed)
+    driver.until(lambda: torch.row.state == "ready" and torch.check_button.isVisible())
+    driver.window.banner.hide()
+    press(torch.check_button)
+    driver.until(lambda: driver.message == "PyTorch 2.0 is complete and can be used")
+    (paths.engines / "torch" / "packages" / "torch" / "data.bin").write_bytes(b"x")
+    driver.until(torch.check_button.isVisible)
+    press(torch.check_button)
+    driver.until(lambda: "data.bin of PyTorch is missing or damaged" in driver.message)
+    driver.window.show_page("benchmark")
+    assert driver.page.setup.device.findText("CPU · PyTorch") > 0
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small")
+def test_an_installation_can_be_cancelled_and_a_second_one_waits(
+    driver: Driver, opened: Opened, paths: Paths, index: Index
+) -> None:
+    index.breaks_after_bytes = 200
+    index.go_on.clear()
+    card = opened()
+    torch, jax = card.rows["torch"], card.rows["jax"]
+    press(torch.install_button)
+    driver.until(index.broke_off.is_set)
+    assert not jax.install_button.isEnabled()
+    press(torch.cancel_button)
+    assert torch.progress_text.text() == "Cancelling …"
+    driver.until(lambda: driver.message.startswith("Cancelled"))
+    index.go_on.set()
+    driver.until(lambda: torch.install_button.isVisible() and torch.install_button.isEnabled())
+    assert engine_folder(paths, "torch").look().state == "absent"
+    assert not any(paths.engines.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small")
+def test_closing_the_window_cancels(
+    driver: Driver, opened: Opened, paths: Paths, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index.breaks_after_bytes = 200
+    index.go_on.clear()
+    card = opened()
+    press(card.rows["torch"].install_button)
+    driver.until(index.broke_off.is_set)
+    threads = [thread for thread in threading.enumerate() if thread.name == "task"]
+    driver.window.close()
+    driver.services.tasks.close()
+    index.go_on.set()
+    for thread in threads:
+        thread.join(20)
+    assert not any(paths.engines.iterdir())
+    assert not install.is_busy(paths, "torch")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small")
+def test_a_folder_of_packages_is_enough(
+    driver: Driver, opened: Opened, paths: Paths, index: Index, tmp_path: Path
+) -> None:
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    for name, content in index.wheels.items():
+        (folder / name).write_bytes(content)
+    torch = opened().rows["torch"]
+    press(torch.folder_button)
+    dialog = driver.window.findChild(QFileDialog)
+    assert dialog is not None
+    field = dialog.findChild(QLineEdit)
+    assert field is not None
+    field.setText(str(folder))
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    driver.until(lambda: driver.message == "Installed PyTorch 2.0")
+    assert index.asked == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("small")
+def test_what_goes_wrong_is_said_and_nothing_is_left(
+    driver: Driver, opened: Opened, paths: Paths, index: Index
+) -> None:
+    index.states = lambda _: "0" * 64
+    torch = opened().rows["torch"]
+    press(torch.install_button)
+    driver.until(lambda: "checksum differs" in driver.message)
+    driver.until(torch.install_button.isEnabled)
+    assert engine_folder(paths, "torch").look().state == "absent"
