@@ -96,7 +96,7 @@ def gpu_help(
     for name in installable():
         if engines is None or name in engines:
             best = next(iter(offers(name, machine)), None)
-            if best is not None and best.gpus and best.variant.name != installed.get(name):
+            if best is not None and best.gpus:  # an installed one would be among the choices
                 return _help(best.gpus[0], name, chosen.engine, None)
     return None
 

@@ -10,7 +10,9 @@ from app.core.runs.memory_check import memory_problem
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from workloads import CATALOGUE
+from workloads.engines.registry import USUAL
 from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
 
 
@@ -19,6 +21,7 @@ class Entry:
     """One workload in its standard run on this machine.
 
     Attributes:
+        spec: That run, with the chosen engine and device if they can run it, and else with the usual ones.
         duration_s: From earlier runs; None without a comparable run.
         memory_bytes: Approximate need; None if it was never measured.
         problem: Why it is certain not to fit; None if it isn't certain.
@@ -27,25 +30,38 @@ class Entry:
     """
 
     workload: Workload
+    spec: RunSpec
     duration_s: float | None
     memory_bytes: int | None
     problem: Message | None
     data: str
     published: tuple[int, int]
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """See `probe_key`."""
+        return probe_key(self.spec)
 
-def overview(paths: Paths, machine: Machine) -> list[Entry]:
+
+def probe_key(spec: RunSpec) -> tuple[str, str, str]:
+    """Return workload, engine and device: what an estimate of a standard run is for."""
+    return spec.workload, spec.engine, spec.device
+
+
+def overview(paths: Paths, machine: Machine, engine: str = USUAL, device: str = "auto") -> list[Entry]:
     """Return an entry for each workload, in the order of the catalogue."""
     installed = {dataset.id for dataset in list_datasets(paths) if dataset.installed}
     entries = []
     with Database(paths.database) as database:
         for workload in CATALOGUE.values():
-            spec = workload.default_spec()
+            is_able = workload.engines is None or engine in workload.engines
+            spec = workload.default_spec(engine=engine, device=device) if is_able else workload.default_spec()
             rows = comparable_rows(workload.id)
             data = "generated" if workload.dataset is None else "synthetic"
             entries.append(
                 Entry(
                     workload=workload,
+                    spec=spec,
                     duration_s=expected_duration_s(database, spec, machine),
                     memory_bytes=workload.memory_need_bytes(spec),
                     problem=memory_problem(spec, machine),

@@ -6,11 +6,10 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.analysis.compare import bars, chart_note, shortlist
-from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
-from app.core.metrics import format_bytes
 from app.core.runs.memory_check import memory_problem
+from app.core.runs.overview import probe_key
 from app.core.runs.runner import checked_workload
 from app.core.runs.sequence import REPEATS_LIMIT
 from app.core.storage.database import Database
@@ -18,6 +17,7 @@ from app.core.storage.queries import expected_duration_s
 from app.gui.charts.bar_list import BarList
 from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.device_row import DeviceRow
+from app.gui.pages.benchmark.machine_facts import machine_facts
 from app.gui.pages.benchmark.parameter_form import ParameterForm
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.run.preflight import PreflightLine
@@ -80,8 +80,7 @@ class SetupView(QWidget):
             self.workload.addItem(workload.title, workload.id)
         self.browse_button = Button(services.theme, sentence("setup.browse"), "search")
         self.browse_button.setAccessibleName(sentence("setup.browse_all"))
-        # Results of probes, by workload id.
-        self.probed_s: dict[str, float] = {}
+        self.probed_s: dict[tuple[str, str, str], float] = {}  # results of probes
         self.workload.setCurrentIndex(self.workload.findData(STANDARD))
         self.summary = ClampedLabel(2, 12)
         self.presets = {preset: Button(services.theme, "", kind="segment") for preset in PRESETS}
@@ -146,7 +145,12 @@ class SetupView(QWidget):
         if machine is None:
             return
         chooser = WorkloadChooser(
-            self._services, machine, self.chosen_workload.id, self.probed_s, parent=self.window()
+            self._services,
+            machine,
+            self.chosen_workload.id,
+            self.probed_s,
+            parent=self.window(),
+            chosen=(self.device.engine or USUAL, self.device.device or "auto"),
         )
         if chooser.exec():
             self.workload.setCurrentIndex(self.workload.findData(chooser.chosen_id))
@@ -202,7 +206,7 @@ class SetupView(QWidget):
         machine = self._services.finder.machine
         assert machine is not None
         self.machine_name.show_text(machine.cpu_name or sentence("setup.unknown_cpu"))
-        self.facts.show_facts(_facts(machine))
+        self.facts.show_facts(machine_facts(machine))
         self._on_choice()
 
     def _on_workload(self) -> None:
@@ -321,9 +325,12 @@ class SetupView(QWidget):
 
     def _probed(self) -> float | None:
         """Return the result of a probe, if the choice hasn't changed since."""
-        workload, asked = self.chosen_workload, self._estimated
-        usual = asked is not None and asked[0] == workload.default_spec(data=asked[0].data)
-        return self.probed_s.get(workload.id) if usual else None
+        if self._estimated is None:
+            return None
+        spec, _ = self._estimated
+        workload = CATALOGUE[spec.workload]
+        usual = workload.default_spec(data=spec.data, engine=spec.engine, device=spec.device)
+        return self.probed_s.get(probe_key(spec)) if spec == usual else None
 
     def _tell_time(self, code: str, **arguments: float) -> None:
         values = self.form.values()
@@ -381,18 +388,6 @@ class SetupView(QWidget):
 
 def _field(code: str, *items: QWidget) -> QVBoxLayout:
     return column(label(sentence(code), weight=QFont.Weight.Medium), *items, spacing_px=4)
-
-
-def _facts(machine: Machine) -> list[str]:
-    """Return the machine's parts in a few words each."""
-    physical, logical = machine.physical_cores or "?", machine.logical_cores or "?"
-    cores = sentence("setup.cores", physical=physical, logical=logical)
-    gpus = [
-        f"{short_name(gpu.name)} · {format_bytes(gpu.memory_bytes)}" if gpu.memory_bytes else short_name(gpu.name)
-        for gpu in machine.gpus
-    ]
-    virtual = [sentence("compare.virtual")] if machine.virtual_machine else []
-    return [cores, format_bytes(machine.memory_bytes), *gpus, machine.os_name, *virtual]
 
 
 def _large(font: QFont) -> QFont:

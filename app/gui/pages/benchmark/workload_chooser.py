@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 from app.core.errors import AppError
 from app.core.messages import sentence, text
 from app.core.metrics import headline_kind
-from app.core.runs.overview import Entry, overview
+from app.core.runs.overview import Entry, overview, probe_key
 from app.core.runs.session import Session
 from app.core.runs.time_estimate import probe_duration_s
 from app.gui.pages.benchmark.workload_table import WorkloadTable
@@ -16,7 +16,9 @@ from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row
 from app.gui.widgets.segments import Segments
+from workloads.engines.registry import USUAL
 from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
 
 KINDS = (
     ("", "workloads.all"),
@@ -35,8 +37,9 @@ class WorkloadChooser(QDialog):
         services: The application's services.
         machine: This computer.
         workload_id: The current choice.
-        probed_s: Durations from probes, by workload id; new ones are added.
+        probed_s: Durations from probes, by `probe_key`; new ones are added.
         parent: The window.
+        chosen: Engine and device for those workloads that they can run.
     """
 
     def __init__(
@@ -44,13 +47,16 @@ class WorkloadChooser(QDialog):
         services: Services,
         machine: Machine,
         workload_id: str,
-        probed_s: dict[str, float],
+        probed_s: dict[tuple[str, str, str], float],
         parent: QWidget | None = None,
+        *,
+        chosen: tuple[str, str] = (USUAL, "auto"),
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle(sentence("workloads.choose_one"))
         self.resize(820, 640)
         self._services, self._machine, self._probed_s = services, machine, probed_s
+        self._chosen = chosen
         self._entries: list[Entry] = []
         self._session: Session | None = None
         self._probing = False
@@ -78,8 +84,10 @@ class WorkloadChooser(QDialog):
 
     def refresh(self) -> None:
         """Reload data sets and earlier runs."""
-        paths, machine = self._services.paths, self._machine
-        self._services.tasks.start(lambda: overview(paths, machine), self._on_entries, self._services.complain)
+        paths, machine, chosen = self._services.paths, self._machine, self._chosen
+        self._services.tasks.start(
+            lambda: overview(paths, machine, *chosen), self._on_entries, self._services.complain
+        )
 
     def probe(self) -> None:
         """Time a few steps of the selected workload."""
@@ -88,11 +96,11 @@ class WorkloadChooser(QDialog):
             return
         self._probing = True
         self._show()
-        paths, machine, spec = self._services.paths, self._machine, entry.workload.default_spec()
-        workload_id = self._probed_id = entry.workload.id
+        paths, machine, spec = self._services.paths, self._machine, entry.spec
+        self._probed_id = entry.workload.id
 
-        def measure() -> tuple[str, float]:
-            return workload_id, probe_duration_s(spec, paths, machine, self._keep)
+        def measure() -> tuple[RunSpec, float]:
+            return spec, probe_duration_s(spec, paths, machine, self._keep)
 
         self._services.tasks.start(measure, self._on_probed, self._on_not_probed)
 
@@ -131,10 +139,10 @@ class WorkloadChooser(QDialog):
         if self.choose_button.isEnabled():
             self.accept()
 
-    def _on_probed(self, answer: tuple[str, float]) -> None:
-        workload_id, duration_s = answer
-        self._probed_s[workload_id] = duration_s
-        self._end_probe(workload_id, sentence("workloads.duration", duration_s=duration_s))
+    def _on_probed(self, answer: tuple[RunSpec, float]) -> None:
+        spec, duration_s = answer
+        self._probed_s[probe_key(spec)] = duration_s
+        self._end_probe(spec.workload, sentence("workloads.duration", duration_s=duration_s))
         self._fill()
 
     def _on_not_probed(self, error: AppError) -> None:

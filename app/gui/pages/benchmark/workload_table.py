@@ -34,13 +34,13 @@ class WorkloadModel(TableModel):
         super().__init__()
         self._theme = theme
         self._entries: Sequence[Entry] = ()
-        self._probed_s: Mapping[str, float] = {}
+        self._probed_s: Mapping[tuple[str, str, str], float] = {}
         self._kind = ""
         self._words: tuple[str, ...] = ()
         self.rows: list[Entry] = []
 
-    def show_entries(self, entries: Sequence[Entry], probed_s: Mapping[str, float]) -> None:
-        """Show other entries; `probed_s` has durations from probes, by workload id."""
+    def show_entries(self, entries: Sequence[Entry], probed_s: Mapping[tuple[str, str, str], float]) -> None:
+        """Show other entries; `probed_s` has durations from probes, by their keys."""
         self._entries, self._probed_s = entries, probed_s
         self._filter()
 
@@ -51,7 +51,7 @@ class WorkloadModel(TableModel):
 
     def duration_s(self, entry: Entry) -> float | None:
         """Return how long a whole run takes here; None if unknown."""
-        return self._probed_s.get(entry.workload.id, entry.duration_s)
+        return self._probed_s.get(entry.key, entry.duration_s)
 
     def count(self) -> int:
         """Return the number of matching workloads."""

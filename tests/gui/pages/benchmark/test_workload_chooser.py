@@ -25,7 +25,7 @@ from workloads.workload import Workload
 def chooser(services: Services, machine: Machine, qtbot: QtBot) -> Iterator[WorkloadChooser]:
     with Database(services.paths.database) as database:
         store(database, machine, 80.0, 60.0)
-    dialog = WorkloadChooser(services, machine, "mnist_cnn", {"fcn_r": 40.0})
+    dialog = WorkloadChooser(services, machine, "mnist_cnn", {("fcn_r", "tensorflow", "auto"): 40.0})
     qtbot.addWidget(dialog)
     dialog.show()
     qtbot.waitUntil(lambda: bool(dialog.table.entries.rows), timeout=PATIENCE_MS)

@@ -207,9 +207,9 @@ def test_progress_has_bytes_percent_and_rate() -> None:
 
 @pytest.fixture
 def small(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Variant:
-    """A variant of two tiny packages, the only one there is."""
+    """A variant of two tiny packages, the only one there is of PyTorch."""
     variant = make_variant(index, tmp_path / "lock.txt")
-    monkeypatch.setattr(offers, "VARIANTS", (variant,))
+    monkeypatch.setattr(offers, "VARIANTS", (variant, replace(variant, engine="jax")))
     return variant
 
 
@@ -245,9 +245,10 @@ def test_an_installation_can_be_cancelled_and_a_second_one_waits(
     index.go_on.clear()
     card = opened()
     torch, jax = card.rows["torch"], card.rows["jax"]
+    assert jax.install_button.isEnabled()
     press(torch.install_button)
     driver.until(index.broke_off.is_set)
-    assert not jax.install_button.isEnabled()
+    assert (jax.install_button.isEnabled(), jax.folder_button.isEnabled()) == (False, False)
     press(torch.cancel_button)
     assert torch.progress_text.text() == "Cancelling …"
     driver.until(lambda: driver.message.startswith("Cancelled"))
