@@ -197,3 +197,22 @@ def test_another_build_of_the_chosen_engine_may_help(driver: Driver, on_computer
     setup.device.take("torch", "cpu")
     said = "This build of PyTorch can't use your RTX 5070. Another one can."
     assert setup.device_row.help_text.whole_text == said
+
+
+@pytest.mark.slow
+@pytest.mark.engine
+def test_pytorch_and_jax_run_with_the_mouse(driver: Driver, installed_engines: Paths) -> None:
+    setup = driver.page.setup
+    driver.services.engines.look()
+    driver.until(lambda: set(driver.services.engines.installed) == {"tensorflow", "torch", "jax"})
+    choose(driver, "mnist_mlp")
+    driver.press(setup.presets["standard"])
+    for engine, title in (("torch", "PyTorch"), ("jax", "JAX")):
+        setup.form.set_value("epochs", 1)
+        setup.form.set_value("steps", 3)
+        setup.device.setCurrentIndex(setup.device.findText(f"CPU · {title}"))
+        driver.press(setup.run_button)
+        run = driver.wait_for_result()
+        assert (run.engine, run.device, run.status) == (engine, "cpu", "completed")
+        driver.press(driver.page.new_button)
+        assert asked(driver)[0] == engine

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QMessageBox, QPushButton, QWidget
 
 from app.core.engines import install, offers
 from app.core.engines.install import engine_folder
@@ -186,6 +186,25 @@ def test_it_prefers_the_build_that_helps(driver: Driver, opened: Opened, paths: 
     assert card.rows["torch"].install_button.isEnabled()
 
 
+def test_tab_goes_from_top_to_bottom(driver: Driver, opened: Opened) -> None:
+    card, settings = opened(WINDOWS, RTX_5070), driver.window.settings
+    driver.until(lambda: "cifar10" in settings.data_card.rows)
+    stops: list[QWidget] = [
+        settings.data.buttons["synthetic"],
+        card.rows["torch"].variant,
+        card.rows["torch"].install_button,
+        card.rows["jax"].install_button,
+        settings.data_card.change_button,
+        settings.data_card.rows["cifar10"].import_button,
+        settings.results_button,
+        settings.reset_button,
+    ]
+    order: list[QWidget] = [stops[0]]
+    while (following := order[-1].nextInFocusChain()) is not None and following is not stops[0]:
+        order.append(following)
+    assert [stop for stop in order if stop in stops] == stops
+
+
 def test_a_driver_that_is_too_old_is_named(opened: Opened) -> None:
     torch = opened(LINUX, RTX_5070_OLD_DRIVER).rows["torch"]
     torch.variant.setCurrentIndex(torch.variant.findText("cuda"))
@@ -260,11 +279,10 @@ def test_an_installation_can_be_cancelled_and_a_second_one_waits(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("small")
-def test_closing_the_window_cancels(
-    driver: Driver, opened: Opened, paths: Paths, index: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_closing_the_window_cancels(driver: Driver, opened: Opened, paths: Paths, index: Index) -> None:
     index.breaks_after_bytes = 200
     index.go_on.clear()
+    index.sends_rest = True
     card = opened()
     press(card.rows["torch"].install_button)
     driver.until(index.broke_off.is_set)
