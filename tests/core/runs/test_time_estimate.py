@@ -100,11 +100,14 @@ def test_the_overview_has_time_and_data_of_every_workload(paths: Paths, machine:
     assert entries["cifar10_cnn"].published == (31, 31)
 
 
-def test_the_overview_is_of_the_chosen_engine(paths: Paths, machine: Machine) -> None:
+def test_the_overview_is_of_the_chosen_engine(
+    paths: Paths, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CATALOGUE["imdb_bidirectional_lstm"], "engines", ("tensorflow",))
     with Database(paths.database) as database:
         store(database, machine, 80.0, 60.0)
         store(database, machine, 30.0, 20.0, engine="torch", device="cpu")
     entries = {entry.workload.id: entry for entry in overview(paths, machine, "torch", "cpu")}
     assert entries["cifar10_keras_cnn"].duration_s == 200.0
     assert entries["cifar10_keras_cnn"].key == ("cifar10_keras_cnn", "torch", "cpu")
-    assert entries["flowers_xception_331"].key == ("flowers_xception_331", "tensorflow", "auto")
+    assert entries["imdb_bidirectional_lstm"].key == ("imdb_bidirectional_lstm", "tensorflow", "auto")

@@ -13,6 +13,7 @@ from app.gui.widgets.editors import set_edited
 from tests.conftest import pretend_installed
 from tests.gui.driving import Driver
 from tests.gui.pages.ab.test_page import begin, ended, open_page, stored
+from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 
 
@@ -50,7 +51,10 @@ def is_enabled(side: SideForm, engine: str) -> bool:
     return bool(flags & Qt.ItemFlag.ItemIsEnabled)
 
 
-def test_an_engine_is_a_side_if_it_is_installed_and_able(driver: Driver, paths: Paths) -> None:
+def test_an_engine_is_a_side_if_it_is_installed_and_able(
+    driver: Driver, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CATALOGUE["imdb_bidirectional_lstm"], "engines", ("tensorflow",))
     driver.window.show_page("ab")
     setup = driver.window.ab.setup
     a, b = setup.sides
@@ -64,7 +68,7 @@ def test_an_engine_is_a_side_if_it_is_installed_and_able(driver: Driver, paths: 
     assert [spec.engine for spec in plan.specs] == ["tensorflow", "torch"]
     assert (plan.label_a, plan.label_b) == ("TensorFlow", "PyTorch")
     assert setup.run_button.isEnabled()
-    setup.workload.setCurrentIndex(setup.workload.findData("flowers_xception_331"))
+    setup.workload.setCurrentIndex(setup.workload.findData("imdb_bidirectional_lstm"))
     assert b.values()["engine"] == "tensorflow"
     assert "run this workload" in b.engine.itemData(1, Qt.ItemDataRole.ToolTipRole)
 

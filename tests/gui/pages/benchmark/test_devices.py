@@ -13,6 +13,7 @@ from app.gui.pages.settings.page import SettingsPage
 from tests.conftest import pretend_installed
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
+from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 
 RADEON = Gpu("AMD Radeon RX 9070 XT", "amd", source="sysfs")
@@ -97,13 +98,16 @@ def test_several_cards_are_numbered(driver: Driver, on_computer: Callable[..., N
     assert offered(driver)[-2:] == ["GPU 0: RTX 5070 · PyTorch", "GPU 1: RTX 4060 · PyTorch"]
 
 
-def test_the_choice_is_kept_where_it_is_offered(driver: Driver, on_computer: Callable[..., None]) -> None:
+def test_the_choice_is_kept_where_it_is_offered(
+    driver: Driver, on_computer: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CATALOGUE["imdb_bidirectional_lstm"], "engines", ("tensorflow",))
     setup = driver.page.setup
     on_computer("Linux 6.1", torch="cpu")
     setup.device.take("torch", "cpu")
     choose(driver, "mnist_mlp")
     assert asked(driver) == ("torch", "cpu", False)
-    choose(driver, "flowers_xception_331")
+    choose(driver, "imdb_bidirectional_lstm")
     assert offered(driver) == ["Automatic: CPU", "CPU"]
     assert asked(driver) == ("tensorflow", "auto", False)
     choose(driver, "mnist_mlp")
