@@ -59,6 +59,8 @@ class Engine:
         vendors: Vendors whose GPUs it can use, with the right driver on the right system.
         reads: Prefixes of environment variables that change what it does.
         settings: Engine-specific run settings that it supports.
+        capabilities: NVIDIA's compute capabilities that it has code for, from the first, up to but without the
+            second; None if that depends on what is installed.
         compiler: What compiles its steps if asked to.
         compiles_always: Whether it has no other way.
     """
@@ -69,6 +71,7 @@ class Engine:
     vendors: frozenset[str] = frozenset()
     reads: tuple[str, ...] = ()
     settings: frozenset[str] = frozenset()
+    capabilities: tuple[float, float] | None = None
     compiler: str = "XLA"
     compiles_always: bool = False
 

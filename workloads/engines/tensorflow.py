@@ -24,6 +24,7 @@ class TensorFlow(Engine):
     vendors = frozenset({"nvidia"})
     reads = ("TF_", "XLA_")
     settings = frozenset({"jit", "onednn"})
+    capabilities = (6.0, 10.0)  # of 2.21: not the RTX 50 series
     _watched: tuple[Any, StepWatch] | None = None
 
     def variables(self) -> dict[str, str]:

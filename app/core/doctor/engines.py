@@ -11,11 +11,11 @@ from app.core.doctor.rules import REPAIR, failure_of, with_row
 from app.core.doctor.signals import Signal
 from app.core.doctor.trial import Device, Trial, run_trial
 from app.core.engines.install import engine_folder, installable
-from app.core.engines.offers import Offer, offers
+from app.core.engines.offers import Offer, cards_for, offers
 from app.core.engines.stamp import Stamp
 from app.core.messages import Message, message, sentence
 from app.core.paths import Paths
-from workloads.engines.registry import engine_named, engine_title
+from workloads.engines.registry import engine_title
 from workloads.protocol.machine import Gpu, Machine
 
 # Of two closed bugs in PyTorch: wrong convolutions (#192212), and backward passes 30 times slower (#193349).
@@ -50,8 +50,7 @@ def diagnose_engine(
 ) -> EngineDiagnosis:
     """Diagnose what is known; a pure function."""
     evidence = evidence_of(facts, trials)
-    asked = engine_named(engine)
-    cards = [gpu for gpu in machine.gpus if asked.may_use(gpu.vendor, machine.os_name)]
+    cards = cards_for(engine, machine)
     listed = list(evidence.gpus)
     devices = [_processor(engine, evidence)] if trials else []
     for card in cards if trials else ():
@@ -64,7 +63,7 @@ def diagnose_engine(
     devices += [_tried(engine, evidence, device, None) for device in listed]
     return EngineDiagnosis(
         engine=engine,
-        title=asked.title,
+        title=engine_title(engine),
         version=stamp.version if stamp is not None else None,
         variant=stamp.variant if stamp is not None else None,
         problem=None,

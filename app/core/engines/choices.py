@@ -80,7 +80,11 @@ def device_choices(
 
 def automatic_choice(choices: Sequence[Choice]) -> Choice | None:
     """Return what is probably fastest: a graphics card before the processor, the usual engine before others."""
-    return min(choices, key=lambda choice: (choice.gpu is None, choice.engine != USUAL), default=None)
+
+    def rank(choice: Choice) -> tuple[bool, bool, bool]:
+        return choice.gpu is None, not _has_code(choice), choice.engine != USUAL
+
+    return min(choices, key=rank, default=None)
 
 
 def gpu_help(
@@ -88,22 +92,34 @@ def gpu_help(
 ) -> GpuHelp | None:
     """Return how an idle graphics card could be used; None if the chosen engine uses one, or could."""
     choices = device_choices(installed, machine, engines)
-    if chosen.gpu is not None or any(each.gpu and each.engine == chosen.engine for each in choices):
+    own = [each for each in choices if each.engine == chosen.engine and each.gpu is not None]
+    if any(_has_code(each) for each in own):
         return None
-    usable = [each for each in choices if each.gpu is not None]
+    usable = [each for each in choices if each.gpu is not None and each not in own]
     if usable and usable[0].gpu is not None:
-        return _help(usable[0].gpu, usable[0].engine, chosen.engine, usable[0])
+        return _help(usable[0].gpu, usable[0].engine, chosen.engine, machine, usable[0])
     for name in installable():
         if engines is None or name in engines:
             best = next(iter(offers(name, machine)), None)
             if best is not None and best.gpus:  # an installed one would be among the choices
-                return _help(best.gpus[0], name, chosen.engine, None)
+                return _help(best.gpus[0], name, chosen.engine, machine)
     return None
 
 
-def _help(gpu: Gpu, engine: str, instead_of: str, choice: Choice | None) -> GpuHelp:
+def _has_code(choice: Choice) -> bool:
+    """Return whether an engine has code for the graphics card, as far as that is known; yes for a processor."""
+    capabilities = engine_named(choice.engine).capabilities
+    if choice.gpu is None or capabilities is None or choice.gpu.compute_capability is None:
+        return True
+    major, _, minor = choice.gpu.compute_capability.partition(".")
+    number = float(f"{major}.{minor or 0}") if major.isdigit() and (minor or "0").isdigit() else capabilities[0]
+    return capabilities[0] <= number < capabilities[1]
+
+
+def _help(gpu: Gpu, engine: str, instead_of: str, machine: Machine, choice: Choice | None = None) -> GpuHelp:
     try:
-        is_systems_fault = gpu.vendor in engine_named(instead_of).vendors
+        other = engine_named(instead_of)
+        is_systems_fault = gpu.vendor in other.vendors and not other.may_use(gpu.vendor, machine.os_name)
     except (KeyError, WorkloadError):  # unknown or broken
         is_systems_fault = False
     return GpuHelp(gpu, engine, instead_of, choice, is_systems_fault)

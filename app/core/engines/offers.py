@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.core.engines.variants import VARIANTS, Variant
 from app.core.messages import Message, message
+from workloads.engines.registry import ENGINES, engine_named
 from workloads.protocol.machine import Gpu, Machine
 
 
@@ -30,18 +31,34 @@ def offers(engine: str, machine: Machine) -> tuple[Offer, ...]:
 
     Those that use a card come first, then those that need none, then those whose card is missing or unusable.
     """
-    variants = [
+    by_use = sorted((_offer(variant, machine) for variant in _variants(engine, machine)), key=_rank)
+    return tuple(
+        Offer(offer.variant, offer.gpus, offer.obstacle, is_recommended=place == 0 and _rank(offer) < 2)
+        for place, offer in enumerate(by_use)
+    )
+
+
+def cards_for(engine: str, machine: Machine) -> tuple[Gpu, ...]:
+    """Return the graphics cards that an engine is made for on this system, whether or not it can use them now.
+
+    Most graphics in processors of AMD and Intel aren't among them: no build of PyTorch computes on these.
+    """
+    asked = engine_named(engine)
+    cards = [gpu for gpu in machine.gpus if asked.may_use(gpu.vendor, machine.os_name)]
+    if ENGINES[engine].home is None:
+        return tuple(cards)
+    variants = _variants(engine, machine)
+    return tuple(gpu for gpu in cards if not variants or any(is_made_for(variant, gpu) for variant in variants))
+
+
+def _variants(engine: str, machine: Machine) -> list[Variant]:
+    return [
         variant
         for variant in VARIANTS
         if variant.engine == engine
         and machine.os_name.startswith(variant.system)
         and machine.architecture in variant.architectures
     ]
-    by_use = sorted((_offer(variant, machine) for variant in variants), key=_rank)
-    return tuple(
-        Offer(offer.variant, offer.gpus, offer.obstacle, is_recommended=place == 0 and _rank(offer) < 2)
-        for place, offer in enumerate(by_use)
-    )
 
 
 def _rank(offer: Offer) -> int:

@@ -56,6 +56,8 @@ class Variant:
 _BOTH = frozenset({_X86, _ARM})
 _CUDA_13, _CUDA_12 = 580, 525  # the oldest drivers
 _ARC = re.compile(r"\bArc\b")
+# ROCm's list for Radeon and Instinct on Linux: RDNA 2 (in part) and newer, not the graphics in processors.
+_ROCM = re.compile(r"\bRX (?:6[89]|7\d|9\d)\d\d|\bW(?:6800|7\d00)|\bAI PRO\b|\bInstinct\b|\bMI\d{2,3}\b")
 _GB = 10**9
 
 # For each engine and system, the best first.
@@ -92,6 +94,7 @@ VARIANTS: tuple[Variant, ...] = (
         index=_PYTORCH + "rocm7.2",
         asks_for_more=True,
         vendor="amd",
+        cards=_ROCM,
     ),
     Variant(
         engine="torch",

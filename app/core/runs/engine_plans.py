@@ -1,11 +1,14 @@
 """What a comparison of engines runs: each workload with each engine that is there and can."""
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
 
 from app.core.errors import AppError, UsageError
 from app.core.messages import Message, message
-from app.core.runs.runner import Runner, known_workload
-from workloads.engines.registry import ENGINES, engine_title
+from app.core.runs.runner import Runner, checked_workload, known_workload
+from workloads.engines.registry import ENGINES, compiles_always, engine_named, engine_title
 from workloads.protocol.spec import Preset, RunSpec
 
 
@@ -44,3 +47,25 @@ def engine_specs(
     if not specs:
         raise UsageError(message("engines_table.nothing_to_compare"), message("engines_table.install_one"))
     return tuple(specs), tuple(refusals)
+
+
+def specs_with(spec: RunSpec, engines: Iterable[str]) -> tuple[RunSpec, ...]:
+    """Return a run with each of these engines that can do it.
+
+    All run on the CPU if that was chosen, else each on its best device. Settings that an engine doesn't have are
+    left to it.
+    """
+    specs = []
+    for name in engines:
+        engine = engine_named(name)
+        changed = msgspec.structs.replace(
+            spec,
+            engine=name,
+            device="cpu" if spec.device == "cpu" else "auto",
+            jit=engine.compiles_always or (spec.jit and not compiles_always(spec.engine)),
+            onednn=spec.onednn if "onednn" in engine.settings else None,
+        )
+        with contextlib.suppress(UsageError):
+            checked_workload(changed)
+            specs.append(changed)
+    return tuple(specs)

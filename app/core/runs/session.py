@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from app.core.analysis.compare import position
+from app.core.engines.offers import cards_for
 from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
@@ -28,7 +29,7 @@ from app.core.storage.outcomes import NOT_SUMMARISED
 from app.core.storage.owners import Ownership
 from app.core.storage.recording import RunGoneError, RunWriter
 from app.core.storage.runs import list_runs, missing_runs
-from workloads.engines.registry import USUAL, engine_named
+from workloads.engines.registry import ENGINES, USUAL, engine_named
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec
@@ -294,9 +295,11 @@ class Session:
             self._error = failure("crashed", said)
 
     def _note_unused_gpu(self, event: events.Environment) -> None:
-        # Also for a GPU that its driver or the system keeps from the engine.
         engine = engine_named(self._spec.engine)
+        # Also for a GPU that its driver or the system keeps from the engine.
         gpus = [gpu for gpu in self._machine.gpus if gpu.vendor in engine.vendors]
+        if ENGINES.get(engine.name, ENGINES[USUAL]).home is not None:
+            gpus = [gpu for gpu in gpus if gpu in cards_for(engine.name, self._machine)]
         if gpus and event.device == "cpu" and self._spec.device == "auto" and event.engine != "none":
             # The doctor examines the usual engine only.
             code = "run.gpu_not_used" if engine.name == USUAL else "run.gpu_not_used_by_other"

@@ -122,6 +122,18 @@ def test_apples_gpu_needs_a_pytorch_that_is_right_on_it() -> None:
     assert (card.name, card.state) == ("Apple M3", "usable")
 
 
+@pytest.mark.parametrize(
+    "gpu",
+    [
+        Gpu("Intel UHD Graphics 620", "intel", source="sysfs"),
+        Gpu("AMD Radeon Vega 8 Graphics", "amd", source="sysfs"),
+        Gpu("AMD Radeon 780M", "amd", source="sysfs"),
+    ],
+)
+def test_graphics_in_a_processor_are_no_fault(gpu: Gpu) -> None:
+    assert len(diagnosed(gpu, "cpu", listing(), worked("cpu"))) == 1
+
+
 def test_a_card_that_the_engine_never_uses_is_not_missed() -> None:
     assert len(diagnosed(RADEON, "cpu", listing(), worked("cpu"), engine="jax")) == 1
     assert len(diagnosed(RTX, "cpu", listing(), worked("cpu"), engine="jax", os_name="Windows 11")) == 1

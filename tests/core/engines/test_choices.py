@@ -36,6 +36,7 @@ from workloads.protocol.machine import Machine
 TORCH_CPU: Installed = {**INCLUDED, "torch": "cpu"}
 TORCH_CUDA: Installed = {**INCLUDED, "torch": "cuda"}
 BOTH: Installed = {**INCLUDED, "jax": "cuda13", "torch": "cuda"}
+RTX_4070 = replace(RTX_5070, name="GeForce RTX 4070", compute_capability="8.9")
 CPUS = ("tensorflow cpu", "torch cpu")
 
 
@@ -93,7 +94,9 @@ def test_only_engines_that_can_run_the_workload_are_offered() -> None:
     ("installed", "machine", "engine", "device"),
     [
         (INCLUDED, computer(WINDOWS, RTX_5070), "tensorflow", "cpu"),
-        (BOTH, computer(LINUX, RTX_5070), "tensorflow", "gpu:0"),
+        (BOTH, computer(LINUX, RTX_4070), "tensorflow", "gpu:0"),
+        (BOTH, computer(LINUX, RTX_5070), "torch", "gpu:0"),
+        (INCLUDED, computer(LINUX, RTX_5070), "tensorflow", "gpu:0"),
         (BOTH, computer(WINDOWS, RTX_5070), "torch", "gpu:0"),
         (BOTH, computer(LINUX), "tensorflow", "cpu"),
     ],
@@ -127,6 +130,17 @@ def test_an_idle_card_is_helped_by_an_engine_that_can_be_installed() -> None:
     assert (own.engine, own.instead_of) == ("torch", "torch")
 
 
+def test_a_card_that_is_too_new_for_tensorflow_is_helped_although_it_is_chosen() -> None:
+    machine = computer(LINUX, RTX_5070)
+    for chosen in (Choice("tensorflow", "gpu:0", RTX_5070), Choice("tensorflow", "cpu")):
+        help_ = gpu_help(chosen, INCLUDED, machine)
+        assert help_ is not None
+        assert (help_.engine, help_.choice, help_.is_systems_fault) == ("torch", None, False)
+        installed = gpu_help(chosen, TORCH_CUDA, machine)
+        assert installed is not None
+        assert installed.choice == Choice("torch", "gpu:0", RTX_5070)
+
+
 def test_an_idle_card_is_helped_by_an_engine_that_is_installed() -> None:
     help_ = gpu_help(Choice("tensorflow", "cpu"), TORCH_CUDA, computer(WINDOWS, RTX_5070))
     assert help_ is not None
@@ -138,7 +152,7 @@ def test_an_idle_card_is_helped_by_an_engine_that_is_installed() -> None:
     [
         (Choice("tensorflow", "cpu"), INCLUDED, computer(WINDOWS)),  # there is no card
         (Choice("tensorflow", "cpu"), INCLUDED, computer(WINDOWS, UHD)),  # nothing can use it
-        (Choice("tensorflow", "cpu"), INCLUDED, computer(LINUX, RTX_5070)),  # the user wants the processor
+        (Choice("tensorflow", "cpu"), INCLUDED, computer(LINUX, RTX_4070)),  # the user wants the processor
         (Choice("torch", "cpu"), TORCH_CUDA, computer(WINDOWS, RTX_5070)),  # so here
         (Choice("torch", "gpu:0", RTX_5070), TORCH_CUDA, computer(WINDOWS, RTX_5070, RADEON)),
         # Installed, but the driver became too old.

@@ -337,6 +337,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.theme_note": "System follows your desktop's light or dark style.",
     "settings.theme_system": "System",
     "settings.try_when_done": "Try again when that's done.",
+    "setup.all_engines": "Run on every installed engine, in turn and at least twice, and say which is fastest.",
     "setup.always_compiled": "{engine} always compiles the training step.",
     "setup.automatic_device": "Automatic: {device}",
     "setup.browse": "Browse …",

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.analysis.groups import ENOUGH_ROUNDS
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.records import Group, Plan, Run
+from app.core.runs.engine_plans import specs_with
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
@@ -39,7 +41,7 @@ class BenchmarkPage(QWidget):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._asked: tuple[RunSpec, Machine, int] | None = None  # the latest one, with its number of repetitions
+        self._asked: tuple[Plan, Machine] | None = None  # the latest one
         self.run: Run | None = None
         self.setup = SetupView(services)
         self.view: RunView | None = None
@@ -150,16 +152,20 @@ class BenchmarkPage(QWidget):
         self._after.setLayout(column(None, self.save_button, self.copy_button, None))
 
     def _on_run_requested(self, spec: RunSpec, machine: Machine) -> None:
-        self._begin(spec, machine, self.setup.repeats)
+        repeats = self.setup.repeats
+        specs = specs_with(spec, self.setup.engines)
+        if len(specs) > 1:
+            self._begin(Plan(kind="engines", specs=specs, times=max(repeats, ENOUGH_ROUNDS)), machine)
+        else:
+            self._begin(Plan(kind="repeat", specs=(spec,), times=repeats), machine)
 
-    def _begin(self, spec: RunSpec, machine: Machine, repeats: int, *, beside: bool = False) -> None:
-        self._asked = (spec, machine, repeats)
+    def _begin(self, plan: Plan, machine: Machine, *, beside: bool = False) -> None:
+        self._asked = (plan, machine)
         self.show_run_view()
-        if repeats > 1:
-            plan = Plan(kind="repeat", specs=(spec,), times=repeats)
+        if plan.count > 1:
             self._services.bridge.start_plan(plan, machine, beside=beside)
         else:
-            self._services.bridge.start(spec, machine, beside=beside)
+            self._services.bridge.start(plan.specs[0], machine, beside=beside)
         self.cancel_button.setFocus()
         self.state_changed.emit()
 

@@ -9,11 +9,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.messages import sentence
+from app.core.runs.sequence import REPEATS_LIMIT
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import guard_wheel, label, plain_tip
 from app.gui.widgets.editors import Editor, Switch, edited_value, make_editor, set_edited
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import ParameterValue
+from workloads.settings import all_settings
+from workloads.workload import Workload
 
 
 class ParameterForm(QWidget):
@@ -55,3 +59,16 @@ class ParameterForm(QWidget):
         editor = self._editors[name]
         assert isinstance(editor, Switch)
         editor.keep_on(reason)
+
+
+def run_form(workload: Workload, *, several_engines: bool) -> ParameterForm:
+    """Return the form of a run: the workload's parameters, the run settings, repetitions and engines."""
+    repeat = sentence("setup.repeat")
+    rows = [
+        *workload.parameters,
+        *workload.setting_parameters(),
+        Parameter("repeat", "int", 1, repeat, minimum=1, maximum=REPEATS_LIMIT),
+    ]
+    if several_engines:
+        rows.append(Parameter("all_engines", "bool", False, sentence("setup.all_engines")))
+    return ParameterForm(rows, {setting.name: setting.label for setting in all_settings()})

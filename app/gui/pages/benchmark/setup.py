@@ -11,14 +11,13 @@ from app.core.messages import message, sentence, text
 from app.core.runs.memory_check import memory_problem
 from app.core.runs.overview import probe_key
 from app.core.runs.runner import checked_workload
-from app.core.runs.sequence import REPEATS_LIMIT
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
 from app.gui.charts.bar_list import BarList
 from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.device_row import DeviceRow
 from app.gui.pages.benchmark.machine_facts import machine_facts
-from app.gui.pages.benchmark.parameter_form import ParameterForm
+from app.gui.pages.benchmark.parameter_form import run_form
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
@@ -39,7 +38,6 @@ from app.gui.widgets.basics import (
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import USUAL, compiles_always, engine_title
 from workloads.protocol.machine import Machine
-from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import Preset, RunSpec
 from workloads.settings import all_settings
 from workloads.workload import Workload
@@ -117,6 +115,12 @@ class SetupView(QWidget):
         """The number of runs."""
         return int(self.form.values()["repeat"])
 
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines to compare; () for a run of the chosen one."""
+        is_wanted = bool(self.form.values().get("all_engines"))
+        return tuple(self._services.engines.installed) if is_wanted else ()
+
     def set_busy(self, reason: str) -> None:
         """Refuse to run for a reason of the window's; "" for none."""
         self._busy = reason
@@ -183,7 +187,7 @@ class SetupView(QWidget):
             button.toggled.connect(self._on_choice)
         self.device_row.changed.connect(self._on_choice)
         self.device_row.install_wanted.connect(self.install_wanted)
-        self._services.engines.changed.connect(self._on_choice)
+        self._services.engines.changed.connect(self._on_engines)
         self.dataset.changed.connect(self._on_choice)
         self.preflight.changed.connect(self._on_preflight)
         self.advanced_button.toggled.connect(self._on_advanced)
@@ -242,13 +246,14 @@ class SetupView(QWidget):
         while (item := self._advanced.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
-        labels = {setting.name: setting.label for setting in all_settings()}
-        description = sentence("setup.repeat")
-        repeat = Parameter("repeat", "int", 1, description, minimum=1, maximum=REPEATS_LIMIT)
-        self.form = ParameterForm((*workload.parameters, *workload.setting_parameters(), repeat), labels)
+        self.form = run_form(workload, several_engines=len(self._services.engines.installed) > 1)
         self.form.changed.connect(self._on_choice)
         self.form.setVisible(self.advanced_button.isChecked())
         self._advanced.addWidget(self.form)
+
+    def _on_engines(self) -> None:
+        self._make_form(self.chosen_workload)  # whether there are several is part of it
+        self._on_choice()
 
     def _on_advanced(self, shown: bool) -> None:
         self.advanced_button.show_icon("chevron-down" if shown else "chevron-right")

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QCheckBox
 
 from app.core.paths import Paths
 from app.core.storage.database import Database
+from app.core.storage.groups import list_groups
 from app.gui.pages.settings.page import SettingsPage
 from tests.conftest import pretend_installed
 from tests.core.storage.storing import store
@@ -183,7 +184,8 @@ def test_a_card_that_an_installed_engine_could_use_is_one_click_away(
     [
         ("Linux 6.1", RADEON, {}, "TensorFlow can't use your Radeon RX 9070 XT. PyTorch can."),
         (WINDOWS, RADEON, {}, ""),
-        ("Linux 6.1", RTX, {}, ""),
+        ("Linux 6.1", replace(RTX, compute_capability="8.9"), {}, ""),
+        ("Linux 6.1", RTX, {}, "TensorFlow can't use your RTX 5070. PyTorch can."),
         (WINDOWS, RTX, {"torch": "cpu"}, "TensorFlow can't use your RTX 5070 on Windows. PyTorch can."),
     ],
 )
@@ -220,3 +222,28 @@ def test_pytorch_and_jax_run_with_the_mouse(driver: Driver, installed_engines: P
         assert (run.engine, run.device, run.status) == (engine, "cpu", "completed")
         driver.press(driver.page.new_button)
         assert asked(driver)[0] == engine
+
+
+@pytest.mark.slow
+def test_all_engines_run_in_turn_and_it_says_which_is_fastest(
+    driver: Driver, on_computer: Callable[..., None]
+) -> None:
+    setup = driver.page.setup
+    assert "all_engines" not in setup.form.values()  # there is only one
+    on_computer("Linux 6.1", jax="cpu")  # its packages are empty: it fails at once
+    choose(driver, "demo")
+    setup.presets["standard"].setChecked(True)
+    for name, value in (("epochs", 2), ("step_s", 0.001), ("all_engines", True)):
+        setup.form.set_value(name, value)
+    ended: list[int] = []
+    driver.services.bridge.ended.connect(ended.append)
+    setup.run()
+    driver.until(lambda: bool(ended))
+    assert driver.services.bridge.plan is not None
+    assert driver.services.bridge.plan.kind == "engines"
+    driver.until(lambda: driver.page.run is not None)
+    with Database(driver.services.paths.database) as database:
+        (group,) = list_groups(database, "engines")
+    assert [run.status for run in group.runs] == ["completed", "failed", "failed", "completed"]
+    assert driver.page.view is not None
+    assert "only TensorFlow has a result" in driver.page.view.headline.message.text()
