@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from workloads.engines.registry import ENGINES, USUAL, engine_title
+from workloads.engines.registry import ENGINES, USUAL, compiles_always, engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
 from workloads.protocol.parameters import Parameter
@@ -314,6 +314,8 @@ def all_settings() -> tuple[Setting, ...]:
 def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:
     """Describe briefly how two specs differ, each in its own words; "A" and "B" if they don't."""
     apart = [setting for setting in all_settings() if setting.in_ab and setting.of(a) != setting.of(b)]
+    if all(spec.jit == compiles_always(spec.engine) for spec in (a, b)):  # each as usual
+        apart = [setting for setting in apart if setting.name != "jit"]
     words = [", ".join(setting.words(setting.of(spec)) for setting in apart) for spec in (a, b)]
     return words[0] or "A", words[1] or "B"
 

@@ -110,6 +110,8 @@ def test_all_settings_reach_their_side(driver: Driver) -> None:
 def test_sides_are_named_by_what_differs() -> None:
     spec = CATALOGUE["demo"].default_spec
     assert differing(spec(), spec()) == ("A", "B")
+    assert differing(spec(), spec(engine="jax")) == ("TensorFlow", "JAX")  # which has no other way than to compile
+    assert differing(spec(), spec(engine="torch", jit=True)) == ("TensorFlow, not compiled", "PyTorch, compiled")
     assert differing(spec(jit=True), spec(threads=1)) == ("compiled, threads automatic", "not compiled, 1 thread")
     assert differing(spec(device="cpu"), spec(device="gpu:1")) == ("CPU", "GPU 1")
     assert differing(spec(onednn=True), spec()) == ("oneDNN", "oneDNN automatic")
