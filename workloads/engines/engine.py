@@ -96,6 +96,10 @@ class Engine:
                 return Message("engine.without_setting", {"engine": self.title, "setting": name})
         return None
 
+    def gpu_need(self, spec: RunSpec) -> Message | None:
+        """Explain why a network can't do what is asked for without a GPU; None if it can."""
+        return None
+
     # Worker only
 
     def start(self, spec: RunSpec) -> Started:

@@ -59,6 +59,12 @@ class Torch(KerasFeed):
             return message("engine.no_compiler", engine=self.title, compilers=list(_COMPILERS))
         return super().refusal(spec)
 
+    def gpu_need(self, spec: RunSpec) -> Message | None:
+        """Say that on a CPU, Keras has PyTorch multiply float16 as float32."""
+        if spec.precision == "mixed_float16":
+            return message("engine.float16_needs_gpu", engine=self.title)
+        return None
+
     def start(self, spec: RunSpec) -> Started:
         """Import PyTorch and set device and threads; Keras, which takes the device over, comes after it."""
         import torch

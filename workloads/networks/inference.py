@@ -5,10 +5,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from workloads.engines.setup import report_memory, start_engine
+from workloads.engines.setup import check_gpu, report_memory, start_engine
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
-from workloads.protocol.messages import message
+from workloads.protocol.messages import Message, message
 from workloads.protocol.reporter import Reporter
 from workloads.protocol.spec import Job, RunSpec
 from workloads.training.flops import forward_flops
@@ -72,6 +72,10 @@ class Inference(Workload):
         if spec.data == "real":
             raise WorkloadError("bad_parameters", message("inference.no_real_data", workload=self.id))
 
+    def gpu_need(self, spec: RunSpec) -> Message | None:
+        """Return what the engine can't do for the network without a GPU."""
+        return self._training.gpu_need(spec)
+
     def run(self, job: Job, reporter: Reporter) -> None:
         """Predict: throughput first, then the latencies."""
         import numpy as np
@@ -79,6 +83,7 @@ class Inference(Workload):
         spec = job.spec
         reporter.phase("import")
         engine = start_engine(spec, reporter)
+        check_gpu(engine, self.gpu_need(spec))
         reporter.phase("build")
         model = self._training.build_for_inference(spec)
         engine.compile(model, spec)

@@ -32,7 +32,9 @@ class Recurrent(Training):
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Return why it needs a GPU if fused: on a CPU, every engine computes an LSTM step by step."""
-        return message("engine.fused_needs_gpu", engine=engine_title(spec.engine)) if _is_fused(spec) else None
+        if _is_fused(spec):
+            return message("engine.fused_needs_gpu", engine=engine_title(spec.engine))
+        return super().gpu_need(spec)
 
     def expected_parameters(self, spec: RunSpec) -> int | None:
         """Return the count, which is the same for both forms."""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from workloads.datasets import DATASETS
 from workloads.datasets.source import MissingDataError
+from workloads.engines.registry import engine_named
 from workloads.engines.setup import check_gpu, report_memory, start_engine
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
@@ -61,6 +62,10 @@ class Training(Workload):
             MissingDataError: An installed file can't be used.
         """
         raise NotImplementedError
+
+    def gpu_need(self, spec: RunSpec) -> Message | None:
+        """Return what the engine can't do for a network without a GPU."""
+        return engine_named(spec.engine).gpu_need(spec)
 
     def callbacks(self, spec: RunSpec) -> list[Any]:
         """Return further Keras callbacks of the network (learning rates, resetting states)."""

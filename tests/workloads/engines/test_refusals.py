@@ -65,6 +65,21 @@ def test_a_fused_lstm_needs_a_gpu_that_the_engine_can_use(engine: str, paths: Pa
             Runner(paths, computer).check(spec)
 
 
+@pytest.mark.parametrize("workload", ["mnist_mlp", "lstm_ptb_32", "vgg16_inference"])
+def test_pytorch_has_float16_only_on_a_gpu(workload: str, paths: Paths, machine: Machine) -> None:
+    for engine in ("torch", "jax"):
+        pretend_installed(engine, paths)
+    runner = Runner(paths, replace(machine, memory_bytes=10**12))
+    for engine, precision in (
+        ("tensorflow", "mixed_float16"),
+        ("jax", "mixed_float16"),
+        ("torch", "mixed_bfloat16"),
+    ):
+        runner.check(asked(workload, engine, precision=precision, device="cpu"))
+    with pytest.raises(UsageError, match="Without a GPU, PyTorch and Keras compute mixed_float16 in float32"):
+        runner.check(asked(workload, "torch", precision="mixed_float16", device="cpu"))
+
+
 def test_only_jax_compiles_a_fused_lstm() -> None:
     for engine in ("tensorflow", "torch"):
         with pytest.raises(UsageError, match="can't compile a fused LSTM"):

@@ -11,6 +11,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "data.unusable": "The data can't be used: {reason}. Remove it with `data remove {dataset}`, then use `{command}`.",
     "engine.broken": "The engine {engine} can't be imported ({reason}). Choose another one.",
     "engine.compiles_always": "{engine} compiles every step with {compiler}: leave that on.",
+    "engine.float16_needs_gpu": (
+        "Without a GPU, {engine} and Keras compute mixed_float16 in float32: choose mixed_bfloat16, or a GPU."
+    ),
     "engine.fused_needs_gpu": "Without a GPU, {engine} computes an LSTM step by step: choose non-fused, or a GPU.",
     "engine.not_fused_and_compiled": "{engine} can't compile a fused LSTM: turn one of the two off.",
     "engine.no_compiler": "To compile steps, {engine} needs a C++ compiler, and there's none on this computer ({compilers:, }).",
