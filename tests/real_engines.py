@@ -1,19 +1,28 @@
 """PyTorch and JAX as a user gets them: installed by `engine install` into .engines, once for all test sessions."""
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from app.core import locks
 from app.core.engines.install import engine_folder, installable
 from app.core.engines.variants import LOCKS
 from app.core.paths import Paths, default_paths
+from app.core.runs.worker_command import packages_of
+from workloads import CATALOGUE
+from workloads.engines.registry import engine_named
 
 PATIENCE_S = 1_200.0
 _ROOT = Path(__file__).resolve().parents[1]
 _HOME = _ROOT / ".engines"
+_START = (
+    "import sys, runpy; sys.path += [sys.argv[1], sys.argv[2]]; module = sys.argv[3]; del sys.argv[1:4];"
+    "runpy.run_module(module, run_name='__main__')"
+)
 
 
 def installed() -> Path:
@@ -35,6 +44,22 @@ def installed() -> Path:
                 assert done.returncode == 0, done.stderr
             note.write_text(wanted, encoding="utf-8")
     return paths.engines
+
+
+def probe(module: str, engine: str, paths: Paths, *arguments: str) -> list[dict[str, Any]]:
+    """Let a module of the tests train with an engine, started as a worker is; return its lines of JSON."""
+    packages = packages_of(engine, paths)
+    command = [sys.executable, "-m", module]
+    if packages is not None:
+        command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(packages), str(_ROOT), module]
+    # One thread: with more, PyTorch's wait for each other by spinning, which takes forever beside other tests.
+    spec = CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu", threads=1)
+    environment = {**os.environ, **engine_named(engine).run_variables(spec)}
+    done = subprocess.run(
+        [*command, engine, *arguments], cwd=_ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def _are_ready(paths: Paths) -> bool:

@@ -21,16 +21,17 @@ class StepWatch:
         self.examples = 0
         self._model = model
         self._batch: tuple[Any, Any] | None = None
-        self._predicted: Any = None
+        self._predicted = 0
         self._compute_loss, model.compute_loss = model.compute_loss, self._remember
         self._apply, model.optimizer.apply = model.optimizer.apply, self._count
 
     def evidence(self, examples: int) -> StepEvidence:
         """Return what steps with these examples have done; one more step is made now, to count its operations."""
+        given = 0 if self._batch is None else len(self._batch[0])  # before that step, which may cut its own
         counted = self._operations()
         operations = None
-        if counted is not None and self._batch is not None:
-            each = examples / len(self._batch[0])
+        if counted is not None:
+            each = examples / given
             operations = Counter({name: round(each * count) for name, count in counted.items()})
         total = None if operations is None or not examples else operations.total() / examples
         return StepEvidence(examples=examples, operations_per_example=total, operations=operations)
@@ -47,18 +48,19 @@ class StepWatch:
         return None if counter.is_opaque else counter.total
 
     def _remember(self, *arguments: Any, **named: Any) -> Any:
-        """Compute the loss, and remember the batch and what the network predicted."""
+        """Compute the loss, and remember the batch and for how many examples the network predicted something."""
         if self._model.training:
             given = (*arguments, *(named[name] for name in ("x", "y", "y_pred")[len(arguments) :]))
-            x, y, self._predicted = given[:3]
+            x, y, predicted = given[:3]
             self._batch = (x, y)
+            # Not the predictions themselves, which would need memory until the next step.
+            several = isinstance(predicted, list | tuple)
+            self._predicted = min(map(len, predicted)) if several else len(predicted)
         return self._compute_loss(*arguments, **named)
 
     def _count(self, gradients: Any, *arguments: Any, **named: Any) -> Any:
         """Update the weights, and count the examples behind the predictions."""
-        if self._predicted is not None:
-            several = isinstance(self._predicted, list | tuple)
-            self.examples += min(map(len, self._predicted)) if several else len(self._predicted)
+        self.examples += self._predicted
         return self._apply(gradients, *arguments, **named)
 
 

@@ -1,10 +1,6 @@
 """Real PyTorch and JAX, in their own packages: every network, the same losses, and steps that hide nothing."""
 
-import json
-import os
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +8,12 @@ import pytest
 
 from app.core.paths import Paths
 from app.core.runs.runner import Runner
-from app.core.runs.worker_command import packages_of
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
-from tests.conftest import ROOT
+from tests import real_engines
 from tests.waiting import wait_until
 from tests.workloads.engines.engine_probe import COMPARED
 from workloads import CATALOGUE
-from workloads.engines.registry import engine_named
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.training.operations import STEP_OPERATIONS
@@ -31,27 +25,12 @@ ENGINES = ("torch", "jax")
 WORDS = {"imdb_fasttext_unigram", "imdb_bidirectional_lstm", "text_generator_keras"}
 # 56 layers of batches of eight: rounding grows a thousandfold with each step.
 DEEP = {"resnet_56"}
-_START = (
-    "import sys, runpy; sys.path += [sys.argv[1], sys.argv[2]]; del sys.argv[1:3];"
-    "runpy.run_module('tests.workloads.engines.engine_probe', run_name='__main__')"
-)
 Answers = dict[str, dict[str, Any]]
 
 
 def probe(engine: str, paths: Paths, *arguments: str) -> list[dict[str, Any]]:
-    """Let a process train with an engine, as a worker is started; return what it says."""
-    packages = packages_of(engine, paths)
-    command = [sys.executable, "-m", "tests.workloads.engines.engine_probe"]
-    if packages is not None:
-        command = [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(packages), str(ROOT)]
-    # One thread: with more, PyTorch's wait for each other by spinning, which takes forever beside other tests.
-    spec = CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu", threads=1)
-    environment = {**os.environ, **engine_named(engine).run_variables(spec)}
-    done = subprocess.run(
-        [*command, engine, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr[-3_000:]
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    """Let a process train with an engine; return what it says."""
+    return real_engines.probe("tests.workloads.engines.engine_probe", engine, paths, *arguments)
 
 
 @pytest.fixture(scope="module", params=ENGINES)

@@ -34,8 +34,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
         return {line["case"]: stored(database, line["case"], line["events"]) for line in lines}
 
 
-def stored(database: Database, case: str, lines: str) -> Run:
-    spec = CASES[case].spec
+def stored(database: Database, case: str, lines: str, engine: str = "tensorflow") -> Run:
+    spec = CASES[case].spec(engine)
     run_id = begin_run(database, spec, CATALOGUE[spec.workload], MACHINE)
     writer = RunWriter(database, run_id)
     for line in lines.splitlines():
