@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from typing import BinaryIO, NoReturn
 
 from workloads import CATALOGUE
-from workloads.engines.registry import engine_named
+from workloads.engines.registry import engine_named, engine_title
+from workloads.engines.setup import is_gone
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
@@ -79,6 +80,9 @@ def _unexpected(error: Exception, job: Job | None) -> events.Error:
     text = "".join(traceback.format_exception(error))[-15_000:]
     if isinstance(error, MemoryError) or (job is not None and _is_out_of_memory(error, job.spec.engine)):
         return events.Error(code="out_of_memory", said=message("worker.out_of_memory"), traceback=text)
+    if job is not None and _is_gone(job.spec.engine):
+        said = message("engine.gone", engine=engine_title(job.spec.engine))
+        return events.Error(code="engine_missing", said=said, traceback=text)
     said = message("worker.fault", kind=type(error).__name__, text=str(error)[:1_000])
     return events.Error(code="internal", said=said, traceback=text)
 
@@ -87,6 +91,13 @@ def _is_out_of_memory(error: Exception, engine: str) -> bool:
     try:
         return engine_named(engine).is_out_of_memory(error)
     except Exception:  # noqa: BLE001 - an engine's own fault must not hide the run's
+        return False
+
+
+def _is_gone(engine: str) -> bool:
+    try:
+        return is_gone(engine_named(engine))
+    except Exception:  # noqa: BLE001 - as above
         return False
 
 

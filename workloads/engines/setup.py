@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from workloads.engines.cpu_allowance import cpu_quota, visible_cpus
 from workloads.engines.engine import Engine
@@ -32,10 +33,18 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
     variables = foreign_variables(os.environ, spec)  # before the engine sets its own
     try:
         started = engine.start(spec)
+    except (WorkloadError, MemoryError):
+        raise
+    except Exception as error:
+        if engine.backend in sys.modules and not isinstance(error, ImportError):
+            raise  # it was imported
+        raise _not_imported(engine, error) from error
+    try:
         import keras  # some engines choose Keras' device
-    except ImportError as error:
-        said = message("engine.not_imported", engine=engine.title, reason=str(error))
-        raise WorkloadError("engine_missing", said) from error
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise _not_imported(engine, error) from error
     if (backend := keras.backend.backend()) != engine.backend:
         said = message("engine.other_backend", engine=engine.title, backend=backend)
         raise WorkloadError("engine_missing", said)
@@ -62,6 +71,22 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
         )
     )
     return engine
+
+
+def is_gone(engine: Engine) -> bool:
+    """Return whether files of an engine that was imported aren't there anymore."""
+    modules = [sys.modules.get(name) for name in ("keras", engine.backend)]
+    files = [getattr(module, "__file__", None) for module in modules]
+    try:
+        return not all(Path(file).exists() for file in files if file is not None)
+    except OSError:  # a drive that is gone
+        return True
+
+
+def _not_imported(engine: Engine, error: Exception) -> WorkloadError:
+    """Return the error for an engine whose import ended with this one, whatever it is."""
+    reason = " ".join(str(error).split())[:300] or type(error).__name__
+    return WorkloadError("engine_missing", message("engine.not_imported", engine=engine.title, reason=reason))
 
 
 def check_gpu(engine: Engine, need: Message | None) -> None:

@@ -16,6 +16,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "engine.fused_needs_gpu": "Without a GPU, {engine} computes an LSTM step by step: choose non-fused, or a GPU.",
     "engine.not_fused_and_compiled": "{engine} can't compile a fused LSTM: turn one of the two off.",
+    "engine.gone": "{engine} was removed, or its drive is gone, while the run needed it. Install it again, or choose another engine.",
     "engine.no_compiler": "To compile steps, {engine} needs a C++ compiler, and there's none on this computer ({compilers:, }).",
     "engine.not_for_workload": "{workload} can't run on {engine}. Choose {engines:, }.",
     "engine.not_installed": "{engine} isn't installed on this computer.",

@@ -1,0 +1,79 @@
+"""Engines that can't be imported, and those that disappear while a run needs them: one sentence each."""
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.core.paths import Paths
+from app.core.records import Run
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from tests import real_engines
+from tests.conftest import pretend_installed
+from tests.waiting import wait_until
+from workloads import CATALOGUE
+from workloads.protocol import events
+from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
+
+ENGINES = ("torch", "jax")
+
+
+def spec_of(engine: str, preset: str = "standard", **asked: Any) -> RunSpec:
+    return CATALOGUE["mnist_mlp"].default_spec(preset, engine=engine, device="cpu", data="synthetic", **asked)
+
+
+def stored(paths: Paths, run_id: str) -> Run:
+    with Database(paths.database) as database:
+        return load_run(database, run_id)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("raise OSError('[WinError 126]\\nc10.dll')", "[WinError 126] c10.dll"),
+        ("raise AttributeError('_ARRAY_API not found')", "_ARRAY_API not found"),
+        ("import nothing_of_this_name", "No module named 'nothing_of_this_name'"),
+        ("raise RuntimeError", "RuntimeError"),
+    ],
+)
+def test_an_engine_that_fails_at_import_is_missing(
+    fault: str, reason: str, paths: Paths, machine: Machine
+) -> None:
+    packages = pretend_installed("torch", paths)
+    (packages / "torch.py").write_text(fault, encoding="utf-8")
+    (packages / "msgspec").symlink_to(Path(msgspec.__file__).parent, target_is_directory=True)
+    session = Runner(paths, machine).start(spec_of("torch", epochs=1, steps=2))
+    assert session.wait(60)
+    run = stored(paths, session.run_id)
+    assert (run.summary.status, run.summary.error_code) == ("failed", "engine_missing")
+    assert run.summary.error_message == f"PyTorch and Keras can't be imported ({reason})."
+
+
+@pytest.mark.engines
+@pytest.mark.timeout(real_engines.PATIENCE_S)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_engine_that_is_removed_while_it_trains_is_missing_if_it_is_still_needed(
+    engine: str, paths: Paths, engines_folder: Path, machine: Machine
+) -> None:
+    usual = engines_folder / engine
+    (paths.engines / engine).mkdir(parents=True)
+    shutil.copy(usual / "engine.json", paths.engines / engine)
+    packages = paths.engines / engine / "packages"
+    shutil.copytree(usual / "packages", packages, copy_function=os.link)
+    seen: list[events.Event] = []
+    session = Runner(paths, machine).start(spec_of(engine, "sustained", duration_s=4.0), seen.append)
+    wait_until(lambda: any(isinstance(event, events.Steps) for event in seen))
+    shutil.rmtree(packages)
+    assert session.wait(100)
+    run = stored(paths, session.run_id)
+    if run.summary.status != "completed":  # PyTorch imports more after the steps
+        assert run.summary.error_code == "engine_missing"
+        assert "was removed, or its drive is gone" in str(run.summary.error_message)
+    assert engine == "jax" or run.summary.status == "failed"
