@@ -10,6 +10,8 @@ import workloads
 from app.core.paths import Paths
 from app.core.runs.worker_command import worker_command
 from workloads import CATALOGUE
+from workloads.engines.registry import ENGINES
+from workloads.engines.setup import foreign_variables
 
 SPEC = CATALOGUE["cifar10_keras_cnn"].default_spec
 HOSTILE = {
@@ -30,6 +32,15 @@ HOSTILE = {
     "PYTHONOPTIMIZE": "2",
     "PYTHONWARNINGS": "error",
     "LD_PRELOAD": "/junk.so",
+    "TORCH_LOGS": "all",
+    "TORCHINDUCTOR_FREEZING": "1",
+    "PYTORCH_CUDA_ALLOC_CONF": "backend:cudaMallocAsync",
+    "KERAS_TORCH_DEVICE": "meta",
+    "HSA_OVERRIDE_GFX_VERSION": "10.3.0",
+    "MIOPEN_FIND_MODE": "1",
+    "JAX_PLATFORMS": "tpu",
+    "JAX_ENABLE_X64": "1",
+    "NPROC": "1",
     "LC_ALL": "tr_TR.ISO-8859-9",
     "EPOCHMARK_HOME": "/elsewhere",
     "SECRET_TOKEN": "x",
@@ -45,6 +56,21 @@ def test_nothing_that_changes_a_run_gets_through(paths: Paths) -> None:
         "PYTHONPATH": str(Path(workloads.__file__).resolve().parents[1]),
         "TF_CPP_MIN_LOG_LEVEL": "1",
     }
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("device", ["cpu", "auto"])
+def test_surroundings_change_no_engine(engine: str, device: str, paths: Paths) -> None:
+    spec = CATALOGUE["mnist_mlp"].default_spec(engine=engine, device=device)
+    assert worker_command(spec, paths, HOSTILE) == worker_command(spec, paths, {})
+
+
+@pytest.mark.parametrize("name", ["HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ONEAPI_DEVICE_SELECTOR"])
+def test_a_choice_of_gpus_reaches_the_engine_and_is_reported(name: str, paths: Paths) -> None:
+    spec = CATALOGUE["mnist_mlp"].default_spec(engine="torch", device="auto")
+    clean = worker_command(spec, paths, {name: "1"}).environment
+    assert clean[name] == "1"
+    assert name in foreign_variables(clean, spec)
 
 
 def test_what_the_system_needs_gets_through_in_any_spelling(paths: Paths) -> None:
