@@ -18,6 +18,8 @@ from workloads.protocol.spec import RunSpec
 _COMPILERS = ("cl",) if sys.platform == "win32" else ("c++", "g++", "clang++")
 # On CPUs, torch raises a plain RuntimeError.
 _OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
+# More than any network's batches have; torch.compile would quietly stop compiling after eight.
+_SHAPES = 64
 
 
 class Torch(KerasFeed):
@@ -44,7 +46,7 @@ class Torch(KerasFeed):
         """Return environment variables for a run."""
         ours = self.variables()
         if spec.device == "cpu":
-            ours |= {"CUDA_VISIBLE_DEVICES": "-1", "KERAS_TORCH_DEVICE": "cpu"}
+            ours |= {"CUDA_VISIBLE_DEVICES": "-1", "HIP_VISIBLE_DEVICES": "-1", "KERAS_TORCH_DEVICE": "cpu"}
         if spec.threads is not None:
             ours["OMP_NUM_THREADS"] = str(spec.threads)
         return ours
@@ -71,6 +73,8 @@ class Torch(KerasFeed):
 
         if spec.threads is not None:
             torch.set_num_threads(spec.threads)
+        if spec.jit:
+            _compile_each_shape(torch)
         if spec.onednn is not None:
             torch.backends.mkldnn.set_flags(spec.onednn)
         device, self._device, device_name = _choose_device(torch, spec.device)
@@ -146,18 +150,24 @@ class Torch(KerasFeed):
         return tensor(x), [tensor(part) for part in y] if isinstance(y, list | tuple) else tensor(y)
 
     def warm_up(self, model: Any, trained: Sequence[Batch], validated: Sequence[Batch]) -> None:
-        """Compile the steps for other batches, and put the weights back."""
-        if not model.jit_compile or not (trained or validated):
+        """Compile the steps for other batches, and put everything back."""
+        import torch
+
+        if not model.jit_compile:
             return
+        # A step whose weights have no gradients yet would be compiled apart from all that follow it.
+        for weight in model.trainable_variables:
+            weight.value.grad = torch.zeros_like(weight.value)
         variables = [*model.variables, *model.optimizer.variables]
         before = [variable.value.detach().clone() for variable in variables]
-        model.train()
-        for batch in trained:
-            model.train_function([batch])
-        model.eval()
-        model.make_test_function()
-        for batch in validated:
-            model.test_function([batch])
+        with _same_random_numbers(torch, self._device):
+            model.train()
+            for batch in trained:
+                model.train_function([batch])
+            model.eval()
+            model.make_test_function()
+            for batch in validated:
+                model.test_function([batch])
         for variable, value in zip(variables, before, strict=True):
             variable.assign(value)
 
@@ -216,6 +226,20 @@ def gpus_of(torch: Any) -> tuple[str, list[str | None]]:
     if torch.backends.mps.is_available():
         return "mps", [None]
     return "cpu", []
+
+
+def _same_random_numbers(torch: Any, device: str) -> Any:
+    """Return a context whose random numbers come once more after it; not those of Apple's GPUs."""
+    kind, _, index = device.partition(":")
+    if kind not in ("cuda", "xpu"):
+        return torch.random.fork_rng([])
+    return torch.random.fork_rng([int(index)], device_type=kind)
+
+
+def _compile_each_shape(torch: Any) -> None:
+    """Have steps compiled for the shape of each batch, as XLA does, instead of once more for any shape."""
+    torch._dynamo.config.automatic_dynamic_shapes = False
+    torch._dynamo.config.recompile_limit = _SHAPES
 
 
 def _uses_tf32(torch: Any) -> bool:

@@ -3,6 +3,7 @@
 engine_probe ENGINE all                     every network, through the workload's own run
 engine_probe ENGINE losses TO [FROM]        the first losses of some, from the weights in a file if it is named
 engine_probe ENGINE steps                   whether anything is compiled, or left to do, beside the steps
+engine_probe torch compiled                 the same for torch.compile, and whether its warm-up leaves traces
 """
 
 import io
@@ -168,6 +169,46 @@ def watch_steps(engine: str) -> Iterator[Answer]:
     }
 
 
+def watch_compiled(engine: str) -> Iterator[Answer]:
+    """Let torch.compile compile the steps; fails if it does so after the first one."""
+    import torch
+    from keras.callbacks import Callback
+
+    running: Any = started(engine, jit=True)
+    workload = CATALOGUE["mnist_mlp"]
+    assert isinstance(workload, Training)
+    spec = workload.default_spec(engine=engine, batch_size=BATCH, jit=True)
+    model = workload.build(spec)
+    running.compile(model, spec, **workload.compile_options(spec))
+    feed = workload.load(None, spec)
+    feed = replace(feed.cut(STEPS * BATCH + 3), validation=(feed.x[: BATCH + 1], feed.y[: BATCH + 1]))
+    states: list[list[Any]] = []
+    batches: list[int] = []
+    usual, steps = running.warm_up, 0
+
+    def state() -> list[Any]:
+        variables = [*model.variables, *model.optimizer.variables]
+        return [torch.get_rng_state(), *(variable.value.detach().clone() for variable in variables)]
+
+    def warm_up(model: Any, trained: Any, validated: Any) -> None:
+        batches.extend(len(x) for x, _ in (*trained, *validated))
+        states.append(state())
+        usual(model, trained, validated)
+        states.append(state())
+
+    class Strict(Callback):  # type: ignore[misc] # Keras ships no types
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            nonlocal steps
+            steps += 1
+            torch.compiler.set_stance("fail_on_recompile")
+
+    running.warm_up = warm_up
+    data = feed.fit_arguments(running, spec.batch_size)
+    running.fit(model, **data, callbacks=[Strict()], verbose=0, epochs=2)
+    same = len(states[0]) == len(states[1]) and all(map(torch.equal, *states))
+    yield {"steps": steps, "batches": batches, "is_as_before": same}
+
+
 def finish(engine: str, model: Any) -> None:
     """Wait until the device has finished everything, by the engine's own means."""
     if engine == "jax":
@@ -195,10 +236,10 @@ def note_compilations(engine: str, compiled_at: list[float]) -> None:
         jax.monitoring.register_event_duration_secs_listener(note)
 
 
-def started(engine: str) -> Engine:
+def started(engine: str, **asked: Any) -> Engine:
     """Start an engine as a run does."""
     running = engine_named(engine)
-    running.start(CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu"))
+    running.start(CATALOGUE["mnist_mlp"].default_spec(engine=engine, device="cpu", **asked))
     return running
 
 
@@ -209,6 +250,7 @@ def main(arguments: list[str]) -> None:
         "all": lambda: train_all(engine, others),
         "losses": lambda: compare_losses(engine, *others),
         "steps": lambda: watch_steps(engine),
+        "compiled": lambda: watch_compiled(engine),
     }
     for answer in answers[what]():
         sys.stdout.write(json.dumps(answer) + "\n")

@@ -1,5 +1,6 @@
 """Real PyTorch and JAX, in their own packages: every network, the same losses, and steps that hide nothing."""
 
+import shutil
 import statistics
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,12 @@ def test_a_step_hides_nothing_beside_it(engine: str, engines_paths: Paths) -> No
         assert steps_s <= epoch_s < 1.25 * steps_s
     assert seen["compiled_after_first_step"] == 0
     assert (seen["compiled"] > 0) is (engine == "jax")
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a compiler")
+def test_pytorch_compiles_before_the_second_step_and_leaves_no_traces(engines_paths: Paths) -> None:
+    (seen,) = probe("torch", engines_paths, "compiled")
+    assert seen == {"steps": 10, "batches": [3, 8, 1], "is_as_before": True}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
