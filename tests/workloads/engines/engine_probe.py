@@ -164,6 +164,7 @@ def watch_steps(engine: str) -> Iterator[Answer]:
         "step_s": [later - earlier for each in ends[1:] for earlier, later in pairwise(each)],
         "left_s": left_s,
         "epochs_s": [end - begin for begin, end in spans],
+        "examples": sum(running.examples_seen(model) or ()),
         "compiled": len(compiled_at),
         "compiled_after_first_step": sum(at_s > first_step_s for at_s in compiled_at),
     }

@@ -93,6 +93,7 @@ def test_from_the_same_weights_all_engines_reach_the_same_losses(
 def test_a_step_hides_nothing_beside_it(engine: str, engines_paths: Paths) -> None:
     (seen,) = probe(engine, engines_paths, "steps")
     assert seen["steps"] == [21, 21, 21]
+    assert seen["examples"] == 3 * (20 * 128 + 3)
     # The device has finished when a step ends: what waits for it has next to nothing to wait for.
     assert statistics.median(seen["left_s"]) < 0.05 * statistics.median(seen["step_s"])
     # And the steps are the epoch, but for validating 131 examples, which is about half a step.

@@ -245,7 +245,7 @@ CASES = {
 }
 # What the other engines have, too. They train on the twins: there are no digits in their packages.
 ELSEWHERE = (
-    *("honest", "honest_bfloat16", "honest_last_batch", "honest_quick", "honest_stream"),
+    *("honest", "honest_bfloat16", "honest_quick", "honest_stream"),
     *("honest_lstm", "half_batch", "half_inside", "only_last_layer", "other_precision", "quarter"),
 )
 
