@@ -110,7 +110,9 @@ class Training(Workload):
         reporter.phase("finish")
 
     def _least_examples(self, spec: RunSpec, feed: Feed, steps: int) -> int:
-        whole, examples = self.steps_per_epoch(spec), feed.samples if self.samples_per_epoch else 0
+        whole = self.steps_per_epoch(spec)
+        # One batch that is repeated has none of an epoch's smaller last batches.
+        examples = feed.samples if feed.samples > (whole - 1) * spec.batch_size else 0
         return least_examples(steps, spec.batch_size, examples, whole, is_stream=feed.y is None)
 
 
