@@ -209,6 +209,7 @@ def test_locks_fit_pyproject(tmp_path: Path) -> None:
     engines = [
         "torch-base.txt",
         "torch-cpu.txt",
+        "torch-mps.txt",
         "torch-cuda.txt",
         "jax-cpu.txt",
         "jax-cuda12.txt",
