@@ -65,6 +65,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "installed_engines" in fixtures:
             item.add_marker("engines")
             item.add_marker(pytest.mark.timeout(real_engines.PATIENCE_S))  # the first one may have to install them
+    # The longest files first, or one process would still be busy with them when the other has nothing left.
+    items.sort(key=lambda item: item.get_closest_marker("engines") is None)
 
 
 @pytest.fixture(autouse=True)
