@@ -103,10 +103,11 @@ class Torch(KerasFeed):
             return True
         return "RuntimeError" in names and any(part in str(error) for part in _OUT_OF_MEMORY)
 
-    def compile(self, model: Any, spec: RunSpec, **options: Any) -> None:
-        """Compile a Keras model, and watch the steps of one that will be trained, unless torch.compile does."""
+    def compile(self, model: Any, spec: RunSpec, *, watched: bool = True, **options: Any) -> None:
+        """Compile a Keras model; steps that torch.compile compiles can't be watched."""
         super().compile(model, spec, **options)
-        self._watched = (model, StepWatch(model)) if "optimizer" in options and not spec.jit else None
+        is_watched = watched and "optimizer" in options and not spec.jit
+        self._watched = (model, StepWatch(model)) if is_watched else None
 
     def examples_seen(self, model: Any) -> tuple[int, ...] | None:
         """Return how many examples the steps have counted."""
