@@ -44,7 +44,7 @@ def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:
     machine = detect_machine(data_folder=paths.datasets)
     view = JsonPlanView() if options.json else TextPlanView(plan, machine, quiet=options.quiet)
     if isinstance(view, TextPlanView) and not options.quiet:
-        view.preflight = preflight_lines(plan.specs[0], machine)
+        view.preflight = preflight_lines(plan.specs[0], machine, paths)
     with Interrupts() as interrupts:
         watch = Watch(listener=view, begun=view.begin, ask=Hands(interrupts))
         sequence = run_plan(plan, Runner(paths, machine), watch)

@@ -1,7 +1,9 @@
 """Warnings about anything that would disturb a run, before it starts in a terminal."""
 
+from app.core.engines.choices import installed_variant
 from app.core.hardware.telemetry.monitor import read_telemetry
 from app.core.messages import sentence
+from app.core.paths import Paths
 from app.core.verdict.preflight import preflight
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -11,11 +13,12 @@ from workloads.protocol.spec import RunSpec
 PREFLIGHT_S = 0.4
 
 
-def preflight_lines(spec: RunSpec, machine: Machine) -> list[str]:
+def preflight_lines(spec: RunSpec, machine: Machine, paths: Paths) -> list[str]:
     """Return one line per condition; none for the demo, whose times mean nothing."""
     if CATALOGUE[spec.workload].is_demo:
         return []
+    variant = installed_variant(paths, spec.engine)
     return [
         sentence("cli.caution", reason=reason.text, advice=reason.advice).rstrip()
-        for reason in preflight(spec, machine, read_telemetry(PREFLIGHT_S))
+        for reason in preflight(spec, machine, read_telemetry(PREFLIGHT_S), variant)
     ]

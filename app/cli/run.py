@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
     runner = Runner(paths, machine)
     view = JsonView() if options.json else TextView(workload, spec, machine, quiet=options.quiet)
     if isinstance(view, TextView) and not options.quiet:
-        view.preflight = preflight_lines(spec, machine)
+        view.preflight = preflight_lines(spec, machine, paths)
     with Interrupts() as interrupts:
         session = runner.start(spec, view)
         view.may_cancel_by(session.cancel)

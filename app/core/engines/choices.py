@@ -73,7 +73,7 @@ def device_choices(
     on_cards = [
         Choice(name, f"gpu:{number}", gpu)
         for name in able
-        for number, gpu in _numbered_gpus(name, installed[name], machine)
+        for number, gpu in numbered_gpus(name, installed[name], machine).items()
     ]
     return (*(Choice(name, "cpu") for name in able), *on_cards)
 
@@ -125,14 +125,28 @@ def _help(gpu: Gpu, engine: str, instead_of: str, machine: Machine, choice: Choi
     return GpuHelp(gpu, engine, instead_of, choice, is_systems_fault)
 
 
-def _numbered_gpus(engine: str, variant: str | None, machine: Machine) -> list[tuple[int, Gpu]]:
-    """Return the graphics cards that what is installed can use, with the numbers that the engine gives them."""
+def installed_variant(paths: Paths, engine: str) -> str | None:
+    """Return which variant of an engine is installed; None if it comes with Epochmark, or none is."""
+    if engine not in installable():
+        return None
+    stamp = engine_folder(paths, engine).look().stamp
+    return stamp.variant if stamp is not None else None
+
+
+def numbered_gpus(engine: str, variant: str | None, machine: Machine) -> dict[int, Gpu]:
+    """Return the graphics cards that what is installed can use, by the numbers that the engine gives them.
+
+    Args:
+        engine: Its name.
+        variant: The installed one; None if the engine comes with Epochmark, or isn't known.
+        machine: This computer.
+    """
     usable = usable_gpus(machine, engine)
     if variant is None:
-        return list(enumerate(usable))
+        return dict(enumerate(usable))
     offer = next((each for each in offers(engine, machine) if each.variant.name == variant), None)
     if offer is None or not offer.gpus:
-        return []
+        return {}
     # An engine counts those that are too old for it as well.
     of_vendor = [gpu for gpu in usable if is_made_for(offer.variant, gpu)]
-    return [(number, gpu) for number, gpu in enumerate(of_vendor) if gpu in offer.gpus]
+    return {number: gpu for number, gpu in enumerate(of_vendor) if gpu in offer.gpus}

@@ -1,29 +1,39 @@
 """Whether a run fits into memory, checked before it starts."""
 
-from app.core.hardware.gpu.usable import usable_gpus
+from app.core.engines.choices import numbered_gpus
 from app.core.messages import Message, message
 from workloads import CATALOGUE
+from workloads.engines.registry import USUAL
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
 
 # Measured needs are scaled to other batches and machines, so only a clear excess is certain.
 CERTAIN = 1.2
+# They were measured with TensorFlow; PyTorch and JAX needed 0.60 to 2.0 times as much.
+CERTAIN_ELSEWHERE = 2.0
 # Weights, gradients and two running means, four bytes each: the least that training needs.
 _BYTES_PER_PARAMETER = 16
 
 
-def memory_problem(spec: RunSpec, machine: Machine) -> Message | None:
-    """Explain why a run is certain to run out of memory, and which batch would fit; None if it isn't certain."""
+def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) -> Message | None:
+    """Explain why a run is certain to run out of memory, and which batch would fit; None if it isn't certain.
+
+    Args:
+        spec: The run.
+        machine: This computer.
+        variant: Of the engine, as `numbered_gpus` takes it.
+    """
     workload = CATALOGUE[spec.workload]
     need_bytes = workload.memory_need_bytes(spec)
-    there_bytes, gpu = _memory(spec, machine)
+    there_bytes, gpu = _memory(spec, machine, variant)
     if need_bytes is None or there_bytes is None:
         return None
     base_bytes = workload.memory_base_bytes or 0
     if gpu is not None:  # the engine and the data are in the computer's memory
         base_bytes = min(base_bytes, _BYTES_PER_PARAMETER * (workload.parameters_count or 0))
         need_bytes = base_bytes + spec.batch_size * workload.memory_per_example_bytes
-    if need_bytes <= CERTAIN * there_bytes:
+    certain = CERTAIN if spec.engine == USUAL else CERTAIN_ELSEWHERE
+    if need_bytes <= certain * there_bytes:
         return None
     fitting = (there_bytes - base_bytes) // max(1, workload.memory_per_example_bytes)
     advice = message("memory.smaller_batch", fitting=fitting) if fitting >= 1 else message("memory.other_workload")
@@ -34,14 +44,14 @@ def memory_problem(spec: RunSpec, machine: Machine) -> Message | None:
     return message("memory.gpu_too_small", **arguments, gpu=gpu.name)
 
 
-def _memory(spec: RunSpec, machine: Machine) -> tuple[int | None, Gpu | None]:
+def _memory(spec: RunSpec, machine: Machine, variant: str | None) -> tuple[int | None, Gpu | None]:
     """Return the memory of the run's device in bytes, and its GPU; None for the computer's own memory."""
-    gpus = usable_gpus(machine, spec.engine)
+    gpus = numbered_gpus(spec.engine, variant, machine)
     if spec.device == "cpu" or not gpus:
         return machine.memory_bytes, None
-    index = 0 if spec.device == "auto" else int(spec.device.removeprefix("gpu:"))
-    if index >= len(gpus):
+    number = min(gpus) if spec.device == "auto" else int(spec.device.removeprefix("gpu:"))
+    gpu = gpus.get(number)
+    if gpu is None:
         return None, None
-    gpu = gpus[index]
     # If the engine can't use the GPU, "auto" means the CPU.
     return gpu.memory_bytes if spec.device != "auto" else None, gpu

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from difflib import get_close_matches
 
+from app.core.engines.choices import installed_variant, numbered_gpus
 from app.core.engines.install import engine_folder, is_busy, put_back
 from app.core.errors import UsageError
-from app.core.hardware.gpu.usable import usable_gpus
 from app.core.messages import message
 from app.core.paths import Paths, check_datasets_folder
 from app.core.runs.memory_check import memory_problem
@@ -92,10 +92,11 @@ class Runner:
         """Return the spec's workload; raises UsageError if it can't be run on this computer."""
         workload = checked_workload(spec)
         check_engine_is_there(spec.engine, self.paths)
+        variant = installed_variant(self.paths, spec.engine)
         need = workload.gpu_need(spec)
-        if need is not None and (spec.device == "cpu" or not usable_gpus(self.machine, spec.engine)):
+        if need is not None and (spec.device == "cpu" or not numbered_gpus(spec.engine, variant, self.machine)):
             raise UsageError(need)
-        if problem := memory_problem(spec, self.machine):
+        if problem := memory_problem(spec, self.machine, variant):
             raise UsageError(problem)
         if workload.dataset and spec.data == "real":
             check_datasets_folder(self.paths)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.core.hardware.gpu.usable import usable_gpus
+from app.core.engines.choices import numbered_gpus
 from app.core.messages import Message, message
 from app.core.verdict.conditions import CONDITIONS
 from app.core.verdict.context import TelemetryWindow, gpu_index, reason
@@ -16,19 +16,24 @@ from workloads.protocol.telemetry import Telemetry
 USUAL_NEED_BYTES = 1_000_000_000
 
 
-def preflight(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> tuple[events.Reason, ...]:
+def preflight(
+    spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry], variant: str | None = None
+) -> tuple[events.Reason, ...]:
     """Describe what is wrong right now, with the codes of the verdict.
 
     Args:
         spec: What is about to run.
         machine: This machine.
         telemetry: Two or three records from app.core.hardware.telemetry.monitor.read_telemetry.
+        variant: Of the engine, as `numbered_gpus` takes it.
     """
-    return tuple(_cautions(spec, machine, telemetry))
+    return tuple(_cautions(spec, machine, telemetry, _gpu(spec, machine, variant)))
 
 
-def _cautions(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -> Iterator[events.Reason]:
-    window = TelemetryWindow(tuple(telemetry), (0.0,) * len(telemetry), _gpu(spec, machine))
+def _cautions(
+    spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry], gpu: int | None
+) -> Iterator[events.Reason]:
+    window = TelemetryWindow(tuple(telemetry), (0.0,) * len(telemetry), gpu)
     codes = set()
     for condition in CONDITIONS:
         if condition.unless not in codes and (caution := condition.before(window)) is not None:
@@ -38,10 +43,10 @@ def _cautions(spec: RunSpec, machine: Machine, telemetry: Sequence[Telemetry]) -
         yield reason("low_memory", "caution", said, "advice.free_memory")
 
 
-def _gpu(spec: RunSpec, machine: Machine) -> int | None:
+def _gpu(spec: RunSpec, machine: Machine, variant: str | None) -> int | None:
     """Return the GPU that the run would use."""
     if spec.device == "auto":
-        return 0 if usable_gpus(machine, spec.engine) else None
+        return min(numbered_gpus(spec.engine, variant, machine), default=None)
     return gpu_index(spec.device)
 
 

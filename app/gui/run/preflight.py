@@ -116,9 +116,11 @@ class PreflightLine(QWidget):
 
     def _judge(self) -> None:
         before = self.cautions
-        self.cautions = (
-            preflight(*self._choice, self._telemetry) if self._choice is not None and self._telemetry else ()
-        )
+        self.cautions = ()
+        if self._choice is not None and self._telemetry:
+            spec, machine = self._choice
+            variant = self._services.engines.variant(spec.engine)
+            self.cautions = preflight(spec, machine, self._telemetry, variant)
         self._show()
         if self.cautions != before:
             self.changed.emit()

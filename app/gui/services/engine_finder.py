@@ -29,6 +29,10 @@ class EngineFinder(QObject):
         self._asked = 0
         self.installed: Installed = INCLUDED
 
+    def variant(self, engine: str) -> str | None:
+        """Return which variant of an engine is installed; None if it comes with Epochmark, or isn't known."""
+        return self.installed.get(engine)
+
     def look(self) -> None:
         """Read what is installed, again if it was read before."""
         self._asked += 1

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as replaced
 
 from app.core.errors import UsageError
 from app.core.messages import message, text
@@ -46,6 +47,28 @@ def test_a_card_has_a_memory_of_its_own(machine: Machine) -> None:
     # "auto" may mean the processor, where TensorFlow cannot use the card.
     assert memory_problem(ask(batch_size=60), machine) is None
     assert memory_problem(ask(batch_size=60, device="gpu:1"), machine) is None
+
+
+def test_a_build_for_the_processor_has_the_computers_memory(machine: Machine) -> None:
+    gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=64 * GB, compute_capability="8.9")
+    machine = replace(machine, os_name="Linux 6.1", gpus=(gpu,))
+    spec = WORKLOAD.default_spec(batch_size=350, engine="torch")  # 36 GB
+    problem = memory_problem(spec, machine, "cpu")
+    assert problem is not None
+    assert "but this computer has 16.0 GB" in text(problem)
+    assert memory_problem(spec, machine, "cuda") is None  # as the card may be used
+    on_card = memory_problem(replaced(spec, device="gpu:0", batch_size=1_300), machine, "cuda")
+    assert on_card is not None
+    assert "but the NVIDIA GeForce RTX 4070 has 64.0 GB" in text(on_card)
+
+
+@pytest.mark.parametrize(("engine", "fits"), [("tensorflow", False), ("torch", True), ("jax", True)])
+def test_engines_whose_needs_were_not_measured_are_trusted_longer(
+    machine: Machine, engine: str, fits: bool
+) -> None:
+    spec = WORKLOAD.default_spec(batch_size=250, engine=engine, device="cpu")  # 26 GB of 16, if TensorFlow does it
+    assert (memory_problem(spec, machine, "cpu") is None) == fits
+    assert memory_problem(replaced(spec, batch_size=320), machine, "cpu") is not None
 
 
 def test_nothing_is_certain_if_nothing_is_known(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

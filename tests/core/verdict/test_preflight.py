@@ -165,3 +165,12 @@ def test_the_codes_are_those_of_the_verdict() -> None:
 def test_this_computer() -> None:
     for reason in preflight(SPEC, MACHINE, read_telemetry(0.2)):
         assert reason.text.endswith(".")
+
+
+@pytest.mark.parametrize(("variant", "codes"), [("cpu", []), ("cuda", ["gpu_memory_taken", "gpu_busy"])])
+def test_a_busy_card_matters_if_the_installed_build_uses_it(variant: str, codes: list[str]) -> None:
+    card = Gpu("NVIDIA GeForce RTX 4070", "nvidia", compute_capability="8.9", driver="580.10")
+    machine = replace(MACHINE, os_name="Linux 6.1", gpus=(card,))
+    spec = WORKLOAD.default_spec(engine="torch", device="auto")
+    busy = replace(QUIET, gpus=busy_gpu(0))
+    assert [reason.code for reason in preflight(spec, machine, [busy, busy], variant)] == codes

@@ -259,7 +259,9 @@ class AbSetup(Card):
             plan = self.plan()
             self.preflight.show_choice(plan.specs[0], machine)
             a, b = differing(*plan.specs)
-            unfit = next(filter(None, (memory_problem(spec, machine) for spec in plan.specs)), None)
+            variant = self._services.engines.variant
+            problems = (memory_problem(spec, machine, variant(spec.engine)) for spec in plan.specs)
+            unfit = next(filter(None, problems), None)
             problem = self._busy or (text(unfit) if unfit is not None else "")
         except UsageError as error:
             problem = self._busy or str(error)

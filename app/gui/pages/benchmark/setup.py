@@ -269,10 +269,10 @@ class SetupView(QWidget):
 
     def _check(self) -> None:
         """Show what is wrong with the setup at once, not only after the click."""
-        machine = self._services.finder.machine
+        machine, variant = self._services.finder.machine, self._services.engines.variant
         try:
             spec = self.spec()
-            unfit = memory_problem(spec, machine) if machine is not None else None
+            unfit = memory_problem(spec, machine, variant(spec.engine)) if machine is not None else None
             problem = self._busy or (text(unfit) if unfit is not None else "")
             if machine is not None:
                 self.preflight.show_choice(spec, machine)
