@@ -74,7 +74,7 @@ def test_the_windows_headline_has_the_year(services: Services, stored_run: Run, 
     card = HeadlineCard(services.theme)
     qtbot.addWidget(card)
     card.show_stored(stored_run)
-    assert f"4.8× the {YEAR}" in card.message.whole_text
+    assert f"4.8× the {YEAR}" in card.rank.whole_text
 
 
 def test_the_page_that_compares_has_the_year(services: Services, qtbot: QtBot) -> None:

@@ -294,6 +294,18 @@ def doubts(bar: Bar) -> tuple[str, ...]:
     return tuple(remark for remark in bar.remarks if remark not in usual)
 
 
+def rank_text(bars_: Sequence[Bar]) -> str:
+    """Return which place the user's own bar has; "" without one, without others, or if it is invalid.
+
+    A device that was published several times counts once, with its fastest result.
+    """
+    names = list(dict.fromkeys(bar.name for bar in bars_))
+    mine = next((bar for bar in bars_ if bar.kind == "you"), None)
+    if mine is None or len(names) == 1 or (mine.run is not None and mine.run.verdict == "invalid"):
+        return ""
+    return sentence("compare.rank", rank=names.index(mine.name) + 1, count=len(names))
+
+
 def ratio_text(ratio: float) -> str:
     """Format a ratio with two significant digits: "4.8×", "53×", "0.27×"."""
     for limit, digits in ((9.95, 0), (0.995, 1), (0.0995, 2), (0.00995, 3)):
@@ -312,12 +324,9 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | 
     """Return a run's bar; None without a headline. Beside another run, its remarks are only the differences."""
     if run.value is None:
         return []
-    device = run_name(run)
-    name = (
-        sentence("compare.you", device=device)
-        if kind == "you"
-        else sentence("compare_page.run_named", name=device, run_id=run.id)
-    )
+    name = sentence("compare.you")
+    if kind == "own":
+        name = sentence("compare_page.run_named", name=run_name(run), run_id=run.id)
     remarks = [] if beside is not None else [engine_name(run.engine, run.engine_version)]
     remarks += [run.verdict] if run.verdict in ("caution", "invalid") else []
     remarks += [sentence("compare.estimate")] if run.basis == "estimate" else []

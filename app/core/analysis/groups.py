@@ -1,16 +1,19 @@
 """What a stored group of runs says: its result as a sentence, and remarks."""
 
 import dataclasses
+from typing import Literal
 
-from app.core.analysis.ab import counts, is_positive, judge_pairs, judge_repeats, pairs_of
+from app.core.analysis.ab import between_runs, counts, is_positive, judge_pairs, judge_repeats, pairs_of
 from app.core.analysis.comparability import differences, run_refusal
 from app.core.analysis.engines import engine_rows
 from app.core.messages import Message, message, sentence
-from app.core.records import Group
+from app.core.records import Group, RunSummary
 from workloads import CATALOGUE
 
 # With fewer, a difference has no interval.
 ENOUGH_ROUNDS = 2
+VerdictLevel = Literal["valid", "caution", "invalid"]
+_WORST_FIRST: tuple[VerdictLevel, ...] = ("invalid", "caution")
 
 
 def group_sentence(group: Group) -> str:
@@ -20,6 +23,44 @@ def group_sentence(group: Group) -> str:
     if group.kind == "engines":
         return " ".join(row.sentence() for row in engine_rows(group))
     return judge_repeats(group).sentence(_metric(group))
+
+
+def group_summary(group: Group) -> RunSummary | None:
+    """Return the record that stands for several runs; None without a result.
+
+    It is the typical run, the one nearest to the median of those that count, with that median as its value, the
+    median's interval, and the spread between the runs in percent. Of several engines, it is the fastest one's; of
+    several workloads, and of an A/B, there is none.
+    """
+    runs = [run for run in group.runs if counts(run)]
+    if group.kind == "engines":
+        rows = engine_rows(group)
+        fastest = [cell.engine for row in rows for cell in row.cells if cell.is_fastest]
+        # By the plan: the demo itself says that it uses none.
+        engines = dict(zip(group.run_ids, (each.spec.engine for each in group.plan.runs()), strict=False))
+        runs = [run for run in runs if len(rows) == 1 and engines.get(run.id) in fastest]
+    if group.kind == "ab" or not runs:
+        return None
+    result = between_runs([run.value for run in runs if run.value is not None], [run.spread_pct for run in runs])
+    median = result.median or 0.0
+    typical = min(runs, key=lambda run: abs((run.value or 0.0) - median))
+    return dataclasses.replace(
+        typical,
+        value=result.median,
+        value_low=result.low,
+        value_high=result.high,
+        confidence_pct=result.confidence_pct,
+        value_mean=None,
+        spread_pct=result.between_pct,
+        verdict=worst_verdict(group)[0],
+    )
+
+
+def worst_verdict(group: Group) -> tuple[VerdictLevel, int]:
+    """Return the worst verdict of a group's runs that count, and how many of them have it."""
+    levels = [run.verdict for run in group.runs if counts(run)]
+    worst: VerdictLevel = next((level for level in _WORST_FIRST if level in levels), "valid")
+    return worst, levels.count(worst)
 
 
 def group_remarks(group: Group) -> list[str]:

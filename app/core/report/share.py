@@ -7,17 +7,16 @@ from typing import Literal
 
 from app.core.analysis.comparability import engine_name, unusual_settings
 from app.core.analysis.compare import Bar, bars, position
+from app.core.analysis.groups import group_summary, worst_verdict
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.metrics import format_bytes, format_value, headline_kind
-from app.core.records import Run, RunSummary
-from app.core.report.wording import workload_title
+from app.core.records import Group, Run, RunSummary
+from app.core.report.wording import CONFIDENCE_PCT, rate_text, verdict_texts, workload_title
 from app.core.verdict.rules import judge
 from workloads.engines.registry import compiler_name
-
-CONFIDENCE_PCT = 95.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +26,8 @@ class ShareCard:
     Attributes:
         certainty: The 95 % interval, or that there is none.
         machine: Full name of the device that computed.
-        details: At most two lines.
-        badge: Facts about how it was measured.
+        details: Lines about the computer, the engine, and how it was measured.
+        badge: The verdict with its cause, and the same in ever fewer words.
         level: The verdict's level.
     """
 
@@ -38,31 +37,41 @@ class ShareCard:
     certainty: str
     machine: str
     details: tuple[str, ...]
-    badge: str
+    badge: tuple[str, ...]
     level: Literal["valid", "caution", "invalid"]
     bars: tuple[Bar, ...]
     axis: str
     footer: str
 
 
-def share_card(run: Run) -> ShareCard:
-    """Return the picture's content; raises UsageError if the run has no result to show."""
-    summary = run.summary
+def share_card(run: Run, group: Group | None = None) -> ShareCard:
+    """Return the picture's content; raises UsageError if the run has no result to show.
+
+    Args:
+        run: Its details are shown.
+        group: The repetitions that it is one of, if the picture shows the result of all.
+    """
+    summary = (group_summary(group) if group is not None else None) or run.summary
     if summary.value is None:
         raise UsageError(message("share.no_result", run_id=summary.id), message("share.choose_another"))
     chart = tuple(bars(summary.workload, summary))
     kind = headline_kind(summary.metric)
     device = summary.device_name if _is_gpu(summary) else summary.cpu_name
-    footer = (position(summary), summary.started_at[:10], sentence("share.result_code", checksum=result_code(run)))
+    footer = (
+        position(summary),
+        summary.started_at[:10],
+        sentence("share.version", version=summary.app_version),
+        sentence("share.result_code", checksum=result_code(run)),
+    )
     return ShareCard(
         title=_title(run),
         value=format_value(summary.metric, summary.value),
         unit=kind.label.lower() if summary.metric.startswith("seconds_") else kind.unit,
         certainty=_certainty(summary),
         machine=device or summary.device or sentence("share.unknown_device"),
-        details=(_machine_details(summary), _engine_details(run)),
-        badge=_badge(summary),
-        level=judge(run).level,
+        details=tuple(filter(None, (_machine_details(summary), _engine_details(run), _facts(summary)))),
+        badge=_badge(run, group),
+        level=worst_verdict(group)[0] if group is not None else judge(run).level,
         bars=chart,
         axis=_axis(chart, summary.metric),
         footer=" · ".join(part for part in footer if part),
@@ -109,7 +118,7 @@ def _machine_details(run: RunSummary) -> str:
         short_name(run.cpu_name) if _is_gpu(run) and run.cpu_name else "",
         sentence("share.cores", count=run.physical_cores) if run.physical_cores else "",
         format_bytes(run.memory_bytes).replace(".0 ", " ") if run.memory_bytes else "",
-        run.os_name or "",
+        _system(run.os_name or ""),
         sentence("share.gpu_run" if _is_gpu(run) else "share.cpu_run"),
     )
     return " · ".join(part for part in parts if part)
@@ -121,20 +130,39 @@ def _engine_details(run: Run) -> str:
     parts = (
         engine_name(summary.engine, summary.engine_version),
         f"Keras {keras}" if keras else "",
-        sentence("share.xla" if summary.jit else "share.no_xla", compiler=compiler_name(summary.engine)),
+        compiler_name(summary.engine) if summary.jit else "",
         *unusual_settings(summary, "jit"),
     )
     return " · ".join(part for part in parts if part)
 
 
-def _badge(run: RunSummary) -> str:
+def _system(os_name: str) -> str:
+    """Return a system's name as people say it: a Linux distribution without its kernel."""
+    kernel, _, distribution = os_name.partition(" (")
+    return distribution.removesuffix(")") if kernel.startswith("Linux ") and distribution else os_name
+
+
+def _facts(run: RunSummary) -> str:
     parts = (
-        sentence("share.timed_steps") if run.basis == "estimate" else _length(run),
-        "" if run.status == "completed" else run.status,
+        rate_text(run),
         sentence("share.data", source=run.data_source) if run.data_source else "",
         sentence("share.virtual_machine") if run.virtual_machine else "",
     )
     return " · ".join(part for part in parts if part)
+
+
+def _badge(run: Run, group: Group | None) -> tuple[str, ...]:
+    """Return the verdict with what it is about: its cautions, or how much was measured."""
+    if group is not None:
+        (level, count), length = worst_verdict(group), sentence("share.runs", count=len(group.runs))
+        if level != "valid":
+            length = sentence("share.of_runs", count=count, planned=len(group.runs))
+        return f"{level.capitalize()} · {length}", level.capitalize()
+    verdict, summary = judge(run), run.summary
+    if verdict.level != "valid":
+        return verdict_texts(verdict)
+    length = sentence("share.timed_steps") if summary.basis == "estimate" else _length(summary)
+    return (*((f"{verdict.level.capitalize()} · {length}",) if length else ()), verdict.level.capitalize())
 
 
 def _length(run: RunSummary) -> str:
@@ -150,7 +178,9 @@ def _axis(chart: tuple[Bar, ...], metric: str) -> str:
     """Return the title of the scale, with the years of the published results."""
     rows = [bar.row for bar in chart if bar.row is not None]
     years = sorted({row.year for row in rows if row.year is not None})
-    label = headline_kind(metric).label.lower()
+    kind = headline_kind(metric)
+    better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
+    label = f"{kind.label.lower()} ({better})"
     if not rows:
         return sentence("share.axis", label=label)
     if not years:

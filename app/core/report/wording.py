@@ -4,13 +4,16 @@ import logging
 from dataclasses import dataclass
 from typing import Literal
 
+from app.core.analysis.ab import counts
 from app.core.analysis.comparability import engine_name, unusual_settings
-from app.core.analysis.compare import bars, position, run_name
+from app.core.analysis.compare import position
+from app.core.analysis.groups import group_summary, worst_verdict
 from app.core.analysis.headline import half_interval_pct
+from app.core.analysis.published import short_name
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
 from app.core.metrics import format_bytes, format_seconds, format_value, headline_kind
-from app.core.records import Run, RunSummary
+from app.core.records import Group, Run, RunSummary
 from app.core.report.private_texts import chosen_texts, hide, private_texts
 from app.core.verdict.bottleneck import explain
 from app.core.verdict.energy import energy_used
@@ -23,29 +26,31 @@ from workloads.protocol.machine import Machine
 
 _log = logging.getLogger(__name__)
 __all__ = [
+    "CONFIDENCE_PCT",
     "Note",
     "bottleneck_text",
     "derived_epoch_text",
     "energy_text",
     "engine_line",
     "error_advice",
+    "group_note",
     "headline",
     "headline_note",
     "interval_text",
     "machine_line",
     "peak_text",
+    "rate_text",
     "repeats_steps",
     "result_notes",
     "result_text",
     "round_name",
     "run_engine_line",
     "verdict_line",
+    "verdict_texts",
     "virtualization",
     "workload_title",
 ]
-# Codes of app.core.verdict.rules that the headline's line already covers.
-_SAID_BY_VALUE = ("first_epoch", "no_result")
-_NEAREST_BARS = 5
+CONFIDENCE_PCT = 95.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +151,23 @@ def estimated_from_s(run: Run) -> float | None:
     return sum(sum(block.durations_s) for block in run.steps if block.phase == "measure") or None
 
 
-def headline_note(run: RunSummary, *, with_first_epoch: bool = True, measured_s: float | None = None) -> str:
+def headline_note(
+    run: RunSummary, *, with_first_epoch: bool = True, with_spread: bool = True, measured_s: float | None = None
+) -> str:
     """Return what the headline is based on; "" if there is nothing to add.
 
     Args:
         run: Any run.
         with_first_epoch: Whether to include the first epoch's time.
+        with_spread: Whether to include mean and spread.
         measured_s: What `estimated_from_s` says of it.
     """
     if run.metric != "seconds_per_epoch_s":
         return _step_note(run)
     if run.value is None:
         return _text(short_run(run))
-    spread, mean = _spread(run), ""
-    if run.value_mean is not None:
+    spread, mean = _spread(run) if with_spread else "", ""
+    if with_spread and run.value_mean is not None:
         mean = sentence("result.mean", value=format_value(run.metric, run.value_mean))
     interval = interval_text(run) or sentence("result.no_interval")
     if run.basis == "estimate":
@@ -181,6 +189,27 @@ def headline_note(run: RunSummary, *, with_first_epoch: bool = True, measured_s:
 
 def _spread(run: RunSummary) -> str:
     return "" if run.spread_pct is None else sentence("result.spread", spread_pct=run.spread_pct)
+
+
+def group_note(group: Group, summary: RunSummary) -> str:
+    """Return what the headline of several runs is based on; `summary` is the record that stands for them."""
+    is_of_engines = group.kind == "engines"
+    engine = engine_title(summary.engine) if is_of_engines else ""
+    runs = [run for run in group.runs if counts(run) and (not is_of_engines or run.engine == summary.engine)]
+    median = sentence("result.median_of_runs", count=len(runs))
+    between = ""
+    if summary.spread_pct is not None:
+        between = sentence("result.spread_between", spread_pct=summary.spread_pct)
+    return " · ".join(filter(None, (engine, median, interval_text(summary), between)))
+
+
+def rate_text(run: RunSummary) -> str:
+    """Return how many examples a run's typical training step gets through per second; "" where none is timed."""
+    workload = CATALOGUE.get(run.workload)
+    is_timed = run.metric == "seconds_per_epoch_s" and bool(run.step_median_s)
+    if not is_timed or workload is None or not workload.trains or workload.is_demo:
+        return ""
+    return sentence("result.examples_per_second", examples_per_s=run.batch_size / (run.step_median_s or 1.0))
 
 
 def interval_text(run: RunSummary) -> str:
@@ -229,8 +258,18 @@ def result_notes(run: Run) -> list[Note]:
 
 def verdict_line(judged: events.Judged) -> str:
     """Return a verdict and its worst reasons in one line: "Caution: on battery; 12 % other load"."""
-    words = dict.fromkeys(_few_words(reason) for reason in judged.reasons if reason.level == judged.level)
-    return judged.level.capitalize() + (f": {'; '.join(words)}" if words else "")
+    return verdict_texts(judged)[0]
+
+
+def verdict_texts(judged: events.Judged) -> tuple[str, ...]:
+    """Return a verdict and its worst reasons in one line, and the same in ever fewer words."""
+    words = list(dict.fromkeys(_few_words(reason) for reason in judged.reasons if reason.level == judged.level))
+    short = judged.level.capitalize()
+    several = [
+        sentence("result.verdict_and_more", words="; ".join(words[:count]), count=len(words) - count)
+        for count in range(len(words) - 1, 0, -1)
+    ]
+    return (*(f"{short}: {each}" for each in ("; ".join(words), *several) if each), short)
 
 
 def _few_words(reason: events.Reason) -> str:
@@ -245,38 +284,53 @@ def _few_words(reason: events.Reason) -> str:
     return reason.code.replace("_", " ")
 
 
-def result_text(run: Run) -> str:
-    """Return a result as plain text to post. It names neither user, computer nor folder."""
-    summary = run.summary
-    private = chosen_texts([run.spec]) | private_texts()
-    engine = run_engine_line(summary)
+def result_text(run: Run, group: Group | None = None) -> str:
+    """Return a result as about eight lines of plain text to post. It names neither user, computer nor folder.
+
+    Args:
+        run: Its details are told.
+        group: The repetitions that it is one of, if the text is about all.
+    """
+    of_all = group_summary(group) if group is not None else None
+    summary, verdict = of_all or run.summary, judge(run)
     note = headline_note(summary, measured_s=estimated_from_s(run))
-    value = _value(summary) + (f" ({note})" if note else "")
-    verdict = judge(run)
     level, _, words = verdict_line(verdict).partition(": ")
-    cautions = [reason for reason in verdict.reasons if reason.level != "fact"]
-    notes = [reason.text.rstrip(".") for reason in cautions if reason.code not in _SAID_BY_VALUE]
+    if group is not None and of_all is not None:
+        note, level, words = group_note(group, of_all), worst_verdict(group)[0], ""
     verdict_code = "result.text_verdict_because" if words else "result.text_verdict"
     lines = [
-        sentence(
-            "result.text_title",
-            workload=workload_title(summary),
-            preset=summary.preset,
-            batch_size=summary.batch_size,
-        ),
-        value,
+        _title_line(summary),
+        position(summary) or "",
         sentence(verdict_code, verdict=level.lower(), reasons=words),
         sentence("result.text_machine", machine=machine_line(run.machine)),
-        sentence("result.text_engine", engine=engine),
+        sentence("result.text_engine", engine=run_engine_line(summary)),
+        sentence("result.text_measured", note=note) if note else "",
         sentence("result.text_data", data=summary.data_source or "n/a", seed=summary.seed),
-        position(summary) or "",
         bottleneck_text(run),
         energy_text(summary),
-        *(sentence("result.text_note", note=hide(" ".join(text.split()), private)) for text in notes),
-        *_bar_lines(summary),
         sentence("result.text_footer", version=summary.app_version, date=summary.started_at[:10]),
     ]
-    return "\n".join(line for line in lines if line) + "\n"
+    private = chosen_texts([run.spec]) | private_texts()
+    return "".join(f"{hide(' '.join(line.split()), private)}\n" for line in lines if line)
+
+
+def _title_line(run: RunSummary) -> str:
+    """Return the number, how certain it is, which way is better, and what was run."""
+    parts = [workload_title(run), sentence("share.batch", batch_size=run.batch_size), run.precision]
+    is_gpu = run.device is not None and run.device.startswith("gpu")
+    unknown = sentence("result.unknown_device")
+    parts.append(
+        short_name(run.device_name or run.device or unknown) if is_gpu else (run.device or unknown).upper()
+    )
+    what, value = ", ".join(parts), _value(run)
+    if run.value is None:
+        return f"{value} · {what}"
+    half_pct = half_interval_pct(run.metric, run.value, run.value_low, run.value_high)
+    if half_pct is not None and (run.confidence_pct or 0.0) >= CONFIDENCE_PCT:
+        value = sentence("result.within", value=value, half_pct=half_pct)
+    is_rate = headline_kind(run.metric).is_rate
+    better = sentence("compare.higher_is_better" if is_rate else "compare.lower_is_better")
+    return f"{value} ({better}) · {what}"
 
 
 def workload_title(run: RunSummary) -> str:
@@ -294,18 +348,3 @@ def _value(run: RunSummary) -> str:
     return sentence(
         "result.step_rate", step_ms=run.step_median_s * 1000, examples_per_s=run.batch_size / run.step_median_s
     )
-
-
-def _bar_lines(run: RunSummary) -> list[str]:
-    """Return the nearest bars, fastest first, one per line; published results keep their year."""
-    chart = bars(run.workload, run) if run.value is not None else []
-    if len(chart) < 2:
-        return []
-    at = [bar.kind for bar in chart].index("you")
-    start = max(0, min(at - _NEAREST_BARS // 2, len(chart) - _NEAREST_BARS))
-    lines = []
-    for bar in chart[start : start + _NEAREST_BARS]:
-        remark = sentence("result.this_run") if bar.kind == "you" else bar.remarks[0]
-        name = run_name(run) if bar.kind == "you" else bar.name
-        lines.append(f"  {name} ({remark})  {bar.text} {headline_kind(bar.metric).short_unit}")
-    return lines

@@ -181,7 +181,10 @@ def paint_bar(
     box = QRectF(left, rect.center().y() - look.bar_height / 2, length, look.bar_height)
     painter.setPen(Qt.PenStyle.NoPen)
     others = tokens.neutral_bar if bar.kind == "reference" else tokens.muted
-    painter.setBrush(QColor(tokens.accent if mine else others))
+    fill = QColor(tokens.accent if mine else others)
+    if mine and bar.run is not None and bar.run.verdict == "invalid":
+        fill.setAlphaF(0.4)  # it doesn't count
+    painter.setBrush(fill)
     painter.drawRoundedRect(box, look.radius, look.radius)
     painter.setFont(value_font(look, bar))
     start = box.right() + look.gap

@@ -90,14 +90,20 @@ class EpochChart(Plot):
     def __init__(self, theme: Theme) -> None:
         self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=0.68, pen=QPen(Qt.PenStyle.NoPen))
         self.median = pyqtgraph.PlotCurveItem(pen=None)
-        self._shown: tuple[tuple[float, ...], int, float | None, bool] | None = None
+        self._shown: tuple[tuple[float, ...], int, float | None, bool, bool] | None = None
         super().__init__(theme, CountAxis())
         for item in (self.bars, self.median):
             self.addItem(item, ignoreBounds=True)
         self.setAccessibleName(sentence("chart.seconds_per_epoch"))
 
     def show_epochs(
-        self, durations_s: Sequence[float], planned: int, current_s: float | None = None, *, whole: bool = True
+        self,
+        durations_s: Sequence[float],
+        planned: int,
+        current_s: float | None = None,
+        *,
+        whole: bool = True,
+        apart: bool = True,
     ) -> None:
         """Show epochs, and the duration so far of the current one.
 
@@ -106,8 +112,9 @@ class EpochChart(Plot):
             planned: Total number of epochs.
             current_s: Current epoch; None between epochs.
             whole: False for cut epochs, whose median is meaningless.
+            apart: False for runs instead of epochs: then the values may have any unit, and the first one counts.
         """
-        shown = (tuple(durations_s), planned, current_s, whole)
+        shown = (tuple(durations_s), planned, current_s, whole, apart)
         if shown == self._shown:
             return
         self._shown = shown
@@ -115,14 +122,14 @@ class EpochChart(Plot):
         count = max(planned, len(heights), 1)
         self.set_range("x", 0.4, count + 0.6)
         self.set_range("y", 0.0, round_up(1.08 * max(heights, default=1.0)))
-        self._draw(heights, len(durations_s))
-        self._draw_median(durations_s[1:] if whole else (), count)
-        durations = ", ".join(format_seconds(value_s) for value_s in durations_s)
-        self.setAccessibleDescription(
-            sentence("chart.epochs_done", done=len(durations_s), planned=planned, durations=durations)
-            if durations
-            else sentence("chart.no_epoch")
-        )
+        self._draw(heights, len(durations_s), 1 if apart else 0)
+        counted = durations_s[1:] if apart else durations_s
+        self._draw_median(counted if whole else (), 1 if apart else 0, count)
+        self.setAccessibleName(sentence("chart.seconds_per_epoch" if apart else "chart.runs"))
+        texts = [format_seconds(value_s) if apart else f"{value_s:.4g}" for value_s in durations_s]
+        code = "chart.epochs_done" if apart else "chart.runs_done"
+        said = sentence(code, done=len(texts), planned=planned, durations=", ".join(texts))
+        self.setAccessibleDescription(said if texts else sentence("chart.no_epoch"))
 
     def colour(self) -> None:
         """Apply the theme's colours, to bars and median too."""
@@ -131,15 +138,16 @@ class EpochChart(Plot):
         self.median.setPen(thin_pen(tokens.text, dashed=True))
         shown, self._shown = self._shown, None
         if shown is not None:
-            durations_s, planned, current_s, whole = shown
-            self.show_epochs(durations_s, planned, current_s, whole=whole)
+            durations_s, planned, current_s, whole, apart = shown
+            self.show_epochs(durations_s, planned, current_s, whole=whole, apart=apart)
 
-    def _draw(self, heights: Sequence[float], whole: int) -> None:
+    def _draw(self, heights: Sequence[float], whole: int, apart: int) -> None:
         tokens = self.theme.tokens
         current = QColor(tokens.accent)
         current.setAlphaF(0.4)
         # A single epoch is the result, but includes start-up, so it is set apart too.
-        brushes = [QBrush(QColor(tokens.neutral_bar)), *[QBrush(QColor(tokens.accent))] * (whole - 1)][:whole]
+        brushes = [QBrush(QColor(tokens.neutral_bar))] * min(apart, whole)
+        brushes += [QBrush(QColor(tokens.accent))] * (whole - len(brushes))
         brushes += [QBrush(current)] * (len(heights) - whole)
         numbers = [number + 1 for number in range(len(heights))]
         # pyqtgraph fails on empty lists of colours.
@@ -147,12 +155,12 @@ class EpochChart(Plot):
         if heights:
             self.bars.setOpts(x=numbers, height=list(heights), brushes=brushes)
 
-    def _draw_median(self, later_s: Sequence[float], count: int) -> None:
-        if not later_s:
+    def _draw_median(self, counted: Sequence[float], apart: int, count: int) -> None:
+        if not counted:
             self.median.setData([], [])
             return
-        median_s = statistics.median(later_s)
-        self.median.setData([1.5, count + 0.6], [median_s, median_s])
+        median = statistics.median(counted)
+        self.median.setData([apart + 0.5, count + 0.6], [median, median])
 
 
 class LossChart(DoublePlot):

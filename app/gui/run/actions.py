@@ -11,7 +11,7 @@ from app.core.errors import AppError, UsageError
 from app.core.files import closing
 from app.core.messages import message, sentence
 from app.core.plain_text import safe_text
-from app.core.records import Run
+from app.core.records import Group, Run
 from app.core.report.export import FORMATS, format_of, write_lines
 from app.core.report.share import share_card
 from app.core.report.wording import result_text
@@ -28,10 +28,10 @@ class ResultActions:
         self._services = services
         self._window = window
 
-    def save_picture(self, run: Run, path: Path | None = None) -> None:
+    def save_picture(self, run: Run, group: Group | None = None, path: Path | None = None) -> None:
         """Save the share picture in the window's theme; ask for a file if none is given."""
         try:
-            card = share_card(run)
+            card = share_card(run, group)
         except AppError as error:
             self._services.complain(error)
             return
@@ -51,19 +51,19 @@ class ResultActions:
 
         self._services.tasks.start(write, done, self._services.complain)
 
-    def copy_picture(self, run: Run) -> None:
+    def copy_picture(self, run: Run, group: Group | None = None) -> None:
         """Put the share picture on the clipboard."""
         try:
-            picture = paint_share_picture(share_card(run), self._services.theme.tokens)
+            picture = paint_share_picture(share_card(run, group), self._services.theme.tokens)
         except AppError as error:
             self._services.complain(error)
             return
         QGuiApplication.clipboard().setImage(picture)
         self._services.tell(sentence("picture.copied"), "", "", None)
 
-    def copy_text(self, run: Run) -> None:
+    def copy_text(self, run: Run, group: Group | None = None) -> None:
         """Put the result on the clipboard as text."""
-        QGuiApplication.clipboard().setText(safe_text(result_text(run)))
+        QGuiApplication.clipboard().setText(safe_text(result_text(run, group)))
         self._services.tell(sentence("result.copied"), "", "", None)
 
     def export(self, ids: Sequence[int], path: Path | None = None) -> None:

@@ -3,24 +3,26 @@
 import statistics
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QGridLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from app.core.analysis.ab import counts
 from app.core.analysis.compare import Bar, chart_note
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.series import RunSeries
 from app.core.messages import sentence
-from app.core.metrics import headline_kind
-from app.core.records import RunSummary
-from app.core.report.wording import repeats_steps
+from app.core.metrics import format_value, headline_kind
+from app.core.records import Group, RunSummary
+from app.core.report.wording import rate_text, repeats_steps
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.plots import time_span
 from app.gui.charts.speed_charts import PASS_PCT, EstimateChart, SustainedChart
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import EpochChart, Legend, LossChart, ThroughputChart
+from app.gui.run.engine_table import EngineTable
 from app.gui.run.figures import FigureTable
 from app.gui.style.theme import Theme
-from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Card, ElidedLabel
+from app.gui.style.tokens import GAP_PX, LABEL_PX
+from app.gui.widgets.basics import Card, ClampedLabel, ElidedLabel, column, row
 from workloads import CATALOGUE
 
 
@@ -29,11 +31,12 @@ class RunCharts(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._kind = (True, True)
+        self._kind = (True, True, False)
         self.epochs = EpochChart(theme)
         self.estimate, self.sustained = EstimateChart(theme), SustainedChart(theme)
         self._speed = QStackedWidget()
-        for chart in (self.epochs, self.estimate, self.sustained):
+        self.engines = EngineTable()
+        for chart in (self.epochs, self.estimate, self.sustained, self.engines):
             self._speed.addWidget(chart)
         self.loss = LossChart(theme)
         self.throughput = ThroughputChart(theme)
@@ -50,23 +53,27 @@ class RunCharts(QWidget):
         self.limit = ElidedLabel("")
         self._rate_card.body.addWidget(self.limit)
         self.bars_card = _card(sentence("chart.against_known"), self.bars)
+        self.scale = ClampedLabel(lines=2, size_px=LABEL_PX)
+        self.bars_card.body.addWidget(self.scale)
         loss_legend = Legend(theme)
         loss_legend.show_entries([(colour, sentence(code), dashed) for colour, code, dashed in LossChart.ENTRIES])
         self._loss_card = _card(sentence("chart.loss_and_accuracy"), self.loss, legend=loss_legend)
         self.figures = FigureTable()
         self._figures_card = _card(sentence("chart.figures"), self.figures)
-        grid = self._grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(2 * GAP_PX)
-        grid.addWidget(self.epochs_card, 0, 0)
-        grid.addWidget(self._loss_card, 0, 1)
-        grid.addWidget(self._figures_card, 0, 1)
         self._figures_card.hide()
-        grid.addWidget(self._rate_card, 1, 0)
-        grid.addWidget(self.bars_card, 1, 1)
-        for number in (0, 1):
-            grid.setColumnStretch(number, 1)
-            grid.setRowStretch(number, (4, 5)[number])
+        # The ranking has the larger part of the right half, and all of it if there is no loss to show.
+        left = column(self.epochs_card, self._rate_card, spacing_px=2 * GAP_PX)
+        right = column(self.bars_card, self._loss_card, self._figures_card, spacing_px=2 * GAP_PX)
+        for half in (left, right):
+            half.setStretch(0, 5)
+            half.setStretch(1, 4)
+        left.setStretch(0, 4)
+        left.setStretch(1, 5)
+        right.setStretch(2, 4)
+        halves = row(left, right, spacing_px=2 * GAP_PX)
+        halves.setStretch(0, 1)
+        halves.setStretch(1, 1)
+        self.setLayout(halves)
 
     def show_series(self, series: RunSeries, summary: RunSummary, memory_bytes: int | None, *, live: bool) -> None:
         """Show the curves of a run.
@@ -95,36 +102,56 @@ class RunCharts(QWidget):
         )
         if count := len(series.interrupted_t_s):
             steps.append(("caution", sentence("chart.interruptions", count=count), False))
+        self._rate_card.note.show_text(rate_text(summary))
         self._machine_legend.show_entries(
             [*steps, *self.machine.entries], sentence("chart.now" if live else "chart.medians")
         )
+
+    def show_group(self, group: Group) -> None:
+        """Show several runs in the place of one run's speed: the engines' table, or a bar for each repetition."""
+        self.speed_legend.hide()
+        self.epochs_card.show()
+        if group.kind == "engines":
+            self._speed.setCurrentWidget(self.engines)
+            self.engines.show_group(group)
+            self.epochs_card.heading.setText(sentence("chart.engines"))
+            self.epochs_card.note.show_text(sentence("chart.engines_note", count=group.plan.times))
+            return
+        runs = [run for run in group.runs if counts(run)]
+        kind = headline_kind(runs[0].metric if runs else "seconds_per_epoch_s")
+        values = [run.value * kind.scale for run in runs if run.value is not None]
+        self._speed.setCurrentWidget(self.epochs)
+        self.epochs.show_epochs(values, group.planned, apart=False)
+        self.epochs_card.heading.setText(sentence("chart.result_of_runs", label=kind.label))
+        median = format_value(runs[0].metric, statistics.median(run.value or 0.0 for run in runs)) if runs else ""
+        self.epochs_card.note.show_text(sentence("chart.median_of_runs", median=median) if median else "")
 
     def show_limit(self, text: str) -> None:
         """Show what limited the run; no chart moves."""
         self.limit.show_text(text)
 
-    def show_bars(self, bars: Sequence[Bar], baseline: Bar | None) -> None:
-        """Show the run among published results."""
+    def show_bars(self, bars: Sequence[Bar], baseline: Bar | None, rank: str) -> None:
+        """Show the run among published results, and its rank."""
         self.bars.show_bars(bars, baseline)
+        self.bars_card.note.show_text(rank)
         has_published = any(bar.kind != "you" for bar in bars)
         self.bars_card.heading.setText(
             sentence("chart.against_known" if has_published else "chart.nothing_published")
         )
-        self.bars_card.note.show_text(chart_note(bars[0].metric, bars) if bars else "")
+        self.scale.show_text(chart_note(bars[0].metric, bars) if bars else "")
 
     def _show_kind(self, summary: RunSummary) -> None:
         """Show figures instead of the loss, and hide the epoch chart, if a workload has none."""
         workload = CATALOGUE.get(summary.workload)
         trains = workload is None or workload.trains
         has_epochs = workload is None or workload.has_epochs
-        if (trains, has_epochs) == self._kind:
+        is_short = summary.preset == "quick"  # whose loss says little
+        if (trains, has_epochs, is_short) == self._kind:
             return
-        self._kind = (trains, has_epochs)
+        self._kind = (trains, has_epochs, is_short)
         self._rate_card.heading.setText(sentence("chart.while_training" if trains else "chart.while_measuring"))
-        self._loss_card.setVisible(trains)
+        self._loss_card.setVisible(trains and not is_short)
         self.epochs_card.setVisible(has_epochs)
-        self._grid.removeWidget(self._figures_card)
-        self._grid.addWidget(self._figures_card, 0, 1 if has_epochs else 0, 1, 1 if has_epochs else 2)
         self._figures_card.setVisible(not trains)
 
     def _show_speed(self, series: RunSeries, summary: RunSummary, span_s: float, *, live: bool) -> None:

@@ -1,38 +1,39 @@
 """The card with the headline, and beside it the run's progress or result."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QFontMetrics
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.compare import position
+from app.core.analysis.groups import group_remarks, group_sentence, group_summary, worst_verdict
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.metrics import format_time_left, format_value, headline_kind
-from app.core.records import Run, RunSummary
-from app.core.report.wording import error_advice, estimated_from_s, headline_note, interval_text, verdict_line
+from app.core.records import Group, Run, RunSummary
+from app.core.report.wording import (
+    derived_epoch_text,
+    error_advice,
+    estimated_from_s,
+    group_note,
+    headline_note,
+    interval_text,
+    verdict_texts,
+)
 from app.core.runs.progress import Progress
 from app.core.verdict.rules import judge
-from app.gui.run.verdict_dialog import VerdictDialog, verdict_look
-from app.gui.style.icons import pixmap
+from app.gui.run.headline_row import HeadlineRow
+from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.style.theme import Theme, figures
-from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TEXT_PX, TITLE_PX
-from app.gui.widgets.basics import (
-    Button,
-    Card,
-    ClampedLabel,
-    ElidedLabel,
-    Tone,
-    column,
-    label,
-    row,
-    set_tone,
-)
+from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX
+from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, Tone, column, label, row
 from workloads import CATALOGUE
 from workloads.engines.registry import compiler_name, engine_title
 from workloads.protocol import events
 
-PROGRESS_STEPS = 1_000
+PROGRESS_STEPS, STATE_PX = 1_000, 38
 _PHASES = {
     "import": "phase.import",
     "data": "phase.data",
@@ -42,7 +43,6 @@ _PHASES = {
     "finish": "phase.finish",
 }
 _ENDINGS: dict[str, tuple[str, Tone]] = {
-    "completed": ("ending.completed", "valid"),
     "cancelled": ("ending.cancelled", "caution"),
     "failed": ("ending.failed", "invalid"),
     "interrupted": ("ending.interrupted", "caution"),
@@ -61,38 +61,31 @@ _FAILURES = {
 
 
 class HeadlineCard(Card):
-    """Shows one run, live or stored, always at the same size; `buttons` takes its buttons."""
+    """Shows one run, live or stored; `buttons` takes its buttons."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self.value = label("–", HEADLINE_PX, QFont.Weight.Bold)
-        self.unit = label(headline_kind("seconds_per_epoch_s").short_unit, TITLE_PX, muted=True)
-        self.note = ElidedLabel("", muted=True)
-        self.progress_text = ElidedLabel("", weight=QFont.Weight.DemiBold)
-        self.remaining = label(muted=True)
-        self.value.setFont(figures(HEADLINE_PX, QFont.Weight.Bold))
-        self.progress_text.setFont(figures(TEXT_PX, QFont.Weight.DemiBold))
-        self.remaining.setFont(figures(TEXT_PX))
-        self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
-        self.progress_bar.setAccessibleName(sentence("run.progress"))
-        self.facts = ElidedLabel("", muted=True)
-        self.outcome = ElidedLabel("", weight=QFont.Weight.DemiBold)
-        self.message = ClampedLabel(lines=2)
-        self.outcome_facts = ElidedLabel("", muted=True)
-        self.verdict_head = ElidedLabel("", weight=QFont.Weight.DemiBold)
-        self.verdict = ElidedLabel("", muted=True)
-        self._verdict_icon = label()
         self.why_button = Button(theme, sentence("run.why"), kind="flat")
         self.why_button.setAccessibleName(sentence("run.why_name"))
         self.why_button.clicked.connect(self._on_why)
         self.why_button.hide()
+        self._row = HeadlineRow(theme, self.why_button)
+        self.value, self.unit, self.pill = self._row.value, self._row.unit, self._row.pill
+        self.progress_text = ElidedLabel("", weight=QFont.Weight.DemiBold)
+        self.remaining = label(muted=True)
+        self.progress_text.setFont(figures(TEXT_PX, QFont.Weight.DemiBold))
+        self.remaining.setFont(figures(TEXT_PX))
+        self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
+        self.progress_bar.setAccessibleName(sentence("run.progress"))
+        self.rank = ElidedLabel("", TITLE_PX - 2, QFont.Weight.DemiBold)
+        self.note = ElidedLabel("", muted=True)
+        self.facts = ElidedLabel("", muted=True)
+        self.message = ClampedLabel(lines=2, muted=False)
         self.buttons = QHBoxLayout()
         self.buttons.setSpacing(GAP_PX)
         self._state = QStackedWidget()
         self._lay_out()
-        theme.changed.connect(self._on_theme)
-        self._level: Tone = ""
         self._run: Run | None = None
 
     def show_live(
@@ -100,12 +93,13 @@ class HeadlineCard(Card):
     ) -> None:
         """Show a running run; run is None until it is stored, the verdict until there is one."""
         self._state.setCurrentIndex(0)
+        self._show_pill(*_so_far(verdict))
         self._show_value(run, progress.step_s)
         if run is not None and run.basis == "estimate":
             self.note.show_text(_narrowing(run))
         self.show_progress(progress, cancelled=cancelled)
         self.facts.show_text(_facts(run) if run else "")
-        self._show_so_far(verdict)
+        self._show_message(_advised(verdict) if verdict else "", keeps_room=True)
 
     def show_progress(self, progress: Progress, *, cancelled: bool) -> None:
         """Show the run's progress only."""
@@ -119,53 +113,45 @@ class HeadlineCard(Card):
 
     def show_stored(self, run: Run) -> None:
         """Show a finished run."""
-        summary = run.summary
+        summary, verdict = run.summary, judge(run)
         self._state.setCurrentIndex(1)
-        self._show_value(summary, summary.step_median_s)
+        self._show_pill(*_ending(summary, verdict), run)
+        is_doubtful = summary.status == "failed" or verdict.level == "invalid"
+        self._show_value(summary, summary.step_median_s, muted=is_doubtful)
         if (measured_s := estimated_from_s(run)) is not None:
-            self.note.show_text(headline_note(summary, measured_s=measured_s))
-        code, tone = _ENDINGS.get(summary.status, ("", ""))
-        if summary.status == "failed":
-            code = _FAILURES.get(summary.error_code or "", code)
-        outcome = sentence(code, engine=engine_title(summary.engine)) if code else summary.status
-        if summary.status != "completed" and summary.preset == "standard":
-            done, planned = summary.epochs_done, summary.epochs
-            outcome = sentence("run.outcome_of_epochs", outcome=outcome, done=done, planned=planned)
-        self.outcome.show_text(outcome)
-        set_tone(self.outcome, tone)
-        self.message.show_text(summary.error_message or position(summary) or "")
-        self.outcome_facts.show_text(_facts(summary))
-        self._show_notes(run)
+            self.note.show_text(_note(summary, measured_s))
+        self.rank.show_text(position(summary) or "")
+        self.facts.show_text(_facts(summary))
+        failure = (summary.error_message, error_advice(summary.error_code, summary.engine))
+        said = " ".join(_sentence(text) for text in failure if text) if summary.status == "failed" else ""
+        self._show_message(" ".join(filter(None, (said or _advised(verdict), derived_epoch_text(summary)))))
+
+    def show_group(self, run: Run, group: Group) -> None:
+        """Show the result of several runs, the last of which is given."""
+        summary = group_summary(group)
+        if summary is None:
+            self.show_stored(run)
+        else:
+            is_last_whole = run.summary.status == "completed"
+            self._state.setCurrentIndex(1)
+            pill = _of_all(group) if is_last_whole else _ending(run.summary, judge(run))
+            self._show_pill(*pill)
+            self._show_value(summary, None)
+            self.note.show_text(group_note(group, summary))
+            self.rank.show_text((group.kind == "repeat" and position(summary)) or group_sentence(group))
+            self.facts.show_text(_facts(summary))
+        self._show_message(" ".join(filter(None, (run.summary.error_message, *group_remarks(group)))))
 
     def show_lost(self, run: RunSummary, error: AppError) -> None:
         """Show a finished run that couldn't be stored."""
         self._state.setCurrentIndex(1)
-        self._show_value(run, run.step_median_s)
-        self.outcome.show_text(sentence("run.not_stored"))
-        set_tone(self.outcome, "invalid")
-        self.message.show_text(error.message)
-        self.outcome_facts.show_text(_facts(run))
-        self._show_verdict(sentence("run.caution_not_stored"), error.advice or "", "caution")
+        self._show_pill((sentence("run.not_stored"), sentence("run.not_stored_shortly")), "invalid")
+        self._show_value(run, run.step_median_s, muted=True)
+        self.rank.show_text("")
+        self.facts.show_text(_facts(run))
+        self._show_message(" ".join(filter(None, (error.message, error.advice))))
 
-    def _show_notes(self, run: Run) -> None:
-        """Show the advice for a failure, or else the verdict's reasons."""
-        verdict = judge(run)
-        reasons = " ".join(_sentence(reason.text) for reason in verdict.reasons)
-        if run.summary.status == "failed":
-            reasons = error_advice(run.summary.error_code, run.summary.engine) or reasons
-        self._show_verdict(verdict_line(verdict), reasons, verdict.level, run)
-
-    def _show_so_far(self, verdict: events.Judged | None) -> None:
-        reasons = [reason for reason in verdict.reasons if reason.level != "fact"] if verdict else []
-        if verdict is None:
-            self._show_verdict("", "", "")
-        elif reasons:
-            advised = " ".join(f"{reason.text} {reason.advice}".strip() for reason in reasons)
-            self._show_verdict(verdict_line(verdict), advised, verdict.level)
-        else:
-            self._show_verdict(sentence("run.no_problems"), "", "valid")
-
-    def _show_value(self, run: RunSummary | None, step_s: float | None) -> None:
+    def _show_value(self, run: RunSummary | None, step_s: float | None, *, muted: bool = False) -> None:
         metric = run.metric if run is not None else "seconds_per_epoch_s"
         value, unit, note = "–", headline_kind(metric).short_unit, ""
         if run is not None and run.value is not None:
@@ -174,28 +160,19 @@ class HeadlineCard(Card):
         elif run is not None and run.steps is not None and step_s is not None and metric == "seconds_per_epoch_s":
             value, unit = f"{1000 * step_s:.1f}", sentence("run.ms_per_step")
             note = sentence("run.short", steps=run.steps, whole=run.steps_per_epoch)
-        if value != self.value.text():
-            self.value.setText(value)
-            self.value.setAccessibleName(f"{value} {unit}")
-        self.unit.setText(unit)
+        self._row.show_number(value, unit, muted=muted)
         self.note.show_text(note)
 
-    def _show_verdict(self, head: str, text: str, level: Tone, run: Run | None = None) -> None:
-        """Show a verdict and its reasons; with a finished run, the verdict's dialog can be opened."""
-        self.verdict_head.show_text(head)
-        self.verdict.show_text(text)
+    def _show_pill(self, texts: Sequence[str], tone: Tone, run: Run | None = None) -> None:
+        """Show a verdict; with a finished run, its dialog can be opened."""
         self._run = run
         self.why_button.setVisible(run is not None)
-        if level != self._level:
-            self._level = level
-            set_tone(self.verdict_head, level)
-            self._on_theme()
+        self.pill.show_verdict(texts, tone)
+        self._row.place()
 
-    def _on_theme(self) -> None:
-        if not self._level:
-            self._verdict_icon.clear()
-            return
-        self._verdict_icon.setPixmap(pixmap(*verdict_look(self._theme, self._level), 16))
+    def _show_message(self, text: str, *, keeps_room: bool = False) -> None:
+        self.message.show_text(text)
+        self._message_room.setVisible(bool(text) or keeps_room)
 
     def _on_why(self) -> None:
         if self._run is not None:
@@ -204,39 +181,26 @@ class HeadlineCard(Card):
             dialog.open()
 
     def _lay_out(self) -> None:
-        self.value.setFixedHeight(QFontMetrics(self.value.font()).height() - 6)
-        number = row(self.value, self.unit, None)
-        number.setAlignment(self.unit, Qt.AlignmentFlag.AlignBottom)
-        self.unit.setContentsMargins(0, 0, 0, 8)
-        left = QWidget()
-        left.setLayout(number)
-        # As wide as its widest number, so that nothing moves when digits change.
-        widest = QFontMetrics(self.value.font()).horizontalAdvance("≈ 8888")
-        left.setFixedWidth(widest + 90)
         where = row(self.progress_text, self.remaining)
         where.setStretch(0, 1)
-        self._state.addWidget(_page(where, self.progress_bar, self.facts))
-        self._state.addWidget(_page(self.outcome, self.message, self.outcome_facts))
-        self._state.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._state.setFixedHeight(92)
-        self._verdict_icon.setFixedSize(16, 16)
-        top = QHBoxLayout()
-        top.setSpacing(2 * GAP_PX)
-        top.addWidget(left, alignment=Qt.AlignmentFlag.AlignTop)
-        top.addWidget(self._state, stretch=1)
-        top.addLayout(self.buttons)
-        self.body.setSpacing(2)
+        self._state.addWidget(_page(where, self.progress_bar))
+        self._state.addWidget(_page(self.rank))
+        self._state.setFixedHeight(STATE_PX)
+        left = column(self._row, self._state, spacing_px=0)
+        top = row(left, self.buttons, spacing_px=2 * GAP_PX)
+        top.setStretch(0, 1)
+        words = row(self.note, self.facts, spacing_px=2 * GAP_PX)
+        self.facts.setAlignment(Qt.AlignmentFlag.AlignRight)
+        words.setStretch(0, 4)
+        words.setStretch(1, 3)
+        # Room for two lines as long as the run goes on, so that nothing jumps when there is something to say.
+        self._message_room = QWidget()
+        self._message_room.setFixedHeight(2 * self.message.fontMetrics().lineSpacing() + 2)
+        self._message_room.setLayout(column(self.message, None))
+        self.body.setSpacing(4)
         self.body.addLayout(top)
-        self.body.addWidget(self.note)
-        words = column(self.verdict_head, self.verdict, spacing_px=2)
-        foot = row(column(self._verdict_icon, None), words, self.why_button)
-        foot.setStretch(1, 1)
-        verdict = QWidget()
-        verdict.setLayout(foot)
-        # Room for two lines and the button, even before there is any text.
-        line_px = self.verdict.fontMetrics().lineSpacing()
-        verdict.setFixedHeight(max(2 * line_px + 4, self.why_button.sizeHint().height()))
-        self.body.addWidget(verdict)
+        self.body.addLayout(words)
+        self.body.addWidget(self._message_room)
 
 
 def _page(*items: QWidget | QHBoxLayout | QVBoxLayout) -> QWidget:
@@ -274,9 +238,48 @@ def _facts(run: RunSummary) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _note(run: RunSummary) -> str:
-    """Return the headline's note without the first epoch, which has its own bar."""
-    return headline_note(run, with_first_epoch=False)
+def _note(run: RunSummary, measured_s: float | None = None) -> str:
+    """Return the headline's note without what has a place of its own: the first epoch, mean and spread."""
+    return headline_note(run, with_first_epoch=False, with_spread=False, measured_s=measured_s)
+
+
+def _so_far(verdict: events.Judged | None) -> tuple[Sequence[str], Tone]:
+    """Return the pill of a running run."""
+    if verdict is None:
+        return (), ""
+    if any(reason.level != "fact" for reason in verdict.reasons):
+        return verdict_texts(verdict), verdict.level
+    return (sentence("run.no_problems"),), "valid"
+
+
+def _ending(run: RunSummary, verdict: events.Judged) -> tuple[Sequence[str], Tone]:
+    """Return the pill of a finished run: its verdict, or why it has none."""
+    if run.status == "completed":
+        return verdict_texts(verdict), verdict.level
+    code, tone = _ENDINGS.get(run.status, ("", ""))
+    short = sentence(code) if code else run.status
+    if run.status == "failed":
+        code = _FAILURES.get(run.error_code or "", code)
+    outcome = sentence(code, engine=engine_title(run.engine)) if code else run.status
+    if run.preset == "standard":
+        arguments = {"outcome": outcome, "done": run.epochs_done, "planned": run.epochs}
+        return (sentence("run.outcome_of_epochs", **arguments), outcome, short), tone
+    return (outcome, short), tone
+
+
+def _of_all(group: Group) -> tuple[Sequence[str], Tone]:
+    """Return the pill of several runs: the worst verdict, and how many have it."""
+    level, count = worst_verdict(group)
+    short = level.capitalize()
+    if level == "valid":
+        return (short,), level
+    return (sentence("run.verdict_of_runs", verdict=short, count=count, planned=len(group.runs)), short), level
+
+
+def _advised(verdict: events.Judged) -> str:
+    """Return a verdict's cautions with their advice; facts are left to its dialog."""
+    reasons = [reason for reason in verdict.reasons if reason.level != "fact"]
+    return " ".join(f"{_sentence(reason.text)} {reason.advice}".strip() for reason in reasons)
 
 
 def _narrowing(run: RunSummary) -> str:

@@ -28,6 +28,7 @@ from app.gui.style.theme import font, load_fonts
 from app.gui.style.tokens import CARD_RADIUS_PX, DARK, LIGHT, Tokens
 
 WIDTH_PX, HEIGHT_PX, MARGIN_PX = 1200, 630, 56
+SMALLEST_PX = 16  # still readable where a forum shows the picture at half its size
 BARS_LIMIT, ROW_MAX_PX = 12, 96.0
 _DOTS_PER_METER = 3780  # 96 per inch; by default, Qt uses the screen's
 _RESULT = QRectF(MARGIN_PX, 120, 400, 384)
@@ -105,6 +106,8 @@ def _paint_result(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
     _write_within(painter, QPointF(left, 258), unit, _type(28, medium), tokens.muted, width=width)
     _write_within(painter, QPointF(left, 326), card.machine, _type(26, heavy), tokens.text, width=width)
     lines = [text for detail in card.details for text in _wrapped(detail, _type(18), width)]
+    if len(lines) > _DETAILS_LIMIT:
+        lines = _wrapped(" · ".join(card.details), _type(18), width)
     for number, text in enumerate(lines[:_DETAILS_LIMIT]):
         place = QPointF(left, 358 + 26 * number)
         _write_within(painter, place, text, _type(18), tokens.muted, width=width)
@@ -112,11 +115,13 @@ def _paint_result(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
 
 
 def _paint_badge(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
-    """Paint the verdict and the facts; facts are cut first if there is no room."""
-    colour, text = getattr(tokens, card.level), " · ".join(filter(None, (card.level.capitalize(), card.badge)))
-    width = _RESULT.width() - 44 - _BADGE_ICON_PX
-    chosen = _fitting(text, _type(18, QFont.Weight.DemiBold), width)
-    text = _elided(text, chosen, width)
+    """Paint the verdict in as many words as fit."""
+    colour, width = getattr(tokens, card.level), _RESULT.width() - 44 - _BADGE_ICON_PX
+    sizes = [_type(size_px, QFont.Weight.DemiBold) for size_px in (18, 17, SMALLEST_PX)]
+    chosen, text = next(
+        ((each, text) for text in card.badge for each in sizes if _width(text, each) <= width),
+        (sizes[-1], card.level.capitalize()),
+    )
     box = QRectF(_RESULT.left() + 0.5, _RESULT.bottom() - 40.5, _width(text, chosen) + 36 + _BADGE_ICON_PX + 8, 40)
     ground, frame = QColor(colour), QColor(colour)
     ground.setAlphaF(0.12)
@@ -136,7 +141,7 @@ def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
     painter.setBrush(QColor(tokens.surface))
     painter.drawRoundedRect(_CHART.adjusted(0.5, 0.5, -0.5, -0.5), CARD_RADIUS_PX, CARD_RADIUS_PX)
     inside = _CHART.adjusted(24, 20, -24, -20)
-    _write_within(painter, inside.bottomLeft(), card.axis, _type(15), tokens.muted, width=inside.width())
+    _write_within(painter, inside.bottomLeft(), card.axis, _type(SMALLEST_PX), tokens.muted, width=inside.width())
     bars = shortlist(card.bars, BARS_LIMIT)
     if not bars:
         return
@@ -146,7 +151,9 @@ def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
     area = QRectF(inside.left(), inside.top() + (room - used) / 2, inside.width(), used)
     look = _row_look(bars, height, area.width())
     scale = scale_for([bar.shown for bar in bars], log=True)
-    paint_grid(painter, area, scale, look, tokens, label_px=13, unit=headline_kind(bars[0].metric).tick_unit)
+    paint_grid(
+        painter, area, scale, look, tokens, label_px=SMALLEST_PX, unit=headline_kind(bars[0].metric).tick_unit
+    )
     for number, bar in enumerate(bars):
         row = QRectF(area.left(), area.top() + number * height, area.width(), height)
         share, texts = scale.share(bar.shown), (bar.text,)
@@ -154,7 +161,7 @@ def _paint_chart(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
 
 
 def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:
-    text_px = 15 if height < 28 else 17 if height < 56 else 19
+    text_px = SMALLEST_PX if height < 28 else 17 if height < 56 else 19
     draft = RowLook(0, 0, min(32.0, 0.56 * height), text_px, radius=5, gap=12, outlined=True)
     names = max(_width(bar.name, name_font(draft, bar)) for bar in bars) + 1
     texts = max(_width(bar.text, value_font(draft, bar)) for bar in bars)
@@ -173,8 +180,8 @@ def _type(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
 
 def _fitting(text: str, wanted: QFont, width: float) -> QFont:
     """Return a font that makes a text fit, at most a third smaller than wanted."""
-    chosen = QFont(wanted)
-    while chosen.pixelSize() > wanted.pixelSize() * 2 // 3 and _width(text, chosen) > width:
+    chosen, smallest_px = QFont(wanted), max(SMALLEST_PX, wanted.pixelSize() * 2 // 3)
+    while chosen.pixelSize() > smallest_px and _width(text, chosen) > width:
         chosen.setPixelSize(chosen.pixelSize() - 1)
     return chosen
 

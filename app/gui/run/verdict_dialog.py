@@ -8,6 +8,7 @@ from app.core.analysis.comparability import comparison_key
 from app.core.messages import sentence
 from app.core.paths import DOCUMENTATION
 from app.core.records import Run
+from app.core.report.wording import estimated_from_s, headline, headline_note
 from app.core.verdict.rules import judge
 from app.core.verdict.training_proof import proof_lines
 from app.gui.style.icons import LEVELS, pixmap
@@ -43,6 +44,7 @@ class VerdictDialog(QDialog):
         body.setLayout(
             column(
                 *self.reasons,
+                *self._section(sentence("verdict_dialog.number"), _number_lines(run)),
                 *self._section(sentence("verdict_dialog.proof"), proof_lines(run)),
                 *self._section(sentence("verdict_dialog.comparable"), comparison_key(run)),
                 None,
@@ -100,6 +102,13 @@ class VerdictDialog(QDialog):
         title = label(heading, weight=QFont.Weight.DemiBold)
         title.setContentsMargins(0, GAP_PX, 0, 0)
         return [title, column(*rows, spacing_px=4)]
+
+
+def _number_lines(run: Run) -> list[tuple[str, str]]:
+    """Return the number with all that it is based on, which the run page has no room for."""
+    note = headline_note(run.summary, measured_s=estimated_from_s(run))
+    value, _, _ = headline(run.summary).partition("\n")
+    return [(value, note)] if note else []
 
 
 def _open_method() -> None:

@@ -3,15 +3,14 @@
 import time
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QFont, QResizeEvent, QShowEvent
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QFont, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.core.analysis.compare import bars, find_baseline, run_name, shortlist
-from app.core.analysis.groups import group_sentence
+from app.core.analysis.compare import bars, find_baseline, rank_text, shortlist
+from app.core.analysis.groups import group_summary
 from app.core.analysis.series import RunSeries, series_of
 from app.core.messages import sentence
-from app.core.metrics import format_bytes
 from app.core.records import Group, Run, RunSummary
 from app.core.report.wording import bottleneck_text
 from app.gui.run.charts import RunCharts
@@ -19,13 +18,12 @@ from app.gui.run.headline import HeadlineCard
 from app.gui.services.run_bridge import RunBridge
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets.basics import ElidedLabel, Pill, column, label, plain_tip, row
+from app.gui.widgets.basics import ElidedLabel, column, label, row
 from workloads import CATALOGUE
 from workloads.protocol import events
 
 # Every tick of the bridge, every third and every fourth; a little less, as ticks are irregular.
 TEXT_INTERVAL_S, TELLING_INTERVAL_S, CHART_INTERVAL_S = 0.2, 0.7, 0.95
-PILL_PX, WIDE_PX = 200, 960
 # Rare changes, which are drawn sooner.
 _TELLING = {events.Phase, events.Epoch, events.Environment, events.Error, events.End}
 BARS_LIMIT = 12
@@ -38,7 +36,6 @@ class RunView(QWidget):
         super().__init__()
         self._title = label("", TITLE_PX, QFont.Weight.DemiBold)
         self.about = ElidedLabel("", TITLE_PX - 2, muted=True)
-        self._device, self._memory = Pill(), Pill()
         self.headline = HeadlineCard(theme)
         self.charts = RunCharts(theme)
         self._bridge: RunBridge | None = None
@@ -46,7 +43,7 @@ class RunView(QWidget):
         self._bars_of: tuple[Any, ...] = ()
         self.corner = QHBoxLayout()
         self.corner.setSpacing(GAP_PX)
-        head = row(self._title, self.about, self._device, self._memory, self.corner)
+        head = row(self._title, self.about, self.corner)
         head.setStretch(1, 1)
         whole = column(head, self.headline, self.charts, spacing_px=GAP_PX + 4)
         whole.setStretch(2, 1)
@@ -61,22 +58,17 @@ class RunView(QWidget):
 
     def show_run(self, run: Run, group: Group | None = None) -> None:
         """Show a stored run; with `group`, the repetitions' result too."""
-        machine = run.machine
         parameters = run.model.parameters_count if run.model is not None else None
-        place = (group.run_ids.index(run.summary.id) + 1, group.planned) if group else None
-        self._show_head(run.summary, parameters, machine.memory_bytes, place)
-        self.headline.show_stored(run)
-        if group is not None:
-            texts = (run.summary.error_message, group_sentence(group))
-            self.headline.message.show_text(" ".join(text for text in texts if text))
-        self._show_charts(series_of(run), run.summary, live=False)
+        if group is None:
+            self._show_head(run.summary, parameters)
+            self.headline.show_stored(run)
+            self._show_charts(series_of(run), run.summary, live=False)
+        else:
+            self._show_head(run.summary, parameters, (group.run_ids.index(run.summary.id) + 1, group.planned))
+            self.headline.show_group(run, group)
+            self._show_charts(series_of(run), group_summary(group) or run.summary, live=False)
+            self.charts.show_group(group)
         self.charts.show_limit(bottleneck_text(run))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide the least important details if there is little room."""
-        super().resizeEvent(event)
-        self._device.setVisible(self.width() >= WIDE_PX)
-        self._memory.setVisible(self.width() >= WIDE_PX)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Catch up on a run that continued while the view was hidden."""
@@ -95,7 +87,7 @@ class RunView(QWidget):
         self.headline.show_live(live, state.progress, cancelled=bridge.is_cancelled, verdict=state.verdict)
         if live is not None:
             place = (bridge.planned.number, bridge.planned.count) if bridge.planned else None
-            self._show_head(live, CATALOGUE[live.workload].parameters_count, live.memory_bytes, place)
+            self._show_head(live, CATALOGUE[live.workload].parameters_count, place)
             self._show_charts(state.series, live, live=True)
             self.charts.show_limit(sentence("run.limit_later"))
 
@@ -116,11 +108,7 @@ class RunView(QWidget):
             self.headline.show_progress(bridge.state.progress, cancelled=bridge.is_cancelled)
 
     def _show_head(
-        self,
-        summary: RunSummary,
-        parameters: int | None,
-        memory_bytes: int | None,
-        place: tuple[int, int] | None = None,
+        self, summary: RunSummary, parameters: int | None, place: tuple[int, int] | None = None
     ) -> None:
         """Show what is run; `place` is the run's number among repetitions, and their total."""
         workload = CATALOGUE.get(summary.workload)
@@ -130,10 +118,6 @@ class RunView(QWidget):
         if place:
             about = sentence("run.about_one_of", number=place[0], planned=place[1], about=about)
         self.about.show_text(about)
-        name = run_name(summary) if summary.device else "…"
-        self._device.setText(self.fontMetrics().elidedText(name, Qt.TextElideMode.ElideRight, PILL_PX))
-        self._device.setToolTip(plain_tip(name))
-        self._memory.setText(format_bytes(memory_bytes))
 
     def _show_charts(self, series: RunSeries, summary: RunSummary, *, live: bool) -> None:
         self.charts.show_series(series, summary, summary.memory_bytes, live=live)
@@ -141,5 +125,6 @@ class RunView(QWidget):
         bars_of = (summary.id, summary.value, summary.basis, summary.device, summary.status)
         if bars_of != self._bars_of:
             self._bars_of = bars_of
-            ranking = shortlist(bars(summary.workload, summary), BARS_LIMIT)
-            self.charts.show_bars(ranking, find_baseline(ranking, None, summary.workload))
+            all_bars = bars(summary.workload, summary)
+            ranking = shortlist(all_bars, BARS_LIMIT)
+            self.charts.show_bars(ranking, find_baseline(ranking, None, summary.workload), rank_text(all_bars))

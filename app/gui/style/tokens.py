@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 # Okabe and Ito's colours, which are distinct with every kind of colour blindness.
 SERIES = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#0072B2", "#D55E00")
-HEADLINE_PX, TITLE_PX, TEXT_PX, LABEL_PX = 54, 18, 13, 11
+HEADLINE_PX, TITLE_PX, TEXT_PX, LABEL_PX = 72, 18, 13, 11
 GAP_PX, CARD_RADIUS_PX = 8, 12
 
 

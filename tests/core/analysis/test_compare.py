@@ -82,7 +82,7 @@ def test_you_stand_among_the_published_machines(summary: RunSummary) -> None:
     found = bars(STANDARD, summary)
     assert [bar.kind for bar in found] == ["reference"] * 5 + ["you"] + ["reference"] * 2
     you = found[5]
-    assert (you.name, you.value, you.run) == ("You · i7-1165G7", 66.3, summary)
+    assert (you.name, you.value, you.run) == ("This computer", 66.3, summary)
     assert you.remarks == ("TensorFlow 2.21.0",)
 
 

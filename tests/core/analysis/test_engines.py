@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from app.core.analysis.engines import engine_rows
-from app.core.analysis.groups import group_remarks, group_sentence
+from app.core.analysis.groups import group_remarks, group_sentence, group_summary, worst_verdict
 from app.core.records import Group, Plan, RunSummary
 from workloads import CATALOGUE
 
@@ -108,3 +108,29 @@ def test_a_deleted_run_is_missed_in_its_round_only(summary: RunSummary) -> None:
     (row,) = engine_rows(stored)
     assert row.cells[0].values == (None, 2.0, 3.0)
     assert row.cells[1].against_fastest.pairs == 2
+
+
+def test_the_fastest_engines_typical_run_stands_for_all(summary: RunSummary) -> None:
+    stored = group(summary, plan("mnist_mlp"), tensorflow=[10.0, 11.0, 10.4], torch=[20.1, 20.0, 20.2], jax=[])
+    typical = group_summary(stored)
+    assert typical is not None
+    assert (typical.engine, typical.value, typical.value_low, typical.value_high) == (
+        "tensorflow",
+        10.4,
+        10.0,
+        11.0,
+    )
+    assert (typical.confidence_pct or 0.0) < 95
+    assert (
+        group_summary(group(summary, plan("mnist_mlp", "fcn_r"), tensorflow=[1.0] * 6, torch=[], jax=[])) is None
+    )
+    assert group_summary(group(summary, plan("mnist_mlp"), tensorflow=[], torch=[], jax=[])) is None
+
+
+def test_the_worst_verdict_of_the_runs_that_count_stands_for_all(summary: RunSummary) -> None:
+    stored = group(summary, plan("mnist_mlp"), tensorflow=[10.0, 11.0, 10.4], torch=[], jax=[])
+    verdicts = ("valid", "caution", "invalid")  # invalid runs don't count
+    whole = [run for run in stored.runs if run.status == "completed"]
+    judged = tuple(replace(run, verdict=verdict) for run, verdict in zip(whole, verdicts, strict=True))
+    assert worst_verdict(replace(stored, runs=judged)) == ("caution", 1)
+    assert worst_verdict(replace(stored, runs=())) == ("valid", 0)

@@ -35,54 +35,52 @@ def card(application_theme: Theme, qtbot: QtBot) -> HeadlineCard:
 
 
 @pytest.mark.parametrize(
-    ("changes", "outcome", "tone", "verdict_tone"),
+    ("changes", "outcome", "tone", "is_muted"),
     [
-        ({}, "Completed", "valid", "valid"),
+        ({}, "Valid", "valid", False),
         (
             {"status": "cancelled", "epochs_done": 2},
-            "Cancelled; what was measured is kept · 2 of 3 epochs",
+            "Cancelled · 2 of 3 epochs",
             "caution",
-            "caution",
+            False,
         ),
         (
             {"status": "interrupted", "epochs_done": 2},
-            "Interrupted; what was measured is kept · 2 of 3 epochs",
+            "Interrupted · 2 of 3 epochs",
             "caution",
-            "invalid",
+            True,
         ),
-        ({"status": "failed", "error_code": "internal"}, "The run failed · 3 of 3 epochs", "invalid", "invalid"),
+        ({"status": "failed", "error_code": "internal"}, "Failed · 3 of 3 epochs", "invalid", True),
         (
             {"status": "failed", "error_code": "out_of_memory"},
             "Out of memory · 3 of 3 epochs",
             "invalid",
-            "invalid",
+            True,
         ),
         (
             {"status": "failed", "error_code": "hung", "preset": "quick"},
             "The worker process hung",
             "invalid",
-            "invalid",
+            True,
         ),
-        ({"status": "damaged"}, "The record is damaged · 3 of 3 epochs", "invalid", "invalid"),
-        ({"status": "of another version"}, "of another version · 3 of 3 epochs", "", "invalid"),
+        ({"status": "damaged"}, "The record is damaged · 3 of 3 epochs", "invalid", True),
+        ({"status": "of another version"}, "of another version · 3 of 3 epochs", "", True),
     ],
 )
 def test_each_ending_has_its_words_and_its_tone(
-    card: HeadlineCard, run: Run, changes: dict[str, Any], outcome: str, tone: str, verdict_tone: str
+    card: HeadlineCard, run: Run, changes: dict[str, Any], outcome: str, tone: str, is_muted: bool
 ) -> None:
     damage = ("the engine",) if changes.get("status") == "damaged" else ()
     card.show_stored(replace(run, summary=replace(run.summary, **changes), damage=damage))
-    assert card.outcome.whole_text == outcome
-    assert (card.outcome.property("tone") or "", card.verdict_head.property("tone")) == (tone, verdict_tone)
+    assert (card.pill.whole_text, card.pill.tone) == (outcome, tone)
+    assert bool(card.value.property("muted")) == is_muted
 
 
 def test_a_failure_says_what_to_do_before_any_other_reason(card: HeadlineCard, run: Run) -> None:
     failed = replace(run.summary, status="failed", error_code="out_of_memory", error_message="It was too much.")
     card.show_stored(replace(run, summary=failed))
-    assert (card.message.text(), card.verdict.whole_text) == (
-        "It was too much.",
-        error_advice("out_of_memory", "tensorflow"),
-    )
+    advice = error_advice("out_of_memory", "tensorflow")
+    assert card.message.whole_text == f"It was too much. {advice}"
 
 
 @pytest.mark.parametrize(
@@ -94,8 +92,8 @@ def test_the_missing_engine_is_called_by_its_name(
 ) -> None:
     missing = replace(run.summary, status="failed", error_code="engine_missing", preset="quick", engine=engine)
     card.show_stored(replace(run, summary=missing))
-    assert card.outcome.whole_text == f"{title} is missing"
-    assert card.verdict.whole_text == error_advice("engine_missing", engine)
+    assert card.pill.whole_text == f"{title} is missing"
+    assert card.message.whole_text == error_advice("engine_missing", engine)
 
 
 def test_a_short_run_shows_its_step_in_milliseconds(card: HeadlineCard, run: Run) -> None:
@@ -109,4 +107,4 @@ def test_a_verdict_on_the_way_has_its_tone(card: HeadlineCard, run: Run, level: 
     reason = events.Reason(code="suspended", level=level, text="It slept.", advice="Keep it awake.")
     verdict = events.Judged(level=level, reasons=(reason,))
     card.show_live(run.summary, Progress(run.spec), cancelled=False, verdict=verdict)
-    assert (card.verdict.whole_text, card.verdict_head.property("tone")) == ("It slept. Keep it awake.", level)
+    assert (card.message.whole_text, card.pill.tone) == ("It slept. Keep it awake.", level)

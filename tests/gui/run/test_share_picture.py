@@ -24,7 +24,7 @@ CHART_MARGINS = ((499, 517), (1122, 1141))
 
 
 def example(seconds_s: float = 66.3) -> ShareCard:
-    mine = Bar("You · Ryzen 7 7800X3D", "you", seconds_s)
+    mine = Bar("This computer", "you", seconds_s)
     chart = sorted([*bars("cifar10_keras_cnn", None), mine], key=lambda bar: bar.value)
     return ShareCard(
         title="CIFAR-10 CNN · Keras · batch 100 · float32",
@@ -32,8 +32,8 @@ def example(seconds_s: float = 66.3) -> ShareCard:
         unit="seconds per epoch",
         certainty="± 0.7 % (95 %)",
         machine="AMD Ryzen 7 7800X3D",
-        details=("8 cores · 32 GB · Windows 11 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1 · no XLA"),
-        badge="10 epochs · real data",
+        details=("8 cores · 32 GB · Windows 11 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1"),
+        badge=("Valid · 10 epochs", "Valid"),
         level="valid",
         bars=tuple(chart),
         axis="seconds per epoch, log scale · published results: 2019 software",
@@ -50,7 +50,7 @@ def hostile() -> ShareCard:
         certainty=LONG,
         machine=LONG,
         details=(LONG, LONG, f"{LONG} · {LONG}"),
-        badge=LONG,
+        badge=(LONG, f"{LONG}"),
         level="caution",
         bars=(*many, Bar(f"You · {LONG}", "you", 10.0**6)),
         axis=LONG,
@@ -88,7 +88,7 @@ def test_the_picture_has_its_size_and_the_colours_of_its_theme(application_theme
     assert accent_columns(picture, tokens)
     cautious = paint_share_picture(replace(example(), level="caution"), tokens)
     assert tokens.caution in colours(cautious, (56, 460), (464, 504))
-    invalid = paint_share_picture(replace(example(), level="invalid", badge=""), tokens)
+    invalid = paint_share_picture(replace(example(), level="invalid", badge=()), tokens)
     assert tokens.invalid in colours(invalid, (56, 460), (464, 504))
 
 

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.messages import sentence
 from app.core.records import Run
+from app.core.report.wording import headline_note
 from app.core.runs.progress import Progress
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
@@ -106,6 +107,16 @@ def test_it_leads_to_how_it_is_measured(
     assert [Path(url.toLocalFile()) for url in opened] == [page]
 
 
+def test_it_has_what_the_headline_leaves_out(run: Run, qtbot: QtBot, services: Any) -> None:
+    dialog = VerdictDialog(services.theme, run)
+    qtbot.addWidget(dialog)
+    texts = [child.text() for child in dialog.findChildren(QLabel)]
+    note = headline_note(run.summary)
+    assert "spread" in note
+    assert "first epoch" in note
+    assert texts.count(note) == 1
+
+
 def test_keys_reach_everything_in_it(run: Run, qtbot: QtBot, services: Any) -> None:
     dialog = VerdictDialog(services.theme, disturbed(run))
     qtbot.addWidget(dialog)
@@ -124,14 +135,11 @@ def test_the_card_shows_the_verdict_in_a_few_words_and_opens_the_rest(
     run: Run, card: HeadlineCard, qtbot: QtBot
 ) -> None:
     card.show_stored(run)
-    assert card.verdict_head.whole_text == "Valid"
-    assert card.verdict_head.property("tone") == "valid"
-    height = card.height()
+    assert (card.pill.whole_text, card.pill.tone) == ("Valid", "valid")
     card.show_stored(disturbed(run))
-    assert card.verdict_head.whole_text == "Caution: on battery; other programs used 40 % of the CPU"
-    assert card.verdict_head.property("tone") == "caution"
-    assert "Other programs used 40 % of the CPU." in card.verdict.whole_text
-    assert card.sizeHint().height() == height
+    assert card.pill.whole_text == "Caution: on battery; other programs used 40 % of the CPU"
+    assert card.pill.tone == "caution"
+    assert "Other programs used 40 % of the CPU." in card.message.whole_text
     card.why_button.click()
     dialog = card.findChild(VerdictDialog)
     assert isinstance(dialog, VerdictDialog)
@@ -145,12 +153,12 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     progress, summary = Progress(spec), replace(run.summary, value=None, basis=None, preset="quick")
     card.show_live(summary, progress, cancelled=False)
     height = card.sizeHint().height()
-    assert (card.verdict_head.whole_text, card.note.whole_text) == ("", "")
+    assert (card.pill.whole_text, card.note.whole_text) == ("", "")
     progress.follow(events.Phase(name="measure", budget_s=50.0))
     card.show_live(summary, progress, cancelled=False)
-    assert card.verdict_head.whole_text == ""  # nothing was judged yet
+    assert card.pill.whole_text == ""  # nothing was judged yet
     card.show_live(summary, progress, cancelled=False, verdict=events.Judged(level="valid"))
-    assert card.verdict_head.whole_text == "No problems so far"
+    assert card.pill.whole_text == "No problems so far"
     assert card.progress_text.whole_text == "Epoch 1 · step 0"
     narrowing: dict[str, Any] = {
         "basis": "estimate",
@@ -163,8 +171,8 @@ def test_during_a_run_the_card_shows_what_has_disturbed_it(run: Run, card: Headl
     assert card.value.text() == "≈ 66.2"
     assert card.note.whole_text.startswith("65.4 to 67.1 (95 %, ± 1.4 %) · ")
     assert card.note.whole_text.endswith("validation not included yet")
-    assert card.verdict_head.whole_text == "Caution: on battery"
-    assert card.verdict.whole_text == "It runs on battery. Plug it in."
+    assert card.pill.whole_text == "Caution: on battery"
+    assert card.message.whole_text == "It runs on battery. Plug it in."
     assert not card.why_button.isVisible()  # there is no record yet
     assert card.sizeHint().height() == height
 

@@ -97,7 +97,7 @@ def test_in_the_first_epoch_an_estimate_is_shown_and_called_one(driver: Driver) 
     assert "estimate" in headline.note.whole_text
     assert "validation not included yet" in headline.note.whole_text
     assert headline.progress_text.whole_text.startswith("Epoch 1 of 10 · step 20")
-    assert headline.verdict_head.whole_text == "No problems so far"
+    assert headline.pill.whole_text == "No problems so far"
 
 
 def test_in_the_sixth_epoch(driver: Driver) -> None:
@@ -126,8 +126,8 @@ def test_a_warning_is_shown_while_the_run_continues(driver: Driver) -> None:
     text = "The worker process has been silent for 120 s. It may be compiling, or it may hang."
     warned = [*until_epoch(RECORDED, 1), events.Warn(code="silent_worker", message=text)]
     replay(driver.window, driver.services, warned)
-    assert shown(driver).headline.verdict.whole_text == text
-    assert shown(driver).headline.verdict_head.whole_text == "Caution: silent worker"
+    assert shown(driver).headline.message.whole_text == text
+    assert shown(driver).headline.pill.whole_text == "Caution: silent worker"
 
 
 def test_after_the_end(
@@ -138,9 +138,9 @@ def test_after_the_end(
     with Database(driver.services.paths.database) as database:
         run = load_run(database, run_id)
     assert headline.value.text() == share_card(run).value
-    assert headline.message.whole_text.endswith("between MX150 and i5-8250U")
-    assert "spread" in headline.verdict.whole_text
-    assert headline.verdict_head.whole_text.startswith("Caution: 8.6 % spread")
+    assert headline.rank.whole_text.endswith("between MX150 and i5-8250U")
+    assert "spread" in headline.message.whole_text
+    assert headline.pill.whole_text.startswith("Caution: 8.6 % spread")
     assert shown(driver).charts.loss.lines["val_accuracy"].item.getData()[1][-1] < 100
     driver.press(driver.page.copy_button)
     assert share_card(run).value in QGuiApplication.clipboard().text()

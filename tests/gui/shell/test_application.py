@@ -213,11 +213,11 @@ def test_a_run_that_cannot_be_stored_is_still_shown(driver: Driver) -> None:
     with Database(driver.services.paths.database) as database:
         database.connection.execute("BEGIN EXCLUSIVE")
         driver.until(lambda: driver.services.bridge.trouble is not None)
-        driver.until(lambda: "wasn't stored" in driver.page.view.headline.outcome.whole_text)  # type: ignore[union-attr]
+        driver.until(lambda: "wasn't stored" in driver.page.view.headline.pill.whole_text)  # type: ignore[union-attr]
     view = driver.page.view
     assert view is not None
     assert view.isVisible()
-    assert "What couldn't be stored is in" in view.headline.verdict.whole_text
+    assert "What couldn't be stored is in" in view.headline.message.whole_text
     assert "locked" in driver.message
     assert view.charts.epochs.accessibleDescription().startswith("3 of 3")
     assert driver.page.again_button.isVisible()

@@ -37,6 +37,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.other_workload_version": "workload version {theirs}, not {mine}",
     "compare.published_otherwise": "published in {unit}, which can't be converted exactly",
     "compare.samples": "Samples per epoch",
+    "compare.rank": "{rank} of {count}",
     "compare.scale": "{quantity} ({better}), log scale",
     "compare.scale_of_years": (
         "{quantity} ({better}), log scale; published {first}",
@@ -51,7 +52,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.without_xla": "without {compiler}",
     "compare.workload": "Workload",
     "compare.year_not_stated": "year not stated",
-    "compare.you": "You · {device}",
+    "compare.you": "This computer",
     "group.changed": "Run {run_id} isn't like run {first_id}: {reason}.",
     "group.not_begun": (
         "{count} of {planned} planned runs wasn't started.",

@@ -102,7 +102,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare_page.times_as_fast": "×: times as fast as the {baseline}",
     "compare_page.tpus": "TPUs",
     "compare_page.year": "Year",
-    "compare_page.you": "You",
+    "compare_page.you": "This computer",
     "data_row.auto_real": "Automatic: real",
     "data_row.auto_synthetic": "Automatic: synthetic",
     "data_row.cancel_download": "Cancel download",

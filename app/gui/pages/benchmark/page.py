@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.analysis.groups import ENOUGH_ROUNDS
+from app.core.analysis.groups import ENOUGH_ROUNDS, group_summary
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.records import Group, Plan, Run
@@ -43,6 +43,7 @@ class BenchmarkPage(QWidget):
         self._services = services
         self._asked: tuple[Plan, Machine] | None = None  # the latest one
         self.run: Run | None = None
+        self._of_all: tuple[Run, Group] | None = None  # the typical run, if several were asked for
         self.setup = SetupView(services)
         self.view: RunView | None = None
         self.log = LogDialog(self, lambda: services.bridge.lines, self._log_file)
@@ -80,7 +81,8 @@ class BenchmarkPage(QWidget):
     @property
     def can_share(self) -> bool:
         """Whether a result with a headline is shown."""
-        return self.can_copy and self.run is not None and self.run.summary.value is not None
+        has_value = self._of_all is not None or (self.run is not None and self.run.summary.value is not None)
+        return self.can_copy and has_value
 
     def start(self) -> None:
         """Start the chosen run, or repeat the run that is shown."""
@@ -109,23 +111,23 @@ class BenchmarkPage(QWidget):
     def save_picture(self) -> None:
         """Save the share picture of the result."""
         if self.run is not None:
-            self._actions.save_picture(self.run)
+            self._actions.save_picture(*self._shared())
 
     def copy_picture(self) -> None:
         """Copy the share picture of the result."""
         if self.run is not None:
-            self._actions.copy_picture(self.run)
+            self._actions.copy_picture(*self._shared())
 
     def copy_text(self) -> None:
         """Copy the result as text."""
         if self.run is not None:
-            self._actions.copy_text(self.run)
+            self._actions.copy_text(*self._shared())
 
     def show_run_view(self) -> None:
         """Switch from the setup to the run."""
         self.prepare()
         assert self.view is not None
-        self.run = None
+        self.run = self._of_all = None
         self._stack.setCurrentWidget(self.view)
         self._show_buttons(running=True)
 
@@ -133,6 +135,10 @@ class BenchmarkPage(QWidget):
         """Show a stored run as after its end."""
         self.show_run_view()
         self._load(run_id, None)
+
+    def _shared(self) -> tuple[Run, Group | None]:
+        assert self.run is not None
+        return self._of_all or (self.run, None)
 
     def _make_buttons(self) -> None:
         theme = self._services.theme
@@ -146,10 +152,12 @@ class BenchmarkPage(QWidget):
         self.copy_button.clicked.connect(self.copy_text)
         self.again_button = Button(theme, sentence("button.run_again"), "rotate-ccw")
         self.again_button.clicked.connect(self.start)
+        self.retry_button = Button(theme, sentence("button.run_again"), "rotate-ccw", kind="primary")
+        self.retry_button.clicked.connect(self.start)
         self.new_button = Button(theme, sentence("benchmark.new_run"), "arrow-left")
         self.new_button.clicked.connect(self.choose)
         self._after = QWidget()
-        self._after.setLayout(column(None, self.save_button, self.copy_button, None))
+        self._after.setLayout(column(None, self.save_button, self.retry_button, self.copy_button, None))
 
     def _on_run_requested(self, spec: RunSpec, machine: Machine) -> None:
         repeats = self.setup.repeats
@@ -173,7 +181,8 @@ class BenchmarkPage(QWidget):
         """Refuse to start a run during an A/B."""
         bridge = self._services.bridge
         self.setup.set_busy(sentence("benchmark.ab_running") if bridge.is_running and bridge.is_ab else "")
-        self.again_button.setEnabled(not bridge.is_running)
+        for button in (self.again_button, self.retry_button):
+            button.setEnabled(not bridge.is_running)
 
     def _on_refused(self, error: AppError) -> None:
         self._on_busy()
@@ -206,15 +215,17 @@ class BenchmarkPage(QWidget):
     def _load(self, run_id: int, group_id: int | None) -> None:
         path = self._services.paths.database
 
-        def load() -> tuple[Run, Group | None]:
+        def load() -> tuple[Run, Group | None, Run | None]:
             with Database(path) as database:
                 group = load_group(database, group_id) if group_id is not None else None
-                return load_run(database, run_id), group
+                typical = group_summary(group) if group is not None else None
+                run = load_run(database, run_id)
+                return run, group, load_run(database, typical.id) if typical is not None else None
 
         self._services.tasks.start(load, self._on_loaded, self._on_lost)
 
-    def _on_loaded(self, loaded: tuple[Run, Group | None]) -> None:
-        run, group = loaded
+    def _on_loaded(self, loaded: tuple[Run, Group | None, Run | None]) -> None:
+        run, group, typical = loaded
         bridge = self._services.bridge
         if bridge.is_running or self.view is None:
             return
@@ -222,10 +233,12 @@ class BenchmarkPage(QWidget):
             self._on_lost(bridge.trouble)  # less is stored than is shown
             return
         self.run = run
+        self._of_all = None if group is None or typical is None else (typical, group)
         self.view.show_run(run, group)
         self._show_buttons(running=False)
-        if run.summary.value is not None:
-            self.save_button.setFocus()
+        (self.save_button if self.can_share else self.copy_button).setFocus()
+        if run.summary.status == "failed":
+            self.retry_button.setFocus()
         self.state_changed.emit()
 
     def _on_lost(self, error: AppError) -> None:
@@ -242,6 +255,11 @@ class BenchmarkPage(QWidget):
         self.cancel_button.setEnabled(True)
         for part in (self._after, self.new_button, self.again_button):
             part.setVisible(not running)
+        # After a failure, another try is what is wanted.
+        has_failed = self.run is not None and self.run.summary.status == "failed"
+        self.save_button.setVisible(not has_failed)
+        self.retry_button.setVisible(has_failed)
+        self.again_button.setVisible(not running and not has_failed)
         self.save_button.setEnabled(self.can_share)
         self.copy_button.setEnabled(self.can_copy)
 

@@ -179,7 +179,7 @@ def test_an_ab_beside_a_shown_result_leaves_it_alone(driver: Driver) -> None:
     assert driver.page.run.summary.id == summary.id
     view = driver.page.view
     assert view is not None
-    assert view.headline.outcome.isVisible()
+    assert view.headline.pill.isVisible()
     assert driver.page.again_button.isEnabled()
 
 
@@ -307,8 +307,9 @@ def test_repetitions_are_counted_and_summed_up(driver: Driver) -> None:
     assert len(group.runs) == 3
     assert driver.epochs_done() == 3, "of the last run alone"
     assert view.about.whole_text.startswith("run 3 of 3 · ")
-    assert view.headline.message.whole_text.startswith("3 runs: median ")
-    assert "spread between runs" in view.headline.message.whole_text
+    assert view.headline.note.whole_text.startswith("median of 3 runs · ")
+    assert "spread between runs" in view.headline.note.whole_text
+    assert len(view.charts.epochs.bars.opts["height"]) == 3
     driver.press(driver.page.again_button)
     driver.until(lambda: len(driver.services.bridge.done) == 1)
     driver.press(driver.page.cancel_button)

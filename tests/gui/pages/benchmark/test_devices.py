@@ -246,4 +246,4 @@ def test_all_engines_run_in_turn_and_it_says_which_is_fastest(
         (group,) = list_groups(database, "engines")
     assert [run.status for run in group.runs] == ["completed", "failed", "failed", "completed"]
     assert driver.page.view is not None
-    assert "only TensorFlow has a result" in driver.page.view.headline.message.text()
+    assert "only TensorFlow has a result" in driver.page.view.headline.rank.whole_text

@@ -158,7 +158,7 @@ def test_all_choices_are_seen_in_the_smallest_window(driver: Driver) -> None:
 def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
     slot = driver.page.setup.bars.slot
     assert slot is not None
-    assert slot[0] == "You"
+    assert slot[0] == "This computer"
     choose(driver, "demo")
     assert driver.page.setup.bars.slot == slot
 

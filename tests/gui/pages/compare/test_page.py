@@ -67,7 +67,7 @@ def cells(page: ComparePage, column: int) -> list[str]:
 def test_without_own_runs_there_is_a_place_that_waits(page: ComparePage, qtbot: QtBot) -> None:
     opened(page, qtbot, runs=False)
     assert sorted(names(page)) == sorted(PUBLISHED)
-    assert page.bar_list.slot == ("You", "Run the benchmark to see where you rank")
+    assert page.bar_list.slot == ("This computer", "Run the benchmark to see where you rank")
     assert page.baseline.currentText() == "i5-8250U"
     assert page.reasons.isHidden()
 
@@ -76,7 +76,7 @@ def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
     page: ComparePage, four_runs: None, qtbot: QtBot
 ) -> None:
     opened(page, qtbot)
-    assert names(page).index("You · Test CPU") == names(page).index("Test CPU (run 2)") - 1
+    assert names(page).index("This computer") == names(page).index("Test CPU (run 2)") - 1
     assert names(page)[:3] == ["GTX 1080 Ti", "RTX 4070 (run 3)", "GTX 1060"]
     assert page.bar_list.slot is None
     assert page.reasons.text().splitlines()[1:] == ["batch 32, not batch 100: Test CPU (run 1)"]
@@ -89,28 +89,28 @@ def test_a_run_unlike_any_published_one_explains_why_it_is_alone(
     with Database(services.paths.database) as database:
         store(database, machine, 70.0, 66.3, batch_size=32)
     opened(page, qtbot)
-    assert names(page) == ["You · Test CPU"]
+    assert names(page) == ["This computer"]
     assert all(name in page.reasons.text() for name in PUBLISHED)
     assert page.reasons.text().count("batch 100, not batch 32") == 1
     assert page.baseline.currentIndex() == -1
     choose(page.baseline, "you")
     page.baseline.activated.emit(0)
-    assert page.bar_list.sentence() == "You · Test CPU 66.3 s per epoch"
+    assert page.bar_list.sentence() == "This computer 66.3 s per epoch"
 
 
 def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
     opened(page, qtbot)
     choose(page.device, "gpu")
-    assert names(page) == ["GTX 1080 Ti", "RTX 4070 (run 3)", "GTX 1060", "Colab GPU", "MX150", "You · Test CPU"]
+    assert names(page) == ["GTX 1080 Ti", "RTX 4070 (run 3)", "GTX 1060", "Colab GPU", "MX150", "This computer"]
     choose(page.device, "tpu")
-    assert names(page) == ["You · Test CPU", "Colab TPU"]
+    assert names(page) == ["This computer", "Colab TPU"]
     choose(page.device, "")
     assert [page.year.itemText(number) for number in range(page.year.count())][-2:] == ["2019", "2018"]
     choose(page.year, 2018)
-    assert names(page) == ["You · Test CPU", "Test CPU (run 2)"]
+    assert names(page) == ["This computer", "Test CPU (run 2)"]
     assert page.baseline.currentText() == "i5-8250U"
     choose(page.match, "exact")
-    assert names(page) == ["You · Test CPU", "Test CPU (run 2)"]
+    assert names(page) == ["This computer", "Test CPU (run 2)"]
 
 
 def test_close_rows_can_be_left_out(page: ComparePage, qtbot: QtBot) -> None:
@@ -152,7 +152,7 @@ def test_every_bar_is_compared_with_the_baseline(page: ComparePage, four_runs: N
 
 def test_a_ratio_names_its_baseline_once_and_in_the_right_direction() -> None:
     fast, slow = (bar for bar in bars(STANDARD, None) if bar.name in ("GTX 1060", "i5-8250U"))
-    you = Bar("You · Test CPU", "you", 80.0)
+    you = Bar("This computer", "you", 80.0)
     assert value_text(you, slow, ratios=True) == "80.0 · 4.0× the i5-8250U on 2019 software"
     assert value_text(fast, slow, ratios=True) == "9.00 · 36×"
     assert value_text(slow, slow, ratios=True) == "320 · baseline"
@@ -200,7 +200,7 @@ def test_the_table_shows_the_same_and_can_be_sorted_and_copied(
     assert page.table.isVisible()
     assert cells(page, 0) == names(page)
     assert cells(page, 3)[:2] == ["GPU", "GPU"]
-    at = names(page).index("You · Test CPU")
+    at = names(page).index("This computer")
     assert cells(page, 5)[at] == "TensorFlow 2.21.0"
     assert cells(page, 8)[at - 1 : at + 1] == ["exact", "your run"]
     page.table.sortByColumn(1, Qt.SortOrder.DescendingOrder)
@@ -227,7 +227,7 @@ def test_a_run_that_ends_takes_its_place_at_once(
         run_id = store(database, machine, 7.0, 6.6)
     services.bridge.ended.emit(run_id)
     qtbot.waitUntil(lambda: "Test CPU (run 1)" in names(page), timeout=10_000)
-    assert names(page)[1] == "You · Test CPU"
+    assert names(page)[1] == "This computer"
 
 
 def test_the_number_of_own_runs_is_a_choice(

@@ -1,0 +1,94 @@
+"""Which engine is fastest on which workload, as a table: the result of a comparison of engines."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableWidget, QTableWidgetItem
+
+from app.core.analysis.engines import Cell, Row, engine_rows
+from app.core.messages import sentence
+from app.core.metrics import format_value, headline_kind
+from app.core.records import Group
+from app.gui.style.theme import figures
+from app.gui.style.tokens import TEXT_PX
+from app.gui.widgets.basics import plain_tip
+from workloads import CATALOGUE
+from workloads.engines.registry import engine_title
+
+ROW_PX = 30
+_HEADINGS = ("engine_page.workload", "engine_page.engine", "engine_page.result", "engine_page.factor")
+
+
+class EngineTable(QTableWidget):
+    """Shows a line for each engine on each workload, fastest first."""
+
+    def __init__(self) -> None:
+        super().__init__(0, len(_HEADINGS))
+        self.setAccessibleName(sentence("engine_page.table"))
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setTabKeyNavigation(False)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setHorizontalHeaderLabels([sentence(code) for code in _HEADINGS])
+        header, rows = self.horizontalHeader(), self.verticalHeader()
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setStretchLastSection(True)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        rows.hide()
+        rows.setDefaultSectionSize(ROW_PX)
+
+    def show_group(self, group: Group) -> None:
+        """Show a comparison, finished or not."""
+        rows = engine_rows(group)
+        self.setColumnHidden(0, len(rows) == 1)
+        lines = [(row, cell) for row in rows for cell in _fastest_first(row)]
+        self.setRowCount(len(lines))
+        for number, (row, cell) in enumerate(lines):
+            is_first = number == 0 or lines[number - 1][0] is not row
+            texts = (_title(row) if is_first else "", engine_title(cell.engine), _value(row, cell), _factor(cell))
+            for place, text in enumerate(texts):
+                item = QTableWidgetItem(text)
+                item.setToolTip(plain_tip(_rounds(row, cell) if place == 2 else text))
+                item.setFont(
+                    figures(TEXT_PX, QFont.Weight.DemiBold if cell in row.fastest else QFont.Weight.Normal)
+                )
+                self.setItem(number, place, item)
+        self.setAccessibleDescription(" ".join(row.sentence() for row in rows))
+
+
+def _fastest_first(row: Row) -> list[Cell]:
+    """Return the engines in order, those without a result last."""
+    sign = -1 if headline_kind(row.metric).is_rate else 1
+    return sorted(row.cells, key=lambda cell: (cell.median is None, sign * (cell.median or 0.0)))
+
+
+def _title(row: Row) -> str:
+    return CATALOGUE[row.workload].title if row.workload in CATALOGUE else row.workload
+
+
+def _value(row: Row, cell: Cell) -> str:
+    if cell.median is None:
+        return sentence("engine_page.no_result")
+    return f"{format_value(row.metric, cell.median)} {headline_kind(row.metric).short_unit}"
+
+
+def _rounds(row: Row, cell: Cell) -> str:
+    """Return each round's value."""
+    values = ["n/a" if value is None else format_value(row.metric, value) for value in cell.values]
+    return sentence("engine_page.rounds", values=values)
+
+
+def _factor(cell: Cell) -> str:
+    """Return how many times as long an engine takes as the fastest, with the interval where there is one."""
+    against = cell.against_fastest
+    if cell.is_fastest:
+        return sentence("engine_page.fastest")
+    if cell.median is None or against.ratio is None:
+        return ""
+    arguments = {"times": 1 / against.ratio}
+    if against.low is None or against.high is None:
+        return sentence("engine_page.times", **arguments)
+    arguments |= {"low": 1 / against.high, "high": 1 / against.low}
+    return sentence("engine_page.level" if cell.is_level else "engine_page.times_within", **arguments)

@@ -1,0 +1,152 @@
+"""The first line of the headline: the number in large type, its unit, and the verdict as a pill."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from app.gui.style.icons import LEVELS, renderer
+from app.gui.style.theme import Theme, figures, font
+from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TEXT_PX, TITLE_PX
+from app.gui.widgets.basics import Button, Tone, label, plain_tip
+
+SMALLEST_PX, HEIGHT_PX, PILL_PX, ICON_PX = 24, 72, 30, 16
+_PADDING_PX, _ICON_GAP_PX = 10, 5
+
+
+class VerdictPill(QWidget):
+    """A verdict in its colour, in as many words as there is room for."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._texts: tuple[str, ...] = ("",)
+        self.tone: Tone = ""
+        self.setFont(font(TEXT_PX, QFont.Weight.DemiBold))
+        self.setFixedHeight(PILL_PX)
+        theme.changed.connect(self.update)
+
+    @property
+    def whole_text(self) -> str:
+        """The verdict in all its words."""
+        return self._texts[0]
+
+    def show_verdict(self, texts: Sequence[str], tone: Tone) -> None:
+        """Show another verdict.
+
+        Args:
+            texts: The same in ever fewer words; none hides the pill.
+            tone: Its level.
+        """
+        self._texts, self.tone = tuple(texts) or ("",), tone
+        self.setVisible(bool(self.whole_text))
+        self.setAccessibleName(self.whole_text)
+        self.setToolTip(plain_tip(self.whole_text))
+        self.update()
+
+    def width_within(self, room_px: int) -> int:
+        """Return how wide the pill is where it has this much room; never less than its shortest text needs."""
+        return self._width(self._fitting(room_px))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint frame, icon and the longest text that fits."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colour = QColor(getattr(self._theme.tokens, self.tone or "muted"))
+        ground, frame = QColor(colour), QColor(colour)
+        ground.setAlphaF(0.12)
+        frame.setAlphaF(0.45)
+        painter.setPen(QPen(frame, 1))
+        painter.setBrush(ground)
+        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        painter.drawRoundedRect(box, box.height() / 2, box.height() / 2)
+        place = QRectF(_PADDING_PX, (self.height() - ICON_PX) / 2, ICON_PX, ICON_PX)
+        renderer(LEVELS[self.tone or "fact"], colour.name()).render(painter, place)
+        painter.setPen(colour)
+        start = place.right() + _ICON_GAP_PX
+        area = QRectF(start, 0, self.width() - start - _PADDING_PX + 1, self.height())
+        text = self._fitting(self.width())
+        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text)
+        painter.end()
+
+    def _fitting(self, room_px: int) -> str:
+        return next((text for text in self._texts if self._width(text) <= room_px), self._texts[-1])
+
+    def _width(self, text: str) -> int:
+        return round(QFontMetricsF(self.font()).horizontalAdvance(text)) + ICON_PX + _ICON_GAP_PX + 2 * _PADDING_PX
+
+
+class HeadlineRow(QWidget):
+    """Number, unit and verdict side by side; the verdict uses fewer words before the number becomes smaller."""
+
+    def __init__(self, theme: Theme, beside: Button) -> None:
+        super().__init__()
+        self.value = QLabel("–", self)
+        self.value.setTextFormat(Qt.TextFormat.PlainText)
+        self.unit = label("", TITLE_PX, muted=True)
+        self.pill = VerdictPill(theme)
+        self.beside = beside
+        for widget in (self.unit, self.pill, beside):
+            widget.setParent(self)
+        self.setFixedHeight(HEIGHT_PX)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def show_number(self, value: str, unit: str, *, muted: bool) -> None:
+        """Show another number; a muted one doesn't count."""
+        if (value, unit) != (self.value.text(), self.unit.text()):
+            self.value.setText(value)
+            self.value.setAccessibleName(f"{value} {unit}")
+            self.unit.setText(unit)
+        if bool(self.value.property("muted")) != muted:
+            self.value.setProperty("muted", muted)
+            self.value.style().unpolish(self.value)
+            self.value.style().polish(self.value)
+        self.place()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Use the new width."""
+        super().resizeEvent(event)
+        self.place()
+
+    def minimumSizeHint(self) -> QSize:
+        """Allow any width."""
+        return QSize(0, HEIGHT_PX)
+
+    def place(self) -> None:
+        """Give everything its place; needed after one of them has changed."""
+        unit_px = self.unit.sizeHint().width()
+        beside_px = 0 if self.beside.isHidden() else self.beside.sizeHint().width()
+        least_px = 0 if self.pill.isHidden() else self.pill.width_within(0)
+        room_px = self.width() - unit_px - 2 * GAP_PX - 4 - beside_px - least_px - 2
+        number_font = _font_within(self.value.text(), room_px)
+        metrics = QFontMetricsF(number_font)
+        if self.value.font() != number_font:
+            self.value.setFont(number_font)
+        number_px = round(metrics.horizontalAdvance(self.value.text())) + 2
+        # Qt's line is higher than figures are: baseline where those of the largest type stand on the bottom.
+        base = round(HEIGHT_PX / 2 + QFontMetricsF(_number_font(HEADLINE_PX)).capHeight() / 2)
+        self.value.setGeometry(0, base - round(metrics.ascent()), number_px, round(metrics.height()))
+        unit_metrics = QFontMetricsF(self.unit.font())
+        x = number_px + GAP_PX
+        self.unit.setGeometry(x, base - round(unit_metrics.ascent()), unit_px, round(unit_metrics.height()))
+        x += unit_px + GAP_PX + 4
+        middle = HEIGHT_PX // 2
+        if not self.pill.isHidden():
+            width = self.pill.width_within(self.width() - x - beside_px)
+            self.pill.setGeometry(x, middle - PILL_PX // 2, width, PILL_PX)
+            x += width
+        height = self.beside.sizeHint().height()
+        self.beside.setGeometry(x, middle - height // 2, beside_px, height)
+
+
+def _number_font(size_px: int) -> QFont:
+    return figures(size_px, QFont.Weight.Bold)
+
+
+def _font_within(text: str, room_px: int) -> QFont:
+    """Return the largest font, down to the smallest, in which a text is no wider than its room."""
+    size_px = HEADLINE_PX
+    while size_px > SMALLEST_PX and QFontMetricsF(_number_font(size_px)).horizontalAdvance(text) > room_px:
+        size_px -= 2
+    return _number_font(size_px)

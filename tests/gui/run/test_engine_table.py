@@ -1,0 +1,81 @@
+"""The table of a comparison of engines: order, ties, missing results, and what a screen reader says."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.core.paths import Paths
+from app.core.records import Group, Plan, Run, RunSummary
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from app.gui.run.engine_table import EngineTable
+from app.gui.style.theme import Theme
+from tests.recording import recorded_events, store_recording
+from workloads import CATALOGUE
+
+ENGINES = ("tensorflow", "torch", "jax")
+VALUES = {"tensorflow": (10.0, 10.1, 10.0), "torch": (20.1, 20.0, 20.2), "jax": (10.1, 9.95, 10.1)}
+
+
+def compared(run: RunSummary, workloads: tuple[str, ...], values: Mapping[str, tuple[float, ...]]) -> Group:
+    specs = tuple(CATALOGUE[name].default_spec(engine=engine) for name in workloads for engine in ENGINES)
+    plan = Plan(kind="engines", specs=specs, times=3)
+    left = {(name, engine): list(values.get(engine, ())) for name in workloads for engine in ENGINES}
+    runs = []
+    for planned in plan.runs():
+        several = left[planned.spec.workload, planned.spec.engine]
+        value = several.pop(0) if several else None
+        status = "failed" if value is None else "completed"
+        changes = {"workload": planned.spec.workload, "engine": planned.spec.engine, "status": status}
+        runs.append(replace(run, id=planned.number, value=value, **changes))  # type: ignore[arg-type]
+    ids = tuple(each.id for each in runs)
+    return Group(id=1, created_at="", kind="engines", plan=plan, run_ids=ids, runs=tuple(runs))
+
+
+@pytest.fixture
+def stored_run(paths: Paths) -> Run:
+    with Database(paths.database) as database:
+        run = load_run(database, store_recording(database, recorded_events()))
+    return replace(run, summary=replace(run.summary, verdict="valid"))
+
+
+@pytest.fixture
+def table(application_theme: Theme, qtbot: QtBot) -> EngineTable:
+    table = EngineTable()
+    qtbot.addWidget(table)
+    return table
+
+
+def texts(table: EngineTable) -> list[list[str]]:
+    rows = range(table.rowCount())
+    columns = [column for column in range(table.columnCount()) if not table.isColumnHidden(column)]
+    return [[item.text() if (item := table.item(row, column)) else "" for column in columns] for row in rows]
+
+
+def test_engines_of_one_workload_stand_in_order_with_their_distance(table: EngineTable, stored_run: Run) -> None:
+    table.show_group(compared(stored_run.summary, ("mnist_mlp",), VALUES))
+    first, second, third = texts(table)
+    assert first == ["TensorFlow", "10.0 s / epoch", "fastest"]
+    assert second[:2] == ["JAX", "10.1 s / epoch"]
+    assert second[2].startswith("too close to call (")
+    assert third[:2] == ["PyTorch", "20.1 s / epoch"]
+    assert third[2].startswith("2.00× as long (")
+    tip = table.item(2, 2)
+    assert tip is not None
+    assert "Each round: 20.1, 20.0, 20.2" in tip.toolTip()
+    assert table.accessibleDescription() == "mnist_mlp: TensorFlow, JAX can't be told apart."
+
+
+def test_an_engine_without_a_result_comes_last(table: EngineTable, stored_run: Run) -> None:
+    table.show_group(compared(stored_run.summary, ("mnist_mlp",), {"jax": (5.0, 5.1, 5.0)}))
+    assert texts(table)[0] == ["JAX", "5.00 s / epoch", "fastest"]
+    assert sorted(texts(table)[1:]) == [["PyTorch", "no result", ""], ["TensorFlow", "no result", ""]]
+
+
+def test_several_workloads_have_a_column_and_their_name_once(table: EngineTable, stored_run: Run) -> None:
+    table.show_group(compared(stored_run.summary, ("mnist_mlp", "fcn_r"), VALUES))
+    names = [row[0] for row in texts(table)]
+    titles = [CATALOGUE[name].title for name in ("mnist_mlp", "fcn_r")]
+    assert names == [titles[0], "", "", titles[1], "", ""]
