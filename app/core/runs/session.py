@@ -19,6 +19,7 @@ from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.messages import message
 from app.core.paths import Paths
+from app.core.runs.awake import stay_awake
 from app.core.runs.event_messages import failure, problem, warn
 from app.core.runs.live_verdict import VERDICT_INTERVAL_S, LiveVerdict
 from app.core.runs.state import RunState
@@ -186,7 +187,7 @@ class Session:
             job = Job(spec=self._spec, datasets_folder=os.fsencode(self._paths.datasets))
             log = self._paths.logs / f"run-{self.run_id}.log"
             worker = self._worker = Worker(self._command, job, log, self._messages)
-            with Monitor(self._queue_telemetry, reader=TelemetryReader(GpuReader(), worker.pid)):
+            with stay_awake(), Monitor(self._queue_telemetry, reader=TelemetryReader(GpuReader(), worker.pid)):
                 self._listen(worker)
             code = worker.wait(self._limits.exit_s)
             self._explain(worker, code)

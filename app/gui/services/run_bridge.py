@@ -95,6 +95,14 @@ class RunBridge(QObject):
         """Whether the current or latest plan is an A/B, which has a page of its own."""
         return self.plan is not None and self.plan.kind == "ab"
 
+    @property
+    def fraction(self) -> float | None:
+        """How much of all runs is done, 0 to 1; None if that can't be known."""
+        within = self.state.progress.fraction if self.state is not None else None
+        if self.plan is None:
+            return within
+        return min(1.0, (len(self.done) + (within or 0.0)) / self.plan.count)
+
     def group(self) -> Group | None:
         """Return the plan's results so far; None without a plan."""
         if self.plan is None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QTimer, Signal
+from PySide6.QtCore import QByteArray, QSize, QTimer, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QKeySequence
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QMenu,
     QMessageBox,
     QStackedWidget,
+    QStyle,
     QWidget,
 )
 
@@ -20,6 +21,7 @@ from app.core.errors import AppError
 from app.core.messages import sentence
 from app.gui.pages.benchmark.page import BenchmarkPage
 from app.gui.services.bundle import Services
+from app.gui.shell.attention import Attention
 from app.gui.shell.banner import Banner
 from app.gui.shell.pages import PAGES
 from app.gui.shell.side_bar import SideBar
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 
 # A worker that doesn't answer is killed after 8 s; after that, stop waiting.
 CLOSE_PATIENCE_MS = 10_000
+SMALLEST_PX = (1024, 600)
 _log = logging.getLogger(__name__)
 
 
@@ -51,7 +54,7 @@ class MainWindow(QMainWindow):
         self._services = services
         self._closing = False
         self.setWindowTitle("Epochmark")
-        self.setMinimumSize(1024, 700)
+        self.setMinimumSize(*SMALLEST_PX)
         self.benchmark = BenchmarkPage(services)
         self._pages: dict[str, QWidget] = {"benchmark": self.benchmark}
         self._code = "benchmark"
@@ -69,6 +72,7 @@ class MainWindow(QMainWindow):
         services.bridge.refused.connect(self._on_refused)
         self.benchmark.state_changed.connect(self._on_state)
         self.benchmark.setup.install_wanted.connect(self._on_install_wanted)
+        Attention(services.bridge, self)
         self._restore_geometry()
         self._on_state()
 
@@ -285,6 +289,16 @@ class MainWindow(QMainWindow):
         self.benchmark.setup.workload.setFocus()
         if not stored or not self.restoreGeometry(QByteArray.fromBase64(stored.encode("ascii", "replace"))):
             self.resize(1200, 800)
+        self._fit_screen()
+
+    def _fit_screen(self) -> None:
+        """Stay within what the screen has free: 1366 × 768 leaves less than the usual size."""
+        screen = self.screen().availableGeometry()
+        frame_px = self.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
+        room = QSize(screen.width(), screen.height() - frame_px)
+        if self.width() > room.width() or self.height() > room.height():
+            self.resize(self.size().boundedTo(room))
+            self.move(screen.topLeft())
 
     def _save_geometry(self) -> None:
         geometry = bytes(self.saveGeometry().toBase64().data()).decode("ascii")

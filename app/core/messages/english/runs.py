@@ -19,6 +19,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "memory.other_workload": "Choose another workload.",
     "memory.smaller_batch": "Choose a batch of at most {fitting}.",
+    "run.awake_reason": "A benchmark is running",
     "run.crashed": "The worker process {exit} before the run finished.",
     "run.crashed_after_saying": (
         "The worker process {exit} before the run finished. The last lines it printed: {lines: / }"

@@ -37,6 +37,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "page.results": "Results",
     "page.settings": "Settings",
     "settings.folder_not_opened": "The folder {folder} can't be opened from here.",
+    "notice.done": "{what} finished",
+    "notice.failed": "{what} failed",
+    "notice.look": "Epochmark shows what was measured.",
     "window.ask_to_cancel": (
         "A benchmark is running. Cancel it and close Epochmark? What was measured so far is kept."
     ),
@@ -45,4 +48,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "window.closing": "Cancelling the run, then closing …",
     "window.pages": "Pages",
     "window.run_in_progress": "Run in progress",
+    "window.title_progress": "{done_pct:.0f} % · {what} – {name}",
+    "window.title_running": "{what} – {name}",
 }

@@ -1,0 +1,83 @@
+"""Keeps the computer from falling asleep during a run; the screen may still go dark."""
+
+import contextlib
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from app.core.messages import sentence
+
+END_S = 2.0
+# Windows' SetThreadExecutionState: until further notice, and the system stays on.
+_CONTINUOUS, _SYSTEM_REQUIRED = 0x80000000, 0x00000001
+
+
+@contextlib.contextmanager
+def stay_awake(system: str = sys.platform) -> Iterator[None]:
+    """Ask the system not to sleep, in this thread's `with` block; does nothing where it can't be asked.
+
+    Linux: systemd's inhibitor locks, which end with this process, however it ends. macOS: caffeinate, which
+    watches this process. Windows: the thread's execution state, which ends with the thread.
+
+    Args:
+        system: As `sys.platform`; for tests.
+    """
+    if system == "win32":
+        set_state: Any = ctypes.windll.kernel32.SetThreadExecutionState  # type: ignore[attr-defined,unused-ignore]
+        set_state(_CONTINUOUS | _SYSTEM_REQUIRED)
+        try:
+            yield
+        finally:
+            set_state(_CONTINUOUS)
+        return
+    helpers = [helper for command in _commands(system) if (helper := _started(command)) is not None]
+    try:
+        yield
+    finally:
+        for helper in helpers:
+            _end(helper)
+
+
+def _commands(system: str) -> list[list[str]]:
+    if system == "darwin":
+        return [["caffeinate", "-i", "-s", "-w", str(os.getpid())]]
+    if not system.startswith("linux"):
+        return []
+    reason = sentence("run.awake_reason")
+    # One lock each: who isn't sitting at the computer may hold the second but not the first. `cat` waits for its
+    # input to close.
+    return [
+        [
+            "systemd-inhibit",
+            f"--what={what}",
+            "--who=Epochmark",
+            f"--why={reason}",
+            "--mode=block",
+            "--no-ask-password",
+            "cat",
+        ]
+        for what in ("sleep", "idle")
+    ]
+
+
+def _started(command: Sequence[str]) -> "subprocess.Popen[bytes] | None":
+    nothing = subprocess.DEVNULL
+    with contextlib.suppress(OSError):  # not installed
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)
+    return None
+
+
+def _end(helper: "subprocess.Popen[bytes]") -> None:
+    if helper.stdin is not None:
+        with contextlib.suppress(OSError):
+            helper.stdin.close()
+    if helper.args[0] == "caffeinate":  # type: ignore[index]
+        helper.terminate()
+    try:
+        helper.wait(END_S)
+    except subprocess.TimeoutExpired:
+        helper.kill()
+        helper.wait()

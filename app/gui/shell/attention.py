@@ -1,0 +1,104 @@
+"""Tells how far a run is where the window isn't looked at: in its title, in the task bar, and at its end."""
+
+import time
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.core.analysis.groups import group_sentence
+from app.core.errors import AppError
+from app.core.messages import sentence
+from app.core.metrics import format_value, headline_kind
+from app.gui.services.run_bridge import RunBridge
+from app.gui.shell.desktop import TaskBar, notify, task_bar
+from workloads import CATALOGUE
+from workloads.protocol import events
+
+NAME = "Epochmark"
+# Shorter runs end before anyone has looked away.
+WORTH_TELLING_S = 30.0
+EVERY_S = 1.0
+
+
+class Attention(QObject):
+    """Follows the runs of a bridge for a window.
+
+    Args:
+        every_s: How often title and task bar change.
+        worth_telling_s: How long a run is at least whose end is told.
+    """
+
+    def __init__(
+        self,
+        bridge: RunBridge,
+        window: QWidget,
+        every_s: float = EVERY_S,
+        worth_telling_s: float = WORTH_TELLING_S,
+    ) -> None:
+        super().__init__(window)
+        self._every_s, self._worth_telling_s = every_s, worth_telling_s
+        self._bridge, self._window = bridge, window
+        self._task_bar: TaskBar | None = None
+        self._began_s = self._shown_s = 0.0
+        self._has_failed = False
+        bridge.started.connect(self._on_started)
+        bridge.advanced.connect(self._on_advanced)
+        bridge.ended.connect(self._on_ended)
+        bridge.refused.connect(self._on_refused)
+
+    def _on_started(self) -> None:
+        self._began_s, self._shown_s, self._has_failed = time.monotonic(), 0.0, False
+        if self._task_bar is None:
+            self._task_bar = task_bar(self._window)
+        self._show(None)
+
+    def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
+        self._has_failed |= events.Error in kinds
+        if time.monotonic() - self._shown_s >= self._every_s and self._bridge.is_running:
+            self._show(self._bridge.fraction)
+
+    def _on_ended(self, _: int) -> None:
+        self._clear()
+        is_watched = QApplication.activeWindow() is not None
+        if (
+            not is_watched
+            and not self._bridge.is_cancelled
+            and time.monotonic() - self._began_s >= self._worth_telling_s
+        ):
+            notify(self._window, *self._outcome())
+
+    def _on_refused(self, _: AppError) -> None:
+        self._clear()
+
+    def _show(self, fraction: float | None) -> None:
+        self._shown_s = time.monotonic()
+        what = _what(self._bridge)
+        code = "window.title_running" if fraction is None else "window.title_progress"
+        title = sentence(code, done_pct=100 * (fraction or 0.0), what=what, name=NAME)
+        if title != self._window.windowTitle():
+            self._window.setWindowTitle(title)
+            if self._task_bar is not None:
+                self._task_bar.show(fraction)
+
+    def _outcome(self) -> tuple[str, str]:
+        """Return title and text of the notification about what has just ended."""
+        bridge, what = self._bridge, _what(self._bridge)
+        group, summary = bridge.group(), bridge.state.live() if bridge.state is not None else None
+        if group is not None:
+            return sentence("notice.done", what=what), group_sentence(group)
+        if self._has_failed or bridge.trouble is not None:
+            return sentence("notice.failed", what=what), sentence("notice.look")
+        if summary is None or summary.value is None:
+            return sentence("notice.done", what=what), sentence("notice.look")
+        value = f"{format_value(summary.metric, summary.value)} {headline_kind(summary.metric).unit}"
+        return sentence("notice.done", what=what), value
+
+    def _clear(self) -> None:
+        self._window.setWindowTitle(NAME)
+        if self._task_bar is not None:
+            self._task_bar.show(None)
+
+
+def _what(bridge: RunBridge) -> str:
+    spec = bridge.state.spec if bridge.state is not None else None
+    return CATALOGUE[spec.workload].title if spec is not None and spec.workload in CATALOGUE else ""

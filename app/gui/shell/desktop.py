@@ -1,0 +1,98 @@
+"""What the desktop shows of a run while the window isn't looked at: progress in the task bar, a notification."""
+
+import contextlib
+import ctypes
+import shutil
+import subprocess
+import sys
+import uuid
+from typing import Any, Protocol
+
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
+
+NOTICE_MS = 10_000
+# Names and places of Windows' ITaskbarList3, from its header shobjidl_core.h.
+_TASKBAR_LIST, _TASKBAR_LIST_3 = "56fdf344-fd6d-11d0-958a-006097c9a090", "ea1afb91-9e28-4b86-90e9-9e9f8a5eefaf"
+_INITIALISE, _SET_VALUE, _SET_STATE = 3, 9, 10
+_NO_PROGRESS, _NORMAL, _PARTS = 0, 2, 1_000
+
+
+class TaskBar(Protocol):
+    """The program's entry in the task bar."""
+
+    def show(self, fraction: float | None) -> None:
+        """Show progress, 0 to 1; None for none."""
+
+
+def task_bar(window: QWidget, system: str = sys.platform) -> TaskBar | None:
+    """Return the task bar of a window, if this system has one that shows progress."""
+    try:
+        if system == "win32":
+            return WindowsTaskBar(int(window.winId()))
+        return LauncherEntry() if system.startswith("linux") else None
+    except (OSError, ImportError):  # such as a Windows without a desktop
+        return None
+
+
+def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -> None:
+    """Show a notification, and mark the program in the task bar until it is looked at.
+
+    Linux: notify-send, which every large desktop comes with. Elsewhere, and without it: the system tray.
+    """
+    QApplication.alert(window)
+    if system.startswith("linux") and (program := shutil.which("notify-send")) is not None:
+        command = [program, "--app-name=Epochmark", "--icon=epochmark", "--", title, text]
+        with contextlib.suppress(OSError):
+            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            return
+    if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
+        tray = QSystemTrayIcon(window.windowIcon(), window)
+        tray.show()
+        tray.showMessage(title, text, window.windowIcon(), NOTICE_MS)
+        tray.messageClicked.connect(window.activateWindow)
+
+
+class LauncherEntry:
+    """The launcher's entry on Linux: Unity's signal, which KDE's, Ubuntu's and others' docks listen to as well."""
+
+    def __init__(self) -> None:
+        from PySide6.QtDBus import QDBusConnection, QDBusMessage
+
+        self._bus, self._message = QDBusConnection.sessionBus(), QDBusMessage
+
+    def show(self, fraction: float | None) -> None:
+        """Show progress, 0 to 1; None for none."""
+        if not self._bus.isConnected():
+            return
+        signal = self._message.createSignal("/io/epochmark", "com.canonical.Unity.LauncherEntry", "Update")
+        state = {"progress": float(fraction or 0.0), "progress-visible": fraction is not None}
+        signal.setArguments(["application://epochmark.desktop", state])
+        self._bus.send(signal)
+
+
+class WindowsTaskBar:
+    """The button in Windows' task bar, through COM's own table of functions."""
+
+    def __init__(self, window_id: int) -> None:
+        self._window_id = window_id
+        ole: Any = ctypes.windll.ole32  # type: ignore[attr-defined,unused-ignore]
+        ole.CoInitialize(None)
+        self._list = ctypes.c_void_p()
+        names = [uuid.UUID(name).bytes_le for name in (_TASKBAR_LIST, _TASKBAR_LIST_3)]
+        in_process = 1
+        if ole.CoCreateInstance(names[0], None, in_process, names[1], ctypes.byref(self._list)):
+            raise OSError("ITaskbarList3")
+        self._call(_INITIALISE)
+
+    def show(self, fraction: float | None) -> None:
+        """Show progress, 0 to 1; None for none."""
+        window = ctypes.c_void_p(self._window_id)
+        self._call(_SET_STATE, window, ctypes.c_int(_NO_PROGRESS if fraction is None else _NORMAL))
+        if fraction is not None:
+            done, whole = ctypes.c_ulonglong(round(_PARTS * fraction)), ctypes.c_ulonglong(_PARTS)
+            self._call(_SET_VALUE, window, done, whole)
+
+    def _call(self, place: int, *arguments: Any) -> None:
+        table = ctypes.cast(self._list, ctypes.POINTER(ctypes.POINTER(ctypes.c_void_p))).contents
+        kinds: list[Any] = [ctypes.c_void_p, *(type(argument) for argument in arguments)]
+        ctypes.CFUNCTYPE(ctypes.c_long, *kinds)(table[place] or 0)(self._list, *arguments)

@@ -1,0 +1,194 @@
+"""What is told of a run where the window isn't looked at: title, task bar, notification."""
+
+import ctypes
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QRect
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.core.messages import sentence
+from app.core.metrics import format_value
+from app.gui.services.bundle import Services
+from app.gui.shell import attention, desktop
+from app.gui.shell.attention import Attention
+from app.gui.shell.main_window import MainWindow
+from tests.conftest import ROOT
+from tests.gui.driving import Driver, replay
+from tests.recording import recorded_events, until_epoch
+from workloads import CATALOGUE
+
+SIGNAL = """
+from PySide6.QtCore import QCoreApplication
+application = QCoreApplication([])
+from app.gui.shell.desktop import LauncherEntry
+entry = LauncherEntry()
+entry.show(0.25)
+entry.show(None)
+import time
+time.sleep(0.5)  # another thread sends them
+"""
+
+
+class Shown:
+    """A task bar that keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.fractions: list[float | None] = []
+
+    def show(self, fraction: float | None) -> None:
+        self.fractions.append(fraction)
+
+
+@pytest.fixture
+def bar(monkeypatch: pytest.MonkeyPatch) -> Shown:
+    bar = Shown()
+    monkeypatch.setattr(attention, "task_bar", lambda _: bar)
+    return bar
+
+
+@pytest.fixture
+def notices(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What was notified."""
+    notices: list[tuple[str, str]] = []
+    monkeypatch.setattr(attention, "notify", lambda _, title, text: notices.append((title, text)))
+    return notices
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
+    """Set whether the user looks at the window."""
+
+    def look(is_active: bool) -> None:
+        monkeypatch.setattr(QApplication, "activeWindow", lambda: QWidget() if is_active else None)
+
+    return look
+
+
+@pytest.mark.slow
+def test_title_and_task_bar_show_the_progress_until_the_end(driver: Driver, bar: Shown) -> None:
+    Attention(driver.services.bridge, driver.window, every_s=0.0)
+    titles: list[str] = []
+    driver.window.windowTitleChanged.connect(titles.append)
+    driver.run_demo(epochs=12)
+    assert driver.window.windowTitle() == "Epochmark"
+    shares = [int(title.split(" %")[0]) for title in titles if "%" in title]
+    assert shares == sorted(shares)
+    assert len(shares) > 1
+    assert all(title.endswith("– Epochmark") for title in titles[:-1])
+    assert bar.fractions[-1] is None
+    assert max(fraction for fraction in bar.fractions if fraction is not None) > 0.5
+
+
+@pytest.mark.slow
+def test_repetitions_count_as_one(driver: Driver, bar: Shown) -> None:
+    Attention(driver.services.bridge, driver.window, every_s=0.0)
+    driver.run_demo(repeat=2)
+    fractions = [fraction for fraction in bar.fractions if fraction is not None]
+    assert fractions == sorted(fractions)
+    assert max(fractions) > 0.6
+
+
+@pytest.mark.slow
+def test_the_end_is_told_to_who_looks_elsewhere(
+    driver: Driver, bar: Shown, notices: list[tuple[str, str]], looked_at: Callable[[bool], None]
+) -> None:
+    Attention(driver.services.bridge, driver.window, worth_telling_s=0.0)
+    looked_at(False)
+    summary = driver.run_demo()
+    value = format_value(summary.metric, summary.value)
+    what = CATALOGUE["demo"].title
+    assert notices == [(sentence("notice.done", what=what), f"{value} s per epoch")]
+    driver.press(driver.page.new_button)
+    driver.run_demo("fail")
+    assert notices[1] == (sentence("notice.failed", what=what), sentence("notice.look"))
+    looked_at(True)
+    driver.press(driver.page.new_button)
+    driver.run_demo()
+    assert len(notices) == 2
+
+
+@pytest.mark.slow
+def test_who_cancels_is_told_nothing(
+    driver: Driver, bar: Shown, notices: list[tuple[str, str]], looked_at: Callable[[bool], None]
+) -> None:
+    Attention(driver.services.bridge, driver.window, worth_telling_s=0.0)
+    looked_at(False)
+    driver.choose_demo(epochs=200, step_s=0.01)
+    driver.press(driver.page.setup.run_button)
+    driver.wait_for_epochs(1)
+    driver.press(driver.page.cancel_button)
+    driver.wait_for_result()
+    assert notices == []
+    assert driver.window.windowTitle() == "Epochmark"
+
+
+def test_the_title_names_the_workload_and_the_share(driver: Driver) -> None:
+    replay(driver.window, driver.services, until_epoch(recorded_events(), 5))
+    title = sentence("window.title_progress", done_pct=50.0, what="CIFAR-10 CNN", name="Epochmark")
+    assert driver.services.bridge.fraction == pytest.approx(0.5, abs=0.01)
+    assert title == "50 % · CIFAR-10 CNN – Epochmark"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("dbus-run-session") is None, reason="needs a bus of its own")
+def test_the_launcher_on_linux_hears_it(tmp_path: Path) -> None:
+    script, heard = tmp_path / "tell.py", tmp_path / "heard.txt"
+    script.write_text(SIGNAL)
+    command = f"dbus-monitor --session > {heard} & sleep 1; {sys.executable} {script}; sleep 1"
+    done = subprocess.run(
+        ["dbus-run-session", "--", "sh", "-c", command],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        timeout=60,
+        capture_output=True,
+        check=False,
+    )
+    text = heard.read_text()
+    assert "application://epochmark.desktop" in text, done.stderr
+    assert "double 0.25" in text
+    assert [line.split()[-1] for line in text.splitlines() if "boolean" in line] == ["true", "false"]
+
+
+def test_notify_send_gets_texts_and_never_options(
+    driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **_: asked.append(command))
+    desktop.notify(driver.window, "--Demo finished", "1.5 s per epoch", "linux")
+    assert asked[0][0] == "/usr/bin/notify-send"
+    assert asked[0][-3:] == ["--", "--Demo finished", "1.5 s per epoch"]
+
+
+def test_without_any_means_nothing_happens(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    desktop.notify(driver.window, "Demo finished", "1.5 s per epoch", "linux")
+    desktop.notify(driver.window, "Demo finished", "1.5 s per epoch", "darwin")
+    assert desktop.task_bar(driver.window, "darwin") is None
+
+
+def test_a_windows_without_a_desktop_has_no_task_bar(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    ole = type(
+        "Ole", (), {"CoInitialize": staticmethod(lambda _: 0), "CoCreateInstance": staticmethod(lambda *_: 1)}
+    )
+    monkeypatch.setattr(ctypes, "windll", type("Dlls", (), {"ole32": ole}), raising=False)
+    assert desktop.task_bar(driver.window, "win32") is None
+
+
+def test_the_window_fits_a_small_screen(services: Services, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = QRect(0, 30, 1366, 738)  # of 768, with a panel above
+    screen = type("Screen", (), {"availableGeometry": staticmethod(lambda: free)})
+    monkeypatch.setattr(MainWindow, "screen", lambda _: screen)
+    window = MainWindow(services)
+    qtbot.addWidget(window)
+    assert (window.x(), window.y()) == (free.x(), free.y())
+    assert window.width() == 1200
+    assert 600 < window.height() < free.height()
+    assert window.minimumHeight() <= 600
