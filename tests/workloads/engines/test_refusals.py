@@ -55,7 +55,7 @@ def test_jax_has_no_onednn_setting() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_fused_lstm_needs_a_gpu_that_the_engine_can_use(engine: str, paths: Paths, machine: Machine) -> None:
     if engine != "tensorflow":
-        pretend_installed(engine, paths)
+        pretend_installed(engine, paths, {"torch": "cuda", "jax": "cuda13"}[engine])
     fused = asked("imdb_bidirectional_lstm", engine, parameters={"lstm": "fused"})
     with_gpu = replace(machine, os_name="Linux 6.1", gpus=(GPUS["nvidia"],))
     Runner(paths, with_gpu).check(fused)
@@ -63,6 +63,14 @@ def test_a_fused_lstm_needs_a_gpu_that_the_engine_can_use(engine: str, paths: Pa
     for computer, spec in ((machine, fused), (with_gpu, on_cpu)):
         with pytest.raises(UsageError, match=f"Without a GPU, {engine_named(engine).title} computes an LSTM step"):
             Runner(paths, computer).check(spec)
+
+
+@pytest.mark.parametrize("engine", ["torch", "jax"])
+def test_a_build_for_the_processor_has_no_gpu(engine: str, paths: Paths, machine: Machine) -> None:
+    pretend_installed(engine, paths, "cpu")
+    with_gpu = replace(machine, os_name="Linux 6.1", gpus=(GPUS["nvidia"],))
+    with pytest.raises(UsageError, match="Without a GPU"):
+        Runner(paths, with_gpu).check(asked("imdb_bidirectional_lstm", engine, parameters={"lstm": "fused"}))
 
 
 @pytest.mark.parametrize("workload", ["mnist_mlp", "lstm_ptb_32", "vgg16_inference"])
