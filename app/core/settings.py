@@ -30,6 +30,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     data: Literal["auto", "real", "synthetic"] = "auto"
     theme: Literal["system", "light", "dark"] = "system"
     datasets_folder: Folder | None = None  # None: Epochmark's own folder
+    save_folder: Folder | None = None  # where something was saved last
     geometry: str | None = None  # the window's geometry from Qt, in base64
 
 

@@ -1,10 +1,12 @@
 """Actions on a stored result, wherever it is shown: picture, text, export."""
 
+import contextlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QStandardPaths, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from app.core.errors import AppError, UsageError
@@ -37,13 +39,14 @@ class ResultActions:
             return
         if path is None:
             name = f"epochmark-{run.summary.workload}-{run.summary.id}.png"
-            path = self._ask(sentence("picture.save"), name, sentence("picture.png"))
+            pictures = QStandardPaths.StandardLocation.PicturesLocation
+            path = self._ask(sentence("picture.save"), name, sentence("picture.png"), pictures)
         if path is None:
             return
         target, tokens = path, self._services.theme.tokens
 
         def done(_: None) -> None:
-            self._services.tell(sentence("picture.saved", name=target.name), "", "", None)
+            self._tell_saved(sentence("picture.saved", name=target.name), target)
 
         def write() -> None:
             _check_is_file(target)
@@ -71,7 +74,8 @@ class ResultActions:
         if path is None:
             what = sentence("export.chosen" if ids else "export.all")
             kinds = ";;".join(f"{sentence(each.title)} (*{each.ending})" for each in FORMATS.values())
-            path = self._ask(what, "epochmark-runs", kinds)
+            documents = QStandardPaths.StandardLocation.DocumentsLocation
+            path = self._ask(what, "epochmark-runs", kinds, documents)
         if path is None:
             return
         target, database_path = path, self._services.paths.database
@@ -84,14 +88,30 @@ class ResultActions:
                 return count
 
         def done(count: int) -> None:
-            done_text = sentence("export.done", count=count, name=target.name)
-            self._services.tell(done_text, "", "", None)
+            self._tell_saved(sentence("export.done", count=count, name=target.name), target)
 
         self._services.tasks.start(write, done, self._services.complain)
 
-    def _ask(self, title: str, name: str, kinds: str) -> Path | None:
-        """Ask for a file, and add the ending of the chosen type; None if the user cancels."""
-        chosen, kind = QFileDialog.getSaveFileName(self._window, title, name, kinds)
+    def _tell_saved(self, text: str, target: Path) -> None:
+        folder = target.absolute().parent
+
+        def show() -> None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder)))
+
+        self._services.tell(text, "", sentence("button.show_in_folder"), show)
+        if str(folder) != self._services.preferences.settings.save_folder:
+            # The file is there; that the folder isn't remembered is no reason to complain.
+            with contextlib.suppress(AppError):
+                self._services.preferences.change(save_folder=str(folder))
+
+    def _ask(self, title: str, name: str, kinds: str, place: QStandardPaths.StandardLocation) -> Path | None:
+        """Ask for a file, and add the ending of the chosen type; None if the user cancels.
+
+        It starts in the folder that was used last, or where such files usually are.
+        """
+        latest = self._services.preferences.settings.save_folder
+        folder = latest if latest and Path(latest).is_dir() else QStandardPaths.writableLocation(place)
+        chosen, kind = QFileDialog.getSaveFileName(self._window, title, str(Path(folder) / name), kinds)
         # Another type's ending was typed on purpose; "v1.2" isn't one.
         if not chosen or Path(chosen).suffix.lower() in _endings(kinds):
             return Path(chosen) if chosen else None

@@ -3,10 +3,11 @@
 import logging
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QSize, QTimer, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QKeySequence
+from PySide6.QtCore import QByteArray, QSize, QTimer, QUrl, Signal
+from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QKeySequence
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QMainWindow,
@@ -19,10 +20,12 @@ from PySide6.QtWidgets import (
 
 from app.core.errors import AppError
 from app.core.messages import sentence
+from app.core.paths import DOCUMENTATION
 from app.gui.pages.benchmark.page import BenchmarkPage
 from app.gui.services.bundle import Services
 from app.gui.shell.attention import Attention
 from app.gui.shell.banner import Banner
+from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, problem_report
 from app.gui.shell.pages import PAGES
 from app.gui.shell.side_bar import SideBar
 from app.gui.widgets.basics import Tone
@@ -210,7 +213,16 @@ class MainWindow(QMainWindow):
         view.addSeparator()
         self._add(view, "menu.log", "Ctrl+L", bench.log_button.click)
         help_ = self.menuBar().addMenu(sentence("menu.help"))
+        self._add(help_, "menu.shortcuts", keys.HelpContents, self._on_shortcuts).setShortcuts(
+            [QKeySequence("F1"), QKeySequence("?")]
+        )
+        method = DOCUMENTATION / "measurement.md"
+        if method.is_file():  # an installed app has no such page
+            self._add(help_, "menu.method", "", lambda: self._open(method))
         self._add(help_, "menu.doctor", "", self._on_doctor)
+        help_.addSeparator()
+        self._add(help_, "menu.data_folder", "", lambda: self._open(self._services.paths.data))
+        self._add(help_, "menu.report", "", self._on_report)
         self._add(help_, "menu.about", "", lambda: about_dialog(self).exec()).setMenuRole(roles.AboutRole)
 
     def _add(
@@ -231,6 +243,18 @@ class MainWindow(QMainWindow):
     def _on_doctor(self) -> None:
         self.show_page("hardware")
         self.hardware.show_view("doctor")
+
+    def _open(self, path: Path) -> None:
+        """Open a file or a folder with the system's own program."""
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
+            self.tell(sentence("settings.folder_not_opened", folder=str(path)), "caution", "", None)
+
+    def _on_shortcuts(self) -> None:
+        ShortcutSheet(self, self._actions.values()).open()
+
+    def _on_report(self) -> None:
+        log_file = self._services.paths.logs / "epochmark.log"
+        ReportDialog(self, problem_report(self._services.finder.machine, log_file)).open()
 
     def _shown(self) -> "BenchmarkPage | ResultsPage":
         """Return the page whose result is shown."""

@@ -71,11 +71,15 @@ class FaultDialog(QDialog):
 def fault_report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> str:
     """Return the report of a bug: versions and traceback, without the user's folders."""
     lines = "".join(traceback.format_exception(kind, error, trace))
-    head = sentence(
+    return hide(f"{report_head()}\n\n{lines}", private_texts()) or report_head()
+
+
+def report_head() -> str:
+    """Return the versions of Epochmark and of what it runs on, the first line of every report."""
+    return sentence(
         "fault.report_head",
         version=app.__version__,
         python=platform.python_version(),
         qt=qt_version,
         system=platform.system(),
     )
-    return hide(f"{head}\n\n{lines}", private_texts()) or head

@@ -1,10 +1,12 @@
 """What is shown of a run, from a real one that was recorded: while it went on, and after its end."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtCore import QStandardPaths
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QLabel
 
 from app.core.messages import sentence
@@ -151,6 +153,31 @@ def test_after_the_end(
     driver.press(driver.page.save_button)
     driver.until(target.exists)
     assert QImage(str(target)).height() == 630
+
+
+def test_saving_begins_where_pictures_are_and_then_where_it_was(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    finish(driver)
+    folder = tmp_path_factory.mktemp("mine")
+    begins: list[Path] = []
+    shown_in: list[Path] = []
+
+    def answer(_: object, __: str, begin: str, kinds: str) -> tuple[str, str]:
+        begins.append(Path(begin))
+        return str(folder / Path(begin).name), kinds.split(";;")[0]
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown_in.append(Path(url.toLocalFile())))
+    driver.press(driver.page.save_button)
+    driver.until(lambda: "Saved picture as" in driver.message)
+    driver.press(driver.window.banner.button)
+    assert shown_in == [folder]
+    driver.press(driver.page.save_button)
+    driver.until(lambda: len(begins) == 2)
+    pictures = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.PicturesLocation)
+    assert [path.parent for path in begins] == [Path(pictures), folder]
+    assert driver.services.preferences.settings.save_folder == str(folder)
 
 
 def test_another_run_replaces_all_that_was_drawn(driver: Driver) -> None:

@@ -59,6 +59,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "button.remove": "Remove",
     "button.run_again": "Run again",
     "button.save_picture": "Save picture",
+    "button.show_in_folder": "Show in folder",
     "button.undo": "Undo",
     "compare_page.all_devices": "All devices",
     "compare_page.all_matches": "Exact and close",

@@ -1,0 +1,98 @@
+"""What the Help menu opens: the shortcuts, and a report of a problem, which the user sends or not."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from PySide6.QtGui import QAction, QFont, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QPlainTextEdit, QWidget
+
+from app.core.messages import sentence
+from app.core.report.private_texts import hide, private_texts
+from app.core.report.wording import machine_line
+from app.gui.style.tokens import GAP_PX, TITLE_PX
+from app.gui.widgets.basics import column, label
+from app.gui.widgets.dialogs import report_head
+from workloads.protocol.machine import Machine
+
+LOG_LINES, LOG_LIMIT_BYTES = 40, 64 * 1024
+# Keys of single pages, which are no actions of the menu.
+_PAGE_KEYS = (
+    ("Ctrl+F", "shortcuts.filter"),
+    ("F2", "shortcuts.rename"),
+    ("Return", "shortcuts.open"),
+    ("Del", "shortcuts.delete"),
+    ("Esc", "shortcuts.back"),
+    ("Shift+F10", "shortcuts.menu"),
+)
+
+
+class ShortcutSheet(QDialog):
+    """Lists all shortcuts: the menu's own, so that none can be out of date, and those of single pages."""
+
+    def __init__(self, parent: QWidget, actions: Iterable[QAction]) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(sentence("menu.shortcuts"))
+        keys: dict[str, list[str]] = {}
+        for action in actions:
+            text = action.text().replace("&", "").removesuffix(" …")
+            keys.setdefault(text, []).extend(map(_shown, action.shortcuts()))
+        self.rows = [(text, several) for text, several in keys.items() if several]
+        self.rows += [(sentence(code), [_shown(QKeySequence(key))]) for key, code in _PAGE_KEYS]
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(4 * GAP_PX)
+        grid.setVerticalSpacing(GAP_PX // 2)
+        half = (len(self.rows) + 1) // 2
+        for number, (text, several) in enumerate(self.rows):
+            column_number, row_number = 2 * (number // half), number % half
+            grid.addWidget(label(text), row_number, column_number)
+            grid.addWidget(label(" · ".join(several), muted=True), row_number, column_number + 1)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        head = label(sentence("menu.shortcuts"), TITLE_PX, QFont.Weight.DemiBold)
+        whole = column(head, grid, buttons, spacing_px=2 * GAP_PX)
+        whole.setContentsMargins(3 * GAP_PX, 3 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
+        self.setLayout(whole)
+
+
+class ReportDialog(QDialog):
+    """A report with what is known, to be completed, copied and sent by the user; nothing is sent from here."""
+
+    def __init__(self, parent: QWidget, report: str) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(sentence("report.title"))
+        self.resize(680, 480)
+        self.report = QPlainTextEdit(report)
+        self.report.setAccessibleName(sentence("report.title"))
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        self.copy_button = buttons.addButton(sentence("fault.copy"), QDialogButtonBox.ButtonRole.ActionRole)
+        self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.report.toPlainText()))
+        buttons.rejected.connect(self.reject)
+        whole = column(label(sentence("report.explanation"), wrap=True), self.report, buttons)
+        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
+        self.setLayout(whole)
+
+
+def problem_report(machine: Machine | None, log_file: Path) -> str:
+    """Return the report's text: what the user has to say, versions, computer, and the log's last lines.
+
+    It names neither the user nor folders. A log that can't be read is left out.
+    """
+    computer = machine_line(machine) if machine is not None else "n/a"
+    parts = [sentence("report.questions"), report_head(), sentence("report.computer", computer=computer)]
+    if lines := _last_lines(log_file):
+        parts.append(sentence("report.log", lines="\n".join(lines)))
+    return hide("\n\n".join(parts), private_texts()) or report_head()
+
+
+def _last_lines(log_file: Path) -> list[str]:
+    try:
+        with log_file.open("rb") as file:
+            file.seek(max(0, log_file.stat().st_size - LOG_LIMIT_BYTES))
+            text = file.read(LOG_LIMIT_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return []
+    return text.splitlines()[-LOG_LINES:]
+
+
+def _shown(key: QKeySequence) -> str:
+    return key.toString(QKeySequence.SequenceFormat.NativeText)

@@ -1,0 +1,75 @@
+"""What the Help menu opens: every shortcut there is, a report that names nobody, and the folders."""
+
+import getpass
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QDialog
+
+from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, problem_report
+from tests.gui.driving import Driver
+from workloads.protocol.machine import Machine
+
+
+def opened(driver: Driver, code: str, kind: type[QDialog]) -> QDialog:
+    driver.window.action(code).trigger()
+    dialog = driver.window.findChild(kind)
+    assert isinstance(dialog, kind)
+    assert dialog.isVisible()
+    return dialog
+
+
+def test_the_sheet_has_every_shortcut_of_the_menu(driver: Driver) -> None:
+    sheet = opened(driver, "menu.shortcuts", ShortcutSheet)
+    assert isinstance(sheet, ShortcutSheet)
+    shown = {key for _, keys in sheet.rows for key in keys}
+    native = QKeySequence.SequenceFormat.NativeText
+    actions = [action for menu in driver.window.menuBar().actions() for action in menu.menu().actions()]  # type: ignore[attr-defined]
+    wanted = {key.toString(native) for action in actions for key in action.shortcuts()}
+    assert {"F1", "?", "Ctrl+R"} <= wanted <= shown
+    texts = [text for text, _ in sheet.rows]
+    assert len(set(texts)) == len(texts)
+    assert "Run benchmark" in texts
+
+
+def test_a_report_says_what_is_known_and_who_is_not(
+    driver: Driver, machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/anna"))
+    log = tmp_path / "epochmark.log"
+    log.write_text("old line\n" * 100_000 + f"It failed in /home/anna/x of {getpass.getuser()}\n" + "\xff")
+    text = problem_report(machine, log)
+    assert text.startswith("What happened:")
+    assert "Epochmark 0." in text
+    assert "Computer: Test CPU" in text
+    assert "It failed in ~/x" in text
+    assert "anna" not in text
+    assert len(text) < 4_000
+    assert "Last lines" not in problem_report(None, tmp_path / "none.log")
+
+
+def test_a_report_is_completed_and_copied(driver: Driver) -> None:
+    dialog = opened(driver, "menu.report", ReportDialog)
+    assert isinstance(dialog, ReportDialog)
+    dialog.report.setPlainText("It is slow.")
+    driver.press(dialog.copy_button)
+    assert QGuiApplication.clipboard().text() == "It is slow."
+
+
+def test_the_method_and_the_data_folder_are_opened(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    urls: list[QUrl] = []
+
+    def open_url(url: QUrl) -> bool:
+        urls.append(url)
+        return len(urls) < 3
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
+    driver.window.action("menu.method").trigger()
+    driver.window.action("menu.data_folder").trigger()
+    method, data = (Path(url.toLocalFile()) for url in urls)
+    assert method.is_file()
+    assert data == driver.services.paths.data
+    driver.window.action("menu.data_folder").trigger()  # nothing there opens folders
+    assert str(data) in driver.message
