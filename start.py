@@ -19,6 +19,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -299,6 +300,14 @@ def set_up(dev: bool, repair: bool) -> Dict[str, Any]:
     return stamp
 
 
+def typed_command() -> str:
+    """Return what was typed before the arguments, for hints that name a command."""
+    words = list(sys.orig_argv[: len(sys.orig_argv) - len(sys.argv) + 1])
+    if Path(words[-1]).name != "start.py":
+        return "python3 start.py"
+    return subprocess.list2cmdline(words) if os.name == "nt" else " ".join(map(shlex.quote, words))
+
+
 def check_qt(stamp: Dict[str, Any], for_tests: bool) -> bool:
     """See once to the system libraries that Qt needs on Linux; says what lacks and returns False."""
     screen = "offscreen" if for_tests else "wayland" if os.environ.get("WAYLAND_DISPLAY") else "xcb"
@@ -352,8 +361,9 @@ def start(arguments: List[str]) -> int:
     if verb == "app":
         has_display = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
         if not arguments and has_display and not check_qt(stamp, for_tests=False):
-            say("Until then: python3 start.py run cifar10_keras_cnn --preset quick runs in the terminal.")
+            say(f"Until then: {typed_command()} run --preset quick runs in the terminal.")
             return 2
+        environment["EPOCHMARK_STARTED_AS"] = typed_command()
         # -P: the folder that the user is in may have an `app` of its own.
         return become(["-P", "-m", "app", *arguments], environment)
     if not check_qt(stamp, for_tests=True):

@@ -24,6 +24,9 @@ settings.register_profile("patient", deadline=None, suppress_health_check=[Healt
 settings.load_profile("patient")
 # Before Qt starts; a developer who wants to look sets another platform.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+# What a developer's terminal says of itself would change what commands print.
+for _name in ("COLUMNS", "NO_COLOR", "EPOCHMARK_STARTED_AS"):
+    os.environ.pop(_name, None)
 
 ROOT = Path(__file__).resolve().parents[1]
 MACHINE = Machine(
@@ -155,6 +158,10 @@ def epochmark(environment: dict[str, str]) -> CommandLine:
         )
 
     return run
+
+
+# How hints begin in what `command` starts.
+HINT = f"{sys.executable} -m app"
 
 
 def command(*arguments: str) -> list[str]:

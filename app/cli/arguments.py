@@ -8,9 +8,11 @@ from typing import Any, NoReturn, TypeAlias, get_args
 
 import app
 from app.cli import ab, data, doctor, engine, logs, machine, results, run
-from app.cli.text import complain, in_line, say
+from app.cli.terminal import COLOR_CHOICES
+from app.cli.text import complain, in_line, say_raw
 from app.cli.values import fraction, output, whole
 from app.core.messages import sentence
+from app.core.messages.started_as import started_as
 from app.core.report.export import FORMATS, USUAL
 from workloads import STANDARD
 from workloads.protocol.spec import DataChoice
@@ -22,6 +24,12 @@ PAIRS, LISTED_RUNS, THEME = 6, 50, "dark"
 class _Parser(argparse.ArgumentParser):
     """Reports errors in one sentence, like the rest of the app, and exits with 2."""
 
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        # Before the command and behind it: it has no default, or the command's would undo what was said before it.
+        choices, text = COLOR_CHOICES, sentence("help.color")
+        self.add_argument("--color", choices=choices, default=argparse.SUPPRESS, help=text)
+
     def error(self, message: str) -> NoReturn:
         # argparse joins our sentence to its subject with "argument ID: must be …".
         message = re.sub(r"^argument (\S+): (?=must |is )", r"\1 ", message)
@@ -31,19 +39,19 @@ class _Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         # argparse itself ignores errors when writing.
         if file is sys.stdout:
-            say(message, end="", flush=True)
+            say_raw(message, flush=True)
         else:
-            complain(message, end="")
+            complain(message.removesuffix("\n"))
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser; `verb` in its result is the function to call."""
     parser = _Parser(
-        prog="epochmark",
+        prog=started_as(),
         description=sentence("help.app"),
     )
     parser.add_argument("--version", action="version", version=f"Epochmark {app.__version__}")
-    parser.set_defaults(folders=True)
+    parser.set_defaults(folders=True, color="auto")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     _add_run(verbs)
     _add_ab(verbs)

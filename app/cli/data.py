@@ -5,7 +5,8 @@ import json
 import sys
 from dataclasses import asdict
 
-from app.cli.text import LiveLine, complain, heads, in_line, say, say_json, table
+from app.cli.layout import Column
+from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
 from app.core.datasets.install import (
     InstalledDataset,
     fetch_dataset,
@@ -17,6 +18,15 @@ from app.core.datasets.own_files import named
 from app.core.messages import sentence
 from app.core.metrics import format_bytes
 from app.core.paths import Paths
+
+_COLUMNS = (
+    Column("column.name"),
+    Column("column.title", least=16, wraps=True),
+    Column("column.state"),
+    Column("column.download", is_right=True, order=3),
+    Column("column.licence", least=16, wraps=True, order=2),
+    Column("column.source", order=1),
+)
 
 
 def show(options: argparse.Namespace, paths: Paths) -> int:
@@ -36,7 +46,7 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
         )
         for dataset in datasets
     ]
-    say(table(heads("name", "title", "state", "download", "licence", "source"), rows, right=(3,)))
+    say_table(_COLUMNS, rows)
     return 0
 
 

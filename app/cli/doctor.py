@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from app.cli.text import complain, in_line, say, say_json
+from app.cli.terminal import Ink, is_terminal
+from app.cli.text import complain, in_line, say, say_command, say_json, say_raw
 from app.core.doctor.checks import Check
 from app.core.doctor.diagnosis import DeviceDiagnosis, EngineDiagnosis
 from app.core.doctor.examination import examine
@@ -14,12 +15,14 @@ from app.core.doctor.facts import system_name
 from app.core.doctor.logs import MAX_BYTES, LogDiagnosis, LogFinding, decode_log, diagnose_log, read_log
 from app.core.doctor.report import as_dict, log_as_dict, report_text
 from app.core.messages import Message, sentence, text
+from app.core.messages.started_as import as_started
 from app.core.paths import Paths
 from app.core.plain_text import one_line
 
 EXIT_HEALTHY, EXIT_FAULT = 0, 1
 LINE_CHARS = 200
 _MARKS = {"ok": "ok     ", "fault": "FAULT  ", "skipped": "-      "}
+_INKS = {"ok": Ink.GOOD, "fault": Ink.BAD, "skipped": Ink.MUTED}
 
 
 def doctor(options: argparse.Namespace, paths: Paths) -> int:
@@ -34,7 +37,7 @@ def doctor(options: argparse.Namespace, paths: Paths) -> int:
         on_check=lambda check: _say_check(check, quiet=quiet),
     )
     if options.report:
-        say(report_text(diagnosis, log), end="")
+        say_raw(report_text(diagnosis, log))
     elif options.json:
         say_json(json.dumps(as_dict(diagnosis), indent=2))
     else:
@@ -62,7 +65,7 @@ def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
         row = finding.signal
         line = one_line(finding.line, LINE_CHARS)
         code = "doctor.at_line" if finding.count == 1 else "doctor.at_lines"
-        say(f"{row.severity.upper()}  {row.title}")
+        say(f"{row.severity.upper()}  {row.title}", lead=_INKS.get(row.severity, Ink.CAUTION))
         say("    " + sentence(code, number=finding.line_number, more=finding.count - 1, line=line))
         _say_advice(row.meaning, row.fix, row.commands.on(system), row.link)
         say()
@@ -77,13 +80,14 @@ def _explain(log: LogDiagnosis, options: argparse.Namespace) -> int:
 
 def _say_step(step: Message, *, quiet: bool) -> None:
     # Progress is only for terminals, the result also for files and pipes.
-    if not quiet and sys.stderr.isatty():
+    if not quiet and is_terminal(sys.stderr):
         complain(f"... {in_line(text(step))}")
 
 
 def _say_check(check: Check, *, quiet: bool) -> None:
     if not quiet:
-        say(f"{_MARKS[check.state]}{check.title}: {in_line(check.text)}", flush=True)
+        line = f"{_MARKS[check.state]}{check.title}: {in_line(check.text)}"
+        say(line, lead=_INKS.get(check.state), flush=True)
 
 
 def _say_device(device: DeviceDiagnosis) -> None:
@@ -103,7 +107,7 @@ def _say_advice(why: str, fix: str, commands: Iterable[str], link: str | None) -
     if fix:
         say("    " + sentence("doctor.what_to_do", fix=fix))
     for command in commands:
-        say(f"        {command}")
+        say_command(as_started(command))
     if link:
         say("    " + sentence("doctor.more", link=link))
 

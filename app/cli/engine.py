@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from app.cli.groups import carry_out
-from app.cli.text import LiveLine, complain, heads, in_line, say, say_json, table
+from app.cli.layout import Column
+from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
 from app.core.engines.folder import State
 from app.core.engines.install import (
     Checkup,
@@ -41,6 +42,14 @@ from workloads.engines.registry import engine_title
 
 ROUNDS = 3
 _STEP_PCT = 10
+_COLUMNS = (
+    Column("column.name"),
+    Column("column.version"),
+    Column("column.variant", order=2),
+    Column("column.state"),
+    Column("column.size", is_right=True, order=1),
+    Column("column.here", least=16, wraps=True),
+)
 
 
 def show(options: argparse.Namespace, paths: Paths) -> int:
@@ -50,7 +59,7 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
         say_json(json.dumps([_as_json(row) for row in rows], indent=2))
         return 0
     lines = [(row.engine, row.version or "", _variant(row), _state(row), _size(row), _use(row)) for row in rows]
-    say(table(heads("name", "version", "variant", "state", "size", "here"), lines, right=(4,)))
+    say_table(_COLUMNS, lines)
     for row in rows:
         if row.problem is not None:
             say(in_line(text(row.problem)))

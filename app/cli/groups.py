@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.cli.interrupts import Interrupts
+from app.cli.layout import Column, live_text
 from app.cli.preflight import preflight_lines
-from app.cli.text import LiveLine, complain, heads, in_line, say, say_json, table
+from app.cli.terminal import Ink
+from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
 from app.cli.views import View
 from app.core.analysis.ab import judge_pairs, judge_repeats, pairs_of
 from app.core.analysis.engines import Cell, Row, engine_rows
@@ -35,6 +37,15 @@ from workloads.engines.registry import engine_title
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
+
+_COLUMNS = (
+    Column("column.run", is_right=True),
+    Column("column.side"),
+    Column("column.pair", is_right=True),
+    Column("column.result", is_right=True),
+    Column("column.spread", is_right=True, order=1),
+    Column("column.status"),
+)
 
 
 def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:
@@ -122,7 +133,7 @@ class TextPlanView(PlanView):
         self._state.follow(event)
         match event:
             case events.Run() if self._planned.number == 1:
-                self._line(self._head())
+                self._show_head()
             case events.Warn() if event.message not in self._told:
                 self._told.add(event.message)  # once, not for each run
                 self._line(sentence("cli.note", note=in_line(event.message)), always=True)
@@ -135,7 +146,7 @@ class TextPlanView(PlanView):
             case events.Steps() | events.Phase() if self._live.is_live:
                 self._draw()
 
-    def _head(self) -> str:
+    def _show_head(self) -> None:
         workload, spec = CATALOGUE[self._planned.spec.workload], self._planned.spec
         title = sentence("cli.plan_title", workload=workload.title, batch_size=spec.batch_size, preset=spec.preset)
         lines = [title, sentence("cli.run_machine", machine=in_line(machine_line(self._machine)))]
@@ -145,7 +156,10 @@ class TextPlanView(PlanView):
         if self._plan.kind == "ab":
             labels = [in_line(label) for label in (self._plan.label_a, self._plan.label_b)]
             lines += [f"A        {labels[0]}", f"B        {labels[1]}"]
-        return "\n".join((*lines, *self.preflight, ""))
+        self._line("\n".join(lines))
+        for caution in self.preflight:
+            self._line(caution, lead=Ink.CAUTION)
+        self._line("")
 
     def _run_line(self, end: events.End) -> str:
         if self._error is not None:
@@ -165,18 +179,21 @@ class TextPlanView(PlanView):
         parts = [sentence("cli.run_of", number=self._planned.number, planned=self._planned.count)]
         parts += [sentence("cli.side", side=self._planned.side)] if self._planned.side else []
         progress = self._state.progress
+        if progress.remaining_s is not None:
+            parts.append(sentence("cli.time_left_of_run", time_left=format_time_left(progress.remaining_s)))
         if progress.steps_per_epoch and progress.phase in ("warmup", "measure"):
             epoch = min(progress.epoch + 1, progress.epochs)
             parts.append(sentence("cli.epoch_of", number=epoch, planned=progress.epochs))
             parts.append(sentence("cli.step_of", number=progress.step, planned=progress.steps_per_epoch))
-        if progress.remaining_s is not None:
-            parts.append(sentence("cli.time_left_of_run", time_left=format_time_left(progress.remaining_s)))
-        self._live.draw(" · ".join(parts)[:78])
+        of_run = (progress.fraction or 0.0) if progress.phase == "measure" else 0.0
+        of_run = 1.0 if progress.phase in ("evaluate", "finish") else of_run
+        share = (self._planned.number - 1 + of_run) / self._planned.count
+        self._live.draw(live_text(share, parts, self._live.room))
 
-    def _line(self, text: str, *, always: bool = False) -> None:
+    def _line(self, text: str, *, always: bool = False, lead: Ink | None = None) -> None:
         self._live.erase()
         if always or not self._quiet:
-            say(text, flush=True)
+            say(text, lead=lead, flush=True)
 
 
 class Hands:
@@ -274,7 +291,6 @@ def print_group(group: Group) -> None:
     if group.kind == "ab":
         for side, label in zip("AB", group.labels, strict=True):
             say(f"{side}        {in_line(label)}")
-    head = heads("run", "side", "pair", "result", "spread", "status")
     rows = [
         [
             str(run.id),
@@ -286,10 +302,9 @@ def print_group(group: Group) -> None:
         ]
         for run in group.runs
     ]
-    kept = [number for number in range(len(head)) if group.kind == "ab" or number not in (1, 2)]
-    lines = [[line[number] for number in kept] for line in (head, *rows)]
-    right = [column for column, number in enumerate(kept) if number in (0, 2, 3, 4)]
-    say("\n" + table(lines[0], lines[1:], right=right))
+    kept = [number for number in range(len(_COLUMNS)) if group.kind == "ab" or number not in (1, 2)]
+    say()
+    say_table([_COLUMNS[number] for number in kept], [[row[number] for number in kept] for row in rows])
     _print_sentence(group)
 
 
@@ -298,16 +313,16 @@ def _print_outcome(group: Group) -> None:
     say("\n" + sentence("cli.group_stored", group_id=group.id))
 
 
-def engine_table(rows: Sequence[Row]) -> str:
-    """Return workloads by engines: medians, the fastest and those level with it marked."""
+def _say_engines(rows: Sequence[Row]) -> None:
+    """Print workloads by engines: medians, the fastest and those level with it marked."""
     engines = list(dict.fromkeys(cell.engine for row in rows for cell in row.cells))
     lines = []
     for row in rows:
         cells = {cell.engine: cell for cell in row.cells}
         unit = headline_kind(row.metric).short_unit
         lines.append([row.workload, unit, *(_cell(row, cells.get(engine)) for engine in engines)])
-    head = [*heads("workload", "unit"), *map(engine_title, engines)]
-    return table(head, lines, right=range(2, len(head)))
+    titles = [Column("", title=engine_title(engine), is_right=True) for engine in engines]
+    say_table([Column("column.workload"), Column("column.unit"), *titles], lines)
 
 
 def _cell(row: Row, cell: Cell | None) -> str:
@@ -319,7 +334,8 @@ def _cell(row: Row, cell: Cell | None) -> str:
 
 def _print_sentence(group: Group) -> None:
     if group.kind == "engines":
-        say("\n" + engine_table(engine_rows(group)))
+        say()
+        _say_engines(engine_rows(group))
         say(sentence("cli.engine_marks"))
     say("\n" + "\n".join(map(in_line, (group_sentence(group), *group_remarks(group)))))
 

@@ -4,7 +4,8 @@ import argparse
 import json
 from dataclasses import asdict
 
-from app.cli.text import NAME_WIDTH, heads, say, say_json, table
+from app.cli.layout import NAME_WIDTH, Column
+from app.cli.text import say, say_json, say_table
 from app.core.messages import sentence
 from app.core.metrics import format_seconds
 from app.core.paths import Paths
@@ -12,6 +13,15 @@ from app.core.plain_text import one_line
 from app.core.runs.runner import known_workload
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import import_log, list_logs, remove_log
+
+_COLUMNS = (
+    Column("column.id", is_right=True),
+    Column("column.name", least=12),
+    Column("column.workload"),
+    Column("column.seconds_per_epoch", is_right=True),
+    Column("column.epochs", is_right=True, order=2),
+    Column("column.imported", order=1),
+)
 
 
 def import_(options: argparse.Namespace, paths: Paths) -> int:
@@ -53,8 +63,7 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
         )
         for log in logs
     ]
-    head = heads("id", "name", "workload", "seconds_per_epoch", "epochs", "imported")
-    say(table(head, rows, right=(0, 3, 4)))
+    say_table(_COLUMNS, rows)
     return 0
 
 

@@ -7,7 +7,9 @@ from dataclasses import asdict
 
 import msgspec
 
-from app.cli.text import bar_chart, heads, in_line, say, say_json, several_line, table
+from app.cli.layout import Column
+from app.cli.terminal import Ink
+from app.cli.text import better, in_line, say, say_bars, say_json, say_table, several_line
 from app.core.analysis.compare import (
     Bar,
     bars,
@@ -33,6 +35,17 @@ from app.core.storage.queries import own_runs
 from workloads import CATALOGUE, STANDARD
 
 OTHER_RUNS = 5
+_PART_COLUMNS = (Column("column.part"), Column("column.value", least=20, wraps=True))
+_WORKLOAD_COLUMNS = (
+    Column("column.id"),
+    Column("column.title", least=20),
+    Column("column.kind", order=5),
+    Column("column.study", order=1),
+    Column("column.epochs", is_right=True, order=3),
+    Column("column.batch", is_right=True, order=2),
+    Column("column.parameters", is_right=True, order=4),
+    Column("column.published", is_right=True, order=6),
+)
 
 
 def workloads(options: argparse.Namespace, paths: Paths) -> int:
@@ -53,8 +66,7 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
         )
         for workload in CATALOGUE.values()
     ]
-    head = heads("id", "title", "kind", "study", "epochs", "batch", "parameters", "published")
-    say(table(head, rows, right=(4, 5, 6, 7)))
+    say_table(_WORKLOAD_COLUMNS, rows)
     return 0
 
 
@@ -67,7 +79,7 @@ def hardware(options: argparse.Namespace, paths: Paths) -> int:
         now = {"power": asdict(power.state), "sensors": asdict(power.sensors), "unknown": unknown}
         say_json(json.dumps(asdict(machine) | now, indent=2))
         return 0
-    say(table(heads("part", "value"), [(part.name, part.value) for part in parts]))
+    say_table(_PART_COLUMNS, [(part.name, part.value) for part in parts])
     reasons = reason_lines(parts)
     if reasons:
         say("\n".join(["", sentence("cli.unknown_parts"), *map(in_line, reasons)]))
@@ -102,13 +114,15 @@ def compare(options: argparse.Namespace, paths: Paths) -> int:
     if not chart:
         say(sentence("cli.nothing_to_compare", workload=workload))
         return 0
-    title, label = CATALOGUE[workload].title, headline_kind(chart_metric(workload, run)).label.lower()
+    title, kind = CATALOGUE[workload].title, headline_kind(chart_metric(workload, run))
+    label, direction = kind.label.lower(), better(kind)
     if baseline:
         name = in_line(baseline_name(baseline))
-        say(sentence("cli.chart_title_with_baseline", workload=title, label=label, baseline=name))
+        code = "cli.chart_title_with_baseline"
+        say(sentence(code, workload=title, label=label, direction=direction, baseline=name), ink=Ink.MUTED)
     else:
-        say(sentence("cli.chart_title", workload=title, label=label))
-    say(bar_chart(chart, baseline))
+        say(sentence("cli.chart_title", workload=title, label=label, direction=direction), ink=Ink.MUTED)
+    say_bars(chart, baseline)
     for name, reason in left_out(run, with_several=several) if run else []:
         say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))
     if not several and (line := several_line(workload, run)):

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
 from app.cli.groups import group_as_dict, print_group
-from app.cli.text import complain, heads, in_line, say, say_json, table
+from app.cli.layout import Column, table
+from app.cli.terminal import VERDICT_INKS, Ink
+from app.cli.text import complain, in_line, room, say, say_json, say_lines, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
 from app.core.analysis.compare import position, run_name
 from app.core.errors import AppError, UsageError
@@ -43,7 +45,29 @@ from app.core.storage.runs import (
 
 # Nobody reads more than these.
 EPOCHS_SHOWN, EPOCHS_AT_ENDS = 200, 20
-_EPOCH_COLUMNS = ("seconds", "training", "validation", "loss", "accuracy", "val_loss", "val_accuracy")
+_RUN_COLUMNS = (
+    Column("column.id", is_right=True),
+    Column("column.started_utc", least=11, is_late=True, order=6),
+    Column("column.workload"),
+    Column("column.result", is_right=True),
+    Column("column.spread", is_right=True, order=3),
+    Column("column.epochs", is_right=True, order=2),
+    Column("column.batch", is_right=True, order=1),
+    Column("column.device", least=12, order=7),
+    Column("column.data", order=4),
+    Column("column.status", order=8),
+    Column("column.verdict", ink=VERDICT_INKS.get),
+    Column("column.group", order=5),
+)
+_EPOCH_COLUMNS = (
+    Column("column.seconds", is_right=True),
+    Column("column.training", is_right=True, order=1),
+    Column("column.validation", is_right=True, order=2),
+    Column("column.loss", is_right=True, order=3),
+    Column("column.accuracy", is_right=True),
+    Column("column.val_loss", is_right=True, order=4),
+    Column("column.val_accuracy", is_right=True),
+)
 
 
 def list_(options: argparse.Namespace, paths: Paths) -> int:
@@ -76,9 +100,7 @@ def list_(options: argparse.Namespace, paths: Paths) -> int:
         )
         for run in runs
     ]
-    columns = ["id", "started_utc", "workload", "result", "spread", "epochs", "batch", "device", "data", "status"]
-    columns += ["verdict", "group"] if places else ["verdict"]
-    say(table(heads(*columns), rows, right=(0, 3, 4, 5, 6)))
+    say_table(_RUN_COLUMNS if places else _RUN_COLUMNS[:-1], rows)
     bases = {run.basis for run in runs}
     if "estimate" in bases:
         say(sentence("cli.legend_estimate"))
@@ -151,7 +173,7 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
 def _put(lines: Iterable[str], count: int, options: argparse.Namespace) -> None:
     if options.output in (None, STANDARD_OUTPUT):
         for line in lines:
-            say(line, end="")
+            say_raw(line)
     else:
         write_lines(options.output, lines)
         complain(sentence("cli.runs_exported", count=count, path=in_line(str(options.output))))
@@ -227,12 +249,14 @@ def _print_epochs(run: Run) -> None:
         )
         for epoch in epochs
     ]
-    head = (round_name(run.summary), *heads(*_EPOCH_COLUMNS))
+    heads = (Column("", title=round_name(run.summary), is_right=True), *_EPOCH_COLUMNS)
     # Inference has neither loss nor accuracy.
     columns = [number for number in range(8) if number < 3 or any(row[number] != "n/a" for row in rows)]
-    lines = [[line[number] for number in columns] for line in (head, *rows)]
-    shown = table(lines[0], lines[1:], right=range(len(columns))).split("\n")
+    shown = [[row[number] for number in columns] for row in rows]
+    lines = table([heads[number] for number in columns], shown, room())
+    say()
+    say_lines(lines[: 1 + EPOCHS_AT_ENDS])
     if left_out:
         code = "cli.rounds_left_out" if repeats_steps(run.summary) else "cli.epochs_left_out"
-        shown.insert(1 + EPOCHS_AT_ENDS, sentence(code, left_out=left_out, run_id=run.summary.id))
-    say("\n" + "\n".join(shown))
+        say(sentence(code, left_out=left_out, run_id=run.summary.id), ink=Ink.MUTED)
+    say_lines(lines[1 + EPOCHS_AT_ENDS :])

@@ -6,7 +6,8 @@ from app.cli.groups import carry_out
 from app.cli.interrupts import Interrupts
 from app.cli.preflight import preflight_lines
 from app.cli.specs import make_spec
-from app.cli.text import bar_chart, complain, in_line, say, several_line
+from app.cli.terminal import VERDICT_INKS, Ink
+from app.cli.text import better, complain, in_line, say, say_bars, several_line
 from app.cli.views import JsonView, TextView
 from app.core.analysis.compare import bars, baseline_name, find_baseline, left_out, position
 from app.core.errors import UsageError
@@ -85,14 +86,17 @@ def print_result(stored: Run) -> None:
     for line in _told(stored):
         if line:
             say(in_line(line))
-    say(in_line(verdict_line(judge(stored))))
+    verdict = judge(stored)
+    say(in_line(verdict_line(verdict)), lead=VERDICT_INKS.get(verdict.level))
     if place := position(summary):
         chart = bars(summary.workload, summary)
         baseline = find_baseline(chart, None, summary.workload)
-        label = headline_kind(summary.metric).label
+        kind = headline_kind(summary.metric)
         name = baseline_name(baseline) if baseline is not None else ""
-        say(in_line(place) + "\n\n" + in_line(sentence("cli.bars_heading", label=label, baseline=name)))
-        say(bar_chart(chart, baseline))
+        heading = sentence("cli.bars_heading", label=kind.label, direction=better(kind), baseline=name)
+        say(in_line(place) + "\n")
+        say(in_line(heading), ink=Ink.MUTED)
+        say_bars(chart, baseline)
     for name, reason in left_out(summary) if summary.value else []:
         say("  " + in_line(sentence("cli.not_drawn", name=name, reason=reason)))
     if summary.value and (line := several_line(summary.workload, summary)):

@@ -2,29 +2,75 @@
 
 import contextlib
 import errno
-import math
 import os
-import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
-from app.core.analysis.compare import Bar, ratio_text, several_count
-from app.core.messages import sentence
+from app.cli.layout import Column, Line, bar_chart, cells, elided, table, wrapped
+from app.cli.terminal import COLORS, USUAL_COLUMNS, Ink, columns, is_terminal
+from app.core.analysis.compare import Bar, several_count
+from app.core.messages import Message, message, sentence
+from app.core.metrics import Headline
 from app.core.plain_text import one_line, safe_json, safe_text
 from app.core.records import RunSummary
 
 WINDOWS = os.name == "nt"
-BAR_WIDTH = 36
-NAME_WIDTH = 44
-LINE_WIDTH = 118
-CELL_WIDTH = 200
 MESSAGE_LIMIT = 2_000
+# How a shell is told that a command goes on in the next line.
+_GOES_ON = " \\\n"
 
 
-def say(text: str = "", *, end: str = "\n", flush: bool = False) -> None:
-    """Print to standard output, safe for terminals; raises OSError if the output is lost."""
-    _write(sys.stdout, safe_text(text + end), flush=flush)
+def say(text: str = "", *, lead: Ink | None = None, ink: Ink | None = None, flush: bool = False) -> None:
+    """Print to standard output, safe for terminals and wrapped at words; raises OSError if the output is lost.
+
+    Args:
+        text: Any text, of any number of lines.
+        lead: What the first word means.
+        ink: What the rest means.
+        flush: Whether it has to be seen at once.
+    """
+    lines = _fitted(sys.stdout, text)
+    painted = [COLORS.paint(line, ink) for line in lines]
+    if lead is not None:
+        word, space, rest = lines[0].partition(" ")
+        painted[0] = COLORS.paint(word, lead) + COLORS.paint(space + rest, ink)
+    _write(sys.stdout, "\n".join(painted) + "\n", flush=flush)
+
+
+def say_raw(text: str, *, flush: bool = False) -> None:
+    """Print what goes into files and questions, as it is but safe; raises OSError if the output is lost."""
+    _write(sys.stdout, safe_text(text), flush=flush)
+
+
+def say_command(command: str) -> None:
+    """Print a command to copy, indented; in more lines only where the shell takes them as one."""
+    indent, width = " " * 8, room()
+    lines = [command]
+    if width is not None and not WINDOWS and not {"'", '"'} & set(command):
+        lines = wrapped(command, width - len(indent) - len(_GOES_ON))
+    say_raw("\n".join(indent + line for line in _GOES_ON.join(lines).split("\n")) + "\n")
+
+
+def say_table(heads: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table that fits the terminal; raises OSError if the output is lost."""
+    say_lines(table(heads, rows, room()))
+
+
+def say_bars(bars: Sequence[Bar], baseline: Bar | None) -> None:
+    """Print bars that fit the terminal; raises OSError if the output is lost."""
+    say_lines(bar_chart(bars, baseline, room()))
+
+
+def room() -> int | None:
+    """Return the width of standard output; None if lines may have any."""
+    return columns(sys.stdout)
+
+
+def say_lines(lines: Iterable[Line]) -> None:
+    """Print lines as they were laid out; raises OSError if the output is lost."""
+    for line in lines:
+        _write(sys.stdout, "".join(COLORS.paint(safe_text(text), ink) for text, ink in line) + "\n")
 
 
 def say_json(document: str, *, end: str = "\n", flush: bool = False) -> None:
@@ -37,10 +83,10 @@ def in_line(text: str) -> str:
     return one_line(text, MESSAGE_LIMIT)
 
 
-def complain(text: str, *, end: str = "\n") -> None:
-    """Print to standard error, ignoring failures."""
+def complain(text: str) -> None:
+    """Print to standard error, wrapped at words on a terminal, ignoring failures."""
     try:
-        _write(sys.stderr, safe_text(text + end), flush=True)
+        _write(sys.stderr, "\n".join(_fitted(sys.stderr, text)) + "\n", flush=True)
     except (OSError, ValueError):
         forget(sys.stderr)
 
@@ -63,15 +109,20 @@ class LiveLine:
 
     def __init__(self, stream: TextIO, *, wanted: bool = True) -> None:
         self._stream = stream
-        self.is_live = wanted and stream.isatty()
+        self.is_live = wanted and is_terminal(stream)
         self._drawn = 0
+
+    @property
+    def room(self) -> int:
+        """The cells that the line may have: a line that wraps can't be replaced."""
+        return (columns(self._stream) or USUAL_COLUMNS) - 1
 
     def draw(self, text: str) -> None:
         """Replace the line's text."""
-        # A line that wraps can't be replaced.
-        line = one_line(text, max(1, shutil.get_terminal_size().columns - 1))
-        _write(self._stream, "\r" + line.ljust(self._drawn), flush=True)
-        self._drawn = len(line)
+        line = elided(one_line(text, MESSAGE_LIMIT), self.room)
+        width = cells(line)
+        _write(self._stream, "\r" + line + " " * (self._drawn - width), flush=True)
+        self._drawn = width
 
     def erase(self) -> None:
         """Erase the line."""
@@ -80,53 +131,17 @@ class LiveLine:
             self._drawn = 0
 
 
+def _fitted(stream: TextIO, text: str) -> list[str]:
+    """Return a text's lines, safe for terminals and within the width of one."""
+    width = columns(stream)
+    lines = safe_text(text).split("\n")
+    return lines if width is None else [part for line in lines for part in wrapped(line, width)]
+
+
 def _write(stream: TextIO, safe: str, *, flush: bool = False) -> None:
     stream.write(safe)
     if flush:
         stream.flush()
-
-
-def heads(*columns: str) -> list[str]:
-    """Return a table's column headings."""
-    return [sentence(f"column.{column}") for column in columns]
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Return a table's lines; the columns in `right` are right-aligned."""
-    lines = [head, *([one_line(cell, CELL_WIDTH) for cell in row] for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-
-    def aligned(line: Sequence[str]) -> str:
-        cells = [
-            cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        return "  ".join(cells).rstrip()
-
-    return "\n".join(map(aligned, lines))
-
-
-def bar_chart(bars: Sequence[Bar], baseline: Bar | None) -> str:
-    """Return the bars with their values, fastest first, on a logarithmic scale."""
-    if not bars:
-        return ""
-    low, high = min(bar.value for bar in bars), max(bar.value for bar in bars)
-    names = [one_line(bar.name, NAME_WIDTH) for bar in bars]
-    name_width = max(map(len, names))
-    values = [bar.text for bar in bars]
-    value_width = max(map(len, values))
-    full, you = ("▒", "█") if _can_print("▒█") else ("-", "#")
-    lines = []
-    for bar, name, value in zip(bars, names, values, strict=True):
-        share = math.log(bar.value / low) / math.log(high / low) if high > low > 0 else 1.0
-        drawn = (you if bar.kind == "you" else full) * round(4 + share * (BAR_WIDTH - 4))
-        remarks = list(bar.remarks)
-        if baseline is not None and baseline is not bar:
-            remarks.insert(0, ratio_text(bar.times_as_fast(baseline)))
-        line = f"  {name:<{name_width}}  {drawn:<{BAR_WIDTH}}  {value:>{value_width}}  {' · '.join(remarks)}"
-        line = one_line(line, 2 * LINE_WIDTH)
-        lines.append(line if len(line) <= LINE_WIDTH else line[: LINE_WIDTH - 3].rstrip() + "...")
-    return "\n".join(line.rstrip() for line in lines)
 
 
 def several_line(workload: str, run: RunSummary | None) -> str:
@@ -135,9 +150,6 @@ def several_line(workload: str, run: RunSummary | None) -> str:
     return "  " + sentence("cli.several_not_drawn", count=count, workload=workload) if count else ""
 
 
-def _can_print(text: str) -> bool:
-    try:
-        text.encode(sys.stdout.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
+def better(kind: Headline) -> Message:
+    """Return which end of a chart is the good one."""
+    return message("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")

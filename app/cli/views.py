@@ -1,10 +1,12 @@
 """Views of a run in a terminal: a stream of events, or text."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from app.cli.text import LiveLine, heads, in_line, is_broken_pipe, say, say_json
+from app.cli.layout import GAP, live_text
+from app.cli.terminal import VERDICT_INKS, Ink
+from app.cli.text import LiveLine, in_line, is_broken_pipe, room, say, say_json
 from app.core.analysis.headline import half_interval_pct
 from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
@@ -17,8 +19,9 @@ from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
 from workloads.workload import Workload
 
-# Column widths of the epoch table.
+# Column widths of the epoch table, and which of them a narrow terminal does without.
 _WIDTHS = (8, 8, 8, 8, 8, 12)
+_VAL_LOSS = 4
 _SAID_PHASES = ("import", "data", "build", "warmup", "evaluate", "finish")
 
 
@@ -88,12 +91,17 @@ class TextView(View):
             self._told.add(event.code)
             self._line(sentence("cli.note", note=in_line(event.message)), always=True)
         if isinstance(event, events.Error):
-            self._line(sentence("cli.run_failed_because", reason=in_line(event.message)), always=True)
+            reason = in_line(event.message)
+            self._line(sentence("cli.run_failed_because", reason=reason), always=True, ink=Ink.BAD)
         if isinstance(event, events.End):
             self._live.erase()
         line = self._lasting(event)
-        if line:
-            self._line(line)
+        if isinstance(event, events.Judged):
+            self._show_verdict(event)
+        elif line:
+            self._line(line, ink=Ink.MUTED if isinstance(event, events.Phase) else None)
+            for caution in self.preflight if isinstance(event, events.Run) else ():
+                self._line(caution, lead=Ink.CAUTION)
         elif self._live.is_live and isinstance(event, events.Steps | events.Phase):
             self._draw()
 
@@ -102,7 +110,7 @@ class TextView(View):
         line = None
         match event:
             case events.Run():
-                line = "\n".join([*self._head(), *self.preflight])
+                line = "\n".join(self._head())
             case events.Environment():
                 device = event.device_name or event.device
                 engine = engine_line(
@@ -115,17 +123,17 @@ class TextView(View):
                 line = "\n" + self._columns()
             case events.Phase(name="measure") if self._spec.preset == "quick":
                 line = "\n" + sentence("cli.timing_steps", half_pct=INTERVAL_PCT)
-            case events.Judged():
-                line = self._verdict(event)
             case events.Epoch():
                 line = self._epoch(event)
         return line
 
-    def _verdict(self, event: events.Judged) -> str | None:
-        """Return what is new in the verdict so far."""
+    def _show_verdict(self, event: events.Judged) -> None:
+        """Print what is new in the verdict so far."""
         news = [reason for reason in event.reasons if reason.level != "fact" and reason.code not in self._told]
         self._told.update(reason.code for reason in news)
-        return "\n".join(sentence(f"cli.found_{reason.level}", reason=reason.text) for reason in news) or None
+        for reason in news:
+            line = sentence(f"cli.found_{reason.level}", reason=reason.text)
+            self._line(line, lead=VERDICT_INKS.get(reason.level))
 
     def _head(self) -> list[str]:
         workload, batch_size, preset = self._workload, self._spec.batch_size, self._spec.preset
@@ -140,23 +148,17 @@ class TextView(View):
         """Return the headings of the epoch table."""
         cells = [sentence("result.round" if self._workload.steps else "result.epoch"), sentence("column.seconds")]
         if self._trains:
-            cells += heads("loss", "accuracy", "val_loss", "val_accuracy")
-        return "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=False))
+            cells += [sentence(f"column.{name}") for name in ("loss", "accuracy", "val_loss", "val_accuracy")]
+        return _in_columns(cells)
 
     def _epoch(self, event: events.Epoch) -> str:
         number = f"{event.index + 1}/{self._spec.epochs}"
-        cells = [f"{number:>{_WIDTHS[0]}}", f"{event.duration_s:>{_WIDTHS[1]}.2f}"]
-        if not self._trains:
-            return "  ".join(cells)
-        for value, width, percent in zip(
-            (event.loss, event.accuracy, event.val_loss, event.val_accuracy),
-            _WIDTHS[2:],
-            (False, True, False, True),
-            strict=True,
-        ):
-            text = "n/a" if value is None else f"{value:.1%}" if percent else f"{value:.4f}"
-            cells.append(f"{text:>{width}}")
-        return "  ".join(cells)
+        cells = [number, f"{event.duration_s:.2f}"]
+        if self._trains:
+            for loss, accuracy in ((event.loss, event.accuracy), (event.val_loss, event.val_accuracy)):
+                cells.append("n/a" if loss is None else f"{loss:.4f}")
+                cells.append("n/a" if accuracy is None else f"{accuracy:.1%}")
+        return _in_columns(cells)
 
     def _estimated(self) -> str:
         """Return the estimate so far, with its interval."""
@@ -169,10 +171,12 @@ class TextView(View):
         return sentence("cli.about_within", value=value, half_pct=half_pct)
 
     def _draw(self) -> None:
-        self._live.draw(" · ".join(self._progress()))
+        progress = self._state.progress
+        share = progress.fraction if progress.phase == "measure" else None
+        self._live.draw(live_text(share, self._progress(), self._live.room))
 
     def _progress(self) -> list[str]:
-        """Return the parts of the live line."""
+        """Return the parts of the live line, what matters most first."""
         progress, estimate = self._state.progress, self._state.series.latest_estimate
         left = "cli.time_left"
         if self._spec.preset == "quick" and estimate is not None and progress.phase == "measure":
@@ -192,14 +196,22 @@ class TextView(View):
         else:
             return [sentence(f"phase.{progress.phase}")] if progress.phase in _SAID_PHASES else []
         if progress.remaining_s is not None:
-            parts.append(sentence(left, remaining_s=progress.remaining_s))
+            parts.insert(0, sentence(left, remaining_s=progress.remaining_s))
         return parts
 
-    def _line(self, text: str, *, always: bool = False) -> None:
+    def _line(self, text: str, *, always: bool = False, lead: Ink | None = None, ink: Ink | None = None) -> None:
         if self._quiet and not always:
             return
         self._live.erase()
-        say(text, flush=True)
+        say(text, lead=lead, ink=ink, flush=True)
+
+
+def _in_columns(cells: Sequence[str]) -> str:
+    """Return a line of the epoch table, without the validation loss where there is no room for it."""
+    width = room()
+    is_narrow = width is not None and width < sum(_WIDTHS) + len(GAP) * (len(_WIDTHS) - 1)
+    shown = [f"{cell:>{width}}" for cell, width in zip(cells, _WIDTHS, strict=False)]
+    return GAP.join(cell for number, cell in enumerate(shown) if not (is_narrow and number == _VAL_LOSS))
 
 
 def _data_line(event: events.Dataset) -> str:

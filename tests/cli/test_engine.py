@@ -57,7 +57,7 @@ def test_a_damaged_one_is_listed_with_its_sentence(paths: Paths, capsys: pytest.
         (("install", "theano"), "There's no engine theano"),
         (("install", "torch", "--variant", "best"), "There's no PyTorch “best” for this computer"),
         (("install", "torch", "--from", "/no/such/folder"), "There's no folder /no/such/folder"),
-        (("check", "jax"), "JAX isn't installed. Install it in Settings, or with `engine install jax`."),
+        (("check", "jax"), "JAX isn't installed. Install it in Settings, or with `epochmark engine install jax`."),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(

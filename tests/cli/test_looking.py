@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.text import bar_chart
+from app.cli.layout import bar_chart
 from app.core.analysis.compare import Bar
 from app.core.paths import default_paths
 from app.core.report.wording import engine_line, machine_line
@@ -150,13 +150,16 @@ def test_a_container_is_not_called_a_virtual_machine(
     assert line.rsplit(" · ", 1)[-1] == words
 
 
-def test_a_chart_stays_within_its_width_and_keeps_the_values() -> None:
-    bars = [Bar("a" * 100, "you", 1234.5, ("b" * 100,)), Bar("c", "reference", 2000.0, ("d" * 20,))]
-    lines = bar_chart(bars, bars[1]).splitlines()
-    assert max(map(len, lines)) <= 118
+@pytest.mark.parametrize("room", [60, 118, 200])
+def test_a_chart_stays_within_its_width_and_keeps_the_values(room: int) -> None:
+    bars = [Bar("a" * 100, "you", 1234.5, ("b" * 150, "x")), Bar("c", "reference", 2000.0, ("d" * 2,))]
+    lines = ["".join(text for text, _ in line) for line in bar_chart(bars, bars[1], room)]
+    assert max(map(len, lines)) <= room
     assert ["1,234" in lines[0] or "1,235" in lines[0], "2,000" in lines[1]] == [True, True]
-    assert lines[0].endswith("b...")
-    assert lines[1].endswith("d" * 20)
+    assert lines[0].endswith("1.6×")
+    assert lines[1].endswith("dd")
+    whole = ["".join(text for text, _ in line) for line in bar_chart(bars, bars[1])]
+    assert whole[0].endswith(f"1.6× · {'b' * 150} · x")
 
 
 def test_the_engine_is_written_in_one_way(epochmark: CommandLine) -> None:

@@ -7,7 +7,7 @@ import pytest
 from app.core.paths import default_paths
 from app.core.storage.database import Database
 from tests.cli.commands import sentence_of
-from tests.conftest import CommandLine
+from tests.conftest import HINT, CommandLine
 
 LONG = "9" * 5_000
 
@@ -65,7 +65,7 @@ def test_of_very_many_epochs_the_first_and_the_last_are_shown(
             found = rows()
             assert len(found) == printed
             assert [int(line.split()[0]) for line in (found[0], found[-1])] == [1, count]
-    assert found[20] == "… 161 epochs not shown; `results export 1 --format json` has them all."
+    assert found[20] == f"… 161 epochs not shown; `{HINT} results export 1 --format json` has them all."
     assert [int(line.split()[0]) for line in (found[19], found[21])] == [20, 182]
     done = epochmark("results", "export", "1", "--format", "json")
     assert done.returncode == 0, done.stderr

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -113,9 +114,20 @@ def test_a_terminal_sees_a_live_line_and_the_epochs_stay(environment: dict[str, 
     shown = on_a_terminal(environment, "run", "demo", "--set", "step_s=0.05")
     assert b"epoch 2/3 \xc2\xb7 step 4/10 \xc2\xb7 loss" in shown
     assert b"left" in shown
+    assert "█░".encode() in shown
+    assert b" 46 %" in shown
     # What a terminal keeps of each line is what comes after the last carriage return.
     lines = [line.rsplit(b"\r", 1)[-1] for line in shown.replace(b"\r\n", b"\n").split(b"\n")]
-    assert [line.split()[0] for line in lines if line.startswith(b"     ")] == [b"1/3", b"2/3", b"3/3"]
+    assert [line.split()[0] for line in lines if re.match(rb" +\d/3 ", line)] == [b"1/3", b"2/3", b"3/3"]
+
+
+@pytest.mark.slow
+@posix_only
+def test_the_bar_of_several_runs_never_goes_back(environment: dict[str, str]) -> None:
+    shown = on_a_terminal(environment, "run", "demo", "--epochs", "2", "--repeat", "2").decode()
+    shares = [int(share) for share in re.findall(r"(\d+) % · run \d of 2", shown)]
+    assert shares == sorted(shares)
+    assert {0, 50, 100} <= set(shares)
 
 
 @posix_only

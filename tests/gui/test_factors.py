@@ -117,7 +117,10 @@ def test_the_terminal_says_how_to_see_results_of_several_gpus(
     assert compare(options, paths) == 0
     shown = capsys.readouterr().out
     assert "8 × Tesla P100" not in shown
-    assert "18 results of several GPUs aren't shown; `compare resnet_50 --several-gpus` shows them." in shown
+    assert (
+        "18 results of several GPUs aren't shown; `epochmark compare resnet_50 --several-gpus` shows them."
+        in shown
+    )
     options.several_gpus = True
     assert compare(options, paths) == 0
     shown = capsys.readouterr().out

@@ -20,7 +20,9 @@ COPIED = ["start.py", "packaging/install.py", "packaging/qt_libraries.py"]
 LOCKS = ["build.txt", "cpu.txt", "cuda.txt", "cuda-legacy.txt", "dev.txt"]
 APP = """
 import json, os, sys
-print(json.dumps({"argv": sys.argv[1:], "cwd": os.getcwd(), "python": sys.executable, "file": __file__}))
+started_as = os.environ.get("EPOCHMARK_STARTED_AS")
+print(json.dumps({"argv": sys.argv[1:], "cwd": os.getcwd(), "python": sys.executable, "file": __file__,
+                  "started_as": started_as}))
 sys.exit(int(sys.argv[1]) if sys.argv[1:2] and sys.argv[1].isdigit() else 0)
 """
 

@@ -2,8 +2,9 @@
 
 A sentence in the catalogue is a format string over its message's arguments. Besides Python's formats there are
 those of FORMATS ("{need_bytes:bytes}"); a list is joined by its format ("{names:, }", or a comma without one), and
-a message inside another becomes its own sentence. If a code has two sentences, the argument `count` decides: the
-first one is for 1. Another language is another catalogue with the same codes.
+a message inside another becomes its own sentence. The placeholders of COMMANDS need no argument: they name the
+command that started Epochmark. If a code has two sentences, the argument `count` decides: the first one is for 1.
+Another language is another catalogue with the same codes.
 """
 
 import string
@@ -13,10 +14,11 @@ from typing import Any
 import msgspec
 
 from app.core.messages.english import ENGLISH
+from app.core.messages.started_as import start_py, started_as
 from app.core.metrics import format_bytes, format_energy, format_seconds, format_time_left
 from workloads.protocol.messages import Message, message
 
-__all__ = ["ENGLISH", "FORMATS", "Message", "can_be_shown", "message", "needs", "sentence", "text"]
+__all__ = ["COMMANDS", "ENGLISH", "FORMATS", "Message", "can_be_shown", "message", "needs", "sentence", "text"]
 
 # What a message from a file can be besides fit for its sentence.
 _UNFIT = (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
@@ -26,6 +28,8 @@ FORMATS: dict[str, Callable[[Any], str]] = {
     "seconds": format_seconds,
     "time_left": format_time_left,
 }
+
+COMMANDS: dict[str, Callable[[], str]] = {"epochmark": started_as, "start_py": start_py}
 
 
 def sentence(code: str, /, **arguments: Any) -> str:
@@ -60,7 +64,7 @@ def needs(code: str) -> set[str]:
     """Return the names of a sentence's placeholders."""
     template = ENGLISH[code]
     both = template if isinstance(template, str) else "".join(template)
-    return {name for _, name, _, _ in _FORMATTER.parse(both) if name is not None}
+    return {name for _, name, _, _ in _FORMATTER.parse(both) if name is not None} - COMMANDS.keys()
 
 
 def _rendered(said: Message, formatter: "_Formatter") -> str:
@@ -91,7 +95,8 @@ class _Formatter(string.Formatter):
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:  # noqa: ARG002
         if not field_name.isidentifier():
             raise KeyError(field_name)
-        return kwargs[field_name], field_name
+        # Commands before arguments, which may come from a file.
+        return COMMANDS[field_name]() if field_name in COMMANDS else kwargs[field_name], field_name
 
     def format_field(self, value: Any, format_spec: str) -> Any:
         if isinstance(value, dict) and "code" in value:  # as read from a file

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.messages import ENGLISH, FORMATS, Message, message, sentence, text
+from app.core.messages import COMMANDS, ENGLISH, FORMATS, Message, message, sentence, text
 from tests.conftest import ROOT
 
 MAKERS = {"message", "sentence", "Message"}
@@ -52,7 +52,7 @@ def sentences(code: str) -> list[str]:
 
 
 def fields(told: str) -> set[str]:
-    return {name for _, name, _, _ in string.Formatter().parse(told) if name is not None}
+    return {name for _, name, _, _ in string.Formatter().parse(told) if name is not None} - COMMANDS.keys()
 
 
 def test_every_message_has_its_sentence_and_all_that_the_sentence_needs() -> None:

@@ -24,7 +24,7 @@ def test_every_workload_runs_on_every_engine_that_is_there(paths: Paths, machine
 
 
 def test_with_a_single_engine_there_is_nothing_to_compare(paths: Paths, machine: Machine) -> None:
-    with pytest.raises(UsageError, match=r"nothing to compare. Install another one: see `engine list`"):
+    with pytest.raises(UsageError, match=r"nothing to compare. Install another one: see `epochmark engine list`"):
         engine_specs(["demo"], "quick", {}, Runner(paths, machine))
 
 

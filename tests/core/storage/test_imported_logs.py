@@ -14,7 +14,7 @@ from app.core.paths import Paths
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import import_log, list_logs, read_log, remove_log
-from tests.conftest import CommandLine
+from tests.conftest import HINT, CommandLine
 from workloads import CATALOGUE
 
 MLP = CATALOGUE["mnist_mlp"]
@@ -133,7 +133,8 @@ def test_what_cannot_be_drawn_is_not_imported(
 def test_the_command_line_imports_lists_compares_and_removes(epochmark: CommandLine, tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
     done = epochmark("logs", "import", str(path), "--workload", "mnist_mlp", "--name", "my K80")
-    assert done.stdout == "Log 1: my K80, 3.25 s per epoch (3 epochs). See `compare mnist_mlp`.\n"
+    hint = f"See `{HINT} compare mnist_mlp`."
+    assert done.stdout == f"Imported my K80 as log 1: 3.25 s per epoch (3 epochs). {hint}\n"
     assert "my K80  mnist_mlp" in epochmark("logs", "list").stdout
     assert "imported log" in epochmark("compare", "mnist_mlp").stdout
     assert epochmark("logs", "remove", "1").returncode == 0

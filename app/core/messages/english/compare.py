@@ -99,7 +99,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "provenance.notes": "Notes",
     "provenance.precision": "Precision",
     "provenance.published": "Published",
-    "provenance.remove_log": "`logs remove {log_id}` in a terminal",
+    "provenance.remove_log": "`{epochmark} logs remove {log_id}` in a terminal",
     "provenance.run": "Run",
     "provenance.run_at": "{run_id}, {at} UTC",
     "provenance.same_table": "Same table",

@@ -19,7 +19,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "dataset.free_space_or_move_home": (
         "Free up some space, or set EPOCHMARK_HOME to another folder, then try again."
     ),
-    "dataset.import_own_copy": "Import your own copy: `data import {dataset} FOLDER`, with {files} in the folder.",
+    "dataset.import_own_copy": "Import your own copy: `{epochmark} data import {dataset} FOLDER`, with {files} in the folder.",
     "dataset.in_the_way_of_download": "{path} is in the way of a download: it isn't a regular file.",
     "dataset.is_file": "it's a file",
     "dataset.is_link": "it's a link",

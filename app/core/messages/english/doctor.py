@@ -3,7 +3,7 @@
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.all_of_gpus": "all {number} {name}",
     "doctor.ask": (
-        "Ask for help, with the output of `python3 start.py doctor --report`: the doctor doesn't know this failure."
+        "Ask for help, with the output of `{epochmark} doctor --report`: the doctor doesn't know this failure."
     ),
     "doctor.at_line": "line {number}: {line}",
     "doctor.at_lines": "line {number}, and {more} more: {line}",
@@ -65,7 +65,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "doctor.listed_but_failed": "TensorFlow lists it, but it failed: {failure}",
     "doctor.log_ask": (
-        "Search for its text at {address}, or post it there with the output of `python3 start.py doctor --report`."
+        "Search for its text at {address}, or post it there with the output of `{epochmark} doctor --report`."
     ),
     "doctor.log_caution": "Nothing is broken, but: {title}.",
     "doctor.log_cut": (

@@ -7,9 +7,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "advice.data_missing": "Download or import the data set again, or choose synthetic data.",
     "advice.device_unavailable": (
-        "Choose another device. On Linux, `python3 start.py --repair` installs what your GPU needs."
+        "Choose another device. On Linux, `{start_py} --repair` installs what your GPU needs."
     ),
-    "advice.engine_missing": "Close Epochmark and run `python3 start.py --repair` in its folder.",
+    "advice.engine_missing": "Close Epochmark and run `{start_py} --repair` in its folder.",
     "advice.hung": "Run it again. If it still hangs, restart your computer, or use the CPU instead of the GPU.",
     "advice.internal": "Run it again. If it still fails, report it with the message and the run's log.",
     "advice.non_finite_loss": (

@@ -29,7 +29,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.fault": "Something went wrong in Epochmark itself and ended the run. The log says more.",
     "run.gpu_not_used": (
         "{engine} can't use this computer's {gpu}, so the run uses the CPU. To see why and what to do, open the doctor"
-        " on the Hardware page or run `doctor` in a terminal."
+        " on the Hardware page or run `{epochmark} doctor` in a terminal."
     ),
     "run.gpu_not_used_by_other": "{engine} can't use this computer's {gpu}, so the run uses the CPU.",
     "run.hung": "The worker process was silent for {silent_s:.0f} s, so it was ended.",
@@ -52,13 +52,13 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "runs.replaced": "{path} was replaced during run {run_id}.",
     "runs.rescue_failed": "There was no room for it elsewhere either.",
     "runs.rescued": "What couldn't be stored is in {path}.",
-    "runs.see_list": "`results list` shows the runs you have.",
+    "runs.see_list": "`{epochmark} results list` shows the runs you have.",
     "runs.sort_keys": "Choose one of: {keys}.",
     "runs.still_running": "Run {run_id} is still running.",
     "runs.unknown": ("There's no run {run_ids}.", "There are no runs {run_ids}."),
     "runs.unknown_and_more": "There are no runs {run_ids} and {more:,} more.",
     "runs.unknown_sort_key": "Runs can't be sorted by “{key}”.",
     "runs.written_aside": "Later measurements are in the file that was set aside next to it.",
-    "workload.did_you_mean": "Did you mean {near}? `workloads` lists them all.",
-    "workload.see_list": "`workloads` lists them all.",
+    "workload.did_you_mean": "Did you mean {near}? `{epochmark} workloads` lists them all.",
+    "workload.see_list": "`{epochmark} workloads` lists them all.",
 }

@@ -5,10 +5,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "{workload} has no real data: like its study, it trains on generated examples. Choose --data synthetic."
     ),
     "data.not_installed": (
-        "The real {dataset} data isn't installed. Get it with `{command}`, or train on synthetic data with"
+        "The real {dataset} data isn't installed. Get it with `{epochmark} {command}`, or train on synthetic data with"
         " --data synthetic."
     ),
-    "data.unusable": "The data can't be used: {reason}. Remove it with `data remove {dataset}`, then use `{command}`.",
+    "data.unusable": "The data can't be used: {reason}. Remove it with `{epochmark} data remove {dataset}`, then use `{epochmark} {command}`.",
     "engine.broken": "The engine {engine} can't be imported ({reason}). Choose another one.",
     "engine.compiles_always": "{engine} compiles every step with {compiler}: leave that on.",
     "engine.float16_needs_gpu": (
@@ -65,7 +65,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "training.other_parameters": "The network has {done:,} parameters instead of {asked:,}.",
     "training.other_steps": "The run trained {done:,} steps instead of {asked:,}.",
     "warning.data_incomplete": (
-        "The installed {dataset} data is incomplete, so synthetic data is used. `{command}` repairs it."
+        "The installed {dataset} data is incomplete, so synthetic data is used. `{epochmark} {command}` repairs it."
     ),
     "warning.leftovers": (
         "The test's files can't be removed ({reason}). Delete {folder}, or let the next test in the same place do it."

@@ -18,6 +18,7 @@ from app.core.doctor.logs import LogDiagnosis, LogFinding, diagnose_log, read_lo
 from app.core.doctor.report import report_text
 from app.core.errors import AppError
 from app.core.messages import Message, message, sentence, text
+from app.core.messages.started_as import as_started
 from app.gui.run.verdict_dialog import verdict_look
 from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
@@ -277,7 +278,7 @@ def _add_advice(theme: Theme, card: Card, fix: str, commands: Iterable[str], lin
     """Add what to do, commands with buttons that copy them, and a link."""
     inset = 16 + GAP_PX
     lines: list[QWidget] = [_selectable(fix)] if fix else []
-    for command in commands:
+    for command in map(as_started, commands):
         copy = Button(theme, sentence("button.copy"), "copy", kind="flat")
         copy.setAccessibleName(sentence("doctor.copy_command", command=command))
         copy.clicked.connect(lambda _=False, copied=command: QGuiApplication.clipboard().setText(copied))

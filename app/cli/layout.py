@@ -1,0 +1,209 @@
+"""How text is laid out in a terminal: lines wrapped at words, tables and bars that fit its width."""
+
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TypeAlias
+
+from app.cli.terminal import Ink, can_print
+from app.core.analysis.compare import Bar, ratio_text
+from app.core.messages import sentence
+from app.core.plain_text import one_line
+
+BAR_WIDTH, LEAST_BAR = 36, 10
+NAME_WIDTH = 44
+CELL_WIDTH = 200
+GAP = "  "
+# A line of parts, each with what it means.
+Line: TypeAlias = Sequence[tuple[str, Ink | None]]
+# What stays together: a word, a sign before its number, and the unit or the dot after it.
+_WORD = re.compile(r" *(?:± )?\S+(?: (?:%|·|ms|s|kB|MB|GB|TB)[,.;:)]*(?!\S))*")
+# Text below a label ("Machine  …") and below an indent begins where the text above it does.
+_INDENT = re.compile(r" *(?:\S{1,12} {2,}(?=\S))?")
+
+
+def cells(text: str) -> int:
+    """Return the width of a text on a terminal: some characters take two cells, some none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
+
+
+def wrapped(line: str, room: int) -> list[str]:
+    """Return a line as lines of at most `room` cells, broken between words; a longer word is left whole."""
+    if cells(line) <= room:
+        return [line]
+    matched = _INDENT.match(line)
+    indent = matched.group() if matched is not None else ""
+    hanging = " " * (len(indent) if len(indent) <= room // 2 else 0)
+    lines, current = [], indent
+    for word in _WORD.findall(line[len(indent) :]):
+        if current.strip() and cells(current) + cells(word) > room:
+            lines.append(current)
+            current = hanging + word.lstrip()
+        else:
+            current += word
+    return [*lines, current]
+
+
+def elided(text: str, room: int) -> str:
+    """Return a text cut to `room` cells, behind a word if there is one that fits."""
+    if cells(text) <= room:
+        return text
+    kept = text
+    while cells(kept) > room - 1:
+        kept = kept[:-1]
+    words = kept if text[len(kept)] == " " else kept.rpartition(" ")[0]
+    return (words or kept).rstrip(" ,·(") + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A table's column, and how it gives way where there is no room for all.
+
+    Attributes:
+        code: Of its heading.
+        title: Its heading, if that is a name.
+        least: How many cells wide it may become, before any column is left out; None for as wide as its texts.
+        wraps: Whether texts then go on in the next line, instead of being cut.
+        order: When it is left out: the lowest first; None for never.
+        is_late: Whether it becomes narrow only when it's its turn to be left out.
+        ink: What a cell means.
+    """
+
+    code: str
+    title: str = ""
+    is_right: bool = False
+    least: int | None = None
+    wraps: bool = False
+    order: int | None = None
+    is_late: bool = False
+    ink: Callable[[str], Ink | None] = lambda _: None
+
+    @property
+    def heading(self) -> str:
+        """The heading."""
+        return self.title or sentence(self.code)
+
+    def fitted(self, text: str, width: int) -> list[str]:
+        """Return a cell's lines."""
+        return wrapped(text, width) if self.wraps else [elided(text, width)]
+
+
+def table(columns: Sequence[Column], rows: Sequence[Sequence[str]], room: int | None = None) -> list[Line]:
+    """Return a table's lines; without `room`, as wide as they are."""
+    safe = [[one_line(cell, CELL_WIDTH) for cell in row] for row in rows]
+    texts = [[each.heading, *(row[number] for row in safe)] for number, each in enumerate(columns)]
+    widths = _widths(columns, [max(map(cells, column)) for column in texts], room)
+    heading = _row([each.heading for each in columns], columns, widths, is_heading=True)
+    return [*heading, *(line for row in safe for line in _row(row, columns, widths))]
+
+
+def _widths(columns: Sequence[Column], natural: Sequence[int], room: int | None) -> dict[int, int]:
+    """Return the widths of the columns that are shown, by their number."""
+    widths = dict(enumerate(natural))
+    narrow = {number for number, each in enumerate(columns) if each.least is not None and not each.is_late}
+    leaving = sorted((each.order, number) for number, each in enumerate(columns) if each.order is not None)
+    waiting = [number for _, number in leaving]
+    while room is not None:
+        widths = {number: natural[number] for number in widths}
+        _squeeze(widths, {number: columns[number].least or 0 for number in narrow & widths.keys()}, room)
+        if _total(widths) <= room or not waiting:
+            break
+        number = waiting.pop(0)
+        if columns[number].is_late and number not in narrow:
+            narrow.add(number)
+            waiting.append(number)  # if that is not enough, it goes after all others
+        else:
+            del widths[number]
+    return widths
+
+
+def _squeeze(widths: dict[int, int], least: dict[int, int], room: int) -> None:
+    """Make the widest of the columns that may give way narrower, until all fit or none can."""
+    while _total(widths) > room:
+        able = [number for number, limit in least.items() if widths[number] > limit]
+        if not able:
+            return
+        widths[max(able, key=lambda number: widths[number])] -= 1
+
+
+def _total(widths: dict[int, int]) -> int:
+    return sum(widths.values()) + len(GAP) * (len(widths) - 1)
+
+
+def _row(
+    row: Sequence[str], columns: Sequence[Column], widths: dict[int, int], *, is_heading: bool = False
+) -> Iterator[Line]:
+    fitted = [columns[number].fitted(row[number], width) for number, width in widths.items()]
+    for texts in zip_longest(*fitted, fillvalue=""):
+        last = max((place for place, text in enumerate(texts) if text), default=-1)
+        line: list[tuple[str, Ink | None]] = []
+        for place, (text, (number, width)) in enumerate(zip(texts, widths.items(), strict=True)):
+            if place > last:
+                break
+            padding = " " * (width - cells(text))
+            ink = Ink.MUTED if is_heading else columns[number].ink(row[number])
+            before, after = (padding, "") if columns[number].is_right else ("", padding if place < last else "")
+            line += [(GAP * (place > 0) + before, None), (text, ink), (after, None)]
+        yield line
+
+
+def bar_chart(bars: Sequence[Bar], baseline: Bar | None, room: int | None = None) -> list[Line]:
+    """Return the bars with their values, fastest first, on a logarithmic scale; one's own stands out."""
+    if not bars:
+        return []
+    low, high = min(bar.value for bar in bars), max(bar.value for bar in bars)
+    values = [bar.text for bar in bars]
+    remarks = [_remarks(bar, baseline) for bar in bars]
+    value_width = max(map(len, values))
+    bar_width, name_width = BAR_WIDTH, NAME_WIDTH
+    if room is not None:
+        first = max((cells(each[0]) for each in remarks if each), default=0)
+        bar_width = min(BAR_WIDTH, max(LEAST_BAR, room // 4))
+        name_width = min(NAME_WIDTH, room - bar_width - value_width - first - 4 * len(GAP))
+    names = [elided(one_line(bar.name, CELL_WIDTH), max(1, name_width)) for bar in bars]
+    widest = max(map(cells, names))
+    full, own = ("▒", "█") if can_print("▒█") else ("-", "#")
+    lines: list[Line] = []
+    for bar, name, value, each in zip(bars, names, values, remarks, strict=True):
+        share = math.log(bar.value / low) / math.log(high / low) if high > low > 0 else 1.0
+        drawn = (own if bar.kind == "you" else full) * round(4 + share * (bar_width - 4))
+        padding = " " * (widest - cells(name))
+        line = f"{GAP}{name}{padding}{GAP}{drawn:<{bar_width}}{GAP}{value:>{value_width}}{GAP}"
+        line += _as_many(each, None if room is None else room - cells(line))
+        lines.append([(line.rstrip(), Ink.OWN if bar.kind == "you" else None)])
+    return lines
+
+
+def live_text(share: float | None, parts: Sequence[str], room: int) -> str:
+    """Return a bar with the percentage done, if that is known, and as many parts as there is room for."""
+    if share is None:
+        return _as_many(parts, room)
+    width = min(BAR_WIDTH, max(LEAST_BAR, room // 4))
+    full, empty = ("█", "░") if can_print("█░") else ("#", "-")
+    done = int(share * width)
+    head = f"{full * done}{empty * (width - done)} " + sentence("cli.percent_done", share_pct=int(share * 100))
+    return _as_many([head, *parts], room)
+
+
+def _remarks(bar: Bar, baseline: Bar | None) -> list[str]:
+    ratio = [ratio_text(bar.times_as_fast(baseline))] if baseline is not None and baseline is not bar else []
+    return [one_line(remark, CELL_WIDTH) for remark in (*ratio, *bar.remarks)]
+
+
+def _as_many(remarks: Sequence[str], room: int | None) -> str:
+    """Return the first remarks, as many as there is room for."""
+    line = ""
+    for remark in remarks:
+        longer = f"{line} · {remark}" if line else remark
+        if room is not None and cells(longer) > room:
+            break
+        line = longer
+    return line

@@ -1,0 +1,63 @@
+"""The command that started Epochmark, for the sentences that name one."""
+
+import os
+import sys
+from pathlib import Path
+
+from app.core.plain_text import one_line
+
+# Set by start.py, which can't be seen from here: it has become this process.
+VARIABLE = "EPOCHMARK_STARTED_AS"
+NAME = "epochmark"
+START_PY = "python3 start.py"
+_LIMIT = 300
+
+
+def started_as() -> str:
+    """Return what to type before a command's name: "python3 start.py", "python -m app" or "epochmark"."""
+    return one_line(os.environ.get(VARIABLE) or _typed(sys.orig_argv, sys.argv), _LIMIT)
+
+
+def start_py() -> str:
+    """Return what starts `start.py`, which alone can repair packages."""
+    return one_line(os.environ.get(VARIABLE) or START_PY, _LIMIT)
+
+
+def as_started(command: str) -> str:
+    """Return a command of the documentation, which begins with `python3 start.py`, as it was started here."""
+    before, program, after = command.partition(START_PY)
+    if not program or not after:  # the first start of all may be in another system, such as WSL
+        return command
+    return before + (start_py() if after.startswith(" --repair") else started_as()) + after
+
+
+def _typed(whole: list[str], arguments: list[str]) -> str:
+    """Return the part of a command line that stands before the arguments; `arguments` begins with the program."""
+    typed = whole[: len(whole) - len(arguments) + 1]
+    if typed[-2:] == ["-m", "app"]:
+        return _joined(typed)
+    program = Path(arguments[0]) if arguments else Path()
+    if program.stem == NAME and not _is_on_path(program):
+        return str(program)
+    return NAME
+
+
+def _joined(words: list[str]) -> str:
+    """Return a command line as one would type it."""
+    if os.name == "nt":
+        import subprocess
+
+        return subprocess.list2cmdline(words)
+    import shlex  # such sentences are rare, and not needed to start
+
+    return shlex.join(words)
+
+
+def _is_on_path(program: Path) -> bool:
+    import shutil
+
+    where = shutil.which(NAME)
+    try:
+        return where is not None and Path(where).parent.samefile(program.parent)
+    except OSError:
+        return False

@@ -1,0 +1,113 @@
+"""Colours: for people at a terminal who want them, and never in what programs read."""
+
+from collections.abc import Callable
+
+import pytest
+
+from app.cli import main
+from app.core.paths import default_paths
+from app.core.storage.database import Database
+from tests.cli.commands import on_a_terminal, posix_only
+from tests.recording import recorded_events, store_recording
+
+BOLD, MUTED, GREEN, YELLOW, RED, OFF = (f"\x1b[{code}m" for code in (1, 2, 32, 33, 31, 0))
+Shown = Callable[..., str]
+
+
+@pytest.fixture
+def shown(
+    environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Shown:
+    """What a command prints, with one real run stored."""
+    monkeypatch.setenv("EPOCHMARK_HOME", environment["EPOCHMARK_HOME"])
+    paths = default_paths()
+    paths.create()
+    with Database(paths.database) as database:
+        store_recording(database, recorded_events())
+        with database.transaction() as connection:
+            connection.execute("UPDATE runs SET verdict = 'caution'")
+
+    def show(*arguments: str) -> str:
+        main([*arguments])
+        return capsys.readouterr().out
+
+    return show
+
+
+def test_verdicts_headings_and_the_own_result_are_coloured(shown: Shown) -> None:
+    listed = shown("--color", "always", "results", "list")
+    assert f"{YELLOW}caution{OFF}" in listed
+    assert listed.startswith(f"{MUTED}id{OFF}")
+    compared = shown("compare", "--color=always")
+    own = [line for line in compared.splitlines() if "█" in line]
+    assert [line.startswith(BOLD) and line.endswith(OFF) for line in own] == [True]
+    assert compared.count(BOLD) == 1
+
+
+def test_the_text_is_the_same_with_colours_and_without(shown: Shown) -> None:
+    for arguments in (["results", "list"], ["results", "show", "1"], ["compare"], ["workloads"]):
+        coloured = shown(*arguments, "--color", "always")
+        for code in (BOLD, MUTED, GREEN, YELLOW, RED, OFF):
+            coloured = coloured.replace(code, "")
+        assert coloured == shown(*arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["results", "list", "--json"],
+        ["results", "show", "1", "--json"],
+        ["results", "export"],
+        ["results", "export", "--format", "json"],
+        ["compare", "--json"],
+        ["workloads", "--json"],
+        ["workloads", "--help"],
+    ],
+)
+def test_what_programs_read_is_never_coloured(shown: Shown, arguments: list[str]) -> None:
+    printed = shown("--color", "always", *arguments)
+    assert printed
+    assert "\x1b" not in printed
+
+
+def test_the_log_is_never_coloured(shown: Shown) -> None:
+    shown("--color", "always", "results", "show", "999")
+    log = default_paths().logs / "epochmark.log"
+    assert not log.exists() or "\x1b" not in log.read_text(encoding="utf-8")
+
+
+@posix_only
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "changes", "is_coloured"),
+    [
+        ([], {}, True),
+        ([], {"NO_COLOR": ""}, True),
+        ([], {"NO_COLOR": "0"}, False),
+        ([], {"TERM": "dumb"}, False),
+        (["--color", "never"], {}, False),
+        (["--color", "always"], {"NO_COLOR": "1"}, True),
+    ],
+    ids=["terminal", "empty NO_COLOR", "NO_COLOR", "dumb", "never", "always"],
+)
+def test_a_terminal_is_coloured_unless_told_otherwise(
+    environment: dict[str, str], options: list[str], changes: dict[str, str], is_coloured: bool
+) -> None:
+    seen = on_a_terminal(environment | {"TERM": "xterm"} | changes, "workloads", *options)
+    assert (b"\x1b[2m" in seen) == is_coloured
+    assert b"cifar10_keras_cnn" in seen
+
+
+def test_a_pipe_is_not_coloured_unless_asked_for(shown: Shown) -> None:
+    assert "\x1b" not in shown("results", "list")
+    assert "\x1b" not in shown("--color", "always", "results", "list", "--color", "never")
+    assert "\x1b" in shown("--color", "always", "results", "list")
+
+
+def test_outsiders_cannot_colour_their_names(shown: Shown) -> None:
+    with Database(default_paths().database) as database, database.transaction() as connection:
+        connection.execute("UPDATE runs SET workload = ?, status = ?", (f"{GREEN}valid{OFF}", f"{RED}x"))
+    listed = shown("--color", "always", "results", "list")
+    assert GREEN not in listed
+    assert RED not in listed
+    assert "\\x1b[32mvalid" in listed

@@ -1,0 +1,251 @@
+"""What people read fits their terminal, from 60 to 200 columns; what programs read is never wrapped."""
+
+import gzip
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.cli.arguments import make_parser
+from app.cli.layout import Column, cells, elided, live_text, table, wrapped
+from app.cli.text import say, say_command
+from app.cli.views import TextView
+from app.core.doctor import examination
+from app.core.doctor.facts import Facts
+from app.core.doctor.nvml import NvidiaGpu, Nvml
+from app.core.doctor.trial import Build, Device, Step, Trial
+from app.core.paths import Paths
+from app.core.storage.database import Database
+from app.core.storage.groups import list_groups
+from app.core.storage.runs import list_runs
+from tests.conftest import ROOT
+from tests.recording import asked, recorded_events, store_recording
+from workloads import CATALOGUE
+
+WIDTHS = range(60, 201)
+SOME_WIDTHS = (*range(60, 90), *range(90, 201, 10))  # of what takes long to load
+DATA = ROOT / "tests" / "data"
+DATABASES = sorted((DATA / "databases").glob("*.sqlite3.gz"))
+CARD = NvidiaGpu("NVIDIA GeForce RTX 5080 Laptop GPU with a long name", "12.0")
+Shown = Callable[..., str]
+
+
+@pytest.fixture
+def shown(paths: Paths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shown:
+    """What a command shows on a terminal of this width, or in a pipe: shown(80, "results", "list")."""
+
+    def show(columns: int | None, *arguments: str) -> str:
+        if columns is None:
+            monkeypatch.delenv("COLUMNS", raising=False)
+        else:
+            monkeypatch.setenv("COLUMNS", str(columns))
+        options = make_parser().parse_args([*arguments])
+        options.verb(options, paths)
+        return capsys.readouterr().out
+
+    return show
+
+
+@pytest.fixture
+def old_runs(request: pytest.FixtureRequest, paths: Paths) -> None:
+    """The stored runs of a database from an earlier version."""
+    paths.database.write_bytes(gzip.decompress(Path(request.param).read_bytes()))
+
+
+@pytest.fixture
+def recorded_run(paths: Paths) -> None:
+    """A real run of ten epochs, as run 1, and a log that somebody else sent."""
+    with Database(paths.database) as database:
+        store_recording(database, recorded_events())
+
+
+def words(text: str) -> set[str]:
+    """Return the words of a text, bars and what joins words left out."""
+    return {word.strip("…,·()\\") for word in re.split(r"[\s│]+", text)} - {""}
+
+
+def bars_left_out(text: str) -> str:
+    return re.sub(r"[█▒░]+", " ", text)
+
+
+def assert_fits(fitted: str, whole: str, columns: int) -> None:
+    """A line is longer than the terminal only if it's one word; every word and number is as it was."""
+    long = [line for line in fitted.splitlines() if cells(line) > columns and len(line.split()) > 1]
+    assert long == []
+    assert words(bars_left_out(fitted)) - words(bars_left_out(whole)) == set(), columns
+
+
+@pytest.mark.slow  # it takes seconds
+@pytest.mark.parametrize("old_runs", [DATABASES[0], DATABASES[-1]], indirect=True, ids=["oldest", "newest"])
+def test_stored_runs_fit_every_width(old_runs: None, shown: Shown, paths: Paths) -> None:
+    whole = shown(None, "results", "list")
+    with Database(paths.database) as database:
+        stored = [(run.id, run.workload) for run in list_runs(database, limit=50)]
+        groups = [group.id for group in list_groups(database)]
+    assert stored
+    for columns in WIDTHS:
+        listed = shown(columns, "results", "list")
+        assert_fits(listed, whole, columns)
+        for run_id, workload in stored:
+            assert {str(run_id), workload} <= words(listed)
+    for run_id, _ in stored[:2]:
+        whole = shown(None, "results", "show", str(run_id))
+        for columns in SOME_WIDTHS:
+            assert_fits(shown(columns, "results", "show", str(run_id)), whole, columns)
+    for group_id in groups[:2]:
+        whole = shown(None, "results", "group", str(group_id))
+        for columns in SOME_WIDTHS:
+            assert_fits(shown(columns, "results", "group", str(group_id)), whole, columns)
+
+
+COMMANDS = [
+    ["compare"],
+    ["compare", "mnist_cnn"],
+    ["compare", "resnet_50", "--several-gpus"],
+    ["workloads"],
+    ["hardware"],
+    ["engine", "list"],
+    ["data", "list"],
+    ["logs", "list"],
+    ["results", "show", "1"],
+    ["doctor"],
+    ["doctor", "--log", str(DATA / "doctor" / "aborted_windows.log"), "--verbose"],
+]
+
+
+@pytest.mark.slow  # it takes seconds
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: " ".join(arguments[:2]))
+def test_whatever_is_listed_fits_every_width(
+    recorded_run: None, broken_card: None, shown: Shown, arguments: list[str], tmp_path: Path
+) -> None:
+    if "compare" in arguments or "logs" in arguments:
+        log = tmp_path / "log.csv"
+        log.write_text("epoch,elapsed\n0,12.25\n1,11.5\n", encoding="utf-8")
+        name = "A machine 計算機 with a name that is far too long"
+        shown(None, "logs", "import", str(log), "--workload", "cifar10_keras_cnn", "--name", name)
+    whole = shown(None, *arguments)
+    for columns in SOME_WIDTHS if "show" in arguments else WIDTHS:
+        fitted = shown(columns, *arguments)
+        assert_fits(fitted, whole, columns)
+        assert len(fitted.splitlines()) >= len(whole.splitlines())
+
+
+@pytest.fixture
+def broken_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A computer whose card is listed and fails, without any process."""
+    facts = Facts(system="linux", nvml=Nvml("ok", driver="580.65.06", gpus=(CARD,)), pci=("nvidia",))
+    steps = (Step("matmul", 0.1), Step("convolution", 0.1), Step("xla", 0.1))
+    devices = (Device("cpu"), Device("gpu:0", CARD.name, CARD.capability))
+    build = Build("2.21.0", "3.15.1", cuda=True, cuda_version="12.5.1")
+    trials = {
+        "list": Trial(target="list", status="completed", build=build, devices=devices),
+        "cpu": Trial(target="cpu", status="completed", exit_code=0, steps=steps),
+        "gpu:0": Trial(target="gpu:0", status="crashed", exit_code=-6, log="does not support target 'sm_120'"),
+    }
+    monkeypatch.setattr(examination, "gather_facts", lambda: facts)
+    monkeypatch.setattr(examination, "run_trial", lambda target, *_: trials[target])
+
+
+def test_a_run_fits_every_width(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = recorded_events()
+    spec, machine = asked(recorded)
+    machine = replace(machine, cpu_name="AMD Ryzen Threadripper PRO 7995WX 96-Cores " * 3)
+
+    def run() -> str:
+        view = TextView(CATALOGUE[spec.workload], spec, machine, quiet=False)
+        view.preflight = ["Caution  Other programs used 58 % of the CPU just now. Close them."]
+        for event in recorded:
+            view(event)
+        return capsys.readouterr().out
+
+    whole = run()
+    for columns in WIDTHS:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert_fits(run(), whole, columns)
+
+
+def test_names_give_way_first_then_columns_in_their_order() -> None:
+    columns = (
+        Column("column.id"),
+        Column("column.name", least=8),
+        Column("column.batch", order=2),
+        Column("column.device", order=1),
+    )
+    rows = [("1", "Intel Core i5 8250U", "100", "cpu")]
+
+    def last_line(room: int | None) -> str:
+        return "".join(text for text, _ in table(columns, rows, room)[-1])
+
+    assert last_line(None) == "1   Intel Core i5 8250U  100    cpu"
+    assert last_line(30) == "1   Intel Core…  100    cpu"
+    assert last_line(27) == "1   Intel…    100    cpu"
+    assert last_line(22) == "1   Intel Core…  100"
+    assert last_line(14) == "1   Intel…"
+
+
+def test_a_column_that_wraps_keeps_every_word() -> None:
+    columns = (Column("column.name"), Column("column.here", least=10, wraps=True))
+    lines = [
+        "".join(text for text, _ in line) for line in table(columns, [("jax", "your GPU, 1.2 GB to load")], 20)
+    ]
+    assert lines == ["name  on this", "      computer", "jax   your GPU,", "      1.2 GB to load"]
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        ("a b c", ["a b c"]),
+        ("Machine  one of two or three", ["Machine  one of two", "         or three"]),
+        ("    why so long a line", ["    why so long a", "    line"]),
+        ("is uncertain by ± 3.9 %, only", ["is uncertain by", "± 3.9 %, only"]),
+        ("not long, it took 27 s.", ["not long, it took", "27 s."]),
+        ("a-very-long-word-stays whole", ["a-very-long-word-stays", "whole"]),
+        ("計算機 計算機 計算機", ["計算機 計算機", "計算機"]),
+    ],
+)
+def test_lines_break_between_words_only(line: str, lines: list[str]) -> None:
+    assert wrapped(line, 19) == lines
+
+
+def test_a_name_is_cut_behind_a_word_and_else_where_it_must_be() -> None:
+    assert elided("NVIDIA GeForce RTX 3060", 18) == "NVIDIA GeForce…"
+    assert elided("NVIDIA GeForce", 14) == "NVIDIA GeForce"
+    assert elided("i5-8250U", 5) == "i5-8…"
+    assert elided("計算機", 5) == "計算…"
+
+
+def test_a_pipe_is_not_wrapped_and_a_terminal_of_no_size_counts_as_80(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    say("word " * 100)
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    for nonsense in ("0", "-5", "wide", "", "²", "9" * 5000):
+        monkeypatch.setenv("COLUMNS", nonsense)
+        say("word " * 100)
+        assert len(capsys.readouterr().out.splitlines()) == 1, nonsense
+
+
+def test_a_command_to_copy_stays_one_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr("app.cli.text.WINDOWS", False)
+    say_command("sudo apt-get install one two three four")
+    assert (
+        capsys.readouterr().out.replace("\\\n        ", "") == "        sudo apt-get install one two three four\n"
+    )
+    say_command("pip install 'tensorflow[and-cuda] >= 2.21'")
+    assert capsys.readouterr().out == "        pip install 'tensorflow[and-cuda] >= 2.21'\n"
+
+
+def test_the_live_line_fits_and_keeps_the_share_and_the_time_left() -> None:
+    parts = ["about 4 min 50 s left", "epoch 10/10", "step 499/500", "loss 0.123", "123.4 steps/s"]
+    for room in WIDTHS:
+        line = live_text(0.999, parts, room)
+        assert cells(line) <= room
+        assert "█░  99 % · about 4 min 50 s left" in line
+        assert "%" not in live_text(None, parts, room)
+    assert live_text(0.999, parts, 200).endswith("123.4 steps/s")
