@@ -8,7 +8,8 @@ from typing import Any, NoReturn, TypeAlias, get_args
 
 import app
 from app.cli import ab, data, doctor, engine, logs, machine, results, run
-from app.cli.terminal import COLOR_CHOICES
+from app.cli.layout import wrapped
+from app.cli.terminal import COLOR_CHOICES, USUAL_COLUMNS, columns
 from app.cli.text import complain, in_line, say_raw
 from app.cli.values import fraction, output, whole
 from app.core.messages import sentence
@@ -19,13 +20,37 @@ from workloads.protocol.spec import DataChoice
 from workloads.settings import AUTO, Setting, all_settings
 
 PAIRS, LISTED_RUNS, THEME = 6, 50, "dark"
+HELP_COLUMNS = 110
+
+
+class _Help(argparse.HelpFormatter):
+    """Fits the terminal, breaks lines between words only, and keeps the lines of examples."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=min(columns(sys.stdout) or USUAL_COLUMNS, HELP_COLUMNS))
+
+    def _format_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any) -> str:
+        # The options are listed below, each with what it does.
+        needed = [action for action in actions if not action.option_strings or action.required]
+        words = super()._format_usage(usage, needed, [], prefix).split()
+        line = " ".join(words).replace(self._prog, f"{self._prog} [{sentence('help.options')}]", 1)
+        return "\n".join(wrapped(line, self._width)) + "\n\n"
+
+    def _expand_help(self, action: argparse.Action) -> str:
+        return action.help or ""  # our sentences have no placeholders, and may name a folder with a percent sign
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrapped(" ".join(text.split()), width)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(part for line in text.splitlines() for part in wrapped(indent + line, width))
 
 
 class _Parser(argparse.ArgumentParser):
     """Reports errors in one sentence, like the rest of the app, and exits with 2."""
 
     def __init__(self, **how: Any) -> None:
-        super().__init__(**how)
+        super().__init__(**{"formatter_class": _Help} | how)
         # Before the command and behind it: it has no default, or the command's would undo what was said before it.
         choices, text = COLOR_CHOICES, sentence("help.color")
         self.add_argument("--color", choices=choices, default=argparse.SUPPRESS, help=text)
@@ -49,10 +74,11 @@ def make_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog=started_as(),
         description=sentence("help.app"),
+        epilog=sentence("examples.app"),
     )
     parser.add_argument("--version", action="version", version=f"Epochmark {app.__version__}")
     parser.set_defaults(folders=True, color="auto")
-    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    verbs = parser.add_subparsers(metavar="VERB", required=True, prog=parser.prog)
     _add_run(verbs)
     _add_ab(verbs)
     _add_machine(verbs)
@@ -68,13 +94,15 @@ def make_parser() -> argparse.ArgumentParser:
 Verbs: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 
+def _verb(verbs: Verbs, name: str, code: str) -> "_Parser":
+    """Add a command with its description and examples."""
+    text = sentence(f"help.{code}")
+    description = text[:1].upper() + text[1:] + "."
+    return verbs.add_parser(name, help=text, description=description, epilog=sentence(f"examples.{code}"))
+
+
 def _add_run(verbs: Verbs) -> None:
-    parser = verbs.add_parser(
-        "run",
-        help=sentence("help.run"),
-        epilog=sentence("help.run_examples"),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = _verb(verbs, "run", "run")
     help_text = sentence("help.run_workload", workload=STANDARD)
     parser.add_argument("workload", nargs="?", default=STANDARD, metavar="WORKLOAD", help=help_text)
     _add_run_options(parser)
@@ -88,12 +116,10 @@ def _add_run(verbs: Verbs) -> None:
 
 
 def _add_ab(verbs: Verbs) -> None:
-    parser = verbs.add_parser(
-        "ab",
-        help=sentence("help.ab"),
-        description=sentence("help.ab_keys", keys=list(ab.side_keys())),
-    )
-    parser.add_argument("workload", metavar="WORKLOAD", help=sentence("help.workload"))
+    parser = _verb(verbs, "ab", "ab")
+    parser.description = f"{parser.description} {sentence('help.ab_keys', keys=list(ab.side_keys()))}"
+    help_text = sentence("help.run_workload", workload=STANDARD)
+    parser.add_argument("workload", nargs="?", default=STANDARD, metavar="WORKLOAD", help=help_text)
     _add_run_options(parser)
     for side in ("a", "b"):
         help_text = sentence(f"help.ab_{side}")
@@ -152,10 +178,10 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 def _add_machine(verbs: Verbs) -> None:
     for name, verb in (("workloads", machine.workloads), ("hardware", machine.hardware)):
-        parser = verbs.add_parser(name, help=sentence(f"help.{name}"))
+        parser = _verb(verbs, name, name)
         _add_json(parser)
         parser.set_defaults(verb=verb, folders=False)  # these only read, even without a writable home
-    parser = verbs.add_parser("compare", help=sentence("help.compare"))
+    parser = _verb(verbs, "compare", "compare")
     help_text = sentence("help.compare_workload", workload=STANDARD)
     parser.add_argument("workload", nargs="?", metavar="WORKLOAD", help=help_text)
     parser.add_argument("--baseline", metavar="NAME", help=sentence("help.compare_baseline"))
@@ -165,7 +191,7 @@ def _add_machine(verbs: Verbs) -> None:
 
 
 def _add_doctor(verbs: Verbs) -> None:
-    parser = verbs.add_parser("doctor", help=sentence("help.doctor"))
+    parser = _verb(verbs, "doctor", "doctor")
     parser.add_argument("--log", metavar="FILE", help=sentence("help.doctor_log"))
     parser.add_argument("--report", action="store_true", help=sentence("help.doctor_report"))
     parser.add_argument("--verbose", action="store_true", help=sentence("help.doctor_verbose"))
@@ -175,40 +201,42 @@ def _add_doctor(verbs: Verbs) -> None:
 
 def _add_data(verbs: Verbs) -> None:
     parent = verbs.add_parser("data", help=sentence("help.data"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True)
+    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
     name = sentence("help.data_name")
-    parser = actions.add_parser("list", help=sentence("help.data_list"))
+    parser = _verb(actions, "list", "data_list")
     _add_json(parser)
     parser.set_defaults(verb=data.show)
-    parser = actions.add_parser("fetch", help=sentence("help.data_fetch"))
+    parser = _verb(actions, "fetch", "data_fetch")
     parser.add_argument("dataset", metavar="NAME", help=name)
     parser.add_argument("--url", help=sentence("help.data_url"))
     parser.set_defaults(verb=data.fetch)
-    parser = actions.add_parser("import", help=sentence("help.data_import"))
+    parser = _verb(actions, "import", "data_import")
     parser.add_argument("dataset", metavar="NAME", help=name)
     parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help=sentence("help.data_files"))
     parser.set_defaults(verb=data.import_)
-    parser = actions.add_parser("remove", help=sentence("help.data_remove"))
+    parser = _verb(actions, "remove", "data_remove")
     parser.add_argument("dataset", metavar="NAME", help=name)
     parser.set_defaults(verb=data.remove)
 
 
 def _add_engine(verbs: Verbs) -> None:
     parent = verbs.add_parser("engine", help=sentence("help.engine"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True)
+    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
     name = sentence("help.engine_name")
-    parser = actions.add_parser("list", help=sentence("help.engine_list"))
+    parser = _verb(actions, "list", "engine_list")
     _add_json(parser)
     parser.set_defaults(verb=engine.show)
-    parser = actions.add_parser("install", help=sentence("help.engine_install"))
+    parser = _verb(actions, "install", "engine_install")
     parser.add_argument("engine", metavar="NAME", help=name)
     parser.add_argument("--variant", metavar="VARIANT", help=sentence("help.engine_variant"))
     help_text = sentence("help.engine_from")
     parser.add_argument("--from", dest="source", type=Path, metavar="FOLDER", help=help_text)
     _add_json(parser)
     parser.set_defaults(verb=engine.install)
-    parser = actions.add_parser("compare", help=sentence("help.engine_compare"))
-    parser.add_argument("workloads", metavar="WORKLOAD", nargs="*", help=sentence("help.engine_workloads"))
+    parser = _verb(actions, "compare", "engine_compare")
+    parser.add_argument(
+        "workloads", metavar="WORKLOAD", nargs="*", help=sentence("help.run_workload", workload=STANDARD)
+    )
     help_text = sentence("help.engine_rounds", rounds=engine.ROUNDS)
     parser.add_argument("--rounds", type=whole, default=engine.ROUNDS, metavar="N", help=help_text)
     help_text = sentence("help.engine_preset")
@@ -218,11 +246,11 @@ def _add_engine(verbs: Verbs) -> None:
     parser.add_argument("--json", action="store_true", help=sentence("help.json_events"))
     parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))
     parser.set_defaults(verb=engine.compare)
-    parser = actions.add_parser("remove", help=sentence("help.engine_remove"))
+    parser = _verb(actions, "remove", "engine_remove")
     parser.add_argument("engine", metavar="NAME", help=name)
     _add_json(parser)
     parser.set_defaults(verb=engine.remove)
-    parser = actions.add_parser("check", help=sentence("help.engine_check"))
+    parser = _verb(actions, "check", "engine_check")
     help_text = sentence("help.engine_check_name")
     parser.add_argument("engine", metavar="NAME", nargs="?", help=help_text)
     _add_json(parser)
@@ -231,48 +259,48 @@ def _add_engine(verbs: Verbs) -> None:
 
 def _add_logs(verbs: Verbs) -> None:
     parent = verbs.add_parser("logs", help=sentence("help.logs"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True)
-    parser = actions.add_parser("import", help=sentence("help.logs_import"))
+    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
+    parser = _verb(actions, "import", "logs_import")
     parser.add_argument("file", metavar="FILE", type=Path, help=sentence("help.logs_file"))
-    parser.add_argument("--workload", required=True, metavar="ID", help=sentence("help.logs_workload"))
+    parser.add_argument("--workload", required=True, metavar="WORKLOAD", help=sentence("help.logs_workload"))
     parser.add_argument("--name", required=True, help=sentence("help.logs_name"))
     parser.set_defaults(verb=logs.import_)
-    parser = actions.add_parser("list", help=sentence("help.logs_list"))
+    parser = _verb(actions, "list", "logs_list")
     _add_json(parser)
     parser.set_defaults(verb=logs.show)
-    parser = actions.add_parser("remove", help=sentence("help.logs_remove"))
+    parser = _verb(actions, "remove", "logs_remove")
     parser.add_argument("id", type=whole, metavar="ID", help=sentence("help.logs_id"))
     parser.set_defaults(verb=logs.remove)
 
 
 def _add_results(verbs: Verbs) -> None:
     parent = verbs.add_parser("results", help=sentence("help.results"))
-    actions = parent.add_subparsers(metavar="ACTION", required=True)
+    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
     number = sentence("help.run_id")
-    parser = actions.add_parser("list", help=sentence("help.results_list"))
+    parser = _verb(actions, "list", "results_list")
     help_text = sentence("help.results_limit", limit=LISTED_RUNS)
     parser.add_argument("--limit", type=whole, default=LISTED_RUNS, metavar="N", help=help_text)
     _add_json(parser)
     parser.set_defaults(verb=results.list_)
-    parser = actions.add_parser("show", help=sentence("help.results_show"))
+    parser = _verb(actions, "show", "results_show")
     parser.add_argument("id", type=whole, metavar="ID", help=number)
     _add_json(parser)
     parser.set_defaults(verb=results.show)
-    parser = actions.add_parser("group", help=sentence("help.group"))
+    parser = _verb(actions, "group", "group")
     parser.add_argument("id", type=whole, metavar="ID", help=sentence("help.group_id"))
     _add_json(parser)
     parser.set_defaults(verb=results.group)
-    parser = actions.add_parser("share", help=sentence("help.share"))
+    parser = _verb(actions, "share", "share")
     parser.add_argument("id", type=whole, metavar="ID", help=number)
     help_text = sentence("help.share_output")
     parser.add_argument("--output", type=output, required=True, metavar="FILE.png", help=help_text)
     help_text = sentence("help.share_theme", theme=THEME)
     parser.add_argument("--theme", choices=("light", "dark"), default=THEME, help=help_text)
     parser.set_defaults(verb=results.share)
-    parser = actions.add_parser("delete", help=sentence("help.results_delete"))
+    parser = _verb(actions, "delete", "results_delete")
     parser.add_argument("ids", type=whole, nargs="+", metavar="ID", help=sentence("help.run_ids"))
     parser.set_defaults(verb=results.delete)
-    parser = actions.add_parser("export", help=sentence("help.results_export"))
+    parser = _verb(actions, "export", "results_export")
     parser.add_argument("ids", type=whole, nargs="*", metavar="ID", help=sentence("help.results_export_ids"))
     help_text = sentence("help.results_format", format=USUAL.name)
     parser.add_argument("--format", choices=tuple(FORMATS), default=USUAL.name, help=help_text)

@@ -1,10 +1,14 @@
 """The grammar of the command line: defaults, and that every option says what it does."""
 
 import re
+import shlex
 
 import pytest
 
 from app.cli.arguments import make_parser
+from app.cli.layout import cells
+from app.core.errors import UsageError
+from app.core.runs.runner import known_workload
 from workloads import STANDARD
 
 COMMANDS = (
@@ -15,7 +19,7 @@ COMMANDS = (
     "compare",
     "doctor",
     *(f"data {action}" for action in ("list", "fetch", "import", "remove")),
-    *(f"engine {action}" for action in ("list", "install", "remove", "check")),
+    *(f"engine {action}" for action in ("list", "install", "compare", "remove", "check")),
     *(f"results {action}" for action in ("list", "show", "group", "share", "delete", "export")),
     *(f"logs {action}" for action in ("import", "list", "remove")),
 )
@@ -27,15 +31,83 @@ def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_run_defaults_to_the_standard_workload() -> None:
-    assert make_parser().parse_args(["run"]).workload == STANDARD
-    assert make_parser().parse_args(["run", "demo"]).workload == "demo"
+@pytest.mark.parametrize("verb", ["run", "ab"])
+def test_the_workload_defaults_to_the_standard_one(verb: str) -> None:
+    assert make_parser().parse_args([verb]).workload == STANDARD
+    assert make_parser().parse_args([verb, "demo"]).workload == "demo"
 
 
-def test_help_of_run_has_examples_and_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("typed", "near"),
+    [
+        ("cifar", [STANDARD, "cifar10_cnn"]),
+        ("CIFAR10", [STANDARD, "cifar10_cnn"]),
+        ("keras", [STANDARD]),
+        ("mnist_mpl", ["mnist_mlp"]),
+    ],
+)
+def test_a_wrong_workload_is_told_which_ones_it_may_mean(typed: str, near: list[str]) -> None:
+    with pytest.raises(UsageError) as caught:
+        known_workload(typed)
+    meant = str(caught.value).partition("Did you mean ")[2].partition("?")[0].split(", ")
+    assert meant[: len(near)] == near
+
+
+@pytest.mark.parametrize("typed", ["", " ", "zzzzzz", "_" * 1000])
+def test_what_is_like_nothing_gets_no_suggestion(typed: str) -> None:
+    with pytest.raises(UsageError, match="workloads` lists them all") as caught:
+        known_workload(typed)
+    assert "Did you mean" not in str(caught.value)
+
+
+def test_help_of_run_has_defaults(capsys: pytest.CaptureFixture[str]) -> None:
     shown = " ".join(help_of("run", capsys).split())
-    assert "epochmark run mnist_mlp --preset quick" in shown
     assert "threads inside one operation (default: auto)" in shown
+    assert f"(default: {STANDARD})" in shown
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_every_example_can_be_typed(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = help_of(command, capsys)
+    lines = text[text.index("\nexample") :].splitlines()[2:]
+    examples = [line.strip() for line in lines if line.startswith("  epochmark")]
+    assert examples
+    for example in examples:
+        words = shlex.split(example.partition(" >")[0])
+        assert " ".join(words).startswith(f"epochmark {command}".strip())
+        if "--help" not in words:
+            make_parser().parse_args(words[1:])
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_with_a_value_says_its_default(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    text = help_of(command, capsys)
+    assert text.startswith(f"usage: epochmark {command} [options]")
+    options = text.partition("\noptions:\n")[2].partition("\n\n")[0]
+    for option in re.split(r"\n(?=  -)", options):
+        takes_value = re.match(r" *--[\w-]+ [A-Z{a]", option)
+        if takes_value and option.split()[0] not in text.partition("\n\n")[0]:  # unless it's required
+            assert "(default:" in " ".join(option.split()), option
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_fits_the_terminal(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = set(help_of(command, capsys).split())
+    for columns in (60, 61, 72, 80, 100, 140, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        text = help_of(command, capsys)
+        assert [line for line in text.splitlines() if cells(line) > columns and len(line.split()) > 1] == []
+        assert set(text.split()) == whole
+
+
+def test_a_percent_sign_in_the_folders_name_does_no_harm(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EPOCHMARK_STARTED_AS", "python3 '/100% %s/start.py'")
+    for command in ("", *COMMANDS):
+        assert "python3 '/100% %s/start.py'" in " ".join(help_of(command, capsys).split())
 
 
 @pytest.mark.parametrize("command", COMMANDS)

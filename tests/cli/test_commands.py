@@ -79,7 +79,7 @@ def test_results_can_be_listed_shown_exported_and_deleted(epochmark: CommandLine
         (["run", "demo", "--seed", "99999999999"], "--seed must be from 0 to 4294967295, not 99999999999."),
         (["run", "demo", "--epochs", "3000000000"], "--epochs must be from 1 to 2147483647, not 3000000000."),
         (["run", "demo", "--preset", "quick", "--epochs", "3"], "takes neither epochs nor steps"),
-        (["ab"], "WORKLOAD"),
+        (["ab"], "Both sides are the same"),
         (["dance"], "invalid choice"),
         (["results", "show", "7"], "There's no run 7"),
         (["results", "delete", "7"], "There's no run 7"),

@@ -15,12 +15,14 @@ from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.owners import own
 from app.core.storage.recording import begin_run
-from workloads import CATALOGUE
+from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import ENGINES, engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Job, RunSpec, write_job
 from workloads.workload import Workload
+
+NEAR_LIMIT = 4
 
 
 class Runner:
@@ -131,10 +133,19 @@ def checked_workload(spec: RunSpec) -> Workload:
     return workload
 
 
+def _near(typed: str) -> list[str]:
+    """Return what a wrong name may mean: workloads that it's a part of, the standard one first, then others."""
+    part = typed.strip().lower()
+    within = [name for name in CATALOGUE if part in name] if len(part) > 1 else []
+    within.sort(key=lambda name: name != STANDARD)
+    alike = get_close_matches(part, CATALOGUE, n=NEAR_LIMIT, cutoff=0.5)
+    return list(dict.fromkeys((*within, *alike)))[:NEAR_LIMIT]
+
+
 def known_workload(workload_id: str) -> Workload:
     """Return the workload with this name; raises UsageError with similar names if there is none."""
     if workload_id in CATALOGUE:
         return CATALOGUE[workload_id]
-    near = get_close_matches(workload_id, CATALOGUE, n=4, cutoff=0.5)
+    near = _near(workload_id)
     advice = message("workload.did_you_mean", near=near) if near else message("workload.see_list")
     raise UsageError(message("workload.unknown", workload=workload_id[:60]), advice)

@@ -10,7 +10,7 @@ import pytest
 
 from app.core.paths import default_paths
 from app.core.storage.database import Database
-from tests.conftest import ROOT, CommandLine, command
+from tests.conftest import HINT, ROOT, CommandLine, command
 from tests.waiting import wait_until
 
 on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads Linux's list of signals")
@@ -115,7 +115,7 @@ def test_a_display_that_does_not_answer_is_reported_without_a_crash(environment:
     )
     assert done.returncode == 2
     assert done.stderr.startswith("epochmark: ")
-    assert "run cifar10_keras_cnn" in done.stderr
+    assert f"`{HINT} run`" in done.stderr
     assert "Traceback" not in done.stderr
 
 

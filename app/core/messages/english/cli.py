@@ -85,7 +85,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.no_logs": "No logs yet. Import one with `{epochmark} logs import FILE --workload ID --name NAME`.",
     "cli.no_pictures_here": "This command line can't draw pictures.",
     "cli.no_result": "no result",
-    "cli.no_runs": "No runs yet. Start the first with `{epochmark} run cifar10_keras_cnn`.",
+    "cli.no_runs": "No runs yet. Start the first with `{epochmark} run`.",
     "cli.not_drawn": "not shown: {name}: {reason}",
     "cli.note": "Note: {note}",
     "cli.nothing_to_compare": (
@@ -191,7 +191,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "start.no_pyside": "PySide6 isn't installed",
     "start.qt_not_loaded": "Qt can't be loaded ({reason}).",
-    "start.run_in_terminal": "{problem} You can still use the terminal: `{epochmark} run cifar10_keras_cnn`.",
+    "start.run_in_terminal": "{problem} You can still use the terminal: `{epochmark} run`.",
     "start.wayland_not_answering": "The Wayland display doesn't answer.",
     "cli.engine_marks": "* fastest   = can't be told from the fastest",
     "cli.engines_title": "Comparing engines · {preset} · {rounds} rounds",

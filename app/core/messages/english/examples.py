@@ -1,0 +1,98 @@
+"""The examples below each command's --help."""
+
+SENTENCES: dict[str, str | tuple[str, str]] = {
+    "examples.ab": (
+        "examples:\n"
+        "  %(prog)s --preset quick --a threads=1 --b threads=2\n"
+        "      Is one thread slower than two?\n"
+        "  %(prog)s mnist_mlp --b xla=on,precision=mixed_float16 --pairs 3\n"
+        "      The usual settings against a compiled network in half precision\n"
+        '  %(prog)s --by-hand --label-a "plugged in" --label-b "on battery"\n'
+        "      Asks you to unplug the computer, and to plug it in again"
+    ),
+    "examples.app": (
+        "examples:\n"
+        "  %(prog)s run --preset quick\n"
+        "      An estimate from 30 to 60 s of steps\n"
+        "  %(prog)s compare\n"
+        "      Your latest result among published ones\n"
+        "  %(prog)s run --help\n"
+        "      All options of a command, with examples"
+    ),
+    "examples.compare": (
+        "examples:\n"
+        "  %(prog)s\n"
+        "      The standard workload\n"
+        '  %(prog)s mnist_cnn --baseline "1080 Ti"\n'
+        "      How many times as fast each is as that card"
+    ),
+    "examples.data_fetch": (
+        "examples:\n"
+        "  %(prog)s cifar10\n"
+        "  %(prog)s mnist --url https://mirror.example/mnist/\n"
+        "      From a mirror; the checksums are the same"
+    ),
+    "examples.data_import": (
+        "examples:\n  %(prog)s ptb ~/Downloads/simple-examples/data\n      A folder that holds the official files"
+    ),
+    "examples.data_list": "example:\n  %(prog)s --json",
+    "examples.data_remove": "example:\n  %(prog)s cifar10",
+    "examples.doctor": (
+        "examples:\n"
+        "  %(prog)s\n"
+        "      Checks driver, engines and each device, in about ten seconds\n"
+        "  %(prog)s --log training.log\n"
+        "      Explains the lines of a log\n"
+        "  %(prog)s --report\n"
+        "      Names no user, folder or serial number"
+    ),
+    "examples.engine_check": "examples:\n  %(prog)s\n  %(prog)s torch",
+    "examples.engine_compare": (
+        "examples:\n"
+        "  %(prog)s\n"
+        "      The standard workload\n"
+        "  %(prog)s mnist_mlp mnist_cnn --rounds 5 --device cpu\n"
+        "      Two workloads, on the CPU, five times each"
+    ),
+    "examples.engine_install": (
+        "examples:\n"
+        "  %(prog)s torch\n"
+        "      The build that fits this computer best\n"
+        "  %(prog)s jax --variant cpu --from ~/packages\n"
+        "      A certain build, without a network"
+    ),
+    "examples.engine_list": "example:\n  %(prog)s --json",
+    "examples.engine_remove": "example:\n  %(prog)s torch",
+    "examples.group": "example:\n  %(prog)s 1",
+    "examples.hardware": "example:\n  %(prog)s --json",
+    "examples.logs_import": (
+        "example:\n"
+        '  %(prog)s log.csv --workload mnist_cnn --name "RTX 3060"\n'
+        "      Its bar then stands beside your runs"
+    ),
+    "examples.logs_list": "example:\n  %(prog)s --json",
+    "examples.logs_remove": "example:\n  %(prog)s 1",
+    "examples.results_delete": "example:\n  %(prog)s 3 4 5",
+    "examples.results_export": (
+        "examples:\n"
+        "  %(prog)s --output runs.csv\n"
+        "      All runs\n"
+        "  %(prog)s 3 4 --format json\n"
+        "      Two runs, with every step, to standard output"
+    ),
+    "examples.results_list": "examples:\n  %(prog)s --limit 10\n  %(prog)s --json",
+    "examples.results_show": "examples:\n  %(prog)s 1\n  %(prog)s 1 --json",
+    "examples.run": (
+        "examples:\n"
+        "  %(prog)s\n"
+        "      The standard benchmark\n"
+        "  %(prog)s mnist_mlp --preset quick\n"
+        "      An estimate from 30 to 60 s of steps\n"
+        "  %(prog)s --device cpu --repeat 5\n"
+        "      Five runs on the CPU\n"
+        "  %(prog)s --engine torch --precision mixed_float16 --batch 256\n"
+        "      Another engine, precision and batch size"
+    ),
+    "examples.share": "example:\n  %(prog)s 1 --output result.png --theme light",
+    "examples.workloads": "example:\n  %(prog)s --json\n      With the parameters that --set can change",
+}
