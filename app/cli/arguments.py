@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, get_args
 
 import app
-from app.cli import ab, data, doctor, engine, logs, machine, results, run
+from app.cli import ab, completion, data, doctor, engine, logs, machine, results, run
 from app.cli.layout import wrapped
+from app.cli.shells import SHELLS
 from app.cli.terminal import COLOR_CHOICES, USUAL_COLUMNS, columns
 from app.cli.text import complain, in_line, say_raw
 from app.cli.values import fraction, output, whole
@@ -87,6 +88,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_engine(verbs)
     _add_results(verbs)
     _add_logs(verbs)
+    _add_completion(verbs, parser)
     return parser
 
 
@@ -271,6 +273,12 @@ def _add_logs(verbs: Verbs) -> None:
     parser = _verb(actions, "remove", "logs_remove")
     parser.add_argument("id", type=whole, metavar="ID", help=sentence("help.logs_id"))
     parser.set_defaults(verb=logs.remove)
+
+
+def _add_completion(verbs: Verbs, whole: argparse.ArgumentParser) -> None:
+    parser = _verb(verbs, "completion", "completion")
+    parser.add_argument("shell", choices=tuple(SHELLS), help=sentence("help.completion_shell"))
+    parser.set_defaults(verb=completion.completion, folders=False, parser=whole)
 
 
 def _add_results(verbs: Verbs) -> None:

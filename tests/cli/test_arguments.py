@@ -18,6 +18,7 @@ COMMANDS = (
     "hardware",
     "compare",
     "doctor",
+    "completion",
     *(f"data {action}" for action in ("list", "fetch", "import", "remove")),
     *(f"engine {action}" for action in ("list", "install", "compare", "remove", "check")),
     *(f"results {action}" for action in ("list", "show", "group", "share", "delete", "export")),

@@ -26,6 +26,15 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         '  %(prog)s mnist_cnn --baseline "1080 Ti"\n'
         "      How many times as fast each is as that card"
     ),
+    "examples.completion": (
+        "examples:\n"
+        "  %(prog)s bash > ~/.epochmark.bash\n"
+        "      Then add to ~/.bashrc: source ~/.epochmark.bash\n"
+        "  %(prog)s zsh > ~/.epochmark.zsh\n"
+        "      Then add to ~/.zshrc: source ~/.epochmark.zsh\n"
+        "  %(prog)s fish > ~/.config/fish/conf.d/epochmark.fish\n"
+        "After start.py, the script also defines the command epochmark, which works in every folder."
+    ),
     "examples.data_fetch": (
         "examples:\n"
         "  %(prog)s cifar10\n"

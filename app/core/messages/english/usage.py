@@ -15,6 +15,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.compare_baseline": "the machine that the others are compared with, or a part of its name (default: the i5-8250U or, without one, the slowest)",
     "help.compare_several": "show results of several GPUs together, too",
     "help.compare_workload": "what was trained (default: {workload})",
+    "help.completion": "print a script with which a shell completes commands, options and their values",
+    "help.completion_shell": "the shell",
     "help.data": "list, download, import or remove data sets",
     "help.data_fetch": "download and install a data set",
     "help.data_files": "its official files, or the folder that holds them",
