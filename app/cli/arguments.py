@@ -7,20 +7,21 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, get_args
 
 import app
-from app.cli import ab, completion, data, doctor, engine, logs, machine, results, run
+from app.cli import ab, data, doctor, engine, logs, machine, results, run
 from app.cli.layout import wrapped
-from app.cli.shells import SHELLS
 from app.cli.terminal import COLOR_CHOICES, USUAL_COLUMNS, columns
 from app.cli.text import complain, in_line, say_raw
 from app.cli.values import fraction, output, whole
 from app.core.messages import sentence
 from app.core.messages.started_as import started_as
+from app.core.paths import Paths
 from app.core.report.export import FORMATS, USUAL
 from workloads import STANDARD
 from workloads.protocol.spec import DataChoice
 from workloads.settings import AUTO, Setting, all_settings
 
 PAIRS, LISTED_RUNS, THEME = 6, 50, "dark"
+SHELLS = ("bash", "zsh", "fish")
 HELP_COLUMNS = 110
 
 
@@ -277,8 +278,14 @@ def _add_logs(verbs: Verbs) -> None:
 
 def _add_completion(verbs: Verbs, whole: argparse.ArgumentParser) -> None:
     parser = _verb(verbs, "completion", "completion")
-    parser.add_argument("shell", choices=tuple(SHELLS), help=sentence("help.completion_shell"))
-    parser.set_defaults(verb=completion.completion, folders=False, parser=whole)
+    parser.add_argument("shell", choices=SHELLS, help=sentence("help.completion_shell"))
+    parser.set_defaults(verb=_complete, folders=False, parser=whole)
+
+
+def _complete(options: argparse.Namespace, paths: Paths) -> int:
+    from app.cli.completion import completion  # rarely needed
+
+    return completion(options, paths)
 
 
 def _add_results(verbs: Verbs) -> None:

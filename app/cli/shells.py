@@ -37,7 +37,10 @@ class Place:
 def _program() -> list[str]:
     """Return the words that start Epochmark from everywhere, where it has no command of its own; or none."""
     started = os.environ.get(VARIABLE, "")
-    words = shlex.split(started) if started.endswith("start.py") else []
+    try:
+        words = shlex.split(started, posix=os.name == "posix") if started.endswith("start.py") else []
+    except ValueError:  # a quotation mark is left open: start.py didn't set it
+        words = []
     return [*words[:-1], str(Path(words[-1]).resolve())] if words else []
 
 

@@ -121,13 +121,14 @@ class LiveLine:
         """Replace the line's text."""
         line = elided(one_line(text, MESSAGE_LIMIT), self.room)
         width = cells(line)
-        _write(self._stream, "\r" + line + " " * (self._drawn - width), flush=True)
+        # The window may have become narrower since.
+        _write(self._stream, "\r" + line + " " * (min(self._drawn, self.room) - width), flush=True)
         self._drawn = width
 
     def erase(self) -> None:
         """Erase the line."""
         if self._drawn:
-            _write(self._stream, "\r" + " " * self._drawn + "\r")
+            _write(self._stream, "\r" + " " * min(self._drawn, self.room) + "\r")
             self._drawn = 0
 
 

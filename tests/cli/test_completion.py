@@ -112,6 +112,11 @@ def test_after_start_py_the_script_defines_the_command(
     monkeypatch.setenv("EPOCHMARK_STARTED_AS", "sh start.py")
     assert ask("bash", script("bash") + "epochmark run 'a b'", tmp_path, "--norc") == "epochmark run a b\n"
     assert "function epochmark;" in script("fish")
+    monkeypatch.setenv("EPOCHMARK_STARTED_AS", "$(touch pwned) start.py")
+    ask("bash", script("bash") + "epochmark 2>/dev/null || true", tmp_path, "--norc")
+    assert not (tmp_path / "pwned").exists()
+    monkeypatch.setenv("EPOCHMARK_STARTED_AS", "'start.py")
+    assert "epochmark() {" not in script("bash").replace("_epochmark() {", "")
     monkeypatch.setenv("EPOCHMARK_STARTED_AS", "epochmark")
     assert "epochmark() {" not in script("bash").replace("_epochmark() {", "")
 

@@ -1,6 +1,7 @@
 """What people read fits their terminal, from 60 to 200 columns; what programs read is never wrapped."""
 
 import gzip
+import io
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,7 +11,7 @@ import pytest
 
 from app.cli.arguments import make_parser
 from app.cli.layout import Column, cells, elided, live_text, table, wrapped
-from app.cli.text import say, say_command
+from app.cli.text import LiveLine, say, say_command
 from app.cli.views import TextView
 from app.core.doctor import examination
 from app.core.doctor.facts import Facts
@@ -249,3 +250,18 @@ def test_the_live_line_fits_and_keeps_the_share_and_the_time_left() -> None:
         assert "█░  99 % · about 4 min 50 s left" in line
         assert "%" not in live_text(None, parts, room)
     assert live_text(0.999, parts, 200).endswith("123.4 steps/s")
+
+
+def test_a_live_line_in_a_window_made_narrower_does_not_wrap(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    live = LiveLine(stream)
+    for columns in (100, 60):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        live.draw("計" * 100)
+    live.erase()
+    lines = [line for line in stream.getvalue().split("\r") if line]
+    assert [cells(line) for line in lines] == [99, 59, 59]
