@@ -165,7 +165,7 @@ def test_saving_begins_where_pictures_are_and_then_where_it_was(
 
     def answer(_: object, __: str, begin: str, kinds: str) -> tuple[str, str]:
         begins.append(Path(begin))
-        return str(folder / Path(begin).name), kinds.split(";;")[0]
+        return str(folder / Path(begin).name), kinds.split(";;", maxsplit=1)[0]
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown_in.append(Path(url.toLocalFile())))
