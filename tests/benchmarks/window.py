@@ -23,7 +23,7 @@ from app.core.paths import default_paths
 from app.core.records import RunSummary
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
-from app.gui.pages.results.table import COLUMNS
+from app.gui.pages.results.columns import COLUMNS
 from app.gui.services.bundle import Services
 from app.gui.services.garbage import GarbageCollector
 from app.gui.services.run_bridge import RunBridge

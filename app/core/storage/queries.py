@@ -6,7 +6,7 @@ import re
 import sqlite3
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 
 from app.core.clock import now_text
@@ -65,6 +65,27 @@ class Query:
     sort: str = "id"
     descending: bool = True
 
+    @property
+    def is_filter(self) -> bool:
+        """Whether it leaves out any runs."""
+        return bool(self.text.split()) or self.workload is not None or self.status is not None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The runs that match a query.
+
+    Attributes:
+        ids: Their numbers, in order.
+        total: Number of all stored runs, matching or not.
+        workloads: Ids of the workloads that any of them ran.
+    """
+
+    query: Query = field(default_factory=Query)
+    ids: Sequence[int] = ()
+    total: int = 0
+    workloads: frozenset[str] = frozenset()
+
 
 def find_ids(database: Database, query: Query) -> list[int]:
     """Return the numbers of matching runs, in order; raises UsageError for an unknown sort key."""
@@ -81,6 +102,14 @@ def find_ids(database: Database, query: Query) -> list[int]:
         ids = ids_text(_ids_with(database.connection, words) if words else [])
         values = {"workload": query.workload, "status": query.status, "ids": ids}
         return [row[0] for row in database.connection.execute(sql, values)]
+
+
+def find_history(database: Database, query: Query) -> History:
+    """Return what the table of results shows; raises UsageError for an unknown sort key."""
+    sql = f"SELECT workload, count(*) FROM {_LISTED} WHERE deleted_at IS NULL GROUP BY workload"
+    with database.snapshot():
+        counts = {str(row[0]): int(row[1]) for row in database.connection.execute(sql)}
+        return History(query, find_ids(database, query), sum(counts.values()), frozenset(counts))
 
 
 def set_comment(database: Database, run_id: int, comment: str | None) -> None:

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.paths import DOCUMENTATION
+from app.core.records import Plan
 from app.gui.pages.benchmark.page import BenchmarkPage
 from app.gui.services.bundle import Services
 from app.gui.shell.attention import Attention
@@ -33,6 +34,7 @@ from app.gui.widgets.dialogs import about_dialog
 
 if TYPE_CHECKING:
     from app.gui.pages.ab.page import AbPage
+    from app.gui.pages.compare.page import ComparePage
     from app.gui.pages.hardware.page import HardwarePage
     from app.gui.pages.results.page import ResultsPage
     from app.gui.pages.settings.page import SettingsPage
@@ -133,6 +135,15 @@ class MainWindow(QMainWindow):
         return page
 
     @property
+    def compare(self) -> "ComparePage":
+        """The Compare page, made on first use."""
+        from app.gui.pages.compare.page import ComparePage
+
+        page = self._made("compare")
+        assert isinstance(page, ComparePage)
+        return page
+
+    @property
     def ab(self) -> "AbPage":
         """The A/B page, made on first use."""
         from app.gui.pages.ab.page import AbPage
@@ -173,6 +184,8 @@ class MainWindow(QMainWindow):
         if code == "results":
             self.results.state_changed.connect(self._on_state)
             self.results.run_requested.connect(partial(self.show_page, "benchmark"))
+            self.results.again_requested.connect(self._on_again)
+            self.results.compare_requested.connect(self._on_compare)
         if code == "hardware":
             self.closed.connect(self.hardware.doctor.cancel)  # even while another page is shown
         if code == "settings":
@@ -239,6 +252,16 @@ class MainWindow(QMainWindow):
         """Open the settings, where the user may install it."""
         self.show_page("settings")
         self.settings.show_engines(engine)
+
+    def _on_again(self, plan: Plan) -> None:
+        machine = self._services.finder.machine
+        if machine is not None and not self._services.bridge.is_running:
+            self.show_page("benchmark")
+            self.benchmark.run_again(plan, machine)
+
+    def _on_compare(self, ids: list[int]) -> None:
+        self.show_page("compare")
+        self.compare.show_runs(ids)
 
     def _on_doctor(self) -> None:
         self.show_page("hardware")

@@ -75,6 +75,7 @@ def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     table.setShowGrid(False)
     table.setWordWrap(False)
+    table.setTabKeyNavigation(False)  # Tab moves on to the next widget; the arrow keys move inside
     rows, header = table.verticalHeader(), table.horizontalHeader()
     rows.hide()
     rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)

@@ -1,6 +1,12 @@
 """Runs: why one can't start, what its worker did, how it ended."""
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
+    "again.busy": "A benchmark is running. Wait until it's finished, or cancel it on its page.",
+    "again.choose_device": "Choose another device on the Benchmark page.",
+    "again.damaged": "Run {run_id} can't be repeated: its record is damaged.",
+    "again.no_data": "The run used the real data of {title}, which isn't installed.",
+    "again.no_device": "{engine} can't use a {device} on this computer.",
+    "again.no_plan": "These runs can't be repeated: their plan can't be read.",
     "exit.aborted": "aborted (SIGABRT)",
     "exit.access_violation": "crashed (access violation)",
     "exit.code": "ended with exit code {code}",

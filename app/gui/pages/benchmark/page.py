@@ -14,6 +14,7 @@ from app.core.runs.engine_plans import specs_with
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
+from app.gui.pages.benchmark.refill import refill
 from app.gui.pages.benchmark.setup import SetupView
 from app.gui.run.actions import ResultActions
 from app.gui.run.log_dialog import LogDialog
@@ -92,6 +93,11 @@ class BenchmarkPage(QWidget):
             self._begin(*self._asked)
         else:
             self.setup.run()
+
+    def run_again(self, plan: Plan, machine: Machine) -> None:
+        """Fill the setup with what a stored run was asked for, and start it."""
+        refill(self.setup, plan)
+        self._begin(plan, machine)
 
     def cancel(self) -> None:
         """Cancel the current run and those that would follow it."""

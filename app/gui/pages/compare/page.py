@@ -1,6 +1,6 @@
 """Own runs among published results, as bars and as a table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -32,6 +32,7 @@ from app.core.records import ImportedLog, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import import_log, list_logs
 from app.core.storage.queries import own_runs
+from app.core.storage.runs import list_runs
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.bars import bar_key
 from app.gui.pages.compare.table import CompareTable, bar_year, device_kind
@@ -42,6 +43,7 @@ from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE
 
 OWN_LIMITS = (5, 20, 100)
+SELECTED = -1  # in their place: the runs that were selected on another page
 ROW_PX, COMBO_MAX_PX = 40, 300
 LINES_LIMIT, NAMES_LIMIT = 4, 10
 
@@ -57,6 +59,7 @@ class ComparePage(QWidget):
         self._logs: list[ImportedLog] = []
         self.all_bars: list[Bar] = []
         self._chosen_baseline = ""
+        self._selected: tuple[int, ...] = ()
         self._make_controls()
         self.bar_list = BarList(services.theme, row_max_px=ROW_PX, detailed=True)
         self.table = CompareTable()
@@ -76,13 +79,57 @@ class ComparePage(QWidget):
         """Reload the user's runs."""
         self._asked += 1
         number, path = self._asked, self._services.paths.database
-        workload, limit = self.workload.currentData(), self.limit.currentData()
+        workload = self.workload.currentData()
+        read = self._own_runs(workload, self.limit.currentData())
 
         def look() -> tuple[int, list[RunSummary], list[ImportedLog]]:
             with Database(path) as database:
-                return number, own_runs(database, workload, limit), list_logs(database, workload)
+                return number, read(database), list_logs(database, workload)
 
         self._services.tasks.start(look, self._on_found, self._services.complain)
+
+    def show_runs(self, ids: Sequence[int]) -> None:
+        """Show just these runs beside the published results, the newest as "you"; of many, the newest."""
+        path = self._services.paths.database
+
+        def look() -> list[RunSummary]:
+            with Database(path) as database:
+                return [run for run in list_runs(database, ids=ids) if run.value is not None]
+
+        self._services.tasks.start(look, self._on_selected, self._services.complain)
+
+    def _on_selected(self, runs: list[RunSummary]) -> None:
+        place = self.workload.findData(runs[0].workload) if runs else -1
+        if place < 0:
+            code = "compare_page.not_here" if runs else "compare_page.none_has_result"
+            text = sentence(code, workload=runs[0].workload) if runs else sentence(code)
+            self._services.tell(text, "caution", "", None)
+            return
+        self._selected = tuple(run.id for run in runs[: OWN_LIMITS[-1]])
+        self._chosen_baseline = ""
+        for combo in (self.workload, self.limit):
+            combo.blockSignals(True)
+        self.workload.setCurrentIndex(place)
+        self._fill_limits()
+        self.limit.setCurrentIndex(self.limit.count() - 1)
+        for combo in (self.workload, self.limit):
+            combo.blockSignals(False)
+        self.refresh()
+
+    def _fill_limits(self) -> None:
+        """Offer numbers of own runs, and the selected ones if there are any."""
+        items: list[tuple[str, object]] = [
+            (sentence("compare_page.number_of_own", count=number), number) for number in OWN_LIMITS
+        ]
+        if self._selected:
+            items.append((sentence("compare_page.selected", count=len(self._selected)), SELECTED))
+        _fill(self.limit, items)
+
+    def _own_runs(self, workload: str, limit: int) -> Callable[[Database], list[RunSummary]]:
+        selected = self._selected if limit == SELECTED else ()
+        if selected:
+            return lambda database: [run for run in list_runs(database, ids=selected) if run.value is not None]
+        return lambda database: own_runs(database, workload, limit)
 
     def _make_controls(self) -> None:
         theme = self._services.theme
@@ -108,10 +155,8 @@ class ComparePage(QWidget):
             ((sentence("compare_page.all_matches"), ""), (sentence("compare_page.exact_only"), "exact")),
         )
         self.year = _combo(sentence("compare_page.year"), ((sentence("compare_page.all_years"), None),))
-        self.limit = _combo(
-            sentence("compare_page.own_runs"),
-            [(sentence("compare_page.number_of_own", count=number), number) for number in OWN_LIMITS],
-        )
+        self.limit = _combo(sentence("compare_page.own_runs"), ())
+        self._fill_limits()
         self.limit.setCurrentIndex(1)
         self.scale = Segments(
             theme,
@@ -177,6 +222,11 @@ class ComparePage(QWidget):
 
     def _on_workload(self) -> None:
         self._chosen_baseline = ""
+        if self._selected:
+            self._selected = ()
+            was_chosen = self.limit.currentData() == SELECTED
+            self._fill_limits()
+            self.limit.setCurrentIndex(1 if was_chosen else self.limit.currentIndex())
         self._logs = []
         self._show_runs([])
         self.refresh()

@@ -1,12 +1,13 @@
 """The texts of the results table's cells."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from app.core.analysis.compare import run_name
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import RunSummary
+from app.gui.pages.results.columns import COLUMNS
 from workloads import CATALOGUE
 
 
@@ -17,6 +18,13 @@ def cell_text(run: RunSummary, key: str) -> str:
         return writer(run)
     value = getattr(run, key)
     return "n/a" if value is None else str(value)
+
+
+def table_text(runs: Iterable[RunSummary]) -> str:
+    """Return runs as a table for spreadsheets, with its headings."""
+    lines = ["\t".join(sentence(column.heading) for column in COLUMNS.values())]
+    lines += ["\t".join(cell_text(run, key) for key in COLUMNS) for run in runs]
+    return "\n".join(lines)
 
 
 def _title(run: RunSummary) -> str:

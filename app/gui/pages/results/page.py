@@ -1,40 +1,28 @@
 """The history: all runs in a table, and one of them in full."""
 
-import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QComboBox,
-    QLineEdit,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.errors import AppError
-from app.core.messages import sentence
-from app.core.records import Run
+from app.core.errors import UsageError
+from app.core.messages import message, sentence
+from app.core.records import Plan, Run
+from app.core.runs.again import check_again
 from app.core.storage.database import Database
-from app.core.storage.queries import purge_trash, restore_runs, trash_runs
 from app.core.storage.runs import list_runs, load_run
-from app.gui.pages.results.cells import cell_text
+from app.gui.pages.results.cells import table_text
+from app.gui.pages.results.commands import RunCommands
+from app.gui.pages.results.filters import Filters
 from app.gui.pages.results.run_detail import RunDetail
-from app.gui.pages.results.table import COLUMNS, RunsModel, RunsTable
+from app.gui.pages.results.table import RunsModel, RunsTable
+from app.gui.pages.results.trash import Trash
 from app.gui.run.actions import ResultActions
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row, title
-from workloads import CATALOGUE
-
-TYPING_MS = 150
-STATUSES = ("completed", "cancelled", "failed", "interrupted", "running")
-# Hidden if there is little room; the full view has them.
-_WIDE_ONLY = ("spread_pct", "epochs_done", "batch_size", "data_source")
-WIDE_PX = 1_180
 
 
 class ResultsPage(QWidget):
@@ -43,27 +31,27 @@ class ResultsPage(QWidget):
     Signals:
         state_changed: What can be done now is something else: copy, save, undo.
         run_requested: The user has no result yet and wants one.
+        again_requested: What was run is to be run again; with the Plan, which can be run here.
+        compare_requested: Runs are to be compared; with their numbers.
     """
 
     state_changed = Signal()
     run_requested = Signal()
+    again_requested = Signal(object)
+    compare_requested = Signal(object)
 
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
-        self._deleted: list[list[int]] = []
+        self.trash = Trash(services, self)
         self.result_actions = ResultActions(services, self)
         self.model = RunsModel(services)
         self.table = RunsTable(self.model)
-        self.search = QLineEdit(placeholderText=sentence("results_page.filter_hint"), clearButtonEnabled=True)
-        self.search.setAccessibleName(sentence("results_page.filter"))
-        self.workload, self.status = QComboBox(), QComboBox()
+        self.filters = Filters()
         self.count = label(muted=True)
-        self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self.detail: RunDetail | None = None
         self._wanted = 0
         self._make_buttons()
-        self._fill_filters()
         self._lay_out()
         self._connect()
 
@@ -85,7 +73,7 @@ class ResultsPage(QWidget):
     @property
     def can_undo(self) -> bool:
         """Whether there are deleted runs to restore."""
-        return bool(self._deleted)
+        return self.trash.can_undo
 
     def showEvent(self, event: QShowEvent) -> None:
         """Check for new runs, of this window or another."""
@@ -93,12 +81,6 @@ class ResultsPage(QWidget):
         # Later, because Qt first focuses the first button.
         QTimer.singleShot(0, self._take_focus)
         self.refresh()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Hide columns without room."""
-        super().resizeEvent(event)
-        for number, key in enumerate(COLUMNS):
-            self.table.setColumnHidden(number, key in _WIDE_ONLY and self.width() < WIDE_PX)
 
     def refresh(self) -> None:
         """Reload the runs."""
@@ -111,19 +93,44 @@ class ResultsPage(QWidget):
     def open_run(self, run_id: int) -> None:
         """Show a run in full."""
         self._wanted += 1
-        path = self._services.paths.database
+        self._load(run_id, partial(self._on_loaded, self._wanted))
 
-        def load() -> Run:
-            with Database(path) as database:
-                return load_run(database, run_id)
+    def run_again(self) -> None:
+        """Ask for the run shown, or the selected one, once more; or explain why it can't be run here."""
+        machine, paths = self._services.finder.machine, self._services.paths
+        (run_id,) = self._targets()
+        if self._services.bridge.is_running or machine is None:
+            code = "again.busy" if machine is not None else "setup.looking"
+            self._services.tell(sentence(code), "caution", "", None)
+            return
 
-        self._services.tasks.start(load, partial(self._on_loaded, self._wanted), self._services.complain)
+        def prepare() -> Plan:
+            with Database(paths.database) as database:
+                run = load_run(database, run_id)
+            if run.damage:
+                raise UsageError(message("again.damaged", run_id=run_id))
+            plan = Plan(kind="repeat", specs=(run.spec,))
+            check_again(plan, paths, machine)
+            return plan
+
+        self._services.tasks.start(prepare, self.again_requested.emit, self._services.complain)
+
+    def compare(self) -> None:
+        """Ask to compare the run shown, or the selected ones."""
+        if ids := self._targets():
+            self.compare_requested.emit(ids)
 
     def export(self) -> None:
-        """Export the run shown, the selected ones, or all."""
-        run = self.run
-        ids = [run.summary.id] if run else self.selected_ids()
-        self.result_actions.export(ids if self.isVisible() else [])
+        """Export what is shown or selected, or else all that the filter shows; from another page, all runs."""
+        shown = self.model.shown
+        if not self.isVisible():
+            self.result_actions.export([])
+        elif ids := self._targets() or (list(shown.ids) if shown.query.is_filter else []):
+            self.result_actions.export(ids)
+        elif shown.query.is_filter:
+            self._services.tell(sentence("results_page.no_match"), "", "", None)
+        else:
+            self.result_actions.export([])
 
     def copy_text(self) -> None:
         """Copy the run shown as text, or the selected rows as a table."""
@@ -133,99 +140,76 @@ class ResultsPage(QWidget):
             self._copy_rows(ids)
 
     def copy_picture(self) -> None:
-        """Copy the share picture of the run shown."""
-        if self.run is not None:
-            self.result_actions.copy_picture(self.run)
+        """Copy the share picture of the run shown, or of the selected one."""
+        self._with_run(self.result_actions.copy_picture)
 
     def save_picture(self) -> None:
-        """Save the share picture of the run shown."""
-        if self.run is not None:
-            self.result_actions.save_picture(self.run)
+        """Save the share picture of the run shown, or of the selected one."""
+        self._with_run(self.result_actions.save_picture)
 
     def delete(self) -> None:
-        """Delete the selected runs; they can be restored until the window closes."""
-        if ids := self.selected_ids():
-            self._delete(ids)
+        """Delete the run shown, or the selected ones; they can be restored until the window closes."""
+        if ids := self._targets():
+            if self.run is not None:
+                self._on_left()
+            self.model.when_named(lambda: self.trash.delete(ids))
 
     def undo(self) -> None:
         """Restore the runs deleted last."""
-        if not self._deleted:
-            return
-        ids, path = self._deleted.pop(), self._services.paths.database
-
-        def restore() -> int:
-            with Database(path) as database:
-                return restore_runs(database, ids)
-
-        self._services.tasks.start(restore, self._on_restored, self._services.complain)
+        self.trash.undo()
 
     def forget_deleted(self) -> None:
         """Delete the trash for good; called when the window closes."""
         self.model.close()
-        ids = [run_id for part in self._deleted for run_id in part]
-        if ids:
-            # If it fails now, a later start does it.
-            with contextlib.suppress(AppError), Database(self._services.paths.database) as database:
-                purge_trash(database, ids)
+        self.trash.purge()
 
-    def _delete(self, ids: list[int]) -> None:
+    def _targets(self) -> list[int]:
+        """Return what a command is about: the run shown, or the selected ones."""
+        return [self.run.summary.id] if self.run is not None else self.selected_ids()
+
+    def _load(self, run_id: int, done: Callable[[Run], None]) -> None:
         path = self._services.paths.database
 
-        def remove() -> list[int]:
+        def load() -> Run:
             with Database(path) as database:
-                trash_runs(database, ids)
-            return ids
+                return load_run(database, run_id)
 
-        self.model.when_named(
-            lambda: self._services.tasks.start(remove, self._on_deleted, self._services.complain)
-        )
+        self._services.tasks.start(load, done, self._services.complain)
+
+    def _with_run(self, do: Callable[[Run], None]) -> None:
+        ids = self._targets()
+        if self.run is not None:
+            do(self.run)
+        elif len(ids) == 1:
+            self._load(ids[0], do)
 
     def _take_focus(self) -> None:
         # Keyboard users moving through the side bar stay in it.
         focus = QApplication.focusWidget()
         if self._stack.currentIndex() == 0 and focus is not None and self.isAncestorOf(focus):
-            (self.table if self.table.isVisible() else self.search).setFocus()
-
-    def _connect(self) -> None:
-        self._typing.timeout.connect(self._on_filter)
-        self.search.textChanged.connect(lambda _: self._typing.start())
-        for combo in (self.workload, self.status):
-            combo.currentIndexChanged.connect(self._on_filter)
-        self.model.found.connect(self._on_found)
-        self.model.failed.connect(self._services.complain)
-        self.table.activated.connect(self._on_activated)
-        self.table.selectionModel().selectionChanged.connect(self._on_selected)
-        self._services.bridge.ended.connect(self._on_ended)
-        QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self.search.setFocus)
-        QShortcut(
-            QKeySequence(QKeySequence.StandardKey.Delete),
-            self.table,
-            self.delete,
-            context=Qt.ShortcutContext.WidgetShortcut,
-        )
+            (self.table if self.table.isVisible() else self.filters.search).setFocus()
 
     def _make_buttons(self) -> None:
         theme = self._services.theme
-        self.open_button = Button(theme, sentence("button.open"), "chart-bar")
-        self.open_button.clicked.connect(lambda: self._on_activated(self.table.currentIndex()))
-        self.copy_button = Button(theme, sentence("button.copy"), "copy")
-        self.copy_button.clicked.connect(self.copy_text)
+        self._handlers: dict[str, Callable[[], object]] = {
+            "open": self._open_current,
+            "again": self.run_again,
+            "compare": self.compare,
+            "copy": self.copy_text,
+            "picture": self.save_picture,
+            "copy_picture": self.copy_picture,
+            "export": self.export,
+            "rename": self.table.edit_name,
+            "delete": self.delete,
+        }
+        self.commands = RunCommands(theme, self.table, self._handlers, with_keys=("copy", "rename", "delete"))
+        button = self.commands.button
+        self.open_button, self.compare_button = button("open"), button("compare")
+        self.copy_button, self.delete_button = button("copy"), button("delete")
         self.export_button = Button(theme, sentence("results_page.export_all"), "file-down")
         self.export_button.clicked.connect(self.export)
-        self.delete_button = Button(theme, sentence("button.delete"), "trash-2")
-        self.delete_button.clicked.connect(self.delete)
         self.first_button = Button(theme, sentence("menu.run"), "play", kind="primary")
         self.first_button.clicked.connect(self.run_requested)
-
-    def _fill_filters(self) -> None:
-        self.workload.addItem(sentence("results_page.all_workloads"), None)
-        for workload in CATALOGUE.values():
-            self.workload.addItem(workload.title, workload.id)
-        self.workload.setAccessibleName(sentence("label.workload"))
-        self.status.addItem(sentence("results_page.any_status"), None)
-        for status in STATUSES:
-            self.status.addItem(sentence(f"status.{status}"), status)
-        self.status.setAccessibleName(sentence("results_page.status"))
 
     def _lay_out(self) -> None:
         self._table_page = Card(margin_px=GAP_PX)
@@ -242,19 +226,11 @@ class ResultsPage(QWidget):
         self._rows_or_none = QStackedWidget()
         self._rows_or_none.addWidget(self._table_page)
         self._rows_or_none.addWidget(empty)
-        head = row(
-            title(sentence("page.results")),
-            self.count,
-            None,
-            self.open_button,
-            self.copy_button,
-            self.export_button,
-        )
-        head.addWidget(self.delete_button)
-        filters = row(self.search, self.workload, self.status)
-        filters.setStretch(0, 1)
+        head = row(title(sentence("page.results")), self.count, None, self.open_button, self.compare_button)
+        for button in (self.copy_button, self.export_button, self.delete_button):
+            head.addWidget(button)
         overview = QWidget()
-        whole = column(head, filters, self._rows_or_none, spacing_px=GAP_PX + 4)
+        whole = column(head, self.filters, self._rows_or_none, spacing_px=GAP_PX + 4)
         whole.setStretch(2, 1)
         overview.setLayout(whole)
         self._stack = QStackedWidget()
@@ -263,18 +239,31 @@ class ResultsPage(QWidget):
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         layout.addWidget(self._stack)
 
+    def _connect(self) -> None:
+        self.filters.changed.connect(lambda: self.model.filter(**self.filters.values()))
+        self.trash.changed.connect(self._on_trash)
+        self.model.found.connect(self._on_found)
+        self.model.failed.connect(self._services.complain)
+        self.table.activated.connect(self._on_activated)
+        self.table.menu_wanted.connect(self._on_menu)
+        self.table.selectionModel().selectionChanged.connect(self._on_selected)
+        self._services.bridge.ended.connect(self._on_ended)
+        QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self, self.filters.search.setFocus)
+
     def _on_ended(self, _: int) -> None:
         if self.isVisible():
             self.refresh()
 
-    def _on_filter(self) -> None:
-        self.model.filter(
-            text=self.search.text(), workload=self.workload.currentData(), status=self.status.currentData()
-        )
+    def _on_trash(self) -> None:
+        self.refresh()
+        self.state_changed.emit()
 
     def _on_found(self, count: int) -> None:
-        filtered = bool(self.search.text() or self.workload.currentData() or self.status.currentData())
-        self.count.setText(sentence("results_page.runs", count=count))
+        filtered, total = self.model.shown.query.is_filter, self.model.shown.total
+        text = sentence("results_page.runs", count=count)
+        if filtered:
+            text = sentence("results_page.runs_of_all", shown=count, count=total)
+        self.count.setText(text)
         self._rows_or_none.setCurrentIndex(0 if count else 1)
         self._empty_title.setText(sentence("results_page.no_match" if filtered else "results_page.no_results"))
         self._empty_text.setText(
@@ -286,13 +275,20 @@ class ResultsPage(QWidget):
 
     def _on_selected(self, *_: object) -> None:
         count = len(self.selected_ids())
-        self.open_button.setEnabled(count == 1)
-        self.copy_button.setEnabled(count > 0)
-        self.delete_button.setEnabled(count > 0)
+        self.commands.allow(dict.fromkeys(("open", "again", "picture", "copy_picture", "rename"), count == 1))
+        self.commands.allow(dict.fromkeys(("compare", "copy", "export", "delete"), count > 0))
+        if not count and self.model.shown.query.is_filter:
+            count = self.model.count()
         text = sentence("results_page.export_some", count=count) if count else sentence("results_page.export_all")
         self.export_button.setText(text)
-        self.export_button.setAccessibleName(text)
         self.state_changed.emit()
+
+    def _on_menu(self, at: QPoint) -> None:
+        if self.selected_ids():
+            self.commands.open_menu(at)
+
+    def _open_current(self) -> None:
+        self._on_activated(self.table.currentIndex())
 
     def _on_activated(self, index: QModelIndex) -> None:
         if index.isValid():
@@ -302,13 +298,13 @@ class ResultsPage(QWidget):
         if number != self._wanted:
             return  # the user has left, or opened another run
         if self.detail is None:
-            self.detail = RunDetail(self._services, self.result_actions)
+            self.detail = RunDetail(self._services, self._handlers)
             self.detail.left.connect(self._on_left)
             self.detail.commented.connect(self._on_commented)
-            self.detail.delete_requested.connect(self._on_delete_requested)
             self._stack.addWidget(self.detail)
         self.detail.show_run(run)
         self._stack.setCurrentIndex(1)
+        self.detail.back_button.setFocus()
         self.state_changed.emit()
 
     def _on_left(self) -> None:
@@ -324,34 +320,12 @@ class ResultsPage(QWidget):
             run_id = detail.run.summary.id
             self.model.comment(run_id, text, partial(detail.rename, run_id, text))
 
-    def _on_delete_requested(self) -> None:
-        run = self.run
-        if run is not None:
-            self._on_left()
-            self._delete([run.summary.id])
-
-    def _on_deleted(self, ids: list[int]) -> None:
-        self._deleted.append(ids)
-        self.refresh()
-        text = sentence("results_page.deleted", count=len(ids))
-        self._services.tell(text, "", sentence("button.undo"), self.undo)
-        self.state_changed.emit()
-
-    def _on_restored(self, count: int) -> None:
-        self.refresh()
-        text = sentence("results_page.restored", count=count)
-        self._services.tell(text, "", "", None)
-        self.state_changed.emit()
-
     def _copy_rows(self, ids: Sequence[int]) -> None:
         path = self._services.paths.database
 
         def read() -> str:
             with Database(path) as database:
-                runs = list(list_runs(database, ids=ids))
-            lines = ["\t".join(sentence(column.heading) for column in COLUMNS.values())]
-            lines += ["\t".join(cell_text(run, key) for key in COLUMNS) for run in runs]
-            return "\n".join(lines)
+                return table_text(list_runs(database, ids=ids))
 
         def done(text: str) -> None:
             QGuiApplication.clipboard().setText(text)

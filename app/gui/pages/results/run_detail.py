@@ -1,9 +1,9 @@
-"""One stored run in full: its name, its charts or a table, and actions."""
+"""One stored run in full: its name, its charts or a table, and what can be done with it."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -23,7 +23,8 @@ from app.core.report.wording import bottleneck_text, energy_text
 from app.core.storage.queries import COMMENT_LIMIT
 from app.core.verdict.energy import epoch_energies
 from app.core.verdict.notes import damaged
-from app.gui.run.actions import ResultActions
+from app.gui.pages.results.cells import local_time
+from app.gui.pages.results.commands import Handlers, RunCommands
 from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
@@ -45,18 +46,18 @@ class RunDetail(QWidget):
     Signals:
         left: The user goes back to the table.
         commented: The user named the run; with the text.
-        delete_requested: The run is to be deleted.
     """
 
     left = Signal()
     commented = Signal(str)
-    delete_requested = Signal()
 
-    def __init__(self, services: Services, actions: ResultActions) -> None:
+    def __init__(self, services: Services, handlers: Handlers) -> None:
         super().__init__()
-        self._actions = actions
         self.run: Run | None = None
         theme = services.theme
+        own: Handlers = {code: do for code, do in handlers.items() if code != "open"} | {"rename": self.edit_name}
+        self.commands = RunCommands(theme, self, own, with_keys=("rename",))
+        self.place = label(weight=QFont.Weight.DemiBold)
         self.back_button = Button(theme, sentence("results_page.all_results"), "arrow-left", kind="flat")
         self.back_button.clicked.connect(self.left)
         self.comment = QLineEdit(maxLength=COMMENT_LIMIT, placeholderText=sentence("results_page.comment"))
@@ -66,50 +67,52 @@ class RunDetail(QWidget):
         self.table_button = Button(theme, sentence("label.table"), "list", kind="segment")
         self.charts_button.setChecked(True)
         self.table_button.toggled.connect(self._on_table)
-        self.delete_button = Button(theme, sentence("button.delete"), "trash-2")
-        self.delete_button.clicked.connect(self.delete_requested)
+        self.delete_button = self.commands.button("delete", brief=True)
         self.view = RunView(theme)
         self.table = QTableWidget(0, len(_HEADINGS))
         self.telemetry_table = QTableWidget(0, len(_TELEMETRY_HEADINGS))
         self.numbers = label(muted=True, wrap=True)
-        self._add_actions(services)
+        self._add_buttons()
         self._lay_out()
+        keys = QKeySequence(QKeySequence.StandardKey.Cancel)
+        QShortcut(keys, self, self._on_escape, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
 
     def show_run(self, run: Run) -> None:
         """Show a run."""
         self.run = run
+        at = local_time(run.summary.started_at)
+        self.place.setText(sentence("results_page.run_at", run_id=run.summary.id, at=at))
         self.comment.setText(run.summary.comment or "")
         self.view.show_run(run)
-        shareable = run.summary.value is not None
-        self.save_button.setEnabled(shareable)
-        self.picture_button.setEnabled(shareable)
+        is_measured = run.summary.value is not None
+        self.commands.allow(dict.fromkeys(("picture", "copy_picture", "compare"), is_measured))
         self._fill_table(run)
         self._fill_telemetry()
+
+    def edit_name(self) -> None:
+        """Let the user type the run's name."""
+        self.comment.setFocus()
+        self.comment.selectAll()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of what can be done with the run."""
+        self.commands.open_menu(event.globalPos())
 
     def rename(self, run_id: int, comment: str) -> None:
         """Show a name that was stored, unless another one is being typed."""
         if self.run is not None and self.run.summary.id == run_id:
             self.run = replace(self.run, summary=replace(self.run.summary, comment=comment or None))
 
-    def _add_actions(self, services: Services) -> None:
-        theme, act = services.theme, self._actions
-        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
-        self.save_button.clicked.connect(lambda: self._do(act.save_picture))
-        self.picture_button = Button(theme, sentence("menu.copy_picture"), "image")
-        self.picture_button.clicked.connect(lambda: self._do(act.copy_picture))
-        self.copy_button = Button(theme, sentence("button.copy_result"), "copy")
-        self.copy_button.clicked.connect(lambda: self._do(act.copy_text))
-        self.export_button = Button(theme, sentence("menu.export"), "file-down")
-        self.export_button.clicked.connect(lambda: self._do(lambda run: act.export([run.summary.id])))
+    def _add_buttons(self) -> None:
+        button = self.commands.button
+        self.save_button, self.copy_button = button("picture", "primary"), button("copy")
+        self.again_button, self.compare_button = button("again"), button("compare")
+        self.picture_button, self.export_button = button("copy_picture"), button("export")
         buttons = QWidget()
         buttons.setLayout(column(None, self.save_button, self.copy_button, None))
         self.view.headline.buttons.addWidget(buttons)
-        for button in (self.picture_button, self.export_button):
-            self.view.corner.addWidget(button)
-
-    def _do(self, action: Callable[[Run], None]) -> None:
-        if self.run is not None:
-            action(self.run)
+        for each in (self.again_button, self.compare_button, self.picture_button, self.export_button):
+            self.view.corner.addWidget(each)
 
     def _lay_out(self) -> None:
         for table, headings, name in (
@@ -119,6 +122,7 @@ class RunDetail(QWidget):
             table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
             table.setHorizontalHeaderLabels([sentence(code) for code in headings])
             table.verticalHeader().hide()
+            table.setTabKeyNavigation(False)
             table.setShowGrid(False)
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
             table.setAccessibleName(name)
@@ -135,13 +139,14 @@ class RunDetail(QWidget):
         self.pages.addWidget(tables)
         head = row(
             self.back_button,
+            self.place,
             self.comment,
             self.charts_button,
             self.table_button,
             self.delete_button,
             spacing_px=GAP_PX,
         )
-        head.setStretch(1, 1)
+        head.setStretch(2, 1)
         whole = column(head, self.pages, spacing_px=GAP_PX + 4)
         whole.setStretch(1, 1)
         self.setLayout(whole)
@@ -159,6 +164,14 @@ class RunDetail(QWidget):
         for number, row_texts in enumerate(rows):
             for place, text in enumerate(row_texts):
                 self.telemetry_table.setItem(number, place, QTableWidgetItem(text))
+
+    def _on_escape(self) -> None:
+        """Go back; from a name that was changed, first to the one that is stored."""
+        before = (self.run.summary.comment or "") if self.run is not None else ""
+        if self.comment.hasFocus() and self.comment.text() != before:
+            self.comment.setText(before)
+        else:
+            self.left.emit()
 
     def _on_commented(self) -> None:
         text = self.comment.text().strip()

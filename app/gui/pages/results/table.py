@@ -10,47 +10,32 @@ from PySide6.QtCore import (
     QItemSelection,
     QItemSelectionModel,
     QItemSelectionRange,
+    QPoint,
     Qt,
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QColor, QKeyEvent
+from PySide6.QtGui import QColor, QContextMenuEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QTableView
 
 from app.core.errors import AppError
 from app.core.messages import sentence
 from app.core.records import RunSummary
 from app.core.storage.database import Database
-from app.core.storage.queries import Query, find_ids, set_comment
+from app.core.storage.queries import History, Query, find_history, set_comment
 from app.core.storage.runs import list_runs
 from app.gui.pages.results.cells import cell_text, reasons_text
+from app.gui.pages.results.columns import COLUMNS, COMMENT, KEYS, ColumnFitter
 from app.gui.services.bundle import Services
 from app.gui.style.theme import figures
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.basics import plain_tip
-from app.gui.widgets.tables import Column, Index, TableModel, set_up_table
+from app.gui.widgets.tables import Index, TableModel, set_up_table
 
 PAGE_ROWS = 100
 PAGES_KEPT = 20
 READ_PATIENCE_S = 0.2
 READ_AGAIN_MS = 2_000
-# By sort key.
-COLUMNS = {
-    "id": Column("heading.run", 56, is_number=True),
-    "started_at": Column("heading.started", 136),
-    "workload": Column("label.workload", 136),
-    "value": Column("heading.result", 130, is_number=True),
-    "verdict": Column("heading.verdict", 84),
-    "spread_pct": Column("heading.spread", 80, is_number=True),
-    "epochs_done": Column("heading.epochs", 92, is_number=True),
-    "batch_size": Column("heading.batch", 68, is_number=True),
-    "device": Column("heading.device", 78),
-    "data_source": Column("label.data", 96),
-    "status": Column("results_page.status", 94),
-    "comment": Column("heading.name", 60),
-}
-KEYS = tuple(COLUMNS)
-COMMENT = KEYS.index("comment")
 ROW_PX = 34
 _TONES = {
     **{verdict: verdict for verdict in ("valid", "caution", "invalid")},
@@ -68,6 +53,7 @@ class RunsModel(TableModel):
         failed: Something could not be read or written; with the AppError.
 
     Attributes:
+        shown: What the rows are: the answer to the latest query.
         is_typed_in: Whether a comment is being typed, which another row under it would undo.
     """
 
@@ -87,8 +73,9 @@ class RunsModel(TableModel):
         self._again = QTimer(self, singleShot=True, interval=READ_AGAIN_MS)
         self._again.timeout.connect(self.forget)
         self.is_typed_in: Callable[[], bool] = lambda: False
-        self.ids: list[int] = []
+        self.ids: Sequence[int] = []
         self.query = Query()
+        self.shown = History()
         services.theme.changed.connect(self.layoutChanged)
 
     def close(self) -> None:
@@ -104,9 +91,9 @@ class RunsModel(TableModel):
         self._complained = False
         number, path = self._asked, self._services.paths.database
 
-        def look() -> tuple[int, list[int]]:
+        def look() -> tuple[int, History]:
             with Database(path) as database:
-                return number, find_ids(database, query)
+                return number, find_history(database, query)
 
         self._services.tasks.start(look, self._on_found, self.failed.emit)
 
@@ -205,21 +192,22 @@ class RunsModel(TableModel):
         if self.ids:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self.ids) - 1, COMMENT))
 
-    def _on_found(self, answer: tuple[int, list[int]]) -> None:
+    def _on_found(self, answer: tuple[int, History]) -> None:
         self.when_named(partial(self._show, *answer))
 
-    def _show(self, number: int, ids: list[int]) -> None:
+    def _show(self, number: int, history: History) -> None:
         if number != self._asked:
             return  # a later request is on its way
         self.close()  # another file may be in its place by now
-        if ids == self.ids:
+        self.shown = history
+        if history.ids == self.ids:
             self._show_anew()
         else:
             self.beginResetModel()
-            self.ids = ids
+            self.ids = history.ids
             self._pages.clear()
             self.endResetModel()
-        self.found.emit(len(ids))
+        self.found.emit(len(history.ids))
 
     def _read(self, ids: Sequence[int]) -> list[RunSummary | None]:
         try:
@@ -249,7 +237,13 @@ class RunsModel(TableModel):
 
 
 class RunsTable(QTableView):
-    """Shows the rows. Selected runs stay selected when rows or their order change."""
+    """Shows the rows. Selected runs stay selected when rows or their order change.
+
+    Signals:
+        menu_wanted: The context menu of the selected rows is to be opened; with its place on the screen.
+    """
+
+    menu_wanted = Signal(QPoint)
 
     def __init__(self, model: RunsModel) -> None:
         super().__init__()
@@ -257,6 +251,7 @@ class RunsTable(QTableView):
         self._chosen: set[int] = set()
         self._current = (0, 0)
         set_up_table(self, model, sentence("results_page.table"), ROW_PX)
+        self._columns = ColumnFitter(self)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         self.setSortingEnabled(True)
         self.sortByColumn(0, Qt.SortOrder.DescendingOrder)
@@ -265,22 +260,38 @@ class RunsTable(QTableView):
         # After the view's own slots, which clear the selection.
         model.modelAboutToBeReset.connect(self._keep)
         model.modelReset.connect(self._restore)
+        model.found.connect(lambda _: self._columns.fit(model.shown.workloads))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Name the current run with F2, in any of its cells."""
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the columns into the new width."""
+        super().resizeEvent(event)
+        self._columns.fit()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Ask for the menu of the row under the mouse, or, by the keyboard, of the current one."""
+        by_mouse = event.reason() == QContextMenuEvent.Reason.Mouse
+        index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
+        if not index.isValid():
+            return
+        if not self.selectionModel().isRowSelected(index.row()):
+            self.setCurrentIndex(index)
+        below = self.visualRect(index).bottomLeft()
+        self.menu_wanted.emit(event.globalPos() if by_mouse else self.viewport().mapToGlobal(below))
+
+    def edit_name(self) -> None:
+        """Let the user type the current run's name, whichever of its cells is current."""
         index = self.currentIndex()
-        if event.key() == Qt.Key.Key_F2 and index.isValid():
+        if index.isValid():
+            self.scrollTo(index)
             self.edit(self._model.index(index.row(), COMMENT))
-        else:
-            super().keyPressEvent(event)
 
     def selected_ids(self) -> list[int]:
         """Return the numbers of the selected runs, in the table's order."""
         ids: list[int] = []
         # By ranges: a hundred thousand selected rows are one range.
         selection = self.selectionModel().selection()
-        for number in range(selection.count()):
-            part = selection.at(number)
+        parts = [selection.at(number) for number in range(selection.count())]
+        for part in sorted(parts, key=lambda part: part.top()):
             ids += self._model.ids[part.top() : part.bottom() + 1]
         return ids
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.core.storage.database import Database
+from app.gui.pages.results.columns import COLUMNS
 from app.gui.pages.results.page import ResultsPage
-from app.gui.pages.results.table import COLUMNS
 from tests import broken
 from tests.gui.driving import Driver
 from workloads.protocol.machine import Machine

@@ -42,6 +42,37 @@ def test_export_of_the_chosen_and_of_all(
     driver.until(lambda: "missing" in driver.message)
 
 
+def test_what_the_filter_shows_is_what_is_exported(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    save_to(monkeypatch, tmp_path / "filtered.csv")
+    with driver.qtbot.waitSignal(page.model.found):
+        page.filters.status.setCurrentIndex(page.filters.status.findData("completed"))
+    assert page.count.text() == "3 of 4 runs"
+    assert page.export_button.text().strip() == "Export 3 …"
+    driver.press(page.export_button)
+    driver.until(lambda: driver.message == "Exported 3 runs to filtered.csv")
+    with (tmp_path / "filtered.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["id"] for row in csv.DictReader(file)] == ["1", "2", "4"]
+    with driver.qtbot.waitSignal(page.model.found):
+        page.filters.search.setText("water")
+    assert page.count.text() == "1 of 4 runs"
+    driver.window.action("menu.export").trigger()
+    driver.until(lambda: driver.message == "Exported 1 run to filtered.csv")
+    with driver.qtbot.waitSignal(page.model.found):
+        page.filters.search.setText("nothing has this")
+    (tmp_path / "filtered.csv").unlink()
+    driver.window.action("menu.export").trigger()
+    assert driver.message == "No matching runs"
+    assert not (tmp_path / "filtered.csv").exists()
+    with driver.qtbot.waitSignal(page.model.found):
+        page.filters.search.setText("   ")
+    with driver.qtbot.waitSignal(page.model.found):
+        page.filters.status.setCurrentIndex(0)
+    assert page.count.text() == "4 runs"
+    assert page.export_button.text().strip() == "Export all …"
+
+
 def test_a_file_is_of_the_chosen_kind(
     driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QLineEdit
 from app.core.errors import AppError
 from app.core.storage.database import Database
 from app.gui.pages.results import table as runs_model
+from app.gui.pages.results.columns import COMMENT
 from app.gui.pages.results.page import ResultsPage
-from app.gui.pages.results.table import COMMENT
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, select, store_another, type_comment
@@ -33,22 +33,22 @@ def test_newest_first_and_sorted_on_demand(driver: Driver, page: ResultsPage) ->
 
 def test_filters(driver: Driver, page: ResultsPage) -> None:
     with driver.qtbot.waitSignal(page.model.found):
-        page.search.setText("WATER")
+        page.filters.search.setText("WATER")
     assert page.model.ids == [2]
     with driver.qtbot.waitSignal(page.model.found):
-        page.search.setText("cifar-10")
+        page.filters.search.setText("cifar-10")
     assert page.model.ids == [4, 3, 2, 1]
     with driver.qtbot.waitSignal(page.model.found):
-        page.search.setText("nothing has this")
-    assert page.count.text() == "0 runs"
+        page.filters.search.setText("nothing has this")
+    assert page.count.text() == "0 of 4 runs"
     assert page.first_button.isHidden()
     with driver.qtbot.waitSignal(page.model.found):
-        page.search.clear()
+        page.filters.search.clear()
     with driver.qtbot.waitSignal(page.model.found):
-        page.status.setCurrentIndex(page.status.findData("cancelled"))
+        page.filters.status.setCurrentIndex(page.filters.status.findData("cancelled"))
     assert page.model.ids == [3]
     with driver.qtbot.waitSignal(page.model.found):
-        page.workload.setCurrentIndex(page.workload.findData("demo"))
+        page.filters.workload.setCurrentIndex(page.filters.workload.findData("demo"))
     assert page.model.ids == []
 
 
@@ -97,7 +97,7 @@ def test_chosen_runs_stay_chosen(driver: Driver, page: ResultsPage, machine: Mac
     assert page.selected_ids() == [4, 3, 2]
     assert page.model.ids[page.table.currentIndex().row()] == 3
     with driver.qtbot.waitSignal(page.model.found):
-        page.status.setCurrentIndex(page.status.findData("completed"))
+        page.filters.status.setCurrentIndex(page.filters.status.findData("completed"))
     assert page.export_button.text().strip() == "Export 2 …"
 
 

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
 from app.core.storage.database import Database
-from app.gui.pages.results.table import COLUMNS
+from app.gui.pages.results.columns import COLUMNS
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from workloads.protocol.machine import Machine
@@ -24,6 +24,30 @@ def test_f2_names_the_run_whichever_cell_is_current(driver: Driver, machine: Mac
     QTest.keyClicks(editor, "quiet night")
     QTest.keyClick(editor, Qt.Key.Key_Return)
     driver.until(lambda: driver.stored()[0].comment == "quiet night")
+
+
+def test_tab_leaves_the_table_and_arrows_stay_inside(driver: Driver, machine: Machine) -> None:
+    with Database(driver.services.paths.database) as database:
+        for _ in range(3):
+            store(database, machine, 61.0, 60.0)
+    page = driver.open_results()
+    driver.until(lambda: driver.window.focusWidget() is page.table)
+    page.table.setCurrentIndex(page.model.index(0, 1))
+    for key, place in (
+        (Qt.Key.Key_Down, (1, 1)),
+        (Qt.Key.Key_Right, (1, 2)),
+        (Qt.Key.Key_Up, (0, 2)),
+        (Qt.Key.Key_Left, (0, 1)),
+    ):
+        QTest.keyClick(page.table, key)
+        index = page.table.currentIndex()
+        assert (index.row(), index.column()) == place
+        assert driver.window.focusWidget() is page.table
+    for key in (Qt.Key.Key_Tab, Qt.Key.Key_Backtab):
+        page.table.setFocus()
+        QTest.keyClick(page.table, key)
+        assert driver.window.focusWidget() is not page.table
+        assert page.table.currentIndex().row() == 0
 
 
 def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -> None:
@@ -46,7 +70,7 @@ def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -
         page.table.sortByColumn(place, Qt.SortOrder.AscendingOrder)
     assert cells() == ["caution", "invalid", "valid", "n/a"]
     with driver.qtbot.waitSignal(page.model.found):
-        page.search.setText("valid")
+        page.filters.search.setText("valid")
     assert page.model.ids == [1]
     driver.window.resize(1024, 700)
     driver.until(lambda: page.table.isColumnHidden(place + 1))

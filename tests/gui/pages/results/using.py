@@ -7,9 +7,9 @@ from PySide6.QtCore import QItemSelectionModel, Qt
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QWidget
 
 from app.core.storage.database import Database
+from app.gui.pages.results.columns import COLUMNS, COMMENT
 from app.gui.pages.results.page import ResultsPage
 from app.gui.pages.results.run_detail import RunDetail
-from app.gui.pages.results.table import COLUMNS, COMMENT
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from workloads.protocol.machine import Machine

@@ -1,0 +1,52 @@
+"""Fills the setup of a run with what a stored run or plan was asked for."""
+
+from app.core.records import Plan
+from app.gui.pages.benchmark.setup import SetupView
+from workloads.protocol.parameters import Parameter
+from workloads.protocol.spec import ParameterValue, RunSpec
+from workloads.settings import Value, all_settings
+
+
+def refill(setup: SetupView, plan: Plan) -> None:
+    """Set the form to a plan's first run and its number of runs, as far as the form has a place for each value."""
+    spec = plan.specs[0]
+    setup.workload.setCurrentIndex(setup.workload.findData(spec.workload))
+    setup.presets[spec.preset].setChecked(True)
+    _choose_device(setup, spec)
+    setup.dataset.choose(spec.data)
+    workload = setup.chosen_workload
+    values: dict[str, Value] = {
+        parameter.name: spec.parameters.get(parameter.name, parameter.default) for parameter in workload.parameters
+    }
+    values |= {setting.name: setting.of(spec) for setting in all_settings()}
+    if spec.preset != "standard":  # which has no epochs to choose
+        values |= {"epochs": workload.epochs, "steps": None}
+    values |= {"repeat": plan.times, "all_engines": plan.kind == "engines"}
+    edited = setup.form.values()
+    for parameter in (*workload.parameters, *workload.setting_parameters()):
+        setup.form.set_value(parameter.name, _in_editor(values[parameter.name], parameter))
+    for name in ("repeat", "all_engines"):
+        if name in edited:
+            value = values[name]
+            assert value is not None
+            setup.form.set_value(name, value)
+
+
+def _choose_device(setup: SetupView, spec: RunSpec) -> None:
+    """Choose engine and device; "automatic" is the first entry if that stands for the same engine."""
+    if spec.device != "auto":
+        setup.device.take(spec.engine, spec.device)
+        return
+    setup.device.setCurrentIndex(0)
+    if setup.device.engine != spec.engine:
+        for device in ("cpu", "gpu:0"):  # the last one that is there stays
+            setup.device.take(spec.engine, device)
+
+
+def _in_editor(value: Value, parameter: Parameter) -> ParameterValue:
+    """Return a value as its editor has it: what is left to the engine is 0 or "auto" there."""
+    if value is None:
+        return 0 if parameter.kind == "int" else "auto"
+    if parameter.kind == "choice" and isinstance(value, bool):
+        return "on" if value else "off"
+    return value

@@ -1,0 +1,117 @@
+"""The columns of the results table: which ones there is room for, and how wide they are."""
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics, QGuiApplication
+from PySide6.QtWidgets import QTableView
+
+from app.core.messages import sentence
+from app.gui.style.theme import figures
+from app.gui.style.tokens import TEXT_PX
+from app.gui.widgets.tables import Column
+from workloads import CATALOGUE
+
+# By sort key.
+COLUMNS = {
+    "id": Column("heading.run", 56, is_number=True),
+    "started_at": Column("heading.started", 136),
+    "workload": Column("label.workload", 136),
+    "value": Column("heading.result", 130, is_number=True),
+    "verdict": Column("heading.verdict", 84),
+    "spread_pct": Column("heading.spread", 80, is_number=True),
+    "epochs_done": Column("heading.epochs", 92, is_number=True),
+    "batch_size": Column("heading.batch", 68, is_number=True),
+    "device": Column("heading.device", 92),
+    "data_source": Column("label.data", 96),
+    "status": Column("results_page.status", 94),
+    "comment": Column("heading.name", 60),
+}
+KEYS = tuple(COLUMNS)
+COMMENT = KEYS.index("comment")
+# Never hidden; the others come in this order, as long as there is room. The full view has them all.
+_ALWAYS = ("id", "started_at", "workload", "value", "verdict", "comment")
+_OPTIONAL = ("device", "status", "spread_pct", "epochs_done", "batch_size", "data_source")
+_BEFORE_NAME = ("device", "status")  # while the name has little room; the rest come once it has more
+NAME_PX = 160
+# The paddings of the style sheet, and Qt's own around a text.
+CELL_PX, HEADING_PX = 27, 28
+# A workload of another version may have any name.
+WIDEST_PX = 260
+_LONGEST = {
+    "id": ("99999",),
+    "started_at": ("2028-08-28 08:48",),
+    "value": ("≈ 88,888 images/s", "1st: 8,888 s/epoch"),
+    "verdict": ("invalid", "caution"),
+    "spread_pct": ("88.8 %",),
+    "epochs_done": ("10 of 10", "standard"),
+    "batch_size": ("8888",),
+    "data_source": ("synthetic",),
+    "status": ("interrupted", "completed"),
+}
+
+
+def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics) -> dict[str, int]:
+    """Return the width in pixels that each column needs for its heading and its usual texts."""
+    texts = _LONGEST | {"workload": tuple(_title(workload) for workload in workloads)}
+    widths = {}
+    for key, column in COLUMNS.items():
+        fonts = QFontMetrics(figures(TEXT_PX)) if column.is_number else metrics
+        heading_px = metrics.horizontalAdvance(sentence(column.heading)) + HEADING_PX
+        cells_px = [fonts.horizontalAdvance(text) + CELL_PX for text in texts.get(key, ())]
+        usual_px = column.width_px or 0 if key in ("device", "comment") else 0
+        widths[key] = min(max(heading_px, usual_px, *cells_px, 0), WIDEST_PX)
+    return widths
+
+
+def fitting_columns(room_px: int, wanted_px: Mapping[str, int]) -> list[str]:
+    """Return the columns to show, where each has the width it wants; the name gives way first."""
+    shown = list(_ALWAYS)
+    used_px = sum(wanted_px[key] for key in shown)
+    for key in _OPTIONAL:
+        spared_px = 0 if key in _BEFORE_NAME else max(0, NAME_PX - wanted_px["comment"])
+        if used_px + wanted_px[key] + spared_px > room_px:
+            break
+        shown.append(key)
+        used_px += wanted_px[key]
+    return shown
+
+
+class ColumnFitter:
+    """Keeps the columns of a table within its width, except those that the user made wider or narrower."""
+
+    def __init__(self, table: QTableView) -> None:
+        self._table = table
+        self._chosen_px: dict[str, int] = {}
+        self._workloads: frozenset[str] = frozenset()
+        self._is_fitting = False
+        table.horizontalHeader().sectionResized.connect(self._on_resized)
+
+    def fit(self, workloads: frozenset[str] | None = None) -> None:
+        """Fit the columns into the table; `workloads` are those that it shows, None for the same as before."""
+        if workloads is not None:
+            self._workloads = workloads
+        header = self._table.horizontalHeader()
+        wanted_px = wanted_widths(self._workloads, self._table.fontMetrics()) | self._chosen_px
+        shown = fitting_columns(self._table.viewport().width(), wanted_px)
+        self._is_fitting = True
+        # Off in between, or each column would take the rest while it is the last one.
+        header.setStretchLastSection(False)
+        for number, key in enumerate(COLUMNS):
+            header.setSectionHidden(number, key not in shown)
+            if key in shown:
+                header.resizeSection(number, wanted_px[key])
+        header.setStretchLastSection(True)
+        self._is_fitting = False
+        self._table.updateGeometries()  # or the scroll bar would be that of the old columns for a moment
+
+    def _on_resized(self, number: int, _: int, width_px: int) -> None:
+        is_dragged = not self._is_fitting and QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton
+        last = next(key for key in reversed(COLUMNS) if not self._table.isColumnHidden(KEYS.index(key)))
+        if is_dragged and width_px and KEYS[number] != last:
+            self._chosen_px[KEYS[number]] = width_px
+
+
+def _title(workload: str) -> str:
+    declared = CATALOGUE.get(workload)
+    return declared.title if declared else workload[:60]

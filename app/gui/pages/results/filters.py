@@ -1,0 +1,56 @@
+"""The filters above the results: words, workload, status."""
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
+
+from app.core.messages import sentence
+from app.gui.widgets.basics import give_way, plain_tip, row
+from workloads import CATALOGUE
+
+TYPING_MS = 150
+STATUSES = ("completed", "cancelled", "failed", "interrupted", "running")
+
+
+class Filters(QWidget):
+    """Three editors side by side.
+
+    Signals:
+        changed: The user wants others; a moment after typing.
+    """
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.search = QLineEdit(placeholderText=sentence("results_page.filter_hint"), clearButtonEnabled=True)
+        self.search.setAccessibleName(sentence("results_page.filter"))
+        self.search.setToolTip(plain_tip(sentence("results_page.filter_tip")))
+        self.workload, self.status = QComboBox(), QComboBox()
+        self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
+        self._fill()
+        self._typing.timeout.connect(self.changed)
+        self.search.textChanged.connect(lambda _: self._typing.start())
+        for combo in (self.workload, self.status):
+            give_way(combo)
+            combo.currentIndexChanged.connect(self.changed)
+        layout = row(self.search, self.workload, self.status)
+        layout.setStretch(0, 1)
+        self.setLayout(layout)
+
+    def values(self) -> dict[str, str | None]:
+        """Return them by the names of a query's fields."""
+        return {
+            "text": self.search.text(),
+            "workload": self.workload.currentData(),
+            "status": self.status.currentData(),
+        }
+
+    def _fill(self) -> None:
+        self.workload.addItem(sentence("results_page.all_workloads"), None)
+        for workload in CATALOGUE.values():
+            self.workload.addItem(workload.title, workload.id)
+        self.workload.setAccessibleName(sentence("label.workload"))
+        self.status.addItem(sentence("results_page.any_status"), None)
+        for status in STATUSES:
+            self.status.addItem(sentence(f"status.{status}"), status)
+        self.status.setAccessibleName(sentence("results_page.status"))

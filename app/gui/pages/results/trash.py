@@ -1,0 +1,73 @@
+"""Deleted runs, which can be restored until the window closes."""
+
+import contextlib
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Signal
+
+from app.core.errors import AppError
+from app.core.messages import sentence
+from app.core.storage.database import Database
+from app.core.storage.queries import purge_trash, restore_runs, trash_runs
+from app.gui.services.bundle import Services
+
+
+class Trash(QObject):
+    """Deletes and restores runs in the background, and says so.
+
+    Signals:
+        changed: Runs were deleted or restored.
+    """
+
+    changed = Signal()
+
+    def __init__(self, services: Services, parent: QObject) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._deleted: list[Sequence[int]] = []
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there are deleted runs to restore."""
+        return bool(self._deleted)
+
+    def delete(self, ids: Sequence[int]) -> None:
+        """Delete runs."""
+        path = self._services.paths.database
+
+        def remove() -> Sequence[int]:
+            with Database(path) as database:
+                trash_runs(database, ids)
+            return ids
+
+        self._services.tasks.start(remove, self._on_deleted, self._services.complain)
+
+    def undo(self) -> None:
+        """Restore the runs deleted last."""
+        if not self._deleted:
+            return
+        ids, path = self._deleted.pop(), self._services.paths.database
+
+        def restore() -> int:
+            with Database(path) as database:
+                return restore_runs(database, ids)
+
+        self._services.tasks.start(restore, self._on_restored, self._services.complain)
+
+    def purge(self) -> None:
+        """Delete them for good; called when the window closes."""
+        ids = [run_id for part in self._deleted for run_id in part]
+        if ids:
+            # If it fails now, a later start does it.
+            with contextlib.suppress(AppError), Database(self._services.paths.database) as database:
+                purge_trash(database, ids)
+
+    def _on_deleted(self, ids: Sequence[int]) -> None:
+        self._deleted.append(ids)
+        text = sentence("results_page.deleted", count=len(ids))
+        self._services.tell(text, "", sentence("button.undo"), self.undo)
+        self.changed.emit()
+
+    def _on_restored(self, count: int) -> None:
+        self._services.tell(sentence("results_page.restored", count=count), "", "", None)
+        self.changed.emit()

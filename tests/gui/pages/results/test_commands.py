@@ -1,0 +1,249 @@
+"""What can be done with runs of the history: by button, by menu and by key, all the same."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit
+
+from app.core.messages import sentence
+from app.core.records import RunSummary
+from app.core.storage.database import Database
+from app.gui.pages.compare.page import ComparePage
+from app.gui.pages.results.cells import local_time
+from app.gui.pages.results.page import ResultsPage
+from tests.core.storage.storing import store
+from tests.gui.driving import Driver
+from tests.gui.pages.results.using import column, press_key, save_to, select, show_in_full, type_comment
+from workloads.protocol.machine import Machine
+
+
+def open_menu(page: ResultsPage, run_id: int, *, by_keyboard: bool = False) -> dict[str, QAction]:
+    """Open the context menu of a run's row; returns its entries by their texts."""
+    viewport = page.table.viewport()
+    index = page.model.index(page.model.ids.index(run_id), 1)
+    reason = QContextMenuEvent.Reason.Keyboard if by_keyboard else QContextMenuEvent.Reason.Mouse
+    if by_keyboard:
+        page.table.setCurrentIndex(index)
+    at = QPoint(1, 1) if by_keyboard else page.table.visualRect(index).center()
+    QApplication.sendEvent(viewport, QContextMenuEvent(reason, at, viewport.mapToGlobal(at)))
+    assert page.commands.menu.isVisible()
+    page.commands.menu.hide()
+    return {action.text(): action for action in page.commands.menu.actions() if not action.isSeparator()}
+
+
+def test_an_opened_run_shows_number_and_date_and_esc_goes_back(driver: Driver, page: ResultsPage) -> None:
+    detail = show_in_full(driver, page, 2)
+    assert page.run is not None
+    assert detail.place.text() == f"Run 2 · {local_time(page.run.summary.started_at)}"
+    driver.until(lambda: detail.isAncestorOf(driver.window.focusWidget()))
+    press_key(driver, detail.back_button, Qt.Key.Key_Escape)
+    assert page.run is None
+    driver.until(lambda: driver.window.focusWidget() is page.table)
+    detail = show_in_full(driver, page, 2)
+    detail.comment.setFocus()
+    driver.qtbot.keyClicks(detail.comment, " and fast")
+    press_key(driver, detail.comment, Qt.Key.Key_Escape)
+    assert page.run is not None
+    assert detail.comment.text() == "water cooled"
+    press_key(driver, detail.comment, Qt.Key.Key_Escape)
+    assert page.run is None
+    assert [run.comment for run in driver.stored() if run.id == 2] == ["water cooled"]
+
+
+@pytest.mark.parametrize("by_keyboard", [False, True], ids=["mouse", "menu key"])
+def test_the_menu_of_a_row_is_about_that_row(driver: Driver, page: ResultsPage, by_keyboard: bool) -> None:
+    select(page, 1, 2)
+    entries = open_menu(page, 4, by_keyboard=by_keyboard)
+    assert page.selected_ids() == [4]
+    assert list(entries) == [
+        *(
+            "Open",
+            "Run again",
+            "Compare",
+            "Copy",
+            "Save picture …",
+            "Copy picture",
+            "Export …",
+            "Rename",
+            "Delete",
+        ),
+    ]
+    assert all(action.isEnabled() for action in entries.values())
+    entries["Open"].trigger()
+    driver.until(lambda: page.run is not None and page.run.summary.id == 4)
+
+
+def test_the_menu_of_several_rows_is_about_all_of_them(driver: Driver, page: ResultsPage) -> None:
+    select(page, 1, 2, 4)
+    entries = open_menu(page, 2)
+    assert page.selected_ids() == [4, 2, 1]
+    able = [text for text, action in entries.items() if action.isEnabled()]
+    assert able == ["Compare", "Copy", "Export …", "Delete"]
+    assert [page.compare_button.isEnabled(), page.open_button.isEnabled()] == [True, False]
+    entries["Delete"].trigger()
+    driver.until(lambda: page.model.ids == [3])
+
+
+def test_each_entry_does_what_its_button_does(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    save_to(monkeypatch, tmp_path / "menu.png")
+    open_menu(page, 1)["Save picture …"].trigger()
+    driver.until(lambda: driver.message == "Saved picture as menu.png")
+    open_menu(page, 1)["Copy"].trigger()
+    driver.until(lambda: driver.message == "Copied 1 run as a table")
+    open_menu(page, 1)["Rename"].trigger()
+    editor = page.table.viewport().findChild(QLineEdit)
+    assert isinstance(editor, QLineEdit)
+    press_key(driver, editor, Qt.Key.Key_Escape)
+    detail = show_in_full(driver, page, 1)
+    at = detail.view.rect().center()
+    QApplication.sendEvent(detail.view, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, at))
+    assert detail.commands.menu.isVisible()
+    detail.commands.menu.hide()
+    assert "Open" not in [action.text() for action in detail.commands.menu.actions()]
+    QGuiApplication.clipboard().clear()
+    detail.commands.actions["copy"].trigger()
+    assert "60.0" in QGuiApplication.clipboard().text()
+    driver.window.activateWindow()  # which a window manager does when the menu closes
+    driver.until(driver.window.isActiveWindow)
+    press_key(driver, detail.back_button, Qt.Key.Key_F2)
+    assert driver.window.focusWidget() is detail.comment
+    detail.commands.actions["delete"].trigger()
+    driver.until(lambda: page.model.ids == [4, 3, 2])
+
+
+def test_delete_and_copy_edit_a_name_that_is_being_typed(driver: Driver, page: ResultsPage) -> None:
+    select(page, 2)
+    editor = type_comment(driver, page, 2, "abc")
+    press_key(driver, editor, Qt.Key.Key_Home)
+    press_key(driver, editor, Qt.Key.Key_Delete)
+    editor.selectAll()
+    QGuiApplication.clipboard().clear()
+    QTest.keyClick(editor, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "bc"
+    press_key(driver, editor, Qt.Key.Key_Return)
+    driver.until(lambda: column(page, "comment")[2] == "bc")
+    assert page.model.ids == [4, 3, 2, 1]
+
+
+def test_without_a_row_there_is_no_menu(driver: Driver, page: ResultsPage) -> None:
+    viewport = page.table.viewport()
+    below = QPoint(5, viewport.height() - 2)
+    QApplication.sendEvent(viewport, QContextMenuEvent(QContextMenuEvent.Reason.Mouse, below, below))
+    assert not page.commands.menu.isVisible()
+
+
+def compare_page(driver: Driver) -> ComparePage:
+    return driver.window.compare
+
+
+def test_compare_shows_just_the_selected_runs_and_published_ones(driver: Driver, page: ResultsPage) -> None:
+    select(page, 1, 4)
+    driver.press(page.compare_button)
+    assert driver.window.page is compare_page(driver)
+    bars = compare_page(driver).bar_list
+
+    def own() -> list[str]:
+        return [bar.name for bar in bars.bars if bar.kind in ("you", "own")]
+
+    driver.until(lambda: own() == ["You · Test CPU", "Test CPU (run 1)"])
+    assert any(bar.kind == "reference" for bar in bars.bars)
+    limit = compare_page(driver).limit
+    assert limit.currentText() == "2 selected runs"
+    limit.setCurrentIndex(1)
+    driver.until(lambda: len(own()) == 3)
+    limit.setCurrentIndex(limit.count() - 1)
+    driver.until(lambda: len(own()) == 2)
+    workload = compare_page(driver).workload
+    workload.setCurrentIndex(workload.findData("mnist_mlp"))
+    assert [limit.itemData(number) for number in range(limit.count())] == [5, 20, 100]
+    detail_of = show_in_full(driver, driver.open_results(), 3)
+    driver.press(detail_of.compare_button)
+    driver.until(lambda: own() == ["You · Test CPU"])
+    assert [bar.value for bar in bars.bars if bar.kind == "you"] == [40.0]
+
+
+def test_runs_of_different_workloads_say_why_they_are_not_together(
+    driver: Driver, page: ResultsPage, machine: Machine
+) -> None:
+    with Database(driver.services.paths.database) as database:
+        other = store(database, machine, 21.0, 20.0, workload="mnist_mlp")
+        none = store(database, machine, status="failed")
+        demo = store(database, machine, 1.0, 1.0, workload="demo")
+    with driver.qtbot.waitSignal(page.model.found):
+        page.refresh()
+    select(page, other, 4)
+    driver.press(page.compare_button)
+    compared = compare_page(driver)
+    driver.until(lambda: "run 4" in compared.reasons.text())
+    assert compared.workload.currentData() == "mnist_mlp"
+    for run_id, text in ((none, "None of these runs has a result"), (demo, "Runs of demo can't be compared here")):
+        driver.window.show_page("results")
+        select(page, run_id)
+        page.commands.actions["compare"].trigger()
+        driver.until(lambda text=text: text in driver.message)  # type: ignore[misc]
+
+
+def again(driver: Driver, page: ResultsPage, run_id: int) -> None:
+    """Ask to run a stored run again from its row."""
+    driver.window.show_page("results")
+    select(page, run_id)
+    page.commands.actions["again"].trigger()
+
+
+@pytest.mark.slow
+def test_run_again_fills_the_setup_and_starts_the_same_run(driver: Driver) -> None:
+    first = driver.run_demo(epochs=2, batch_size=7, seed=3)
+    driver.page.choose()
+    driver.choose_demo(epochs=5)
+    page = driver.open_results()
+    detail = show_in_full(driver, page, first.id)
+    driver.press(detail.again_button)
+    driver.until(lambda: driver.window.page is driver.page and driver.page.run is not None)
+    runs: list[RunSummary] = driver.stored()
+    assert len(runs) == 2
+    assert (runs[0].workload, runs[0].epochs, runs[0].batch_size, runs[0].seed) == ("demo", 2, 7, 3)
+    setup = driver.page.setup
+    assert setup.spec().parameters == {"step_s": 0.005, "outcome": "ok"} | setup.spec().parameters
+    values = setup.form.values()
+    assert (values["epochs"], values["batch_size"], values["seed"], values["step_s"]) == (2, 7, 3, 0.005)
+
+
+@pytest.mark.slow
+def test_run_again_says_why_it_can_not(driver: Driver, page: ResultsPage, machine: Machine) -> None:
+    with Database(driver.services.paths.database) as database:
+        gone = store(database, machine, 1.0, 1.0)
+        database.connection.execute(
+            "UPDATE runs SET spec = json_set(spec, '$.workload', 'gone') WHERE id = ?", (gone,)
+        )
+        damaged = store(database, machine, 1.0, 1.0, columns={"spec": "[1,"})
+        card = store(database, machine, 1.0, 1.0, device="gpu:7")
+        real = store(database, machine, 1.0, 1.0, data="real")
+        engine = store(database, machine, 1.0, 1.0, engine="torch")
+    before = len(driver.stored())
+    for run_id, text in (
+        (gone, "gone"),
+        (damaged, f"Run {damaged} can't be repeated: its record is damaged."),
+        (card, "TensorFlow can't use a GPU:7 on this computer"),
+        (real, "The run used the real data of CIFAR-10, which isn't installed."),
+        (engine, "PyTorch isn't installed"),
+    ):
+        with driver.qtbot.waitSignal(page.model.found):
+            page.refresh()
+        again(driver, page, run_id)
+        driver.until(lambda text=text: text in driver.message)  # type: ignore[misc]
+        assert driver.window.page is page
+    driver.page.choose()
+    driver.window.show_page("benchmark")
+    driver.choose_demo(epochs=1_000, step_s=0.01)
+    driver.press(driver.page.setup.run_button)
+    driver.wait_for_epochs(1)
+    again(driver, page, 1)
+    assert driver.message == sentence("again.busy")
+    driver.page.cancel()
+    driver.wait_for_result()
+    assert len(driver.stored()) == before + 1
