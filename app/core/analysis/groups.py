@@ -1,19 +1,25 @@
-"""What a stored group of runs says: its result as a sentence, and remarks."""
+"""What a stored group of runs says: its result in a few characters and as a sentence, and remarks."""
 
 import dataclasses
+from collections import Counter
+from collections.abc import Sequence
 from typing import Literal
 
 from app.core.analysis.ab import between_runs, counts, is_positive, judge_pairs, judge_repeats, pairs_of
 from app.core.analysis.comparability import differences, run_refusal
-from app.core.analysis.engines import engine_rows
+from app.core.analysis.engines import Row, engine_rows
 from app.core.messages import Message, message, sentence
+from app.core.metrics import format_value, headline_kind
+from app.core.plain_text import one_line
 from app.core.records import Group, RunSummary
 from workloads import CATALOGUE
+from workloads.engines.registry import engine_title
 
 # With fewer, a difference has no interval.
 ENOUGH_ROUNDS = 2
 VerdictLevel = Literal["valid", "caution", "invalid"]
 _WORST_FIRST: tuple[VerdictLevel, ...] = ("invalid", "caution")
+_KIND_LIMIT = 40
 
 
 def group_sentence(group: Group) -> str:
@@ -81,6 +87,74 @@ def group_remarks(group: Group) -> list[str]:
     if group.workload in CATALOGUE and CATALOGUE[group.workload].is_demo:
         remarks.append(sentence("verdict.demo"))
     return remarks
+
+
+def group_kind(group: Group) -> str:
+    """Return what kind of group it is, in words; that of another version plainly."""
+    codes = {"ab": "group.kind_ab", "repeat": "group.kind_repeat", "engines": "group.kind_engines"}
+    return sentence(codes[group.kind]) if group.kind in codes else one_line(group.kind, _KIND_LIMIT)
+
+
+def group_workloads(group: Group) -> str:
+    """Return the title of a group's workload, or their number if there are several."""
+    names = list(
+        dict.fromkeys([spec.workload for spec in group.plan.specs] or [run.workload for run in group.runs])
+    )
+    if len(names) > 1:
+        return sentence("group.workloads", count=len(names))
+    return CATALOGUE[names[0]].title if names and names[0] in CATALOGUE else "".join(names)
+
+
+def group_headline(group: Group) -> str:
+    """Return a group's result in a few characters: median, factor or fastest engine; "n/a" without one."""
+    if group.kind == "ab":
+        ratio = judge_pairs(group).ratio
+        return "n/a" if ratio is None else f"{max(ratio, 1 / ratio):.2f}×"
+    if group.kind == "engines":
+        return _fastest(engine_rows(group))
+    result, metric = judge_repeats(group), _metric(group)
+    if result.median is None:
+        return "n/a"
+    about = "≈ " if any(run.basis == "estimate" for run in group.runs if counts(run)) else ""
+    return f"{about}{format_value(metric, result.median)} {headline_kind(metric).short_unit.replace(' / ', '/')}"
+
+
+def group_note(group: Group) -> str:
+    """Return in a few words how certain a group's headline is, or what it says."""
+    if group.kind in ("ab", "engines"):
+        return group_sentence(group)
+    result, metric = judge_repeats(group), _metric(group)
+    parts = []
+    if result.confidence_pct is not None:
+        low, high = format_value(metric, result.low), format_value(metric, result.high)
+        parts.append(sentence("group.interval", low=low, high=high, confidence_pct=result.confidence_pct))
+    if result.between_pct is not None:
+        parts.append(sentence("group.spread", between_pct=result.between_pct))
+    return ", ".join(parts) or group_sentence(group)
+
+
+def side_names(group: Group) -> str:
+    """Return the names of an A/B's sides, as far as they say more than A and B; "" for other groups."""
+    if group.kind != "ab":
+        return ""
+    return " · ".join(f"{side}: {name}" for side, name in zip("AB", group.labels, strict=True) if side != name)
+
+
+def group_verdict(group: Group) -> str | None:
+    """Return the worst verdict of the runs that count; None without any."""
+    verdicts = {run.verdict for run in group.runs if counts(run)}
+    return next((verdict for verdict in ("invalid", "caution", "valid") if verdict in verdicts), None)
+
+
+def _fastest(rows: Sequence[Row]) -> str:
+    """Return the fastest engine, or of several workloads the one that is fastest on most of them."""
+    if len(rows) == 1:
+        return " = ".join(engine_title(cell.engine) for cell in rows[0].fastest) or "n/a"
+    wins = Counter(cell.engine for row in rows for cell in row.fastest)
+    if not wins:
+        return "n/a"
+    engine, times = wins.most_common(1)[0]
+    return sentence("group.fastest_on", engine=engine_title(engine), times=times, workloads=len(rows))
 
 
 def _metric(group: Group) -> str:

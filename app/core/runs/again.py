@@ -7,14 +7,34 @@ from app.core.messages import message
 from app.core.paths import Paths
 from app.core.records import Plan
 from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.groups import load_group
+from app.core.storage.runs import load_run
 from workloads.engines.registry import engine_title
 from workloads.protocol.machine import Machine
+
+# The kinds of plans that this version runs, and how many specs each has at least.
+_SPECS = {"repeat": 1, "ab": 2, "engines": 1}
+
+
+def plan_of_run(database: Database, run_id: int) -> Plan:
+    """Return the plan of repeating a stored run once; raises UsageError if its record isn't whole."""
+    run = load_run(database, run_id, with_peak=False)
+    if run.damage:
+        raise UsageError(message("again.damaged", run_id=run_id))
+    return Plan(kind="repeat", specs=(run.spec,))
+
+
+def plan_of_group(database: Database, group_id: int) -> Plan:
+    """Return the plan of a stored group; raises UsageError if this version can't carry it out."""
+    plan = load_group(database, group_id).plan
+    if len(plan.specs) < _SPECS.get(plan.kind, len(plan.specs) + 1):
+        raise UsageError(message("again.no_plan"))
+    return plan
 
 
 def check_again(plan: Plan, paths: Paths, machine: Machine) -> None:
     """Raise UsageError if a run of the plan can't be made here any more: an engine, device or data set is gone."""
-    if not plan.specs:
-        raise UsageError(message("again.no_plan"))
     runner = Runner(paths, machine)
     for spec in plan.specs:
         workload = runner.check(spec)

@@ -40,12 +40,18 @@ def list_groups(database: Database, kind: str | None = None, limit: int | None =
 
 def load_group(database: Database, group_id: int) -> Group:
     """Return a group with its remaining runs; raises UsageError if there is no such group."""
-    with database.complaints():
-        sql = "SELECT id, created_at, kind, plan FROM groups WHERE id = ?"
-        rows = database.connection.execute(sql, (group_id,)).fetchall()
-    if not rows:
+    groups = load_groups(database, [group_id])
+    if not groups:
         raise UsageError(message("groups.unknown", group_id=group_id), message("groups.see_list"))
-    return _with_runs(database, rows)[0]
+    return groups[0]
+
+
+def load_groups(database: Database, group_ids: Sequence[int]) -> list[Group]:
+    """Return groups with their remaining runs; those that don't exist are left out."""
+    with database.complaints():
+        sql = "SELECT id, created_at, kind, plan FROM groups WHERE id IN (SELECT value FROM json_each(?))"
+        rows = database.connection.execute(sql, (json.dumps(list(group_ids)),)).fetchall()
+    return _with_runs(database, rows)
 
 
 def group_places(database: Database, runs: Iterable[RunSummary]) -> dict[int, str]:

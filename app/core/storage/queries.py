@@ -5,7 +5,7 @@ import json
 import re
 import sqlite3
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
@@ -77,12 +77,16 @@ class History:
 
     Attributes:
         ids: Their numbers, in order.
+        rows: The same with groups closed: a run's number, or a group's as a negative one, where its first run is.
+        groups: By group number, those of its runs that match, in order.
         total: Number of all stored runs, matching or not.
         workloads: Ids of the workloads that any of them ran.
     """
 
     query: Query = field(default_factory=Query)
     ids: Sequence[int] = ()
+    rows: Sequence[int] = ()
+    groups: Mapping[int, Sequence[int]] = field(default_factory=dict)
     total: int = 0
     workloads: frozenset[str] = frozenset()
 
@@ -101,7 +105,9 @@ def find_ids(database: Database, query: Query) -> list[int]:
     with database.complaints():
         ids = ids_text(_ids_with(database.connection, words) if words else [])
         values = {"workload": query.workload, "status": query.status, "ids": ids}
-        return [row[0] for row in database.connection.execute(sql, values)]
+        cursor = database.connection.cursor()
+        cursor.row_factory = None  # plain tuples: faster
+        return [run_id for (run_id,) in cursor.execute(sql, values)]
 
 
 def find_history(database: Database, query: Query) -> History:
@@ -109,7 +115,9 @@ def find_history(database: Database, query: Query) -> History:
     sql = f"SELECT workload, count(*) FROM {_LISTED} WHERE deleted_at IS NULL GROUP BY workload"
     with database.snapshot():
         counts = {str(row[0]): int(row[1]) for row in database.connection.execute(sql)}
-        return History(query, find_ids(database, query), sum(counts.values()), frozenset(counts))
+        ids = find_ids(database, query)
+        rows, groups = _grouped(database.connection, ids)
+        return History(query, ids, rows, groups, sum(counts.values()), frozenset(counts))
 
 
 def set_comment(database: Database, run_id: int, comment: str | None) -> None:
@@ -233,6 +241,25 @@ _COMPARABLE = """
     )
     ORDER BY CASE basis WHEN 'later_epochs' THEN 1 WHEN 'estimate' THEN 2 ELSE 3 END, id DESC LIMIT 1
 """
+
+
+def _grouped(connection: sqlite3.Connection, ids: Sequence[int]) -> tuple[list[int], dict[int, list[int]]]:
+    """Return the rows of a history and its groups; a run whose group isn't stored is on its own."""
+    # The index has both columns; whole rows would take longer to read than everything else.
+    sql = (
+        "SELECT id, -group_id FROM runs INDEXED BY runs_by_group"
+        " WHERE group_id IS NOT NULL AND group_id IN (SELECT id FROM groups WHERE id > 0)"
+    )
+    cursor = connection.cursor()
+    cursor.row_factory = None  # plain tuples: faster
+    group_of: dict[int, int] = dict(cursor.execute(sql))
+    # A run's number, or its group's as a negative one: without repetitions, these are the rows.
+    entries = list(map(group_of.get, ids, ids))
+    groups: dict[int, list[int]] = {}
+    for entry, run_id in zip(entries, ids, strict=True):
+        if entry < 0:
+            groups.setdefault(-entry, []).append(run_id)
+    return list(dict.fromkeys(entries)), groups
 
 
 def _order(query: Query) -> str:

@@ -256,8 +256,9 @@ class MainWindow(QMainWindow):
     def _on_again(self, plan: Plan) -> None:
         machine = self._services.finder.machine
         if machine is not None and not self._services.bridge.is_running:
-            self.show_page("benchmark")
-            self.benchmark.run_again(plan, machine)
+            page = self.ab if plan.kind == "ab" else self.benchmark
+            self.show_page("ab" if plan.kind == "ab" else "benchmark")
+            page.run_again(plan, machine)
 
     def _on_compare(self, ids: list[int]) -> None:
         self.show_page("compare")

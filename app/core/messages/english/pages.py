@@ -185,6 +185,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "heading.batch": "Batch",
     "heading.cpu_energy": "CPU energy",
     "heading.device": "Device",
+    "heading.engine": "Engine",
     "heading.epoch": "Epoch",
     "heading.epochs": "Epochs",
     "heading.gpu_energy": "GPU energy",

@@ -23,6 +23,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         " data, status, number or day (2026-11). A verdict is matched from its beginning."
     ),
     "results_page.first_epoch": "1st: {value}",
+    "results_page.group_closed": "{kind}, {runs}, closed",
+    "results_page.group_opened": "{kind}, {runs}, opened",
     "results_page.hardware_during_run": "Hardware during the run",
     "results_page.no_match": "No matching runs",
     "results_page.no_match_note": "Try other words or filters.",
@@ -32,6 +34,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "results_page.restored": ("Restored {count} run", "Restored {count:,} runs"),
     "results_page.run_at": "Run {run_id} · {at}",
     "results_page.runs": ("{count} run", "{count:,} runs"),
+    "results_page.runs_of_group": "Runs of the group",
     "results_page.runs_of_all": ("{shown:,} of {count:,} run", "{shown:,} of {count:,} runs"),
     "results_page.status": "Status",
     "results_page.table": "Stored runs",

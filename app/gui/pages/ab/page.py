@@ -24,7 +24,7 @@ from app.core.metrics import format_time_left, headline_kind
 from app.core.records import Group, Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
-from app.gui.pages.ab.pair_plot import PairPlot
+from app.gui.charts.pair_plot import PairPlot
 from app.gui.pages.ab.setup import AbSetup
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError
@@ -110,6 +110,10 @@ class AbPage(QWidget):
                 return number, choose, list_groups(database, "ab", HISTORY_LIMIT)
 
         self._services.tasks.start(look, self._on_found, self._services.complain)
+
+    def run_again(self, plan: Plan, machine: Machine) -> None:
+        """Start a stored A/B once more; it's shown while it runs, and the setup stays as it is."""
+        self._begin(plan, machine)
 
     def cancel(self) -> None:
         """Cancel the current run and those that would follow it."""

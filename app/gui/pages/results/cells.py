@@ -1,14 +1,26 @@
 """The texts of the results table's cells."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
+from app.core.analysis.ab import judge_repeats
 from app.core.analysis.compare import run_name
+from app.core.analysis.groups import (
+    group_headline,
+    group_kind,
+    group_note,
+    group_remarks,
+    group_sentence,
+    group_verdict,
+    group_workloads,
+)
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.records import RunSummary
+from app.core.records import Group, RunSummary
 from app.gui.pages.results.columns import COLUMNS
 from workloads import CATALOGUE
+from workloads.engines.registry import engine_title
 
 
 def cell_text(run: RunSummary, key: str) -> str:
@@ -53,6 +65,49 @@ def _epochs(run: RunSummary) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """The row of a group: the texts of its cells by column, made once."""
+
+    group: Group
+    texts: Mapping[str, str]
+    verdict: str | None
+
+    def tip(self, key: str) -> str:
+        """Return the tooltip of a cell: all that the group says, where the cell is part of that."""
+        if key in ("value", "verdict", "status", "comment"):
+            return " ".join((group_sentence(self.group), *group_remarks(self.group)))
+        return self.texts[key]
+
+
+def group_row(group: Group, shown: int) -> GroupRow:
+    """Return a group's row, of whose runs this many are shown below it."""
+    runs, result = group.runs, judge_repeats(group) if group.kind == "repeat" else None
+    between_pct = result.between_pct if result is not None else None
+    verdict = group_verdict(group)
+    texts = {
+        "id": sentence("results_page.runs", count=shown),
+        "started_at": local_time(group.created_at),
+        "workload": group_workloads(group),
+        "value": group_headline(group),
+        "verdict": verdict or "n/a",
+        "spread_pct": "–" if between_pct is None else f"{between_pct:.1f} %",
+        "epochs_done": _common(_epochs(run) for run in runs),
+        "batch_size": _common(str(run.batch_size) for run in runs),
+        "device": _common(run_name(run) for run in runs),
+        "data_source": _common(run.data_source or "n/a" for run in runs),
+        "status": group_kind(group),
+        "comment": group_note(group),
+    }
+    return GroupRow(group, texts, verdict)
+
+
+def _common(texts: Iterable[str]) -> str:
+    """Return the text that all runs have in common; a dash if they differ."""
+    different = set(texts)
+    return different.pop() if len(different) == 1 else "–"
+
+
 def reasons_text(run: RunSummary) -> str:
     """Return a verdict's reasons in a few words."""
     return ", ".join(code.replace("_", " ") for code in (run.reasons or "").split())
@@ -73,5 +128,6 @@ _WRITERS: dict[str, Callable[[RunSummary], str]] = {
     "spread_pct": lambda run: "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
     "epochs_done": _epochs,
     "device": run_name,
+    "engine": lambda run: engine_title(run.engine),
     "comment": lambda run: run.comment or "",
 }

@@ -33,15 +33,16 @@ COMMENT = KEYS.index("comment")
 _ALWAYS = ("id", "started_at", "workload", "value", "verdict", "comment")
 _OPTIONAL = ("device", "status", "spread_pct", "epochs_done", "batch_size", "data_source")
 _BEFORE_NAME = ("device", "status")  # while the name has little room; the rest come once it has more
-NAME_PX = 160
+NAME_PX, NAME_MIN_PX = 160, 40
 # The paddings of the style sheet, and Qt's own around a text.
 CELL_PX, HEADING_PX = 27, 28
+TRIANGLE_PX = 22  # with its margin, before the number of a group's runs
 # A workload of another version may have any name.
 WIDEST_PX = 260
 _LONGEST = {
     "id": ("99999",),
     "started_at": ("2028-08-28 08:48",),
-    "value": ("≈ 88,888 images/s", "1st: 8,888 s/epoch"),
+    "value": ("≈ 8,888 images/s", "1st: 8,888 s/epoch"),
     "verdict": ("invalid", "caution"),
     "spread_pct": ("88.8 %",),
     "epochs_done": ("10 of 10", "standard"),
@@ -51,7 +52,7 @@ _LONGEST = {
 }
 
 
-def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics) -> dict[str, int]:
+def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics, *, has_groups: bool) -> dict[str, int]:
     """Return the width in pixels that each column needs for its heading and its usual texts."""
     texts = _LONGEST | {"workload": tuple(_title(workload) for workload in workloads)}
     widths = {}
@@ -61,6 +62,9 @@ def wanted_widths(workloads: frozenset[str], metrics: QFontMetrics) -> dict[str,
         cells_px = [fonts.horizontalAdvance(text) + CELL_PX for text in texts.get(key, ())]
         usual_px = column.width_px or 0 if key in ("device", "comment") else 0
         widths[key] = min(max(heading_px, usual_px, *cells_px, 0), WIDEST_PX)
+    if has_groups:
+        text_px = QFontMetrics(figures(TEXT_PX)).horizontalAdvance(sentence("results_page.runs", count=88))
+        widths["id"] = max(widths["id"], text_px + CELL_PX + TRIANGLE_PX)
     return widths
 
 
@@ -84,15 +88,17 @@ class ColumnFitter:
         self._table = table
         self._chosen_px: dict[str, int] = {}
         self._workloads: frozenset[str] = frozenset()
+        self._has_groups = False
         self._is_fitting = False
         table.horizontalHeader().sectionResized.connect(self._on_resized)
 
-    def fit(self, workloads: frozenset[str] | None = None) -> None:
-        """Fit the columns into the table; `workloads` are those that it shows, None for the same as before."""
+    def fit(self, workloads: frozenset[str] | None = None, *, has_groups: bool = False) -> None:
+        """Fit the columns into the table, and to what it shows from now on; without `workloads`, as before."""
         if workloads is not None:
-            self._workloads = workloads
+            self._workloads, self._has_groups = workloads, has_groups
         header = self._table.horizontalHeader()
-        wanted_px = wanted_widths(self._workloads, self._table.fontMetrics()) | self._chosen_px
+        metrics = self._table.fontMetrics()
+        wanted_px = wanted_widths(self._workloads, metrics, has_groups=self._has_groups) | self._chosen_px
         shown = fitting_columns(self._table.viewport().width(), wanted_px)
         self._is_fitting = True
         # Off in between, or each column would take the rest while it is the last one.
@@ -100,7 +106,7 @@ class ColumnFitter:
         for number, key in enumerate(COLUMNS):
             header.setSectionHidden(number, key not in shown)
             if key in shown:
-                header.resizeSection(number, wanted_px[key])
+                header.resizeSection(number, wanted_px[key] if key != "comment" else NAME_MIN_PX)
         header.setStretchLastSection(True)
         self._is_fitting = False
         self._table.updateGeometries()  # or the scroll bar would be that of the old columns for a moment

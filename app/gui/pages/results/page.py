@@ -1,4 +1,4 @@
-"""The history: all runs in a table, and one of them in full."""
+"""The history: all runs in a table, and one of them, or a group, in full."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -7,17 +7,21 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.errors import UsageError
-from app.core.messages import message, sentence
-from app.core.records import Plan, Run
-from app.core.runs.again import check_again
+from app.core.messages import sentence
+from app.core.plain_text import safe_text
+from app.core.records import Group, Plan, Run
+from app.core.report.group_text import group_text
+from app.core.runs.again import check_again, plan_of_group, plan_of_run
 from app.core.storage.database import Database
+from app.core.storage.groups import load_group
 from app.core.storage.runs import list_runs, load_run
 from app.gui.pages.results.cells import table_text
 from app.gui.pages.results.commands import RunCommands
 from app.gui.pages.results.filters import Filters
+from app.gui.pages.results.group_detail import GroupDetail
+from app.gui.pages.results.model import RunsModel
 from app.gui.pages.results.run_detail import RunDetail
-from app.gui.pages.results.table import RunsModel, RunsTable
+from app.gui.pages.results.table import RunsTable
 from app.gui.pages.results.trash import Trash
 from app.gui.run.actions import ResultActions
 from app.gui.services.bundle import Services
@@ -50,7 +54,9 @@ class ResultsPage(QWidget):
         self.filters = Filters()
         self.count = label(muted=True)
         self.detail: RunDetail | None = None
+        self.group_detail: GroupDetail | None = None
         self._wanted = 0
+        self._is_within_group = False
         self._make_buttons()
         self._lay_out()
         self._connect()
@@ -58,12 +64,19 @@ class ResultsPage(QWidget):
     @property
     def run(self) -> Run | None:
         """The run shown in full."""
-        return self.detail.run if self.detail is not None and self._stack.currentIndex() == 1 else None
+        shown = self._stack.currentWidget()
+        return self.detail.run if self.detail is not None and shown is self.detail else None
+
+    @property
+    def group(self) -> Group | None:
+        """The group shown in full."""
+        shown = self._stack.currentWidget()
+        return self.group_detail.group if self.group_detail is not None and shown is self.group_detail else None
 
     @property
     def can_copy(self) -> bool:
-        """Whether a run is shown or selected."""
-        return self.run is not None or bool(self.selected_ids())
+        """Whether something is shown in full or selected."""
+        return self.run is not None or self.group is not None or bool(self.table.selected_rows())
 
     @property
     def can_share(self) -> bool:
@@ -93,12 +106,24 @@ class ResultsPage(QWidget):
     def open_run(self, run_id: int) -> None:
         """Show a run in full."""
         self._wanted += 1
+        self._is_within_group = self.group is not None
         self._load(run_id, partial(self._on_loaded, self._wanted))
 
+    def open_group(self, group_id: int) -> None:
+        """Show a group in full."""
+        self._wanted += 1
+        number, path = self._wanted, self._services.paths.database
+
+        def load() -> Group:
+            with Database(path) as database:
+                return load_group(database, group_id)
+
+        self._services.tasks.start(load, partial(self._on_group_loaded, number), self._services.complain)
+
     def run_again(self) -> None:
-        """Ask for the run shown, or the selected one, once more; or explain why it can't be run here."""
+        """Ask for what is shown, or the selected row, once more; or explain why it can't be run here."""
         machine, paths = self._services.finder.machine, self._services.paths
-        (run_id,) = self._targets()
+        entry = self._targeted()[0]
         if self._services.bridge.is_running or machine is None:
             code = "again.busy" if machine is not None else "setup.looking"
             self._services.tell(sentence(code), "caution", "", None)
@@ -106,10 +131,7 @@ class ResultsPage(QWidget):
 
         def prepare() -> Plan:
             with Database(paths.database) as database:
-                run = load_run(database, run_id)
-            if run.damage:
-                raise UsageError(message("again.damaged", run_id=run_id))
-            plan = Plan(kind="repeat", specs=(run.spec,))
+                plan = plan_of_group(database, -entry) if entry < 0 else plan_of_run(database, entry)
             check_again(plan, paths, machine)
             return plan
 
@@ -117,7 +139,7 @@ class ResultsPage(QWidget):
 
     def compare(self) -> None:
         """Ask to compare the run shown, or the selected ones."""
-        if ids := self._targets():
+        if ids := self._target_ids():
             self.compare_requested.emit(ids)
 
     def export(self) -> None:
@@ -125,7 +147,7 @@ class ResultsPage(QWidget):
         shown = self.model.shown
         if not self.isVisible():
             self.result_actions.export([])
-        elif ids := self._targets() or (list(shown.ids) if shown.query.is_filter else []):
+        elif ids := self._target_ids() or (list(shown.ids) if shown.query.is_filter else []):
             self.result_actions.export(ids)
         elif shown.query.is_filter:
             self._services.tell(sentence("results_page.no_match"), "", "", None)
@@ -133,9 +155,12 @@ class ResultsPage(QWidget):
             self.result_actions.export([])
 
     def copy_text(self) -> None:
-        """Copy the run shown as text, or the selected rows as a table."""
+        """Copy the run or group shown as text, or the selected rows as a table."""
         if self.run is not None:
             self.result_actions.copy_text(self.run)
+        elif self.group is not None:
+            QGuiApplication.clipboard().setText(safe_text(group_text(self.group)))
+            self._services.tell(sentence("result.copied"), "", "", None)
         elif ids := self.selected_ids():
             self._copy_rows(ids)
 
@@ -148,10 +173,10 @@ class ResultsPage(QWidget):
         self._with_run(self.result_actions.save_picture)
 
     def delete(self) -> None:
-        """Delete the run shown, or the selected ones; they can be restored until the window closes."""
-        if ids := self._targets():
-            if self.run is not None:
-                self._on_left()
+        """Delete what is shown or selected; it can be restored until the window closes."""
+        if ids := self._target_ids():
+            if self._stack.currentIndex() != 0:
+                self._show_table()
             self.model.when_named(lambda: self.trash.delete(ids))
 
     def undo(self) -> None:
@@ -163,8 +188,16 @@ class ResultsPage(QWidget):
         self.model.close()
         self.trash.purge()
 
-    def _targets(self) -> list[int]:
-        """Return what a command is about: the run shown, or the selected ones."""
+    def _targeted(self) -> list[int]:
+        """Return what a command is about, as in the model's `rows`: what is shown in full, or what is selected."""
+        if self.run is not None:
+            return [self.run.summary.id]
+        return [-self.group.id] if self.group is not None else self.table.selected_rows()
+
+    def _target_ids(self) -> list[int]:
+        """Return the numbers of the runs that a command is about."""
+        if self.group is not None:
+            return [run.id for run in self.group.runs]
         return [self.run.summary.id] if self.run is not None else self.selected_ids()
 
     def _load(self, run_id: int, done: Callable[[Run], None]) -> None:
@@ -177,11 +210,11 @@ class ResultsPage(QWidget):
         self._services.tasks.start(load, done, self._services.complain)
 
     def _with_run(self, do: Callable[[Run], None]) -> None:
-        ids = self._targets()
+        rows = self._targeted()
         if self.run is not None:
             do(self.run)
-        elif len(ids) == 1:
-            self._load(ids[0], do)
+        elif len(rows) == 1 and rows[0] > 0:
+            self._load(rows[0], do)
 
     def _take_focus(self) -> None:
         # Keyboard users moving through the side bar stay in it.
@@ -192,7 +225,7 @@ class ResultsPage(QWidget):
     def _make_buttons(self) -> None:
         theme = self._services.theme
         self._handlers: dict[str, Callable[[], object]] = {
-            "open": self._open_current,
+            "open": self._open_selected,
             "again": self.run_again,
             "compare": self.compare,
             "copy": self.copy_text,
@@ -274,25 +307,34 @@ class ResultsPage(QWidget):
         self._on_selected()
 
     def _on_selected(self, *_: object) -> None:
-        count = len(self.selected_ids())
-        self.commands.allow(dict.fromkeys(("open", "again", "picture", "copy_picture", "rename"), count == 1))
+        rows = self.table.selected_rows()
+        count, is_one = len(self.model.ids_of(rows)), len(rows) == 1
+        self.commands.allow(dict.fromkeys(("open", "again"), is_one))
+        self.commands.allow(dict.fromkeys(("picture", "copy_picture", "rename"), is_one and rows[0] > 0))
         self.commands.allow(dict.fromkeys(("compare", "copy", "export", "delete"), count > 0))
         if not count and self.model.shown.query.is_filter:
-            count = self.model.count()
+            count = len(self.model.shown.ids)
         text = sentence("results_page.export_some", count=count) if count else sentence("results_page.export_all")
         self.export_button.setText(text)
         self.state_changed.emit()
 
     def _on_menu(self, at: QPoint) -> None:
-        if self.selected_ids():
+        if self.table.selected_rows():
             self.commands.open_menu(at)
 
-    def _open_current(self) -> None:
-        self._on_activated(self.table.currentIndex())
+    def _open_selected(self) -> None:
+        if rows := self.table.selected_rows():
+            self._open(rows[0])
 
     def _on_activated(self, index: QModelIndex) -> None:
         if index.isValid():
-            self.open_run(self.model.ids[index.row()])
+            self._open(self.model.rows[index.row()])
+
+    def _open(self, entry: int) -> None:
+        if entry > 0:
+            self.open_run(entry)
+        else:
+            self.open_group(-entry)
 
     def _on_loaded(self, number: int, run: Run) -> None:
         if number != self._wanted:
@@ -303,11 +345,33 @@ class ResultsPage(QWidget):
             self.detail.commented.connect(self._on_commented)
             self._stack.addWidget(self.detail)
         self.detail.show_run(run)
-        self._stack.setCurrentIndex(1)
-        self.detail.back_button.setFocus()
+        self._show(self.detail, self.detail.back_button)
+
+    def _on_group_loaded(self, number: int, group: Group) -> None:
+        if number != self._wanted:
+            return
+        if self.group_detail is None:
+            self.group_detail = GroupDetail(self._services, self._handlers)
+            self.group_detail.left.connect(self._show_table)
+            self.group_detail.run_chosen.connect(self.open_run)
+            self._stack.addWidget(self.group_detail)
+        self.group_detail.show_group(group)
+        self._show(self.group_detail, self.group_detail.back_button)
+
+    def _show(self, view: QWidget, focused: QWidget) -> None:
+        self._stack.setCurrentWidget(view)
+        focused.setFocus()
         self.state_changed.emit()
 
     def _on_left(self) -> None:
+        """Leave the run shown, for the group that it was opened from or for the table."""
+        if self._is_within_group and self.group_detail is not None:
+            self._wanted += 1
+            self._show(self.group_detail, self.group_detail.back_button)
+        else:
+            self._show_table()
+
+    def _show_table(self) -> None:
         self._wanted += 1
         self._stack.setCurrentIndex(0)
         self.table.setFocus()

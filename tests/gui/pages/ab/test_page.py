@@ -15,8 +15,8 @@ from app.core.messages import sentence
 from app.core.records import Group, Plan
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
+from app.gui.charts.pair_plot import ratio_scale
 from app.gui.pages.ab.page import AbPage
-from app.gui.pages.ab.pair_plot import ratio_scale
 from app.gui.widgets.editors import set_edited
 from tests.gui.driving import Driver
 from tests.gui.run.test_runs import NO, YES, answer, workers

@@ -5,7 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 
+from app.core.records import Plan
 from app.core.storage.database import Database
+from app.core.storage.groups import begin_group
 from app.core.storage.queries import set_comment
 from app.gui.pages.results.columns import COLUMNS, KEYS, fitting_columns
 from app.gui.pages.results.page import ResultsPage
@@ -66,10 +68,15 @@ def test_a_longer_workload_gets_its_room_when_it_comes(driver: Driver, machine: 
     before_px = page.table.columnWidth(place)
     with Database(driver.services.paths.database) as database:
         store(database, machine, 61.0, 60.0, workload=LONGEST.id)
+        group_id = begin_group(database, Plan(kind="repeat", specs=(LONGEST.default_spec(),), times=2))
+        store(database, machine, 61.0, 60.0, columns={"group_id": group_id})
+    driver.window.resize(1024, 700)
+    driver.until(lambda: driver.window.width() == 1024)
     with driver.qtbot.waitSignal(page.model.found):
         page.refresh()
     assert page.table.columnWidth(place) > before_px
     assert cut_columns(page) == []
+    assert page.table.horizontalScrollBar().maximum() == 0
 
 
 def test_the_filter_says_what_it_matches(driver: Driver, machine: Machine) -> None:

@@ -23,7 +23,7 @@ from workloads.protocol.machine import Machine
 def open_menu(page: ResultsPage, run_id: int, *, by_keyboard: bool = False) -> dict[str, QAction]:
     """Open the context menu of a run's row; returns its entries by their texts."""
     viewport = page.table.viewport()
-    index = page.model.index(page.model.ids.index(run_id), 1)
+    index = page.model.index(page.model.rows.index(run_id), 1)
     reason = QContextMenuEvent.Reason.Keyboard if by_keyboard else QContextMenuEvent.Reason.Mouse
     if by_keyboard:
         page.table.setCurrentIndex(index)
@@ -84,7 +84,7 @@ def test_the_menu_of_several_rows_is_about_all_of_them(driver: Driver, page: Res
     assert able == ["Compare", "Copy", "Export …", "Delete"]
     assert [page.compare_button.isEnabled(), page.open_button.isEnabled()] == [True, False]
     entries["Delete"].trigger()
-    driver.until(lambda: page.model.ids == [3])
+    driver.until(lambda: page.model.rows == [3])
 
 
 def test_each_entry_does_what_its_button_does(
@@ -113,7 +113,7 @@ def test_each_entry_does_what_its_button_does(
     press_key(driver, detail.back_button, Qt.Key.Key_F2)
     assert driver.window.focusWidget() is detail.comment
     detail.commands.actions["delete"].trigger()
-    driver.until(lambda: page.model.ids == [4, 3, 2])
+    driver.until(lambda: page.model.rows == [4, 3, 2])
 
 
 def test_delete_and_copy_edit_a_name_that_is_being_typed(driver: Driver, page: ResultsPage) -> None:
@@ -127,7 +127,7 @@ def test_delete_and_copy_edit_a_name_that_is_being_typed(driver: Driver, page: R
     assert QGuiApplication.clipboard().text() == "bc"
     press_key(driver, editor, Qt.Key.Key_Return)
     driver.until(lambda: column(page, "comment")[2] == "bc")
-    assert page.model.ids == [4, 3, 2, 1]
+    assert page.model.rows == [4, 3, 2, 1]
 
 
 def test_without_a_row_there_is_no_menu(driver: Driver, page: ResultsPage) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit
 
 from app.core.errors import AppError
 from app.core.storage.database import Database
-from app.gui.pages.results import table as runs_model
+from app.gui.pages.results import model as runs_model
 from app.gui.pages.results.columns import COMMENT
 from app.gui.pages.results.page import ResultsPage
 from tests.core.storage.storing import store
@@ -19,7 +19,7 @@ from workloads.protocol.machine import Machine
 
 
 def test_newest_first_and_sorted_on_demand(driver: Driver, page: ResultsPage) -> None:
-    assert page.model.ids == [4, 3, 2, 1]
+    assert page.model.rows == [4, 3, 2, 1]
     assert page.count.text() == "4 runs"
     assert page.export_button.accessibleName() == "Export all …"
     driver.until(lambda: driver.window.focusWidget() is page.table)
@@ -34,10 +34,10 @@ def test_newest_first_and_sorted_on_demand(driver: Driver, page: ResultsPage) ->
 def test_filters(driver: Driver, page: ResultsPage) -> None:
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("WATER")
-    assert page.model.ids == [2]
+    assert page.model.rows == [2]
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("cifar-10")
-    assert page.model.ids == [4, 3, 2, 1]
+    assert page.model.rows == [4, 3, 2, 1]
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("nothing has this")
     assert page.count.text() == "0 of 4 runs"
@@ -46,10 +46,10 @@ def test_filters(driver: Driver, page: ResultsPage) -> None:
         page.filters.search.clear()
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.status.setCurrentIndex(page.filters.status.findData("cancelled"))
-    assert page.model.ids == [3]
+    assert page.model.rows == [3]
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.workload.setCurrentIndex(page.filters.workload.findData("demo"))
-    assert page.model.ids == []
+    assert page.model.rows == []
 
 
 def test_without_results_it_says_what_to_do(driver: Driver) -> None:
@@ -60,7 +60,7 @@ def test_without_results_it_says_what_to_do(driver: Driver) -> None:
 
 
 def test_naming_a_run(driver: Driver, page: ResultsPage) -> None:
-    index = page.model.index(page.model.ids.index(4), COMMENT)
+    index = page.model.index(page.model.rows.index(4), COMMENT)
     assert page.model.setData(index, "  overclocked ")
     driver.until(lambda: column(page, "comment")[0] == "overclocked")
     assert driver.stored()[0].comment == "overclocked"
@@ -74,9 +74,9 @@ def test_a_comment_being_typed_outlasts_new_runs(driver: Driver, page: ResultsPa
     assert store_another(driver, machine) == 5
     page.refresh()
     driver.qtbot.wait(200)
-    assert page.model.ids == [4, 3, 2, 1]
+    assert page.model.rows == [4, 3, 2, 1]
     press_key(driver, editor, Qt.Key.Key_Escape)
-    driver.until(lambda: page.model.ids == [5, 4, 3, 2, 1])
+    driver.until(lambda: page.model.rows == [5, 4, 3, 2, 1])
     driver.until(lambda: page.table.viewport().findChild(QLineEdit) is None)
     editor = type_comment(driver, page, 3, "night run")
     page.refresh()
@@ -95,7 +95,7 @@ def test_chosen_runs_stay_chosen(driver: Driver, page: ResultsPage, machine: Mac
     with driver.qtbot.waitSignal(page.model.found):
         page.refresh()
     assert page.selected_ids() == [4, 3, 2]
-    assert page.model.ids[page.table.currentIndex().row()] == 3
+    assert page.model.rows[page.table.currentIndex().row()] == 3
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.status.setCurrentIndex(page.filters.status.findData("completed"))
     assert page.export_button.text().strip() == "Export 2 …"
@@ -106,13 +106,13 @@ def test_delete_and_undo(driver: Driver, page: ResultsPage) -> None:
     select(page, 4, 2)
     with driver.qtbot.waitSignal(page.model.found):
         driver.press(page.delete_button)
-    assert page.model.ids == [3, 1]
+    assert page.model.rows == [3, 1]
     assert [run.id for run in driver.stored()] == [3, 1]
     assert "Deleted 2 runs" in driver.message
     assert driver.window.action("menu.undo_delete").isEnabled()
     with driver.qtbot.waitSignal(page.model.found):
         driver.press(driver.window.banner.button)
-    assert page.model.ids == [4, 3, 2, 1]
+    assert page.model.rows == [4, 3, 2, 1]
     assert not driver.window.action("menu.undo_delete").isEnabled()
 
 
@@ -132,7 +132,7 @@ def test_a_running_run_is_not_deleted(driver: Driver) -> None:
     driver.press(driver.page.setup.run_button)
     driver.wait_for_epochs(1)
     page = driver.open_results()
-    select(page, page.model.ids[0])
+    select(page, page.model.rows[0])
     page.delete()
     driver.until(lambda: "still running" in driver.message)
     driver.page.cancel()

@@ -14,8 +14,8 @@ from app.core.storage.database import Database
 from app.core.storage.queries import set_comment
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
+from app.gui.pages.results import model as runs_model
 from app.gui.pages.results import page as results_page
-from app.gui.pages.results import table as runs_model
 from app.gui.pages.results.page import ResultsPage
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, save_to, select, show_in_full
@@ -51,18 +51,18 @@ def test_a_run_in_full(driver: Driver, page: ResultsPage, monkeypatch: pytest.Mo
     detail.comment.editingFinished.emit()
     driver.until(lambda: page.run is not None and page.run.summary.comment == "air cooled")
     driver.press(detail.delete_button)
-    driver.until(lambda: page.model.ids == [4, 3, 1])
+    driver.until(lambda: page.model.rows == [4, 3, 1])
     assert page.run is None
 
 
 @pytest.mark.slow
 def test_a_live_run_is_found_after_it_ended(driver: Driver) -> None:
     page = driver.open_results()
-    assert page.model.ids == []
+    assert page.model.rows == []
     driver.window.show_page("benchmark")
     driver.run_demo()
     driver.open_results()
-    assert len(page.model.ids) == 1
+    assert len(page.model.rows) == 1
 
 
 def test_naming_then_leaving_or_deleting(
@@ -90,7 +90,7 @@ def test_naming_then_leaving_or_deleting(
             driver.until(lambda: column(page, "comment")[0] == "one")
     driver.until(lambda: driver.message.startswith("Deleted 1 run"))
     page.undo()
-    driver.until(lambda: page.model.ids == [4, 3, 2, 1])
+    driver.until(lambda: page.model.rows == [4, 3, 2, 1])
     driver.until(lambda: column(page, "comment")[0] == "one two")
 
 

@@ -71,7 +71,7 @@ def test_verdicts_are_shown_sorted_and_found(driver: Driver, machine: Machine) -
     assert cells() == ["caution", "invalid", "valid", "n/a"]
     with driver.qtbot.waitSignal(page.model.found):
         page.filters.search.setText("valid")
-    assert page.model.ids == [1]
+    assert page.model.rows == [1]
     driver.window.resize(1024, 700)
     driver.until(lambda: page.table.isColumnHidden(place + 1))
     assert not page.table.isColumnHidden(place)
@@ -102,4 +102,4 @@ def test_each_status_has_its_colour(driver: Driver, machine: Machine) -> None:
         status: tone and getattr(tokens, tone) for status, tone in (tones | {"damaged": "invalid"}).items()
     }
     assert found == expected
-    assert page.model.ids[0] == broken
+    assert page.model.rows[0] == broken

@@ -25,7 +25,7 @@ def select(page: ResultsPage, *ids: int) -> None:
     selection = page.table.selectionModel()
     selection.clear()
     for run_id in ids:
-        row = page.model.ids.index(run_id)
+        row = page.model.rows.index(run_id)
         selection.select(page.model.index(row, 0), flags.Select | flags.Rows)
         selection.setCurrentIndex(page.model.index(row, 0), flags.NoUpdate)
 
@@ -49,7 +49,7 @@ def show_in_full(driver: Driver, page: ResultsPage, run_id: int) -> RunDetail:
 
 def type_comment(driver: Driver, page: ResultsPage, run_id: int, text: str) -> QLineEdit:
     """Begin to type a run's comment in the table."""
-    page.table.edit(page.model.index(page.model.ids.index(run_id), COMMENT))
+    page.table.edit(page.model.index(page.model.rows.index(run_id), COMMENT))
     editor = page.table.viewport().findChild(QLineEdit)
     assert isinstance(editor, QLineEdit)
     driver.qtbot.keyClicks(editor, text)  # type: ignore[no-untyped-call]

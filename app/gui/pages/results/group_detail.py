@@ -1,0 +1,162 @@
+"""One group of runs in full: what it says, its pairs or its runs, and what can be done with it."""
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QFrame,
+    QHeaderView,
+    QScrollArea,
+    QStackedWidget,
+    QTableWidget,
+    QTableWidgetItem,
+    QWidget,
+)
+
+from app.core.analysis.groups import (
+    group_headline,
+    group_kind,
+    group_note,
+    group_remarks,
+    group_sentence,
+    group_workloads,
+    side_names,
+)
+from app.core.messages import sentence
+from app.core.records import Group
+from app.gui.charts.pair_plot import PairPlot
+from app.gui.pages.results.cells import cell_text, local_time
+from app.gui.pages.results.columns import COLUMNS
+from app.gui.pages.results.commands import Handlers, RunCommands
+from app.gui.services.bundle import Services
+from app.gui.style.theme import figures
+from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
+from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row
+
+_COMMANDS = ("again", "compare", "copy", "export", "delete")
+_COLUMNS = ("id", "workload", "engine", "value", "spread_pct", "verdict", "device", "status", "comment")
+_HEADINGS = {"engine": "heading.engine"}
+
+
+class GroupDetail(QWidget):
+    """Shows a group of the history.
+
+    Signals:
+        left: The user goes back to the table.
+        run_chosen: The user wants to see one of its runs; with its number.
+    """
+
+    left = Signal()
+    run_chosen = Signal(int)
+
+    def __init__(self, services: Services, handlers: Handlers) -> None:
+        super().__init__()
+        self.group: Group | None = None
+        self.commands = RunCommands(
+            services.theme, self, {code: handlers[code] for code in _COMMANDS}, with_keys=()
+        )
+        self.back_button = Button(services.theme, sentence("results_page.all_results"), "arrow-left", kind="flat")
+        self.back_button.clicked.connect(self.left)
+        self.place = ElidedLabel("", weight=QFont.Weight.DemiBold)
+        self.value = label("", HEADLINE_PX, QFont.Weight.Bold)
+        self.note = ElidedLabel("", TITLE_PX, muted=True)
+        self.sentence = ClampedLabel(lines=3, size_px=TITLE_PX - 2, muted=False)
+        self.remarks = ClampedLabel(lines=4)
+        self.legend = ElidedLabel("", muted=True)
+        self.plot = PairPlot(services.theme)
+        self.runs = QTableWidget(0, len(_COLUMNS))
+        self.runs.activated.connect(self._on_activated)
+        self._lay_out()
+        keys = QKeySequence(QKeySequence.StandardKey.Cancel)
+        QShortcut(keys, self, self.left.emit, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
+
+    def show_group(self, group: Group) -> None:
+        """Show a group."""
+        self.group = group
+        self.place.show_text(group_kind(group))
+        self._card.note.show_text(local_time(group.created_at))
+        self._card.heading.setText(group_workloads(group))
+        self._card.setAccessibleName(group_workloads(group))
+        self.value.setText(group_headline(group))
+        self.note.show_text(group_note(group) if group.kind == "repeat" else "")
+        self.sentence.show_text(group_sentence(group))
+        failures = [run.error_message for run in group.runs if run.error_message]
+        remarks = " ".join([*group_remarks(group), *failures])
+        self.remarks.show_text(remarks)
+        self.remarks.setVisible(bool(remarks))
+        self._show_result(group)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of what can be done with the group."""
+        self.commands.open_menu(event.globalPos())
+
+    def _show_result(self, group: Group) -> None:
+        """Show the pairs of an A/B; of other kinds the runs, in their order."""
+        is_ab = group.kind == "ab"
+        self.legend.show_text(side_names(group))
+        self.legend.setVisible(bool(self.legend.whole_text))
+        if is_ab:
+            self.plot.show_group(group)
+        self._fill_runs(group)
+        self.results.setCurrentIndex(0 if is_ab else 1)
+
+    def _fill_runs(self, group: Group) -> None:
+        self.runs.setRowCount(len(group.runs))
+        for number, run in enumerate(group.runs):
+            for place, key in enumerate(_COLUMNS):
+                self.runs.setItem(number, place, QTableWidgetItem(cell_text(run, key)))
+        is_one_engine = len({(run.workload, run.engine) for run in group.runs}) <= 1
+        for key in ("workload", "engine"):
+            self.runs.setColumnHidden(_COLUMNS.index(key), is_one_engine)
+
+    def _on_activated(self, index: QModelIndex) -> None:
+        if self.group is not None and index.isValid():
+            self.run_chosen.emit(self.group.runs[index.row()].id)
+
+    def _lay_out(self) -> None:
+        self.value.setFont(figures(HEADLINE_PX, QFont.Weight.Bold))
+        self._set_up_runs()
+        scroll = QScrollArea(widgetResizable=True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        inner = QWidget()
+        inner.setObjectName("scrolled")
+        inner.setLayout(column(self.plot))
+        scroll.setWidget(inner)
+        self.results = QStackedWidget()
+        for page in (scroll, self.runs):
+            self.results.addWidget(page)
+        button = self.commands.button
+        self.again_button, self.compare_button = button("again"), button("compare")
+        self.copy_button, self.export_button = button("copy"), button("export")
+        self.delete_button = button("delete", brief=True)
+        head = row(self.back_button, self.place, self.again_button, self.compare_button, self.copy_button)
+        for each in (self.export_button, self.delete_button):
+            head.addWidget(each)
+        head.setStretch(1, 1)
+        below = column(None, self.note)
+        below.setContentsMargins(0, 0, 0, 8)
+        number = row(self.value, below, spacing_px=2 * GAP_PX)
+        number.setStretch(1, 1)
+        card = self._card = Card(" ")
+        card.body.addLayout(number)
+        for part in (self.sentence, self.remarks, self.legend):
+            card.body.addWidget(part)
+        card.body.addWidget(self.results, stretch=1)
+        whole = column(head, card, spacing_px=GAP_PX + 4)
+        whole.setStretch(1, 1)
+        self.setLayout(whole)
+
+    def _set_up_runs(self) -> None:
+        table = self.runs
+        table.setAccessibleName(sentence("results_page.runs_of_group"))
+        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        headings = [_HEADINGS.get(key) or COLUMNS[key].heading for key in _COLUMNS]
+        table.setHorizontalHeaderLabels([sentence(code) for code in headings])
+        table.verticalHeader().hide()
+        table.setShowGrid(False)
+        table.setTabKeyNavigation(False)
+        table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        table.horizontalHeader().setStretchLastSection(True)

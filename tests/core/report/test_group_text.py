@@ -1,0 +1,86 @@
+"""Groups of runs as text, and their headlines."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from app.core.analysis.groups import group_headline, group_kind, group_note, group_verdict, group_workloads
+from app.core.paths import Paths
+from app.core.records import Group, Plan, RunSummary
+from app.core.report.group_text import group_text
+from app.core.storage.database import Database
+from app.core.storage.runs import list_runs
+from tests.conftest import MACHINE
+from tests.core.storage.storing import store
+from workloads import CATALOGUE
+
+WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
+
+
+@pytest.fixture
+def run(paths: Paths) -> RunSummary:
+    with Database(paths.database) as database:
+        return next(
+            list_runs(database, ids=[store(database, MACHINE, 50.0, 50.0, 50.0, columns={"verdict": "valid"})])
+        )
+
+
+def group_of(run: RunSummary, kind: str, *changes: dict[str, Any], specs: tuple[Any, ...] = ()) -> Group:
+    """Return a group of runs that are like one but for these changes."""
+    runs = tuple(dataclasses.replace(run, id=number, **each) for number, each in enumerate(changes, 1))
+    plan = Plan(kind=kind, specs=specs or (WORKLOAD.default_spec(),), times=max(1, len(runs)))
+    return Group(
+        id=7,
+        created_at="2026-11-01T10:00:00Z",
+        kind=kind,
+        plan=plan,
+        run_ids=tuple(each.id for each in runs),
+        runs=runs,
+    )
+
+
+def test_headlines_of_repetitions(run: RunSummary) -> None:
+    values = [{"value": value} for value in (40.0, 50.0, 60.0)]
+    assert group_headline(group_of(run, "repeat", *values)) == "50.0 s/epoch"
+    assert (
+        group_headline(group_of(run, "repeat", *({**each, "basis": "estimate"} for each in values)))
+        == "≈ 50.0 s/epoch"
+    )
+    assert group_note(group_of(run, "repeat", *values)) == "40.0 to 60.0 (75 %), spread 20.0 %"
+    assert group_headline(group_of(run, "repeat", {"value": None})) == "n/a"
+    assert group_note(group_of(run, "repeat", {"value": None})) == "No run has a result."
+    assert group_headline(group_of(run, "repeat")) == "n/a"
+
+
+def test_the_worst_verdict_of_those_that_count_is_the_groups(run: RunSummary) -> None:
+    assert group_verdict(group_of(run, "repeat", {}, {"verdict": "caution"}, {"verdict": "invalid"})) == "caution"
+    assert group_verdict(group_of(run, "repeat", {"verdict": "invalid"})) is None
+    assert group_verdict(group_of(run, "repeat", {"verdict": None})) is None
+
+
+def test_headlines_of_engines(run: RunSummary) -> None:
+    both = tuple(WORKLOAD.default_spec(engine=engine) for engine in ("tensorflow", "torch"))
+    fast: list[dict[str, Any]] = [{"value": 50.0}, {"value": 25.0, "engine": "torch"}]
+    group = dataclasses.replace(group_of(run, "engines", *fast, specs=both), plan=Plan(kind="engines", specs=both))
+    assert group_headline(group) == "PyTorch"
+    others = tuple(CATALOGUE["mnist_mlp"].default_spec(engine=engine) for engine in ("tensorflow", "torch"))
+    four = Plan(kind="engines", specs=(*both, *others))
+    group = dataclasses.replace(group_of(run, "engines", *fast, {"value": 9.0}, {"value": 3.0}), plan=four)
+    assert group_headline(group) == "PyTorch (2 of 2)"
+    assert group_workloads(group) == "2 workloads"
+    assert group_headline(dataclasses.replace(group, runs=())) == "n/a"
+
+
+def test_a_kind_of_another_version_is_shown_plainly(run: RunSummary) -> None:
+    group = group_of(run, "sw\u202eeep" + "x" * 90, {})
+    assert group_kind(group).startswith("sw\\u202eeep")
+    assert len(group_kind(group)) <= 40
+    assert group_text(group).splitlines()[0].endswith(WORKLOAD.title)
+
+
+def test_a_group_as_text_names_each_run(run: RunSummary) -> None:
+    lines = group_text(group_of(run, "repeat", {"value": 40.0}, {"value": None, "status": "failed"})).splitlines()
+    assert lines[0] == f"Repeat · {WORKLOAD.title}"
+    assert lines[-2:] == ["Run 1 · 40.0 s per epoch · valid · Test CPU", "Run 2 · failed · valid · Test CPU"]
+    assert "Not counted: run 2 (failed)." in lines

@@ -1,0 +1,227 @@
+"""Groups in the history: one row each, which opens, and everything that can be done with it."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+
+from app.core.records import Plan
+from app.core.storage.database import Database
+from app.core.storage.groups import begin_group
+from app.gui.pages.results.columns import KEYS
+from app.gui.pages.results.group_detail import GroupDetail
+from app.gui.pages.results.page import ResultsPage
+from tests.core.storage.storing import store
+from tests.gui.driving import Driver
+from tests.gui.pages.results.using import column, press_key, save_to
+from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
+
+WORKLOAD = CATALOGUE["cifar10_keras_cnn"]
+REPEAT, AB, ENGINES = 1, 2, 3
+
+
+def store_group(database: Database, machine: Machine, plan: Plan, *durations_s: float) -> list[int]:
+    """Store a plan's runs, with these seconds an epoch."""
+    group_id = begin_group(database, plan)
+    ids = []
+    for planned, duration_s in zip(plan.runs(), durations_s, strict=False):
+        columns = {"group_id": group_id, "side": planned.side, "verdict": "valid", "spread_pct": 1.0}
+        columns |= {"engine": planned.spec.engine}
+        ids.append(store(database, machine, duration_s, duration_s, duration_s, columns=columns))
+    sql = "UPDATE groups SET plan = json_set(plan, '$.run_ids', json(?)) WHERE id = ?"
+    database.connection.execute(sql, (str(ids), group_id))
+    return ids
+
+
+@pytest.fixture
+def page(driver: Driver, machine: Machine) -> ResultsPage:
+    """Run 1 on its own; a Repeat of runs 2 to 6, an A/B of 7 to 10, engines with 11 to 14; run 15 on its own."""
+    spec = WORKLOAD.default_spec()
+    sides = (spec, WORKLOAD.default_spec(threads=1))
+    engines = (spec, WORKLOAD.default_spec(engine="torch"))
+    with Database(driver.services.paths.database) as database:
+        store(database, machine, 61.0, 60.0, 60.0)
+        store_group(database, machine, Plan(kind="repeat", specs=(spec,), times=6), 50.0, 52.0, 51.0, 53.0, 49.0)
+        store_group(
+            database, machine, Plan(kind="ab", specs=sides, times=2, label_b="1 thread"), 40.0, 50.0, 51.0, 41.0
+        )
+        store_group(database, machine, Plan(kind="engines", specs=engines, times=2), 30.0, 20.0, 20.5, 30.5)
+        store(database, machine, 61.0, 60.0, 60.0)
+        database.connection.execute("UPDATE runs SET verdict = 'caution' WHERE id = 4")
+    return driver.open_results()
+
+
+def cells(page: ResultsPage, group_id: int) -> dict[str, str]:
+    row = page.model.rows.index(-group_id)
+    return {key: str(page.model.index(row, place).data()) for place, key in enumerate(KEYS)}
+
+
+def press(page: ResultsPage, key: Qt.Key) -> None:
+    QTest.keyClick(page.table, key)
+
+
+def show_group(driver: Driver, page: ResultsPage, group_id: int) -> GroupDetail:
+    page.open_group(group_id)
+    driver.until(lambda: page.group is not None and page.group.id == group_id)
+    assert page.group_detail is not None
+    return page.group_detail
+
+
+def test_a_group_is_one_row_with_its_headline(page: ResultsPage) -> None:
+    assert page.model.rows == [15, -ENGINES, -AB, -REPEAT, 1]
+    assert page.count.text() == "15 runs"
+    repeat, ab, engines = (cells(page, group_id) for group_id in (REPEAT, AB, ENGINES))
+    assert (repeat["id"], repeat["value"], repeat["spread_pct"]) == ("5 runs", "51.0 s/epoch", "3.1 %")
+    assert (repeat["status"], repeat["verdict"]) == ("Repeat", "caution")
+    assert repeat["comment"] == "49.0 to 53.0 (94 %), spread 3.1 %"
+    assert (ab["id"], ab["value"], ab["status"]) == ("4 runs", "1.25×", "A/B test")
+    assert ab["comment"].startswith("A is 1.2")
+    assert (engines["value"], engines["status"]) == ("PyTorch", "All engines")
+    assert {row["workload"] for row in (repeat, ab, engines)} == {WORKLOAD.title}
+
+
+def test_keys_open_and_close_a_group(driver: Driver, page: ResultsPage) -> None:
+    page.table.setCurrentIndex(page.model.index(3, 0))
+    press(page, Qt.Key.Key_Right)
+    assert page.model.rows == [15, -ENGINES, -AB, -REPEAT, 6, 5, 4, 3, 2, 1]
+    assert column(page, "id")[3:6] == ["5 runs", "6", "5"]
+    assert page.table.selected_rows() == [-REPEAT]
+    press(page, Qt.Key.Key_Right)  # it's opened already
+    assert len(page.model.rows) == 10
+    press(page, Qt.Key.Key_Down)
+    press(page, Qt.Key.Key_Down)
+    assert page.table.selected_ids() == [5]
+    press(page, Qt.Key.Key_Right)
+    assert page.table.currentIndex().column() == 1
+    press(page, Qt.Key.Key_Left)
+    press(page, Qt.Key.Key_Left)
+    assert page.table.selected_rows() == [-REPEAT]
+    press(page, Qt.Key.Key_Left)
+    assert page.model.rows == [15, -ENGINES, -AB, -REPEAT, 1]
+    page.table.setCurrentIndex(page.model.index(4, 0))
+    press(page, Qt.Key.Key_Left)
+    assert page.table.selected_ids() == [1]  # a run below closed groups belongs to none
+
+
+def test_the_triangle_opens_a_group_and_says_so(driver: Driver, page: ResultsPage) -> None:
+    index = page.model.index(2, 0)
+
+    def spoken() -> str:
+        return str(index.data(Qt.ItemDataRole.AccessibleTextRole))
+
+    before = index.data(Qt.ItemDataRole.DecorationRole).cacheKey()
+    assert spoken() == "A/B test, 4 runs, closed"
+    at = page.table.visualRect(index).topLeft() + QPoint(12, 12)
+    QTest.mouseClick(page.table.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at)
+    assert page.model.rows[2:7] == [-AB, 10, 9, 8, 7]
+    assert spoken() == "A/B test, 4 runs, opened"
+    assert index.data(Qt.ItemDataRole.DecorationRole).cacheKey() != before
+    below, alone = page.model.index(3, 0), page.model.index(0, 0)
+    assert below.data(Qt.ItemDataRole.BackgroundRole) != alone.data(Qt.ItemDataRole.BackgroundRole)
+
+
+def test_opened_groups_stay_open_when_runs_come_or_the_order_changes(
+    driver: Driver, page: ResultsPage, machine: Machine
+) -> None:
+    page.model.toggle(3)
+    page.table.setCurrentIndex(page.model.index(5, 1))
+    assert page.selected_ids() == [5]
+    with Database(driver.services.paths.database) as database:
+        store(database, machine, 61.0, 60.0, 60.0)
+    with driver.qtbot.waitSignal(page.model.found):
+        page.refresh()
+    assert page.model.rows == [16, 15, -ENGINES, -AB, -REPEAT, 6, 5, 4, 3, 2, 1]
+    assert page.selected_ids() == [5]
+    with driver.qtbot.waitSignal(page.model.found):
+        page.table.sortByColumn(KEYS.index("value"), Qt.SortOrder.AscendingOrder)
+    assert page.model.rows == [-ENGINES, -AB, -REPEAT, 6, 2, 4, 3, 5, 1, 15, 16]
+    with driver.qtbot.waitSignal(page.model.found):
+        page.filters.search.setText("caution")
+    assert page.model.rows == [-REPEAT, 4]
+    assert page.count.text() == "1 of 16 runs"
+    assert cells(page, REPEAT)["id"] == "1 run"
+
+
+def test_a_group_in_full_goes_to_its_runs_and_back(driver: Driver, page: ResultsPage) -> None:
+    page.table.setCurrentIndex(page.model.index(3, 0))
+    press(page, Qt.Key.Key_Return)
+    driver.until(lambda: page.group is not None)
+    detail = page.group_detail
+    assert detail is not None
+    assert detail.value.text() == "51.0 s/epoch"
+    assert detail.place.whole_text == "Repeat"
+    driver.window.resize(1024, 700)
+    driver.until(lambda: driver.window.width() == 1024)
+    assert page.table.horizontalScrollBar().maximum() == 0
+    assert detail.sentence.whole_text.startswith("5 runs: median 51.0 s per epoch")
+    assert "1 of 6 planned runs wasn't started" in detail.remarks.whole_text
+    assert [detail.runs.model().index(row, 0).data() for row in range(5)] == ["2", "3", "4", "5", "6"]
+    detail.runs.activated.emit(detail.runs.model().index(1, 0))
+    driver.until(lambda: page.run is not None and page.run.summary.id == 3)
+    assert page.detail is not None
+    press_key(driver, page.detail.back_button, Qt.Key.Key_Escape)
+    assert page.group is not None
+    press_key(driver, detail.back_button, Qt.Key.Key_Escape)
+    assert page.group is None
+    driver.until(lambda: driver.window.focusWidget() is page.table)
+    page.open_run(1)
+    driver.until(lambda: page.run is not None)
+    driver.press(page.detail.back_button)
+    assert page.group is None
+
+
+def test_an_ab_shows_its_pairs_and_can_be_copied_and_exported(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    detail = show_group(driver, page, AB)
+    assert detail.plot.isVisible()
+    assert "pair 1: A 40.0, 1 thread 50.0 s per epoch" in detail.plot.accessibleDescription()
+    driver.press(detail.copy_button)
+    text = QGuiApplication.clipboard().text()
+    assert text.startswith(f"A/B test · {WORKLOAD.title}\nA is 1.2")
+    assert "\nB: 1 thread\n" in text
+    assert "Run 8 · B · 50.0 s per epoch · valid · Test CPU" in text
+    save_to(monkeypatch, tmp_path / "ab.csv")
+    driver.press(detail.export_button)
+    driver.until(lambda: driver.message == "Exported 4 runs to ab.csv")
+    detail = show_group(driver, page, ENGINES)
+    assert detail.runs.isVisible()
+    assert detail.runs.model().index(1, 2).data() == "PyTorch"
+    assert not detail.runs.isColumnHidden(2)
+    driver.press(detail.delete_button)
+    driver.until(lambda: -ENGINES not in page.model.rows)
+    assert [run.id for run in driver.stored()] == [15, *range(10, 0, -1)]
+    driver.press(driver.window.banner.button)
+    driver.until(lambda: -ENGINES in page.model.rows)
+
+
+def test_commands_on_a_groups_row_are_about_its_runs(driver: Driver, page: ResultsPage) -> None:
+    page.table.selectRow(3)
+    assert page.selected_ids() == [6, 5, 4, 3, 2]
+    assert page.export_button.text().strip() == "Export 5 …"
+    enabled = [code for code, action in page.commands.actions.items() if action.isEnabled()]
+    assert enabled == ["open", "again", "compare", "copy", "export", "delete"]
+    press(page, Qt.Key.Key_F2)
+    assert page.table.state() == page.table.State.NoState
+    page.table.selectAll()
+    assert sorted(page.selected_ids()) == list(range(1, 16))
+    page.table.selectRow(3)
+    press(page, Qt.Key.Key_Delete)
+    driver.until(lambda: page.model.rows == [15, -ENGINES, -AB, 1])
+
+
+@pytest.mark.slow
+def test_a_group_is_run_again_as_it_was(driver: Driver) -> None:
+    driver.choose_demo(epochs=2, repeat=2)
+    driver.press(driver.page.setup.run_button)
+    driver.wait_for_result()
+    page = driver.open_results()
+    assert len(page.model.rows) == 1
+    page.table.selectRow(0)
+    page.commands.actions["again"].trigger()
+    driver.until(lambda: len(driver.stored()) == 4 and driver.page.run is not None)
+    assert {run.group_id for run in driver.stored()} == {1, 2}
+    assert driver.page.setup.repeats == 2
