@@ -1,5 +1,6 @@
 """A run among published results and other runs; pure functions over summaries and rows."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -139,7 +140,33 @@ def bars(
         result += [_log_bar(log) for log in logs if log.workload == workload and (run is None or _is_usual(run))]
     if run is not None:
         result += _run_bar(run, "you")
-    return sorted(result, key=lambda bar: bar.value, reverse=headline_kind(metric).is_rate)
+    return sorted(_told_apart(result), key=lambda bar: bar.value, reverse=headline_kind(metric).is_rate)
+
+
+def _told_apart(bars_: Sequence[Bar]) -> list[Bar]:
+    """Return bars in which own runs of the same name have their numbers behind it."""
+    names = Counter(bar.name for bar in bars_)
+    return [
+        replace(bar, name=sentence("compare.own_numbered", name=bar.name, run_id=bar.run.id))
+        if bar.kind == "own" and bar.run is not None and names[bar.name] > 1
+        else bar
+        for bar in bars_
+    ]
+
+
+def best_and_latest(runs: Sequence[RunSummary]) -> list[RunSummary]:
+    """Return the newest run, the one before it, and the best one that compares with it; the newest first.
+
+    Args:
+        runs: Of one workload, the newest first.
+    """
+    if not runs:
+        return []
+    like = [run for run in runs[1:] if run.verdict != "invalid" and run_refusal(runs[0], run) is None]
+    sign = -1 if headline_kind(runs[0].metric).is_rate else 1
+    best = min(like, key=lambda run: sign * (run.value or 0.0), default=None)
+    kept = {run.id for run in (*runs[:2], *([best] if best is not None else []))}
+    return [run for run in runs if run.id in kept]
 
 
 def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
@@ -320,13 +347,18 @@ def run_name(run: RunSummary) -> str:
     return short_name(device or run.device or sentence("compare.this_computer"))
 
 
+def own_name(run: RunSummary) -> str:
+    """Return what an own run is called among others: its name or its device, and its date."""
+    return sentence("compare.own_named", name=run.comment or run_name(run), date=run.started_at[:10])
+
+
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | None = None) -> list[Bar]:
     """Return a run's bar; None without a headline. Beside another run, its remarks are only the differences."""
     if run.value is None:
         return []
     name = sentence("compare.you")
     if kind == "own":
-        name = sentence("compare_page.run_named", name=run_name(run), run_id=run.id)
+        name = own_name(run)
     remarks = [] if beside is not None else [engine_name(run.engine, run.engine_version)]
     remarks += [run.verdict] if run.verdict in ("caution", "invalid") else []
     remarks += [sentence("compare.estimate")] if run.basis == "estimate" else []

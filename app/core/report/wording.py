@@ -33,7 +33,6 @@ __all__ = [
     "energy_text",
     "engine_line",
     "error_advice",
-    "group_note",
     "headline",
     "headline_note",
     "interval_text",
@@ -45,6 +44,7 @@ __all__ = [
     "result_text",
     "round_name",
     "run_engine_line",
+    "runs_note",
     "verdict_line",
     "verdict_texts",
     "virtualization",
@@ -191,7 +191,7 @@ def _spread(run: RunSummary) -> str:
     return "" if run.spread_pct is None else sentence("result.spread", spread_pct=run.spread_pct)
 
 
-def group_note(group: Group, summary: RunSummary) -> str:
+def runs_note(group: Group, summary: RunSummary) -> str:
     """Return what the headline of several runs is based on; `summary` is the record that stands for them."""
     is_of_engines = group.kind == "engines"
     engine = engine_title(summary.engine) if is_of_engines else ""
@@ -296,7 +296,7 @@ def result_text(run: Run, group: Group | None = None) -> str:
     note = headline_note(summary, measured_s=estimated_from_s(run))
     level, _, words = verdict_line(verdict).partition(": ")
     if group is not None and of_all is not None:
-        note, level, words = group_note(group, of_all), worst_verdict(group)[0], ""
+        note, level, words = runs_note(group, of_all), worst_verdict(group)[0], ""
     verdict_code = "result.text_verdict_because" if words else "result.text_verdict"
     lines = [
         _title_line(summary),

@@ -49,10 +49,12 @@ class BarList(QWidget):
         detailed: Whether every bar shows its ratio to the baseline, and remarks have a column.
 
     Signals:
-        pointed: The bar under the pointer or chosen with the keyboard, or None.
+        pointed: The bar under the pointer or reached with the keyboard, or None.
+        chosen: The bar that was clicked, or reached when Enter was pressed.
     """
 
     pointed = Signal(object)
+    chosen = Signal(object)
 
     def __init__(self, theme: Theme, *, row_max_px: int = ROW_MAX_PX, detailed: bool = False) -> None:
         super().__init__()
@@ -166,7 +168,16 @@ class BarList(QWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Highlight the bar under the pointer."""
-        self._point(self._bar_at(event.position().toPoint()))
+        number = self._bar_at(event.position().toPoint())
+        self._point(number)
+        opens = self._detailed and number is not None and self._bars[number].run is not None
+        self.setCursor(Qt.CursorShape.PointingHandCursor if opens else Qt.CursorShape.ArrowCursor)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Choose the bar under the pointer."""
+        number = self._bar_at(event.position().toPoint())
+        if event.button() == Qt.MouseButton.LeftButton and number is not None:
+            self.chosen.emit(self._bars[number])
 
     def leaveEvent(self, event: QEvent) -> None:
         """Remove the highlight."""
@@ -178,7 +189,10 @@ class BarList(QWidget):
         super().focusOutEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Move through the bars with the arrow keys."""
+        """Move through the bars with the arrow keys, and choose one with Enter."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._at is not None:
+            self.chosen.emit(self._bars[self._at])
+            return
         step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
         if step is None or not self._bars:
             super().keyPressEvent(event)

@@ -182,8 +182,10 @@ def paint_bar(
     painter.setPen(Qt.PenStyle.NoPen)
     others = tokens.neutral_bar if bar.kind == "reference" else tokens.muted
     fill = QColor(tokens.accent if mine else others)
-    if mine and bar.run is not None and bar.run.verdict == "invalid":
-        fill.setAlphaF(0.4)  # it doesn't count
+    if bar.kind == "own":  # the user's too, but not the one in question
+        fill = QColor(tokens.accent)
+    if bar.kind == "own" or (mine and bar.run is not None and bar.run.verdict == "invalid"):
+        fill.setAlphaF(0.4)
     painter.setBrush(fill)
     painter.drawRoundedRect(box, look.radius, look.radius)
     painter.setFont(value_font(look, bar))

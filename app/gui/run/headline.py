@@ -17,9 +17,9 @@ from app.core.report.wording import (
     derived_epoch_text,
     error_advice,
     estimated_from_s,
-    group_note,
     headline_note,
     interval_text,
+    runs_note,
     verdict_texts,
 )
 from app.core.runs.progress import Progress
@@ -137,7 +137,7 @@ class HeadlineCard(Card):
             pill = _of_all(group) if is_last_whole else _ending(run.summary, judge(run))
             self._show_pill(*pill)
             self._show_value(summary, None)
-            self.note.show_text(group_note(group, summary))
+            self.note.show_text(runs_note(group, summary))
             self.rank.show_text((group.kind == "repeat" and position(summary)) or group_sentence(group))
             self.facts.show_text(_facts(summary))
         self._show_message(" ".join(filter(None, (run.summary.error_message, *group_remarks(group)))))

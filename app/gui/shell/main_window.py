@@ -186,6 +186,8 @@ class MainWindow(QMainWindow):
             self.results.run_requested.connect(partial(self.show_page, "benchmark"))
             self.results.again_requested.connect(self._on_again)
             self.results.compare_requested.connect(self._on_compare)
+        if code == "compare":
+            self.compare.run_chosen.connect(self._on_run_chosen)
         if code == "hardware":
             self.closed.connect(self.hardware.doctor.cancel)  # even while another page is shown
         if code == "settings":
@@ -259,6 +261,10 @@ class MainWindow(QMainWindow):
             page = self.ab if plan.kind == "ab" else self.benchmark
             self.show_page("ab" if plan.kind == "ab" else "benchmark")
             page.run_again(plan, machine)
+
+    def _on_run_chosen(self, run_id: int) -> None:
+        self.show_page("results")
+        self.results.open_run(run_id)
 
     def _on_compare(self, ids: list[int]) -> None:
         self.show_page("compare")

@@ -1,6 +1,7 @@
 """Comparison: what may be drawn together, and the sentence that says where a run stands."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,7 @@ from app.core.analysis.comparability import run_refusal
 from app.core.analysis.compare import (
     Bar,
     bars,
+    best_and_latest,
     converted,
     find_baseline,
     left_out,
@@ -159,9 +161,24 @@ def test_own_runs_without_a_headline_are_left_out(summary: RunSummary) -> None:
     assert len(bars(STANDARD, summary, [other])) == 8
 
 
-def test_a_stored_run_is_named_with_its_number(summary: RunSummary) -> None:
-    found = bars(STANDARD, summary, [replace(summary, id=8)])
-    assert "i7-1165G7 (run 8)" in names(found)
+def test_a_stored_run_has_its_name_or_device_and_its_date(summary: RunSummary) -> None:
+    others = [replace(summary, id=8), replace(summary, id=9, comment="overclocked")]
+    found = names(bars(STANDARD, summary, others))
+    assert {"i7-1165G7 · 2026-11-20", "overclocked · 2026-11-20"} <= set(found)
+    alike = names(bars(STANDARD, summary, [*others, replace(summary, id=10)]))
+    assert {"i7-1165G7 · 2026-11-20 (run 8)", "i7-1165G7 · 2026-11-20 (run 10)"} <= set(alike)
+
+
+def test_the_best_and_the_latest_are_chosen_among_those_that_compare(summary: RunSummary) -> None:
+    def run(run_id: int, value: float, **changes: Any) -> RunSummary:
+        return replace(summary, id=run_id, value=value, **changes)
+
+    runs = [run(5, 66.0), run(4, 60.0), run(3, 40.0, verdict="invalid"), run(2, 30.0, batch_size=7), run(1, 50.0)]
+    assert [each.id for each in best_and_latest(runs)] == [5, 4, 1]
+    rates = [replace(each, metric="images_per_s") for each in runs]
+    assert [each.id for each in best_and_latest(rates)] == [5, 4]
+    assert best_and_latest([]) == []
+    assert best_and_latest(runs[:1]) == runs[:1]
 
 
 def test_a_run_is_named_after_what_it_ran_on(summary: RunSummary) -> None:

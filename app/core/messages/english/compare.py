@@ -37,6 +37,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.other_workload_version": "workload version {theirs}, not {mine}",
     "compare.published_otherwise": "published in {unit}, which can't be converted exactly",
     "compare.samples": "Samples per epoch",
+    "compare.own_named": "{name} · {date}",
+    "compare.own_numbered": "{name} (run {run_id})",
     "compare.rank": "{rank} of {count}",
     "compare.scale": "{quantity} ({better}), log scale",
     "compare.scale_of_years": (

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -21,10 +21,11 @@ from app.core.analysis.compare import (
     Bar,
     bars,
     baseline_name,
+    best_and_latest,
     chart_metric,
     find_baseline,
     left_out,
-    run_name,
+    own_name,
 )
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
@@ -43,13 +44,20 @@ from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE
 
 OWN_LIMITS = (5, 20, 100)
-SELECTED = -1  # in their place: the runs that were selected on another page
+# In the place of a number: the best and the latest, or those that were selected on another page.
+BEST_AND_LATEST, SELECTED = 0, -1
 ROW_PX, COMBO_MAX_PX = 40, 300
 LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
 class ComparePage(QWidget):
-    """Shows the user's newest run, earlier ones and published results, fastest first."""
+    """Shows the user's newest run, earlier ones and published results, fastest first.
+
+    Signals:
+        run_chosen: The user wants to see a run in full; with its number.
+    """
+
+    run_chosen = Signal(int)
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -118,9 +126,8 @@ class ComparePage(QWidget):
 
     def _fill_limits(self) -> None:
         """Offer numbers of own runs, and the selected ones if there are any."""
-        items: list[tuple[str, object]] = [
-            (sentence("compare_page.number_of_own", count=number), number) for number in OWN_LIMITS
-        ]
+        items: list[tuple[str, object]] = [(sentence("compare_page.best_and_latest"), BEST_AND_LATEST)]
+        items += [(sentence("compare_page.number_of_own", count=number), number) for number in OWN_LIMITS]
         if self._selected:
             items.append((sentence("compare_page.selected", count=len(self._selected)), SELECTED))
         _fill(self.limit, items)
@@ -129,6 +136,8 @@ class ComparePage(QWidget):
         selected = self._selected if limit == SELECTED else ()
         if selected:
             return lambda database: [run for run in list_runs(database, ids=selected) if run.value is not None]
+        if limit == BEST_AND_LATEST:
+            return lambda database: best_and_latest(own_runs(database, workload, OWN_LIMITS[-1]))
         return lambda database: own_runs(database, workload, limit)
 
     def _make_controls(self) -> None:
@@ -157,7 +166,7 @@ class ComparePage(QWidget):
         self.year = _combo(sentence("compare_page.year"), ((sentence("compare_page.all_years"), None),))
         self.limit = _combo(sentence("compare_page.own_runs"), ())
         self._fill_limits()
-        self.limit.setCurrentIndex(1)
+        self.limit.setCurrentIndex(0)
         self.scale = Segments(
             theme,
             sentence("compare_page.scale"),
@@ -216,9 +225,14 @@ class ComparePage(QWidget):
             combo.currentIndexChanged.connect(self.draw)
         self.scale.chosen.connect(self.draw)
         self.view.chosen.connect(self.draw)
+        self.bar_list.chosen.connect(self._on_bar)
         self.copy_button.clicked.connect(self._on_copy)
         self.import_button.clicked.connect(self._on_import)
         self._services.bridge.ended.connect(self._on_ended)
+
+    def _on_bar(self, bar: Bar) -> None:
+        if bar.run is not None:
+            self.run_chosen.emit(bar.run.id)
 
     def _on_workload(self) -> None:
         self._chosen_baseline = ""
@@ -226,7 +240,7 @@ class ComparePage(QWidget):
             self._selected = ()
             was_chosen = self.limit.currentData() == SELECTED
             self._fill_limits()
-            self.limit.setCurrentIndex(1 if was_chosen else self.limit.currentIndex())
+            self.limit.setCurrentIndex(0 if was_chosen else self.limit.currentIndex())
         self._logs = []
         self._show_runs([])
         self.refresh()
@@ -360,7 +374,7 @@ def _reasons(runs: Sequence[RunSummary]) -> list[str]:
     for other in runs[1:]:
         reason = run_refusal(runs[0], other)
         if reason is not None:
-            refused.append((sentence("compare_page.run_named", name=run_name(other), run_id=other.id), reason))
+            refused.append((own_name(other), reason))
     names: dict[str, list[str]] = {}
     for name, reason in refused:
         names.setdefault(reason, []).append(name)

@@ -28,6 +28,7 @@ from app.gui.charts.pair_plot import PairPlot
 from app.gui.pages.results.cells import cell_text, local_time
 from app.gui.pages.results.columns import COLUMNS
 from app.gui.pages.results.commands import Handlers, RunCommands
+from app.gui.run.engine_table import EngineTable
 from app.gui.services.bundle import Services
 from app.gui.style.theme import figures
 from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
@@ -64,6 +65,7 @@ class GroupDetail(QWidget):
         self.remarks = ClampedLabel(lines=4)
         self.legend = ElidedLabel("", muted=True)
         self.plot = PairPlot(services.theme)
+        self.engines = EngineTable()
         self.runs = QTableWidget(0, len(_COLUMNS))
         self.runs.activated.connect(self._on_activated)
         self._lay_out()
@@ -91,8 +93,11 @@ class GroupDetail(QWidget):
         self.commands.open_menu(event.globalPos())
 
     def _show_result(self, group: Group) -> None:
-        """Show the pairs of an A/B; of other kinds the runs, in their order."""
+        """Show the pairs of an A/B; of other kinds the runs, in their order, below the table of the engines."""
         is_ab = group.kind == "ab"
+        self.engines.setVisible(group.kind == "engines")
+        if group.kind == "engines":
+            self.engines.show_group(group)
         self.legend.show_text(side_names(group))
         self.legend.setVisible(bool(self.legend.whole_text))
         if is_ab:
@@ -142,6 +147,7 @@ class GroupDetail(QWidget):
         card.body.addLayout(number)
         for part in (self.sentence, self.remarks, self.legend):
             card.body.addWidget(part)
+        card.body.addWidget(self.engines, stretch=1)
         card.body.addWidget(self.results, stretch=1)
         whole = column(head, card, spacing_px=GAP_PX + 4)
         whole.setStretch(1, 1)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QModelIndex, QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QWidget
@@ -12,14 +12,18 @@ from pytestqt.qtbot import QtBot
 from app.core.analysis.compare import Bar, bars
 from app.core.messages import sentence
 from app.core.storage.database import Database
+from app.core.storage.queries import set_comment
+from app.gui.charts.bar_list import AXIS_PX
 from app.gui.charts.bars import Scale, scale_for, text_room, value_text
 from app.gui.pages.compare.page import ComparePage
 from app.gui.pages.compare.table import COLUMNS
 from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
 from tests.gui.conftest import Told
+from tests.gui.driving import Driver
 from workloads.protocol.machine import Machine
 
+DAY, LAST_YEAR = "2026-11-19T10:00:00Z", "2018-11-20T10:00:00Z"
 STANDARD = "cifar10_keras_cnn"
 PUBLISHED = ["GTX 1080 Ti", "GTX 1060", "Colab GPU", "i7-9700K", "MX150", "i5-8250U", "Colab TPU"]
 
@@ -27,10 +31,10 @@ PUBLISHED = ["GTX 1080 Ti", "GTX 1060", "Colab GPU", "i7-9700K", "MX150", "i5-82
 @pytest.fixture
 def four_runs(services: Services, machine: Machine) -> None:
     """Runs 1 (another batch), 2 (of last year), 3 (on a GPU) and, the newest, 4."""
-    gpu = {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 4070"}
+    gpu = {"device": "gpu:0", "device_name": "NVIDIA GeForce RTX 4070", "started_at": DAY}
     with Database(services.paths.database) as database:
-        store(database, machine, 70.0, 66.3, batch_size=32, columns={"device": "cpu"})
-        store(database, machine, 90.0, 86.3, columns={"device": "cpu", "started_at": "2018-11-20T10:00:00Z"})
+        store(database, machine, 70.0, 66.3, batch_size=32, columns={"device": "cpu", "started_at": DAY})
+        store(database, machine, 90.0, 86.3, columns={"device": "cpu", "started_at": LAST_YEAR})
         store(database, machine, 9.0, 8.5, columns=gpu)
         store(database, machine, 70.0, 66.4, columns={"device": "cpu", "engine_version": "2.21.0"})
 
@@ -42,8 +46,9 @@ def page(services: Services, qtbot: QtBot) -> ComparePage:
     return page
 
 
-def opened(page: ComparePage, qtbot: QtBot, *, runs: bool = True) -> ComparePage:
+def opened(page: ComparePage, qtbot: QtBot, *, runs: bool = True, own_runs: int = 20) -> ComparePage:
     page.resize(840, 650)
+    choose(page.limit, own_runs)
     page.show()
     if runs:
         qtbot.waitUntil(lambda: any(bar.kind == "you" for bar in page.bar_list.bars), timeout=10_000)
@@ -76,10 +81,10 @@ def test_the_newest_run_is_you_and_earlier_ones_stand_beside_it(
     page: ComparePage, four_runs: None, qtbot: QtBot
 ) -> None:
     opened(page, qtbot)
-    assert names(page).index("This computer") == names(page).index("Test CPU (run 2)") - 1
-    assert names(page)[:3] == ["GTX 1080 Ti", "RTX 4070 (run 3)", "GTX 1060"]
+    assert names(page).index("This computer") == names(page).index("Test CPU · 2018-11-20") - 1
+    assert names(page)[:3] == ["GTX 1080 Ti", "RTX 4070 · 2026-11-19", "GTX 1060"]
     assert page.bar_list.slot is None
-    assert page.reasons.text().splitlines()[1:] == ["batch 32, not batch 100: Test CPU (run 1)"]
+    assert page.reasons.text().splitlines()[1:] == ["batch 32, not batch 100: Test CPU · 2026-11-19"]
     assert page.reasons.isVisible()
 
 
@@ -101,16 +106,23 @@ def test_a_run_unlike_any_published_one_explains_why_it_is_alone(
 def test_filters_keep_what_matches_and_always_you(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
     opened(page, qtbot)
     choose(page.device, "gpu")
-    assert names(page) == ["GTX 1080 Ti", "RTX 4070 (run 3)", "GTX 1060", "Colab GPU", "MX150", "This computer"]
+    assert names(page) == [
+        "GTX 1080 Ti",
+        "RTX 4070 · 2026-11-19",
+        "GTX 1060",
+        "Colab GPU",
+        "MX150",
+        "This computer",
+    ]
     choose(page.device, "tpu")
     assert names(page) == ["This computer", "Colab TPU"]
     choose(page.device, "")
     assert [page.year.itemText(number) for number in range(page.year.count())][-2:] == ["2019", "2018"]
     choose(page.year, 2018)
-    assert names(page) == ["This computer", "Test CPU (run 2)"]
+    assert names(page) == ["This computer", "Test CPU · 2018-11-20"]
     assert page.baseline.currentText() == "i5-8250U"
     choose(page.match, "exact")
-    assert names(page) == ["This computer", "Test CPU (run 2)"]
+    assert names(page) == ["This computer", "Test CPU · 2018-11-20"]
 
 
 def test_close_rows_can_be_left_out(page: ComparePage, qtbot: QtBot) -> None:
@@ -226,7 +238,7 @@ def test_a_run_that_ends_takes_its_place_at_once(
         opened(page, qtbot)
         run_id = store(database, machine, 7.0, 6.6)
     services.bridge.ended.emit(run_id)
-    qtbot.waitUntil(lambda: "Test CPU (run 1)" in names(page), timeout=10_000)
+    qtbot.waitUntil(lambda: "Test CPU · " in " ".join(names(page)), timeout=10_000)
     assert names(page)[1] == "This computer"
 
 
@@ -271,3 +283,49 @@ def test_every_control_has_a_name_and_can_be_reached_by_keys(page: ComparePage) 
         assert control.accessibleName(), control
         assert control.focusPolicy() & Qt.FocusPolicy.TabFocus, control
     assert page.workload.findData("demo") == -1
+
+
+def test_at_first_the_best_and_the_latest_stand_beside_it(
+    page: ComparePage, services: Services, machine: Machine, qtbot: QtBot
+) -> None:
+    with Database(services.paths.database) as database:
+        for value_s in (90.0, 50.0, 70.0, 60.0, 66.0):
+            store(database, machine, value_s + 4, value_s, columns={"started_at": DAY})
+        set_comment(database, 2, "overclocked")
+    assert page.limit.currentIndex() == 0
+    opened(page, qtbot, own_runs=page.limit.currentData())
+    own = {bar.name: bar.value for bar in page.bar_list.bars if bar.kind in ("you", "own")}
+    assert own == {"overclocked · 2026-11-19": 50.0, "Test CPU · 2026-11-19": 60.0, "This computer": 66.0}
+    choose(page.limit, 5)
+    qtbot.waitUntil(lambda: "Test CPU · 2026-11-19 (run 1)" in names(page), timeout=10_000)
+
+
+def test_a_click_on_a_bar_opens_its_run(page: ComparePage, four_runs: None, qtbot: QtBot) -> None:
+    opened(page, qtbot)
+    chosen: list[int] = []
+    page.run_chosen.connect(chosen.append)
+    bar_list = page.bar_list
+
+    def place(name: str) -> QPoint:
+        row_px = (bar_list.height() - AXIS_PX) // len(names(page))
+        return QPoint(200, min(40, row_px) * names(page).index(name) + 10)
+
+    for name in ("RTX 4070 · 2026-11-19", "GTX 1060"):  # nothing opens a published result
+        QTest.mouseClick(bar_list, Qt.MouseButton.LeftButton, pos=place(name))
+    assert chosen == [3]
+    bar_list.setFocus()
+    for _ in range(len(names(page))):
+        QTest.keyClick(bar_list, Qt.Key.Key_Up)
+    for _ in range(names(page).index("This computer")):
+        QTest.keyClick(bar_list, Qt.Key.Key_Down)
+    QTest.keyClick(bar_list, Qt.Key.Key_Return)
+    assert chosen == [3, 4]
+
+
+def test_the_window_opens_the_run_of_a_bar(driver: Driver, machine: Machine) -> None:
+    with Database(driver.services.paths.database) as database:
+        run_id = store(database, machine, 70.0, 66.3)
+    driver.window.show_page("compare")
+    driver.window.compare.run_chosen.emit(run_id)
+    driver.until(lambda: driver.window.results.run is not None)
+    assert driver.window.page is driver.window.results
