@@ -10,6 +10,7 @@ from typing import Any
 
 from app.core.analysis.compare import bars
 from app.core.analysis.series import series_of
+from app.core.analysis.trend import trend_of
 from app.core.errors import AppError
 from app.core.records import Plan
 from app.core.report.formats.csv_table import csv_lines
@@ -21,7 +22,8 @@ from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, group_places, list_groups
 from app.core.storage.imported_logs import list_logs
 from app.core.storage.outcomes import recover_runs
-from app.core.storage.queries import SORT_KEYS, Query, expected_duration_s, find_ids, own_runs
+from app.core.storage.past_runs import past_runs
+from app.core.storage.queries import SORT_KEYS, Query, expected_duration_s, find_history, find_ids, own_runs
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, load_runs, rows_for_export
 from app.core.verdict.rules import judge
@@ -197,6 +199,7 @@ def look_around(database: Database, machine: Machine) -> None:
     """Do all else that reads what is stored."""
     for key in SORT_KEYS:
         find_ids(database, Query(sort=key))
+    find_history(database, Query())
     for word in ("cifar", "2026-", "valid", "test", "3"):
         find_ids(database, Query(text=word))
     for group in list_groups(database):
@@ -204,6 +207,9 @@ def look_around(database: Database, machine: Machine) -> None:
         assert group.planned
     list_logs(database)
     expected_duration_s(database, SPEC, machine)
+    past = past_runs(database, WORKLOAD.id)
+    for each in past:
+        trend_of(each.run, past).sentence()
     runs = own_runs(database, WORKLOAD.id, 10)
     bars(WORKLOAD.id, runs[0] if runs else None, runs, list_logs(database))
 

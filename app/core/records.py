@@ -272,6 +272,17 @@ class Group:
         return self.plan.specs[0].workload if self.plan.specs else ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastRun:
+    """A run of the past with what may change between runs of one computer; None means unknown."""
+
+    run: RunSummary
+    gpu_driver: str | None = None  # of the first GPU
+    kernel: str | None = None
+    power_plan: str | None = None  # when it began, as is `on_battery`
+    on_battery: bool | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ImportedLog:
     """One imported log: another computer's time for a workload with its study's settings."""

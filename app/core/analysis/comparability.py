@@ -28,6 +28,12 @@ def run_refusal(run: RunSummary, other: RunSummary) -> str | None:
     return _refusal_by_unknown(run, other)
 
 
+def is_alike(run: RunSummary, other: RunSummary) -> bool:
+    """Return whether two runs did the same work alike: on one engine and kind of device, with equal settings."""
+    kinds = {(each.engine, (each.device or "").partition(":")[0]) for each in (run, other)}
+    return len(kinds) == 1 and run_refusal(run, other) is None and not _other_settings(run, other)
+
+
 def _refusal_by_unknown(run: RunSummary, other: RunSummary) -> str | None:
     """Explain why runs with settings that only another version knows aren't comparable; None if they are."""
     mine, theirs = unknown_recorded(run.settings), unknown_recorded(other.settings)

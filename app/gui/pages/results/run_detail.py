@@ -1,6 +1,7 @@
 """One stored run in full: its name, its charts or a table, and what can be done with it."""
 
 from dataclasses import replace
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut
@@ -25,6 +26,7 @@ from app.core.verdict.energy import epoch_energies
 from app.core.verdict.notes import damaged
 from app.gui.pages.results.cells import local_time
 from app.gui.pages.results.commands import Handlers, RunCommands
+from app.gui.pages.results.trend_view import TrendView
 from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
@@ -65,8 +67,11 @@ class RunDetail(QWidget):
         self.comment.editingFinished.connect(self._on_commented)
         self.charts_button = Button(theme, sentence("results_page.charts"), "chart-bar", kind="segment")
         self.table_button = Button(theme, sentence("label.table"), "list", kind="segment")
+        self.trend_button = Button(theme, sentence("results_page.trend"), "history", kind="segment")
         self.charts_button.setChecked(True)
-        self.table_button.toggled.connect(self._on_table)
+        for number, button in enumerate((self.charts_button, self.table_button, self.trend_button)):
+            button.toggled.connect(partial(self._on_page, number))
+        self.trend = TrendView(services)
         self.delete_button = self.commands.button("delete", brief=True)
         self.view = RunView(theme)
         self.table = QTableWidget(0, len(_HEADINGS))
@@ -84,6 +89,7 @@ class RunDetail(QWidget):
         self.place.setText(sentence("results_page.run_at", run_id=run.summary.id, at=at))
         self.comment.setText(run.summary.comment or "")
         self.view.show_run(run)
+        self.trend.show_run(run.summary)
         is_measured = run.summary.value is not None
         self.commands.allow(dict.fromkeys(("picture", "copy_picture", "compare"), is_measured))
         self._fill_table(run)
@@ -135,25 +141,27 @@ class RunDetail(QWidget):
         tables = QWidget()
         tables.setLayout(column(card, machine, spacing_px=2 * GAP_PX))
         self.pages = QStackedWidget()
-        self.pages.addWidget(self.view)
-        self.pages.addWidget(tables)
+        for page in (self.view, tables, self.trend):
+            self.pages.addWidget(page)
         head = row(
             self.back_button,
             self.place,
             self.comment,
             self.charts_button,
             self.table_button,
+            self.trend_button,
             self.delete_button,
             spacing_px=GAP_PX,
         )
         head.setStretch(2, 1)
-        whole = column(head, self.pages, spacing_px=GAP_PX + 4)
-        whole.setStretch(1, 1)
+        whole = column(head, self.trend.line, self.pages, spacing_px=GAP_PX // 2)
+        whole.setStretch(2, 1)
         self.setLayout(whole)
 
-    def _on_table(self, shown: bool) -> None:
-        self.pages.setCurrentIndex(1 if shown else 0)
-        self._fill_telemetry()
+    def _on_page(self, number: int, shown: bool) -> None:
+        if shown:
+            self.pages.setCurrentIndex(number)
+            self._fill_telemetry()
 
     def _fill_telemetry(self) -> None:
         """Fill the second table when it is first shown: it goes through all telemetry."""

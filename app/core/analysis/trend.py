@@ -1,0 +1,159 @@
+"""A run among the user's own: against the best and the last, and what changed on the machine in between."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from app.core.analysis.ab import counts
+from app.core.analysis.comparability import is_alike
+from app.core.messages import Message, message, sentence, text
+from app.core.metrics import format_value, headline_kind
+from app.core.records import PastRun, RunSummary
+from workloads.engines.registry import engine_title
+
+# A smaller difference isn't worth a number where no interval says more.
+LEVEL_SHARE = 0.005
+# From here on, a factor reads better than percent.
+MANY_TIMES = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """One run of a trend, and how the machine differs from that of the run before."""
+
+    run: RunSummary
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Runs of the same work in the same way, oldest first.
+
+    Attributes:
+        line: One of them against the best and the last, as a sentence; "" if it has no result that counts.
+    """
+
+    metric: str
+    points: tuple[TrendPoint, ...]
+    line: str
+
+    @property
+    def changed(self) -> tuple[TrendPoint, ...]:
+        """The points before which the machine changed."""
+        return tuple(point for point in self.points if point.changes)
+
+    def sentence(self) -> str:
+        """Return what a chart of it shows."""
+        if not self.points:
+            return sentence("trend.nothing")
+        values = [point.run.value for point in self.points if point.run.value is not None]
+        kind = headline_kind(self.metric)
+        said = message(
+            "trend.described",
+            count=len(self.points),
+            first=_day(self.points[0].run),
+            last=_day(self.points[-1].run),
+            low=format_value(self.metric, min(values)),
+            high=format_value(self.metric, max(values)),
+            unit=kind.unit,
+        )
+        return " ".join((text(said), *self.change_lines()))
+
+    def change_lines(self) -> list[str]:
+        """Return a line for each point before which the machine changed, numbered from 1."""
+        return [
+            sentence(
+                "trend.changes",
+                number=number,
+                run_id=point.run.id,
+                date=_day(point.run),
+                changes=point.changes,
+            )
+            for number, point in enumerate(self.changed, 1)
+        ]
+
+
+def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
+    """Return the trend of a run; `past` are runs of its workload in any order, with or without itself."""
+    like = sorted((each for each in past if _belongs(run, each.run)), key=lambda each: each.run.id)
+    points = []
+    for number, each in enumerate(like):
+        changes = machine_changes(like[number - 1], each) if number else ()
+        points.append(TrendPoint(each.run, changes))
+    return Trend(run.metric, tuple(points), against_own(run, [each.run for each in like]))
+
+
+def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:
+    """Return a run against the best and the last of others like it; "" without a result that counts."""
+    if not counts(run):
+        return ""
+    like = [other for other in others if other.id != run.id and _belongs(run, other)]
+    if not like:
+        return sentence("trend.first_run")
+    is_rate = headline_kind(run.metric).is_rate
+    best = (max if is_rate else min)(like, key=lambda other: other.value or 0.0)
+    last = max((other for other in like if other.id < run.id), key=lambda other: other.id, default=None)
+    is_best = not _is_level(run, best) and _times_as_fast(run, best) > 1
+    parts = [message("trend.is_best", how=_how(run, best), which=_which(best))]
+    if not is_best:
+        code = "trend.against_both" if last is not None and last.id == best.id else "trend.against_best"
+        parts = [message(code, how=_how(run, best), which=_which(best))]
+    if last is not None and last.id != best.id:
+        parts.append(message("trend.against_last", how=_how(run, last), which=_which(last)))
+    said = " · ".join(map(text, parts))
+    return said[:1].upper() + said[1:]
+
+
+def machine_changes(before: PastRun, now: PastRun) -> tuple[str, ...]:
+    """Return what is another on the machine than at the run before; what isn't known of both is left out."""
+    engine = engine_title(now.run.engine)
+    facts = [
+        ("trend.other", before.run.cpu_name, now.run.cpu_name),
+        ("trend.other", before.run.device_name, now.run.device_name),
+        ("trend.other_engine", before.run.engine_version, now.run.engine_version),
+        ("trend.other_driver", before.gpu_driver, now.gpu_driver),
+        ("trend.other", before.run.os_name, now.run.os_name),
+        ("trend.other_kernel", before.kernel, now.kernel),
+        ("trend.other_power_plan", before.power_plan, now.power_plan),
+    ]
+    texts = [
+        sentence(code, before=old, now=new, engine=engine)
+        for code, old, new in facts
+        if old is not None and new is not None and old != new
+    ]
+    if before.on_battery is not None and now.on_battery is not None and before.on_battery != now.on_battery:
+        texts.append(sentence("trend.on_battery" if now.on_battery else "trend.plugged_in"))
+    return tuple(texts)
+
+
+def _belongs(run: RunSummary, other: RunSummary) -> bool:
+    return counts(other) and is_alike(run, other)
+
+
+def _is_level(run: RunSummary, other: RunSummary) -> bool:
+    """Return whether two runs can't be told apart: their intervals overlap, or they hardly differ."""
+    if run.value_low is None or run.value_high is None or other.value_low is None or other.value_high is None:
+        return abs(_times_as_fast(run, other) - 1) < LEVEL_SHARE
+    return run.value_low <= other.value_high and other.value_low <= run.value_high
+
+
+def _times_as_fast(run: RunSummary, other: RunSummary) -> float:
+    assert run.value is not None
+    assert other.value is not None
+    return headline_kind(run.metric).times_as_fast(run.value, other.value)
+
+
+def _how(run: RunSummary, other: RunSummary) -> Message:
+    times = _times_as_fast(run, other)
+    if _is_level(run, other):
+        return message("trend.level")
+    if times >= MANY_TIMES or times <= 1 / MANY_TIMES:
+        return message("trend.times", times=times)
+    return message("trend.faster" if times > 1 else "trend.slower", by_pct=100 * abs(times - 1))
+
+
+def _which(run: RunSummary) -> Message:
+    return message("trend.run", run_id=run.id, date=_day(run))
+
+
+def _day(run: RunSummary) -> str:
+    return run.started_at[:10]

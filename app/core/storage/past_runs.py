@@ -1,0 +1,56 @@
+"""Earlier runs of a workload with what surrounded them, for trends."""
+
+# ruff: noqa: S608 - SQL is put together from our own column names, never from values
+
+from typing import Any
+
+from app.core.plain_text import one_line
+from app.core.records import PastRun, RunSummary
+from app.core.storage.database import Database
+from app.core.storage.queries import own_runs
+from app.core.storage.runs import ids_text
+
+PAST_RUNS = 500
+
+# Of each fact, in which record it is, and where. A file may hold anything in place of a text.
+_PLACES = {
+    "gpu_driver": ("machine", "$.gpus[0].driver"),
+    "kernel": ("machine", "$.kernel"),
+    "power_plan": ("telemetry", "$.power_plan"),
+}
+_TEXTS = ", ".join(
+    f"CASE json_type({record}, '{path}') WHEN 'text' THEN json_extract({record}, '{path}') END AS {name}"
+    for name, (record, path) in _PLACES.items()
+)
+_TEXT_LIMIT = 60
+
+# Invalid JSON would abort the whole query.
+_FACTS = f"""
+    SELECT id, {_TEXTS}, json_type(telemetry, '$.on_battery') AS on_battery
+    FROM (
+        SELECT runs.id,
+            CASE WHEN json_valid(coalesce(parts, machine)) THEN coalesce(parts, machine) END AS machine,
+            (SELECT CASE WHEN json_valid(telemetry) THEN telemetry END FROM samples WHERE run_id = runs.id LIMIT 1)
+                AS telemetry
+        FROM runs LEFT JOIN machines ON machines.id = machine_id
+            LEFT JOIN machine_parts ON machine_parts.id = machine_parts_id
+        WHERE runs.id IN (SELECT value FROM json_each(?))
+    )
+"""
+
+
+def past_runs(database: Database, workload: str) -> list[PastRun]:
+    """Return the newest completed runs of a workload that have a headline, newest first; at most PAST_RUNS."""
+    with database.snapshot():
+        runs = own_runs(database, workload, PAST_RUNS)
+        rows = database.connection.execute(_FACTS, (ids_text([run.id for run in runs]),)).fetchall()
+    facts = {row["id"]: row for row in rows}
+    return [_past_run(run, facts.get(run.id)) for run in runs]
+
+
+def _past_run(run: RunSummary, row: Any) -> PastRun:
+    if row is None:
+        return PastRun(run=run)
+    on_battery = {"true": True, "false": False}.get(row["on_battery"])
+    texts = {name: one_line(row[name], _TEXT_LIMIT) if row[name] is not None else None for name in _PLACES}
+    return PastRun(run=run, on_battery=on_battery, **texts)

@@ -1,0 +1,73 @@
+"""A run among the user's own of the past: one line, and a chart with what changed on the machine."""
+
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+
+from app.core.analysis.trend import Trend, trend_of
+from app.core.messages import sentence
+from app.core.metrics import headline_kind
+from app.core.records import RunSummary
+from app.core.storage.database import Database
+from app.core.storage.past_runs import past_runs
+from app.gui.charts.trend_chart import TrendChart
+from app.gui.services.bundle import Services
+from app.gui.widgets.basics import Card, ElidedLabel, column, label
+
+LIST_PX = 120
+
+
+class TrendView(QWidget):
+    """Loads and shows the trend of a run.
+
+    Attributes:
+        line: The run against the best and the last, for another place.
+        trend: What is shown; None until it is loaded.
+    """
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._run_id = 0
+        self.trend: Trend | None = None
+        self.line = ElidedLabel("", muted=True)
+        self.chart = TrendChart(services.theme)
+        self.changes = label(wrap=True)
+        self.changes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        scroll = QScrollArea(widgetResizable=True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setMaximumHeight(LIST_PX)
+        inner = QWidget()
+        inner.setObjectName("scrolled")
+        inner.setLayout(column(self.changes, None))
+        scroll.setWidget(inner)
+        self.card = Card(sentence("trend.chart"))
+        self.card.body.addWidget(self.chart, stretch=1)
+        self.card.body.addWidget(scroll)
+        self.setLayout(column(self.card))
+
+    def show_run(self, run: RunSummary) -> None:
+        """Show another run's trend as soon as it is loaded."""
+        self._run_id, self.trend = run.id, None
+        self.line.show_text("")
+        path = self._services.paths.database
+
+        def look() -> Trend:
+            with Database(path) as database:
+                return trend_of(run, past_runs(database, run.workload))
+
+        self._services.tasks.start(look, partial(self._show, run.id), self._services.complain)
+
+    def _show(self, run_id: int, trend: Trend) -> None:
+        if run_id != self._run_id:
+            return  # another run is shown by now
+        self.trend = trend
+        self.line.show_text(trend.line)
+        kind = headline_kind(trend.metric)
+        better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
+        self.card.note.show_text(sentence("trend.note", unit=kind.unit, better=better))
+        self.chart.show_trend(trend, run_id)
+        code = "trend.no_changes" if trend.points else "trend.nothing"
+        self.changes.setText("\n".join(trend.change_lines()) or sentence(code))

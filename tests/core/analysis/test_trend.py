@@ -1,0 +1,128 @@
+"""A run among the user's own: against the best and the last, and what changed on the machine."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.core.analysis.trend import against_own, machine_changes, trend_of
+from app.core.paths import Paths
+from app.core.records import PastRun, RunSummary
+from app.core.storage.database import Database
+from app.core.storage.runs import list_runs
+from tests.conftest import MACHINE
+from tests.core.storage.storing import store
+
+
+@pytest.fixture
+def run(paths: Paths) -> RunSummary:
+    """A valid run of 50 s an epoch on the CPU, without an interval."""
+    columns = {
+        "verdict": "valid",
+        "device": "cpu",
+        "engine_version": "2.21.0",
+        "started_at": "2026-11-05T10:00:00Z",
+    }
+    with Database(paths.database) as database:
+        run = next(list_runs(database, ids=[store(database, MACHINE, 50.0, 50.0, 50.0, columns=columns)]))
+    return replace(run, id=10, value_low=None, value_high=None)
+
+
+def other(run: RunSummary, run_id: int, value: float, **changes: Any) -> RunSummary:
+    return replace(run, id=run_id, value=value, started_at=f"2026-10-{run_id:02}T10:00:00Z", **changes)
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ([], "Your first result with this workload, engine, device and settings"),
+        (
+            [(3, 40.0), (7, 55.0)],
+            "20.0 % slower than your best (run 3, 2026-10-03) · 10.0 % faster than your last (run 7, 2026-10-07)",
+        ),
+        ([(3, 55.0), (7, 40.0)], "20.0 % slower than your last, which is also your best (run 7, 2026-10-07)"),
+        ([(3, 55.0)], "Your best: 10.0 % faster than the next best (run 3, 2026-10-03)"),
+        (
+            [(3, 55.0), (7, 60.0)],
+            "Your best: 10.0 % faster than the next best (run 3, 2026-10-03)"
+            " · 20.0 % faster than your last (run 7, 2026-10-07)",
+        ),
+        ([(20, 20.0)], "0.40× as fast as your best (run 20, 2026-10-20)"),
+        ([(3, 150.0)], "Your best: 3.00× as fast as the next best (run 3, 2026-10-03)"),
+        ([(3, 50.1)], "About as fast as your last, which is also your best (run 3, 2026-10-03)"),
+    ],
+)
+def test_against_the_best_and_the_last(run: RunSummary, others: list[tuple[int, float]], expected: str) -> None:
+    assert against_own(run, [run, *(other(run, *each) for each in others)]) == expected
+
+
+def test_what_intervals_can_not_tell_apart_is_about_as_fast(run: RunSummary) -> None:
+    wide = replace(run, value_low=48.0, value_high=52.0)
+    apart = other(run, 3, 55.0, value_low=53.0, value_high=57.0)
+    assert against_own(wide, [apart]).startswith("Your best: 10.0 % faster")
+    assert against_own(wide, [replace(apart, value_low=51.0)]).startswith("About as fast as your last")
+
+
+def test_for_rates_more_is_faster(run: RunSummary) -> None:
+    rate = replace(run, metric="flop_per_s", value=2e12)
+    line = against_own(rate, [other(rate, 3, 1.6e12), other(rate, 7, 2.5e12)])
+    assert line == "20.0 % slower than your last, which is also your best (run 7, 2026-10-07)"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"batch_size": 32},
+        {"precision": "mixed_float16"},
+        {"engine": "torch"},
+        {"device": "gpu:0"},
+        {"threads": 1},
+        {"jit": True},
+        {"workload_version": 99},
+        {"variant": "lstm=fused"},
+        {"status": "cancelled"},
+        {"verdict": "invalid"},
+    ],
+)
+def test_only_the_same_work_done_alike_counts(run: RunSummary, changes: dict[str, Any]) -> None:
+    assert against_own(run, [other(run, 3, 40.0, **changes)]).startswith("Your first result")
+    assert against_own(replace(run, **changes), [other(run, 3, 40.0, **changes)]) != against_own(run, [])
+
+
+def test_a_run_without_a_result_that_counts_says_nothing(run: RunSummary) -> None:
+    for changes in ({"status": "failed"}, {"value": None}, {"verdict": "invalid"}):
+        trend = trend_of(replace(run, **changes), [PastRun(run=other(run, 3, 40.0))])
+        assert trend.line == ""
+        assert len(trend.points) == 1
+    assert trend_of(replace(run, value=None), []).sentence().startswith("No result to compare")
+
+
+def test_a_trend_marks_where_the_machine_changed(run: RunSummary) -> None:
+    past = [
+        PastRun(run=other(run, 9, 40.0), gpu_driver="570.1", power_plan="performance", on_battery=False),
+        PastRun(run=other(run, 3, 60.0, engine_version="2.20.0"), gpu_driver="560.2", power_plan="balanced"),
+        PastRun(run=other(run, 5, 58.0), gpu_driver=None, power_plan="balanced", on_battery=True),
+        PastRun(run=other(run, 7, 70.0, batch_size=32), gpu_driver="1"),
+    ]
+    trend = trend_of(run, past)
+    assert [point.run.id for point in trend.points] == [3, 5, 9]
+    assert trend.change_lines() == [
+        "1 · 2026-10-05, run 5: TensorFlow 2.20.0 → 2.21.0",
+        "2 · 2026-10-09, run 9: power plan balanced → performance, plugged in",
+    ]
+    said = "3 runs from 2026-10-03 to 2026-10-09: 40.0 to 60.0 s per epoch."
+    assert trend.sentence() == " ".join((said, *trend.change_lines()))
+
+
+def test_each_part_of_the_machine_that_changes_is_named(run: RunSummary) -> None:
+    before = PastRun(run=run, gpu_driver="560.2", kernel="6.1", power_plan="balanced", on_battery=False)
+    for changes, expected in (
+        ({"gpu_driver": "570.1"}, "driver 560.2 → 570.1"),
+        ({"kernel": "6.2"}, "kernel 6.1 → 6.2"),
+        ({"power_plan": "performance"}, "power plan balanced → performance"),
+        ({"on_battery": True}, "on battery"),
+        ({"run": replace(run, cpu_name="Other CPU")}, "Test CPU → Other CPU"),
+        ({"run": replace(run, os_name="Test OS 2")}, "Test OS 1 → Test OS 2"),
+    ):
+        assert machine_changes(before, replace(before, **changes)) == (expected,)
+    assert machine_changes(before, before) == machine_changes(before, PastRun(run=run)) == ()

@@ -1,0 +1,46 @@
+"""The trend of an opened run: its line, and the chart that says the same to a screen reader."""
+
+from app.core.storage.database import Database
+from tests.core.storage.storing import store
+from tests.gui.driving import Driver
+from tests.gui.pages.results.using import show_in_full
+from workloads.protocol.machine import Machine
+
+VALUES = (60.0, 50.0, 40.0, 45.0)
+
+
+def test_an_opened_run_is_shown_against_the_best_and_the_last(driver: Driver, machine: Machine) -> None:
+    with Database(driver.services.paths.database) as database:
+        for number, value in enumerate(VALUES, 1):
+            columns = {"verdict": "valid", "started_at": f"2026-11-{number:02}T10:00:00Z", "value_low": None}
+            columns["engine_version"] = "2.20.0" if number < 3 else "2.21.0"
+            store(database, machine, value, value, value, columns=columns)
+        store(database, machine, status="failed")
+    page = driver.open_results()
+    detail = show_in_full(driver, page, 4)
+    driver.until(lambda: detail.trend.trend is not None)
+    best = "11.1 % slower than your last, which is also your best (run 3, 2026-11-03)"
+    assert detail.trend.line.whole_text == best
+    assert detail.trend.line.isVisible()
+    driver.press(detail.trend_button)
+    chart = detail.trend.chart
+    assert chart.isVisible()
+    x, y = chart.points.getData()
+    assert list(y) == list(VALUES)
+    assert list(x) == [0, 1, 2, 3]
+    assert [mark.value() for mark in chart.marks] == [1.5]
+    change = "1 · 2026-11-03, run 3: TensorFlow 2.20.0 → 2.21.0"
+    assert detail.trend.changes.text() == change
+    said = "4 runs from 2026-11-01 to 2026-11-04: 40.0 to 60.0 s per epoch."
+    assert chart.accessibleDescription() == f"{said} {change}"
+    driver.services.theme.choose("dark")
+    assert len(chart.marks) == 1
+    detail = show_in_full(driver, page, 1)
+    driver.until(lambda: detail.trend.trend is not None)
+    assert detail.trend.line.whole_text == "33.3 % slower than your best (run 3, 2026-11-03)"
+    detail = show_in_full(driver, page, 5)
+    driver.until(lambda: detail.trend.trend is not None)
+    assert detail.trend.line.whole_text == ""
+    driver.press(detail.table_button)
+    assert not chart.isVisible()
+    assert detail.table.isVisible()
