@@ -17,7 +17,8 @@ DAMAGED = "damaged"
 Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
 Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
 Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
-Amount = Annotated[float, msgspec.Meta(gt=0, le=1e300)]
+# Numbers below it have no reciprocal, and nothing can be drawn to their scale.
+Amount = Annotated[float, msgspec.Meta(ge=1e-300, le=1e300)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from workloads.engines.registry import engine_title
 LEVEL_SHARE = 0.005
 # From here on, a factor reads better than percent.
 MANY_TIMES = 2.0
+# More can't be told apart in a chart, and each mark in it takes time.
+POINTS_LIMIT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,21 @@ class Trend:
 
 
 def trend_of(run: RunSummary, past: Iterable[PastRun]) -> Trend:
-    """Return the trend of a run; `past` are runs of its workload in any order, with or without itself."""
+    """Return the trend of a run: the newest points, or of very many those around the run.
+
+    Args:
+        run: The run in question.
+        past: Runs of its workload in any order, with or without itself.
+    """
     like = sorted((each for each in past if _belongs(run, each.run)), key=lambda each: each.run.id)
     points = []
     for number, each in enumerate(like):
         changes = machine_changes(like[number - 1], each) if number else ()
         points.append(TrendPoint(each.run, changes))
-    return Trend(run.metric, tuple(points), against_own(run, [each.run for each in like]))
+    place = next((number for number, point in enumerate(points) if point.run.id == run.id), len(points))
+    first = max(0, min(len(points) - POINTS_LIMIT, place - POINTS_LIMIT // 2))
+    shown = tuple(points[first : first + POINTS_LIMIT])
+    return Trend(run.metric, shown, against_own(run, [each.run for each in like]))
 
 
 def against_own(run: RunSummary, others: Sequence[RunSummary]) -> str:

@@ -11,7 +11,7 @@ from app.core.metrics import headline_kind
 from app.core.records import RunSummary
 from app.gui.charts.plots import RIGHT_MARGIN_PX, Plot, thin_pen
 from app.gui.style.theme import Theme, figures
-from app.gui.style.tokens import LABEL_PX, SERIES
+from app.gui.style.tokens import LABEL_PX
 
 POINT_PX, CURRENT_PX = 8, 13
 DATE_PX = 90
@@ -31,7 +31,6 @@ class TrendChart(Plot):
         self.intervals = pyqtgraph.ErrorBarItem(beam=0.0)
         self.marks: list[pyqtgraph.InfiniteLine] = []
         super().__init__(theme, self._dates)
-        self.line = self.add_line(SERIES[0])
         for item in (self.intervals, self.points):
             self.addItem(item, ignoreBounds=True)
         self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, RIGHT_MARGIN_PX, 0)

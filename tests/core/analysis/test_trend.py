@@ -114,6 +114,14 @@ def test_a_trend_marks_where_the_machine_changed(run: RunSummary) -> None:
     assert trend.sentence() == " ".join((said, *trend.change_lines()))
 
 
+@pytest.mark.parametrize(("run_id", "first"), [(400, 341), (10, 1), (200, 170)])
+def test_of_very_many_runs_those_around_this_one_are_shown(run: RunSummary, run_id: int, first: int) -> None:
+    past = [PastRun(run=replace(run, id=number, value=50.0 + number)) for number in range(1, 401)]
+    trend = trend_of(past[run_id - 1].run, past)
+    assert [point.run.id for point in trend.points] == list(range(first, first + 60))
+    assert "(run 1, " in trend.line or run_id == 1
+
+
 def test_each_part_of_the_machine_that_changes_is_named(run: RunSummary) -> None:
     before = PastRun(run=run, gpu_driver="560.2", kernel="6.1", power_plan="balanced", on_battery=False)
     for changes, expected in (

@@ -44,6 +44,7 @@ from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE
 
 OWN_LIMITS = (5, 20, 100)
+SELECTED_LIMIT = 1_000  # read of them: enough for as many with a result as are drawn
 # In the place of a number: the best and the latest, or those that were selected on another page.
 BEST_AND_LATEST, SELECTED = 0, -1
 ROW_PX, COMBO_MAX_PX = 40, 300
@@ -102,7 +103,8 @@ class ComparePage(QWidget):
 
         def look() -> list[RunSummary]:
             with Database(path) as database:
-                return [run for run in list_runs(database, ids=ids) if run.value is not None]
+                runs = list_runs(database, ids=ids, limit=SELECTED_LIMIT)
+                return [run for run in runs if run.value is not None]
 
         self._services.tasks.start(look, self._on_selected, self._services.complain)
 

@@ -16,6 +16,7 @@ from workloads.protocol.machine import Machine
 CHOSEN = (
     ("runs", "value", "fast"),
     ("runs", "value", -1.0),
+    ("runs", "value", 5e-324),
     ("runs", "status", b"\xff\xfe\x00"),
     ("runs", "started_at", "yesterday"),
     ("runs", "metric", "furlongs_per_fortnight"),
@@ -74,7 +75,7 @@ def export_all(driver: Driver, page: ResultsPage, folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "chosen", [CHOSEN[:8], CHOSEN[8:16], CHOSEN[16:], ()], ids=["rows", "records", "parts", "random"]
+    "chosen", [CHOSEN[:9], CHOSEN[9:17], CHOSEN[17:], ()], ids=["rows", "records", "parts", "random"]
 )
 def test_every_run_opens_and_exports(
     driver: Driver, page: ResultsPage, tmp_path: Path, chosen: tuple[tuple[str, str, object], ...]
