@@ -190,7 +190,7 @@ def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
 
     def importance(number: int) -> tuple[bool, bool, int]:
         row, away = kept[number].row, abs(number - mine)
-        return away > 1, row is None or not row.id.startswith(FIRST_SOURCE_IDS), away
+        return away > 1, away > 0 and (row is None or not row.id.startswith(FIRST_SOURCE_IDS)), away
 
     return [kept[number] for number in sorted(sorted(range(len(kept)), key=importance)[:limit])]
 

@@ -13,10 +13,11 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.analysis.compare import Bar, doubts
+from app.core.analysis.compare import Bar, doubts, shortlist
 from app.core.analysis.provenance import provenance
 from app.core.messages import sentence
 from app.core.metrics import Headline, headline_kind
@@ -38,6 +39,7 @@ from app.gui.style.theme import Theme, font
 from app.gui.style.tokens import LABEL_PX
 
 ROW_MIN_PX, ROW_PX, ROW_MAX_PX, AXIS_PX = 20, 28, 36, 20
+ROWS_AT_LEAST = 5
 MOVE_MS = 300
 
 
@@ -61,7 +63,8 @@ class BarList(QWidget):
         self._theme = theme
         self._row_max_px = row_max_px
         self._detailed = detailed
-        self._bars: tuple[Bar, ...] = ()
+        self._all: tuple[Bar, ...] = ()
+        self._bars: tuple[Bar, ...] = ()  # those that there is room for
         self._baseline: Bar | None = None
         self._slot: tuple[str, str] | None = None
         self._log = True
@@ -79,8 +82,8 @@ class BarList(QWidget):
 
     @property
     def bars(self) -> tuple[Bar, ...]:
-        """The bars shown."""
-        return self._bars
+        """The bars shown, and those that there is no room for."""
+        return self._all
 
     @property
     def slot(self) -> tuple[str, str] | None:
@@ -103,10 +106,20 @@ class BarList(QWidget):
             log: Whether the scale is logarithmic.
             slot: Name and hint of an empty slot above the bars.
         """
-        if (tuple(bars), baseline, log, slot) == (self._bars, self._baseline, self._log, self._slot):
+        if (tuple(bars), baseline, log, slot) == (self._all, self._baseline, self._log, self._slot):
             return
-        self._bars, self._baseline, self._log, self._slot = tuple(bars), baseline, log, slot
-        offset = 1 if slot else 0
+        self._all, self._baseline, self._log, self._slot = tuple(bars), baseline, log, slot
+        self._place()
+        self.setAccessibleName(sentence("chart.fastest_first", label=_kind(self._all).label))
+        self.setAccessibleDescription(self.sentence())
+        self.updateGeometry()
+
+    def _place(self) -> None:
+        """Choose the bars that there is room for, and move them to their rows."""
+        self._bars = (
+            tuple(shortlist(self._all, self._fitting())) if self._fitting() < len(self._all) else self._all
+        )
+        offset = 1 if self._slot else 0
         target = {bar_key(bar): float(number + offset) for number, bar in enumerate(self._bars)}
         if self._at is not None and self._at >= len(self._bars):
             self._at = None
@@ -120,24 +133,37 @@ class BarList(QWidget):
                 self._move.start()
             else:
                 self._rows = dict(target)
-            self.updateGeometry()
-        self.setAccessibleName(sentence("chart.fastest_first", label=_kind(self._bars).label))
-        self.setAccessibleDescription(self.sentence())
         self.update()
+
+    def _fitting(self) -> int:
+        """Return how many bars fit; with details all do, as the list scrolls."""
+        if self._detailed:
+            return len(self._all)
+        return max(1, (self.height() - AXIS_PX) // ROW_MIN_PX - (1 if self._slot else 0))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as many bars as there is room for."""
+        super().resizeEvent(event)
+        if min(self._fitting(), len(self._all)) != len(self._bars):
+            self._place()
 
     def sentence(self) -> str:
         """Return everything shown as text."""
-        unit = _kind(self._bars).unit
-        parts = [f"{bar.name} {bar.text} {unit}" for bar in self._bars]
+        unit = _kind(self._all).unit
+        parts = [f"{bar.name} {bar.text} {unit}" for bar in self._all]
         return "; ".join(parts) or sentence("chart.nothing_yet")
 
     def sizeHint(self) -> QSize:
         """Ask for comfortable rows."""
-        return QSize(420, (self._row_max_px if self._detailed else ROW_PX) * self._count() + AXIS_PX)
+        rows = len(self._all) + (1 if self._slot else 0)
+        return QSize(420, (self._row_max_px if self._detailed else ROW_PX) * rows + AXIS_PX)
 
     def minimumSizeHint(self) -> QSize:
-        """Ask for readable rows."""
-        return QSize(240, (ROW_PX if self._detailed else ROW_MIN_PX) * self._count() + AXIS_PX)
+        """Ask for readable rows; without details, for those of a few neighbours."""
+        rows = len(self._all) + (1 if self._slot else 0)
+        if self._detailed:
+            return QSize(240, ROW_PX * rows + AXIS_PX)
+        return QSize(240, ROW_MIN_PX * min(rows, ROWS_AT_LEAST) + AXIS_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint grid, bars and the empty slot."""

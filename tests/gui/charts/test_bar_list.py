@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolTip
+from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from app.core.analysis.compare import Bar, bars, chart_note, doubts, find_baseline
 from app.core.analysis.provenance import provenance
-from app.gui.charts.bar_list import AXIS_PX, BarList
+from app.gui.charts.bar_list import AXIS_PX, ROW_MIN_PX, BarList
 from app.gui.style.theme import Theme
 
 SLOT = ("You", "press Run benchmark")
@@ -57,6 +57,7 @@ def test_arrow_keys_tell_where_a_number_is_from(qtbot: QtBot, application_theme:
     published = bars("cifar10_keras_cnn", None)
     widget.show_bars(published)
     pointed: list[Bar | None] = []
+    widget.setFocus()
     widget.pointed.connect(pointed.append)
     QTest.keyClick(widget, Qt.Key.Key_Down)
     QTest.keyClick(widget, Qt.Key.Key_Down)
@@ -97,3 +98,33 @@ def test_provenance_names_the_source_of_every_published_bar() -> None:
         assert told["Year"] == "2019"
         assert told["Published"].endswith("s per epoch")
         assert ("37 GFLOP/s" in told.get("Same table", "")) == (bar.row.hardware_kind == "cpu")
+
+
+def test_where_there_is_little_room_the_neighbours_remain_and_nothing_is_cut(
+    qtbot: QtBot, application_theme: Theme
+) -> None:
+    widget = shown(qtbot, application_theme)
+    all_bars = with_you(bars("cifar10_keras_cnn", None), 51.2)
+    widget.show_bars(all_bars)
+    for height_px in range(400, 60, -27):
+        widget.resize(330, height_px)
+        drawn = reached(widget)
+        assert any(bar.kind == "you" for bar in drawn)
+        assert len(drawn) == min(len(all_bars), (height_px - AXIS_PX) // ROW_MIN_PX)
+        assert drawn == [bar for bar in all_bars if bar in drawn]
+    assert len(widget.bars) == len(all_bars), "a screen reader hears all"
+    assert "GTX 1080 Ti" in widget.accessibleDescription()
+    widget.resize(330, 400)
+    assert reached(widget) == all_bars
+
+
+def reached(widget: BarList) -> list[Bar]:
+    """Return the bars that the arrow keys reach, from the top."""
+    pointed: list[Bar | None] = []
+    widget.setFocus()
+    QApplication.sendEvent(widget, QEvent(QEvent.Type.Leave))
+    widget.pointed.connect(pointed.append)
+    for _ in widget.bars:
+        QTest.keyClick(widget, Qt.Key.Key_Down)
+    widget.pointed.disconnect(pointed.append)
+    return [bar for bar in pointed if bar is not None]

@@ -66,7 +66,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare_page.all_years": "All years",
     "compare_page.ask_machine": "The computer that trained {workload}:",
     "compare_page.bars": "Bars",
-    "compare_page.best_and_latest": "Your best and latest",
+    "compare_page.best_and_latest": "Best and latest",
     "compare_page.baseline": "Baseline",
     "compare_page.copy_table": "Copy table",
     "compare_page.cpus": "CPUs",
