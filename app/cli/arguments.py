@@ -267,6 +267,7 @@ def _add_logs(verbs: Verbs) -> None:
     parser.add_argument("file", metavar="FILE", type=Path, help=sentence("help.logs_file"))
     parser.add_argument("--workload", required=True, metavar="WORKLOAD", help=sentence("help.logs_workload"))
     parser.add_argument("--name", required=True, help=sentence("help.logs_name"))
+    parser.add_argument("--totals", action="store_true", help=sentence("help.logs_totals"))
     parser.set_defaults(verb=logs.import_)
     parser = _verb(actions, "list", "logs_list")
     _add_json(parser)

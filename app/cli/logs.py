@@ -5,14 +5,14 @@ import json
 from dataclasses import asdict
 
 from app.cli.layout import NAME_WIDTH, Column
-from app.cli.text import say, say_json, say_table
+from app.cli.text import complain, say, say_json, say_table
 from app.core.messages import sentence
 from app.core.metrics import format_seconds
 from app.core.paths import Paths
 from app.core.plain_text import one_line
 from app.core.runs.runner import known_workload
 from app.core.storage.database import Database
-from app.core.storage.imported_logs import import_log, list_logs, remove_log
+from app.core.storage.imported_logs import epochs_of_totals, import_log, list_logs, remove_log
 
 _COLUMNS = (
     Column("column.id", is_right=True),
@@ -28,7 +28,9 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
     """Import a log."""
     workload = known_workload(options.workload)
     with Database(paths.database) as database:
-        log = import_log(database, options.file, workload, options.name)
+        log = import_log(database, options.file, workload, options.name, is_of_totals=options.totals)
+    if not options.totals and epochs_of_totals(log.durations_s) is not None:
+        complain(sentence("cli.log_of_totals", log_id=log.id))
     say(
         sentence(
             "cli.log_imported",

@@ -5,9 +5,12 @@ two may be missing or empty. Source: github.com/minimaxir/deep-learning-cpu-gpu-
 """
 
 import csv
+import itertools
 import json
 import logging
 import math
+import statistics
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +30,15 @@ NAME_LIMIT = 80
 # A microsecond and about three years: no epoch is outside these.
 SHORTEST_S, LONGEST_S = 1e-6, 1e8
 NEEDED = ("epoch", "elapsed")
+# Of totals: how alike their differences are, and how large against the first epoch, which includes start-up.
+_STEADY, _SHARE_OF_FIRST = 2.0, 0.2
 _log = logging.getLogger(__name__)
 KNOWN = (*NEEDED, "loss", "acc", "val_loss", "val_acc")
 
 
-def import_log(database: Database, path: Path, workload: Workload, name: str) -> ImportedLog:
+def import_log(
+    database: Database, path: Path, workload: Workload, name: str, *, is_of_totals: bool = False
+) -> ImportedLog:
     """Read a log and store it; return it as stored.
 
     Args:
@@ -39,9 +46,11 @@ def import_log(database: Database, path: Path, workload: Workload, name: str) ->
         path: The CSV file.
         workload: What was trained, which the log doesn't say.
         name: What to call the machine.
+        is_of_totals: Whether the log's seconds count from the start of training.
 
     Raises:
-        UsageError: The file isn't such a log, the name is unusable, or the workload isn't measured in epochs.
+        UsageError: The file isn't such a log, the name is unusable, the workload isn't measured in epochs, or
+            totals don't rise.
     """
     if workload.metric != "seconds_per_epoch_s" or workload.is_demo:
         raise UsageError(message("logs.not_measured_in_epochs", workload=workload.id))
@@ -49,6 +58,10 @@ def import_log(database: Database, path: Path, workload: Workload, name: str) ->
     if not 0 < len(name) <= NAME_LIMIT or not name.isprintable():
         raise UsageError(message("logs.bad_name", limit=NAME_LIMIT))
     durations_s = read_log(path)
+    if is_of_totals:
+        durations_s = _differences(durations_s)
+        if min(durations_s) < SHORTEST_S:
+            raise UsageError(message("logs.not_totals", path=str(path)))
     result = epoch_statistics(durations_s)
     assert result is not None  # a log has epochs
     values = (now_text(), workload.id, name, json.dumps(durations_s), result.median_s)
@@ -80,6 +93,25 @@ def read_log(path: Path) -> tuple[float, ...]:
         raise UsageError(message("logs.not_csv", path=shown, reason=str(error))) from error
     except _NotALogError as error:
         raise UsageError(message("logs.not_a_log", path=shown, problem=error.problem)) from error
+
+
+def epochs_of_totals(durations_s: Sequence[float]) -> tuple[float, ...] | None:
+    """Return the epochs' own seconds if a log seems to count from the start of training; None if it doesn't.
+
+    Totals rise by about the same each time, and by a good part of the first epoch: no computer slows down so
+    steadily. It needs three epochs to tell.
+    """
+    differences_s = _differences(durations_s)
+    later_s = differences_s[1:]
+    if len(later_s) < 2:
+        return None
+    typical_s = statistics.median(later_s)
+    is_steady = all(typical_s / _STEADY <= each_s <= typical_s * _STEADY for each_s in later_s)
+    return differences_s if typical_s >= _SHARE_OF_FIRST * durations_s[0] and is_steady else None
+
+
+def _differences(totals_s: Sequence[float]) -> tuple[float, ...]:
+    return (totals_s[0], *(later_s - before_s for before_s, later_s in itertools.pairwise(totals_s)))
 
 
 class _NotALogError(Exception):

@@ -13,7 +13,7 @@ from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.records import RunSummary
 from app.core.storage.database import Database
-from app.core.storage.imported_logs import import_log, list_logs, read_log, remove_log
+from app.core.storage.imported_logs import epochs_of_totals, import_log, list_logs, read_log, remove_log
 from tests.conftest import HINT, CommandLine
 from workloads import CATALOGUE
 
@@ -142,3 +142,46 @@ def test_the_command_line_imports_lists_compares_and_removes(epochmark: CommandL
     refused = epochmark("logs", "import", str(tmp_path), "--workload", "mnist_mlp", "--name", "x")
     assert refused.returncode == 2
     assert refused.stderr.startswith("epochmark: ")
+
+
+@pytest.mark.parametrize(
+    ("seconds_s", "epochs_s"),
+    [
+        ((5.1, 10.2, 15.3, 20.4), (5.1, 5.1, 5.1, 5.1)),
+        ((9.0, 12.0, 15.0, 18.5), (9.0, 3.0, 3.0, 3.5)),  # the first epoch includes start-up
+        ((10.0, 10.2, 10.4, 10.6), None),  # a computer that gets warm
+        ((10.0, 12.0, 11.0, 13.0), None),
+        ((5.0, 10.0), None),  # too few to tell
+        ((5.0,), None),
+        ((5.0, 5.0, 5.0), None),
+        ((1.0, 2.0, 30.0), None),  # an interruption
+    ],
+)
+def test_totals_are_told_from_epochs(seconds_s: tuple[float, ...], epochs_s: tuple[float, ...] | None) -> None:
+    result = epochs_of_totals(seconds_s)
+    assert result == (None if epochs_s is None else pytest.approx(epochs_s))
+
+
+@given(st.lists(st.floats(1.0, 1.3), min_size=3, max_size=50))
+def test_totals_of_any_epochs_are_noticed_and_epochs_never_are(epochs_s: list[float]) -> None:
+    totals_s = [sum(epochs_s[: number + 1]) for number in range(len(epochs_s))]
+    result = epochs_of_totals(totals_s)
+    assert result is not None
+    assert result == pytest.approx(epochs_s)
+    assert epochs_of_totals(sorted(epochs_s)) is None or max(epochs_s) > 1.2 * min(epochs_s)
+
+
+def test_the_terminal_says_what_looks_like_totals_and_takes_their_differences(
+    epochmark: CommandLine, tmp_path: Path
+) -> None:
+    path = written(tmp_path, HEAD + "".join(f"{number},{5 * (number + 1)},,,,\n" for number in range(4)))
+    asked = ("logs", "import", str(path), "--workload", "mnist_mlp", "--name")
+    done = epochmark(*asked, "totals")
+    assert done.returncode == 0
+    assert "The seconds rise steadily" in done.stderr
+    right = epochmark(*asked, "right", "--totals")
+    assert right.stderr == ""
+    assert "5.0" in right.stdout
+    refused = epochmark("logs", "import", str(written(tmp_path, GOOD)), *asked[3:], "falling", "--totals")
+    assert refused.returncode == 2
+    assert "don't rise" in refused.stderr

@@ -75,6 +75,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "Imported {name} as log {log_id}: {epoch_s:seconds} s per epoch ({count} epoch). See `{epochmark} compare {workload}`.",
         "Imported {name} as log {log_id}: {epoch_s:seconds} s per epoch ({count} epochs). See `{epochmark} compare {workload}`.",
     ),
+    "cli.log_of_totals": (
+        "The seconds rise steadily, as if each line counted from the start of training. If so, remove it with"
+        " `{epochmark} logs remove {log_id}`, and import it with --totals."
+    ),
     "cli.log_removed": "Removed log {log_id}.",
     "cli.loss": "loss {loss:.3f}",
     "cli.must_be_number": "must be a number, not {value}",

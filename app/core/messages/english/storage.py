@@ -56,6 +56,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "logs.not_a_number": "“{text}” in line {line} isn't a number",
     "logs.not_csv": "{path} isn't a CSV file ({reason}).",
     "logs.not_measured_in_epochs": "{workload} isn't measured in seconds per epoch, so it can't use an epoch log.",
+    "logs.not_totals": "The seconds in {path} don't rise from epoch to epoch, so they aren't totals.",
     "logs.not_utf8": "{path} isn't UTF-8 text (byte {position}).",
     "logs.see_list": "`{epochmark} logs list` shows them.",
     "logs.too_large": "{path} is too large for an epoch log (limit: {limit_bytes:,} bytes).",

@@ -78,6 +78,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.share": "save a picture of a run's result",
     "help.share_output": "the picture; an existing file is replaced",
     "help.share_theme": "its colours (default: {theme})",
+    "help.logs_totals": "the seconds count from the start of training, not from that of each epoch",
     "help.logs_workload": "what was trained; see `{epochmark} workloads`",
     "help.workloads": "list the benchmarks",
     "help.engine_compare": "run workloads on every installed engine, in turn, and say which is fastest",

@@ -1,15 +1,14 @@
 """Own runs among published results, as bars and as a table."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QContextMenuEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QFileDialog,
     QFrame,
-    QInputDialog,
+    QMenu,
     QScrollArea,
     QStackedWidget,
     QVBoxLayout,
@@ -31,11 +30,12 @@ from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import ImportedLog, RunSummary
 from app.core.storage.database import Database
-from app.core.storage.imported_logs import import_log, list_logs
+from app.core.storage.imported_logs import list_logs
 from app.core.storage.queries import own_runs
 from app.core.storage.runs import list_runs
 from app.gui.charts.bar_list import BarList
 from app.gui.charts.bars import bar_key
+from app.gui.pages.compare.logs import LogActions
 from app.gui.pages.compare.table import CompareTable, bar_year, device_kind
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
@@ -69,6 +69,8 @@ class ComparePage(QWidget):
         self.all_bars: list[Bar] = []
         self._chosen_baseline = ""
         self._selected: tuple[int, ...] = ()
+        self._pointed: Bar | None = None
+        self.logs = LogActions(services, self)
         self._make_controls()
         self.bar_list = BarList(services.theme, row_max_px=ROW_PX, detailed=True)
         self.table = CompareTable()
@@ -229,7 +231,9 @@ class ComparePage(QWidget):
         self.view.chosen.connect(self.draw)
         self.bar_list.chosen.connect(self._on_bar)
         self.copy_button.clicked.connect(self._on_copy)
-        self.import_button.clicked.connect(self._on_import)
+        self.import_button.clicked.connect(lambda: self.logs.choose(self.workload.currentData()))
+        self.logs.changed.connect(self.refresh)
+        self.bar_list.pointed.connect(self._on_pointed)
         self._services.bridge.ended.connect(self._on_ended)
 
     def _on_bar(self, bar: Bar) -> None:
@@ -261,34 +265,20 @@ class ComparePage(QWidget):
             self._logs = logs
             self._show_runs(runs)
 
-    def _on_import(self) -> None:
-        """Import an epoch log, such as those of study 000."""
-        workload = CATALOGUE[self.workload.currentData()]
-        file, _ = QFileDialog.getOpenFileName(
-            self, sentence("compare_page.import_epoch_log"), "", sentence("compare_page.log_files")
-        )
-        if not file:
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of a bar: open a run, or remove a log."""
+        bar = self._pointed
+        if bar is None or (bar.run is None and bar.log is None):
             return
-        text = sentence("compare_page.ask_machine", workload=workload.title)
-        name, given = QInputDialog.getText(
-            self, sentence("compare_page.import_epoch_log"), text, text=Path(file).stem
-        )
-        if given:
-            self.import_log(Path(file), name)
+        menu = QMenu(self)
+        if bar.run is not None:
+            menu.addAction(sentence("button.open"), partial(self.run_chosen.emit, bar.run.id))
+        if bar.log is not None:
+            menu.addAction(sentence("compare_page.remove_log"), partial(self.logs.remove, bar.log))
+        menu.popup(event.globalPos())
 
-    def import_log(self, file: Path, name: str) -> None:
-        """Import a log for the current workload."""
-        workload, path = CATALOGUE[self.workload.currentData()], self._services.paths.database
-
-        def read() -> ImportedLog:
-            with Database(path) as database:
-                return import_log(database, file, workload, name)
-
-        self._services.tasks.start(read, self._on_imported, self._services.complain)
-
-    def _on_imported(self, log: ImportedLog) -> None:
-        self._services.tell(sentence("compare_page.imported", name=log.name), "", "", None)
-        self.refresh()
+    def _on_pointed(self, bar: Bar | None) -> None:
+        self._pointed = bar
 
     def _on_copy(self) -> None:
         count = self.table.copy()

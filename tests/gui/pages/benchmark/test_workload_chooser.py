@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt, QTimer
@@ -11,10 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from app.core.storage.database import Database
 from app.gui.pages.benchmark.workload_chooser import KINDS, WorkloadChooser
-from app.gui.pages.compare.page import ComparePage
 from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
-from tests.gui.conftest import Told
 from tests.gui.driving import PATIENCE_MS, Driver
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -144,21 +141,3 @@ def test_a_workload_that_certainly_does_not_fit_cannot_be_started(
     driver.choose_demo()
     assert driver.page.setup.problem.text().startswith("A batch of 100 needs about 2.0 GB")
     assert not driver.page.setup.run_button.isEnabled()
-
-
-def test_a_log_of_epochs_is_imported_into_the_bars(
-    services: Services, told: Told, qtbot: QtBot, tmp_path: Path
-) -> None:
-    page = ComparePage(services)
-    qtbot.addWidget(page)
-    page.workload.setCurrentIndex(page.workload.findData("mnist_mlp"))
-    page.show()
-    log = tmp_path / "k80.csv"
-    log.write_text("epoch,elapsed,loss,acc,val_loss,val_acc\n0,9,1,1,1,1\n1,3.25,1,1,1,1\n")
-    page.import_log(log, "my K80")
-    qtbot.waitUntil(lambda: "my K80" in [bar.name for bar in page.bar_list.bars], timeout=PATIENCE_MS)
-    assert ("Imported my K80", "") in told.messages
-    log.write_text("nonsense")
-    page.import_log(log, "my K80")
-    qtbot.waitUntil(lambda: told.messages[-1][1] == "invalid", timeout=PATIENCE_MS)
-    assert "the columns epoch, elapsed are missing" in told.messages[-1][0]

@@ -1,0 +1,135 @@
+"""Others' logs on the page that compares: a preview before one is imported, and removing it."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QFileDialog, QLineEdit, QWidget
+
+from app.core.analysis.stats import epoch_statistics
+from app.core.messages import sentence
+from app.core.metrics import format_seconds
+from app.core.records import ImportedLog
+from app.core.storage.database import Database
+from app.core.storage.imported_logs import NAME_LIMIT, epochs_of_totals, import_log, read_log, remove_log
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import column, label, set_tone
+from workloads import CATALOGUE
+
+
+class LogPreview(QDialog):
+    """Shows what a log says before it is imported, and asks for the computer's name.
+
+    Args:
+        durations_s: The log's seconds, epoch by epoch.
+        name: A first idea of the name.
+        workload: Title of what was trained.
+    """
+
+    def __init__(self, parent: QWidget, durations_s: tuple[float, ...], name: str, workload: str) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(sentence("compare_page.import_epoch_log"))
+        self.setMinimumWidth(460)
+        self._durations_s = durations_s
+        self._of_totals_s = epochs_of_totals(durations_s)
+        self.name = QLineEdit(name, maxLength=NAME_LIMIT)
+        self.name.setAccessibleName(sentence("compare_page.ask_machine", workload=workload))
+        self.facts = label("", weight=QFont.Weight.DemiBold)
+        self.first = label(muted=True, wrap=True)
+        self.caution = label(sentence("compare_page.totals"), wrap=True)
+        set_tone(self.caution, "caution")
+        self.differences = QCheckBox(sentence("compare_page.use_differences"))
+        for part in (self.caution, self.differences):
+            part.setVisible(self._of_totals_s is not None)
+        self.differences.setChecked(self._of_totals_s is not None)
+        self.differences.toggled.connect(self._show_facts)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+        self.import_button = buttons.addButton(
+            sentence("compare_page.import"), QDialogButtonBox.ButtonRole.AcceptRole
+        )
+        buttons.accepted.connect(self.accept)
+        buttons.rejected.connect(self.reject)
+        self.name.textChanged.connect(lambda text: self.import_button.setEnabled(bool(text.strip())))
+        self.import_button.setEnabled(bool(name.strip()))
+        question = label(sentence("compare_page.ask_machine", workload=workload))
+        whole = column(question, self.name, self.facts, self.first, self.caution, self.differences, buttons)
+        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
+        self.setLayout(whole)
+        self._show_facts()
+
+    @property
+    def is_of_totals(self) -> bool:
+        """Whether the log's seconds count from the start of training."""
+        return self._of_totals_s is not None and self.differences.isChecked()
+
+    def _show_facts(self) -> None:
+        shown_s = self._of_totals_s if self.is_of_totals and self._of_totals_s else self._durations_s
+        result = epoch_statistics(shown_s)
+        if result is not None:
+            arguments = {"median": format_seconds(result.median_s), "count": len(shown_s)}
+            low, high = format_seconds(result.minimum_s), format_seconds(result.maximum_s)
+            self.facts.setText(sentence("compare_page.log_facts", **arguments, low=low, high=high))
+        first = [format_seconds(duration_s) for duration_s in shown_s[:5]]
+        self.first.setText(sentence("compare_page.log_begins", durations=first))
+
+
+class LogActions(QObject):
+    """Imports and removes logs.
+
+    Signals:
+        changed: There is another log, or one less.
+    """
+
+    changed = Signal()
+
+    def __init__(self, services: Services, page: QWidget) -> None:
+        super().__init__(page)
+        self._services, self._page = services, page
+        self.preview: LogPreview | None = None
+
+    def choose(self, workload_id: str) -> None:
+        """Ask for a file, and preview it."""
+        title, kinds = sentence("compare_page.import_epoch_log"), sentence("compare_page.log_files")
+        file, _ = QFileDialog.getOpenFileName(self._page, title, "", kinds)
+        if file:
+            self.show_preview(Path(file), workload_id)
+
+    def show_preview(self, file: Path, workload_id: str) -> None:
+        """Show what a file says; nothing is imported yet."""
+
+        def show(durations_s: tuple[float, ...]) -> None:
+            self.preview = LogPreview(self._page, durations_s, file.stem, CATALOGUE[workload_id].title)
+            self.preview.accepted.connect(lambda: self._import(file, workload_id))
+            self.preview.open()
+
+        self._services.tasks.start(lambda: read_log(file), show, self._services.complain)
+
+    def remove(self, log: ImportedLog) -> None:
+        """Delete an imported log."""
+        path = self._services.paths.database
+
+        def delete() -> None:
+            with Database(path) as database:
+                remove_log(database, log.id)
+
+        def done(_: None) -> None:
+            self._services.tell(sentence("compare_page.removed", name=log.name), "", "", None)
+            self.changed.emit()
+
+        self._services.tasks.start(delete, done, self._services.complain)
+
+    def _import(self, file: Path, workload_id: str) -> None:
+        preview, path = self.preview, self._services.paths.database
+        assert preview is not None
+        name, is_of_totals = preview.name.text(), preview.is_of_totals
+
+        def store() -> ImportedLog:
+            with Database(path) as database:
+                return import_log(database, file, CATALOGUE[workload_id], name, is_of_totals=is_of_totals)
+
+        def done(log: ImportedLog) -> None:
+            self._services.tell(sentence("compare_page.imported", name=log.name), "", "", None)
+            self.changed.emit()
+
+        self._services.tasks.start(store, done, self._services.complain)

@@ -1,0 +1,97 @@
+"""Others' logs in the window: looked at before they are imported, and removed again."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
+
+from app.gui.pages.compare.logs import LogPreview
+from app.gui.pages.compare.page import ComparePage
+from app.gui.services.bundle import Services
+from tests.gui.conftest import Told
+
+PATIENCE_MS = 10_000
+HEAD = "epoch,elapsed,loss,acc,val_loss,val_acc\n"
+GOOD = HEAD + "0,9,1,1,1,1\n1,3.25,1,1,1,1\n2,3.5,1,1,1,1\n"
+TOTALS = HEAD + "".join(f"{number},{5.1 * (number + 1)},1,1,1,1\n" for number in range(10))
+
+
+@pytest.fixture
+def page(services: Services, qtbot: QtBot) -> ComparePage:
+    page = ComparePage(services)
+    qtbot.addWidget(page)
+    page.workload.setCurrentIndex(page.workload.findData("mnist_mlp"))
+    page.show()
+    return page
+
+
+def previewed(page: ComparePage, qtbot: QtBot, path: Path, text: str) -> LogPreview:
+    path.write_text(text)
+    page.logs.show_preview(path, "mnist_mlp")
+    qtbot.waitUntil(lambda: page.logs.preview is not None and page.logs.preview.isVisible(), timeout=PATIENCE_MS)
+    assert page.logs.preview is not None
+    return page.logs.preview
+
+
+def values(page: ComparePage) -> dict[str, float]:
+    return {bar.name: bar.value for bar in page.bar_list.bars if bar.kind == "log"}
+
+
+def test_a_log_is_shown_before_it_is_imported(page: ComparePage, told: Told, qtbot: QtBot, tmp_path: Path) -> None:
+    preview = previewed(page, qtbot, tmp_path / "k80.csv", GOOD)
+    assert preview.facts.text() == "3 epochs: 3.38 s per epoch (3.25 to 3.50)"
+    assert preview.first.text() == "The first epochs: 9.00, 3.25, 3.50 s"
+    assert preview.caution.isHidden()
+    assert preview.differences.isHidden()
+    assert preview.name.text() == "k80"
+    preview.name.setText(" ")
+    assert not preview.import_button.isEnabled()
+    preview.name.setText("my K80")
+    assert values(page) == {}
+    preview.import_button.click()
+    qtbot.waitUntil(lambda: values(page) == {"my K80": 3.375}, timeout=PATIENCE_MS)
+    assert ("Imported my K80", "") in told.messages
+
+
+def test_totals_are_noticed_and_their_differences_used_unless_unwanted(
+    page: ComparePage, qtbot: QtBot, tmp_path: Path
+) -> None:
+    preview = previewed(page, qtbot, tmp_path / "totals.csv", TOTALS)
+    assert preview.caution.isVisible()
+    assert preview.facts.text().startswith("10 epochs: 5.10 s per epoch")
+    preview.differences.setChecked(False)
+    assert preview.facts.text().startswith("10 epochs: 30.6 s per epoch")
+    preview.differences.setChecked(True)
+    preview.import_button.click()
+    qtbot.waitUntil(lambda: list(values(page)) == ["totals"], timeout=PATIENCE_MS)
+    assert values(page)["totals"] == pytest.approx(5.1)
+
+
+def test_who_cancels_imports_nothing_and_a_bad_log_is_refused(
+    page: ComparePage, told: Told, qtbot: QtBot, tmp_path: Path
+) -> None:
+    previewed(page, qtbot, tmp_path / "k80.csv", GOOD).reject()
+    (tmp_path / "k80.csv").write_text("nonsense")
+    page.logs.show_preview(tmp_path / "k80.csv", "mnist_mlp")
+    qtbot.waitUntil(lambda: told.messages[-1:] != [] and told.messages[-1][1] == "invalid", timeout=PATIENCE_MS)
+    assert "the columns epoch, elapsed are missing" in told.messages[-1][0]
+    assert values(page) == {}
+
+
+def test_a_log_is_removed_from_its_bars_menu(page: ComparePage, told: Told, qtbot: QtBot, tmp_path: Path) -> None:
+    previewed(page, qtbot, tmp_path / "k80.csv", GOOD).import_button.click()
+    qtbot.waitUntil(lambda: list(values(page)) == ["k80"], timeout=PATIENCE_MS)
+    (bar,) = (bar for bar in page.bar_list.bars if bar.kind == "log")
+    page.bar_list.pointed.emit(bar)
+    QApplication.sendEvent(
+        page, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(5, 5), page.mapToGlobal(QPoint(5, 5)))
+    )
+    (menu,) = page.findChildren(QMenu)
+    (action,) = menu.actions()
+    assert action.text() == "Remove imported log"
+    action.trigger()
+    qtbot.waitUntil(lambda: values(page) == {}, timeout=PATIENCE_MS)
+    assert ("Removed k80", "") in told.messages
