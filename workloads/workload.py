@@ -43,6 +43,16 @@ class Proof:
     origins: dict[str, str] = field(default_factory=dict)
 
 
+# Authors and years, as people call them.
+STUDIES = {
+    "000": "Woolf 2017",
+    "001": "Alibaba Cloud 2018",
+    "002": "Mooney 2020",
+    "003": "Shi et al. 2017",
+    "004": "Song 2019",
+}
+
+
 class Workload:
     """One thing that can be run. Subclasses set the attributes and implement `run`.
 
@@ -209,6 +219,11 @@ class Workload:
     def after_steps_s(self, example_s: float) -> float:
         """Return roughly how long a run takes after its steps, from the time per example in a large batch."""
         return 0.0
+
+    @property
+    def study_name(self) -> str:
+        """The authors and year of its study; "" for none."""
+        return STUDIES.get(self.study, self.study)
 
     @property
     def proof(self) -> Proof | None:

@@ -58,7 +58,7 @@ def workloads(options: argparse.Namespace, paths: Paths) -> int:
             workload.id,
             workload.title,
             workload.kind,
-            workload.study or "-",
+            workload.study_name or "-",
             str(workload.epochs),
             str(workload.batch_size),
             f"{workload.parameters_count:,}" if workload.parameters_count else "-",

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QFont, QFontDatabase, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
+from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication, QHideEvent, QShowEvent
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QPushButton, QWidget
 
 from app.core.messages import sentence
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import column, label
+from app.gui.widgets.basics import column, label, row
 
 TAIL_BYTES = 200_000
 TICK_MS = 1_000
@@ -32,7 +32,10 @@ class LogDialog(QDialog):
         self.text.setFont(fixed)
         self.text.setAccessibleName(sentence("log.text"))
         self.place = label(muted=True)
-        whole = column(self.text, self.place)
+        self.copy_button = QPushButton(sentence("fault.copy"))
+        self.copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.text.toPlainText()))
+        foot = row(self.place, None, self.copy_button)
+        whole = column(self.text, foot)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
         self._timer = QTimer(self, interval=TICK_MS)

@@ -269,6 +269,8 @@ def test_the_log_of_a_run_is_one_click_away(driver: Driver) -> None:
     assert "Phase: measure" in log.text.toPlainText()
     assert "told to fail" in log.text.toPlainText()
     assert log.place.text().endswith(f"run-{driver.page.run.summary.id}.log")  # type: ignore[union-attr]
+    driver.press(log.copy_button)
+    assert "told to fail" in QGuiApplication.clipboard().text()
     log.close()
 
 

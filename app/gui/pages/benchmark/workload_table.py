@@ -16,7 +16,7 @@ from app.gui.widgets.tables import Column, Index, TableModel, set_up_table
 
 COLUMNS = (
     Column("label.workload", 290),
-    Column("heading.study", 64),
+    Column("heading.study", 136),
     Column("heading.whole_run", 170),
     Column("heading.memory", 96),
     Column("label.data", 100),
@@ -72,7 +72,7 @@ class WorkloadModel(TableModel):
         duration_s = self.duration_s(entry)
         return (
             entry.workload.title,
-            entry.workload.study or "–",
+            entry.workload.study_name or "–",
             format_time_left(duration_s) if duration_s is not None else sentence("workloads.duration_unknown"),
             format_bytes(entry.memory_bytes) if entry.memory_bytes else "n/a",
             entry.data,
@@ -85,7 +85,7 @@ class WorkloadModel(TableModel):
 
     def _fits(self, entry: Entry) -> bool:
         workload = entry.workload
-        study = f"study {workload.study}" if workload.study else ""
+        study = f"study {workload.study} {workload.study_name}" if workload.study else ""
         all_text = " ".join((workload.id, workload.title, workload.summary, workload.source, study, workload.kind))
         return self._kind in ("", workload.kind) and all(word in all_text.casefold() for word in self._words)
 

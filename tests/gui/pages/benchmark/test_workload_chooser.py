@@ -45,7 +45,7 @@ def test_all_workloads_are_there_and_the_chosen_one_is_marked(chooser: WorkloadC
     assert chooser.table.chosen.workload.id == "mnist_cnn"
     assert chooser.title.text() == "MNIST CNN (mnist_cnn)"
     assert "1,199,882 parameters" in chooser.facts.toolTip() + chooser.facts.text()
-    assert cells(chooser, "cifar10_keras_cnn")[1:3] == ["004", "about 10 min 0 s"]
+    assert cells(chooser, "cifar10_keras_cnn")[1:3] == ["Song 2019", "about 10 min 0 s"]
     assert cells(chooser, "fcn_r")[2] == "about 40 s"
     assert cells(chooser, "mnist_cnn")[2] == "unknown"
     assert cells(chooser, "resnet_50")[4] == "generated"
@@ -62,6 +62,7 @@ def test_a_kind_shows_only_its_workloads(chooser: WorkloadChooser, kind: str) ->
     ("text", "ids"),
     [
         ("study 002 INFERENCE xception", ["flowers_xception_331_inference"]),
+        ("mooney INFERENCE xception", ["flowers_xception_331_inference"]),
         ("lstm_ptb", ["lstm_ptb_32", "lstm_ptb_64"]),
         ("no such thing", []),
     ],
