@@ -19,6 +19,7 @@ from app.core.analysis.groups import (
     group_note,
     group_remarks,
     group_sentence,
+    group_summary,
     group_workloads,
     side_names,
 )
@@ -34,7 +35,7 @@ from app.gui.style.theme import figures
 from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row
 
-_COMMANDS = ("again", "compare", "copy", "export", "delete")
+_COMMANDS = ("again", "compare", "copy", "picture", "copy_picture", "export", "delete")
 _COLUMNS = ("id", "workload", "engine", "value", "spread_pct", "verdict", "device", "status", "comment")
 _HEADINGS = {"engine": "heading.engine"}
 
@@ -86,6 +87,8 @@ class GroupDetail(QWidget):
         remarks = " ".join([*group_remarks(group), *failures])
         self.remarks.show_text(remarks)
         self.remarks.setVisible(bool(remarks))
+        can_share = group_summary(group) is not None
+        self.commands.allow({"picture": can_share, "copy_picture": can_share})
         self._show_result(group)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -134,9 +137,9 @@ class GroupDetail(QWidget):
         button = self.commands.button
         self.again_button, self.compare_button = button("again"), button("compare")
         self.copy_button, self.export_button = button("copy"), button("export")
-        self.delete_button = button("delete", brief=True)
+        self.picture_button, self.delete_button = button("picture"), button("delete", brief=True)
         head = row(self.back_button, self.place, self.again_button, self.compare_button, self.copy_button)
-        for each in (self.export_button, self.delete_button):
+        for each in (self.picture_button, self.export_button, self.delete_button):
             head.addWidget(each)
         head.setStretch(1, 1)
         below = column(None, self.note)

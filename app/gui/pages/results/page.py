@@ -7,6 +7,7 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.analysis.groups import group_summary
 from app.core.messages import sentence
 from app.core.plain_text import safe_text
 from app.core.records import Group, Plan, Run
@@ -80,8 +81,9 @@ class ResultsPage(QWidget):
 
     @property
     def can_share(self) -> bool:
-        """Whether a run with a headline is shown."""
-        return self.run is not None and self.run.summary.value is not None
+        """Whether a run with a headline is shown, or a group that has one."""
+        of_run = self.run is not None and self.run.summary.value is not None
+        return of_run or (self.group is not None and group_summary(self.group) is not None)
 
     @property
     def can_undo(self) -> bool:
@@ -144,15 +146,12 @@ class ResultsPage(QWidget):
 
     def export(self) -> None:
         """Export what is shown or selected, or else all that the filter shows; from another page, all runs."""
-        shown = self.model.shown
-        if not self.isVisible():
-            self.result_actions.export([])
-        elif ids := self._target_ids() or (list(shown.ids) if shown.query.is_filter else []):
-            self.result_actions.export(ids)
-        elif shown.query.is_filter:
+        shown, is_here = self.model.shown, self.isVisible()
+        ids = (self._target_ids() or (list(shown.ids) if shown.query.is_filter else [])) if is_here else []
+        if is_here and not ids and shown.query.is_filter:
             self._services.tell(sentence("results_page.no_match"), "", "", None)
         else:
-            self.result_actions.export([])
+            self.result_actions.export(ids)
 
     def copy_text(self) -> None:
         """Copy the run or group shown as text, or the selected rows as a table."""
@@ -165,11 +164,11 @@ class ResultsPage(QWidget):
             self._copy_rows(ids)
 
     def copy_picture(self) -> None:
-        """Copy the share picture of the run shown, or of the selected one."""
+        """Copy the share picture of what is shown, or of the selected run."""
         self._with_run(self.result_actions.copy_picture)
 
     def save_picture(self) -> None:
-        """Save the share picture of the run shown, or of the selected one."""
+        """Save the share picture of what is shown, or of the selected run."""
         self._with_run(self.result_actions.save_picture)
 
     def delete(self) -> None:
@@ -209,12 +208,14 @@ class ResultsPage(QWidget):
 
         self._services.tasks.start(load, done, self._services.complain)
 
-    def _with_run(self, do: Callable[[Run], None]) -> None:
-        rows = self._targeted()
+    def _with_run(self, do: Callable[[Run, Group | None], None]) -> None:
+        rows, group = self._targeted(), self.group
         if self.run is not None:
-            do(self.run)
+            do(self.run, None)
+        elif group is not None and (typical := group_summary(group)) is not None:
+            self._load(typical.id, lambda run: do(run, group))
         elif len(rows) == 1 and rows[0] > 0:
-            self._load(rows[0], do)
+            self._load(rows[0], lambda run: do(run, None))
 
     def _take_focus(self) -> None:
         # Keyboard users moving through the side bar stay in it.

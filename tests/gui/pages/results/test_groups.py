@@ -4,15 +4,18 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 
 from app.core.records import Plan
+from app.core.report.share import ShareCard
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group
 from app.gui.pages.results.columns import KEYS
 from app.gui.pages.results.group_detail import GroupDetail
 from app.gui.pages.results.page import ResultsPage
+from app.gui.run import actions
+from app.gui.style.tokens import Tokens
 from tests.core.storage.storing import store
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import column, press_key, save_to
@@ -225,3 +228,36 @@ def test_a_group_is_run_again_as_it_was(driver: Driver) -> None:
     driver.until(lambda: len(driver.stored()) == 4 and driver.page.run is not None)
     assert {run.group_id for run in driver.stored()} == {1, 2}
     assert driver.page.setup.repeats == 2
+
+
+def test_a_repeat_and_all_engines_have_a_picture_and_an_ab_has_none(
+    driver: Driver, page: ResultsPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[str, tuple[str, ...]]] = []
+
+    def paint(card: ShareCard, _: Tokens) -> QImage:
+        drawn.append((card.value, card.badge))
+        return QImage(1, 1, QImage.Format.Format_RGB32)
+
+    monkeypatch.setattr(actions, "paint_share_picture", paint)
+    for group_id, allowed in ((REPEAT, True), (ENGINES, True), (AB, False)):
+        detail = show_group(driver, page, group_id)
+        assert detail.picture_button.isEnabled() == allowed
+        assert driver.window.action("menu.copy_picture").isEnabled() == allowed
+        before = len(drawn)
+        driver.window.action("menu.copy_picture").trigger()
+        if allowed:
+            driver.until(lambda before=before: len(drawn) > before)  # type: ignore[misc]
+    # The median of 49 to 53 s, of which one run is doubtful; and the faster engine's of 20.0 and 20.5 s.
+    assert drawn[0] == ("51.0", ("Caution · 1 of 5 runs", "Caution"))
+    assert drawn[1][0] == "20.2"
+    assert len(drawn) == 2
+
+
+def test_all_engines_show_their_table_above_their_runs(driver: Driver, page: ResultsPage) -> None:
+    detail = show_group(driver, page, ENGINES)
+    assert detail.engines.isVisible()
+    item = detail.engines.item(0, 1)
+    assert item is not None
+    assert item.text() == "PyTorch"
+    assert not show_group(driver, page, REPEAT).engines.isVisible()
