@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.comparability import engine_name
 from app.core.analysis.compare import position
+from app.core.analysis.engines import engine_rows
 from app.core.analysis.groups import group_remarks, group_sentence, group_summary, worst_verdict
 from app.core.errors import AppError
 from app.core.messages import sentence
@@ -138,9 +139,12 @@ class HeadlineCard(Card):
             self._show_pill(*pill)
             self._show_value(summary, None)
             self.note.show_text(runs_note(group, summary))
-            self.rank.show_text((group.kind == "repeat" and position(summary)) or group_sentence(group))
+            is_of_engines = group.kind == "engines"
+            rank = _fastest(group) if is_of_engines else position(summary) or group_sentence(group)
+            self.rank.show_text(rank)
             self.facts.show_text(_facts(summary))
-        self._show_message(" ".join(filter(None, (run.summary.error_message, *group_remarks(group)))))
+        texts = (run.summary.error_message, *group_remarks(group))
+        self._show_message(" ".join(filter(None, texts)))
 
     def show_lost(self, run: RunSummary, error: AppError) -> None:
         """Show a finished run that couldn't be stored."""
@@ -191,8 +195,9 @@ class HeadlineCard(Card):
         top.setStretch(0, 1)
         words = row(self.note, self.facts, spacing_px=2 * GAP_PX)
         self.facts.setAlignment(Qt.AlignmentFlag.AlignRight)
-        words.setStretch(0, 4)
-        words.setStretch(1, 3)
+        # The facts give way to the note.
+        self.note.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        words.setStretch(1, 1)
         # Room for two lines as long as the run goes on, so that nothing jumps when there is something to say.
         self._message_room = QWidget()
         self._message_room.setFixedHeight(2 * self.message.fontMetrics().lineSpacing() + 2)
@@ -265,6 +270,14 @@ def _ending(run: RunSummary, verdict: events.Judged) -> tuple[Sequence[str], Ton
         arguments = {"outcome": outcome, "done": run.epochs_done, "planned": run.epochs}
         return (sentence("run.outcome_of_epochs", **arguments), outcome, short), tone
     return (outcome, short), tone
+
+
+def _fastest(group: Group) -> str:
+    """Return which engine is fastest, or which can't be told apart; the table says by how much."""
+    titles = [engine_title(cell.engine) for row in engine_rows(group) for cell in row.fastest]
+    if len(titles) > 1:
+        return sentence("engine_page.are_level", engines=titles)
+    return sentence("engine_page.is_fastest", engine=titles[0]) if titles else group_sentence(group)
 
 
 def _of_all(group: Group) -> tuple[Sequence[str], Tone]:

@@ -74,6 +74,7 @@ class ElidedLabel(QLabel):
             self._whole = text
             self.setAccessibleName(text)
             self._elide()
+            self.updateGeometry()
 
     @property
     def whole_text(self) -> str:

@@ -29,7 +29,7 @@ from app.gui.charts.pair_plot import PairPlot
 from app.gui.pages.results.cells import cell_text, local_time
 from app.gui.pages.results.columns import COLUMNS
 from app.gui.pages.results.commands import Handlers, RunCommands
-from app.gui.run.engine_table import EngineTable
+from app.gui.run.engine_table import ROW_PX, EngineTable
 from app.gui.services.bundle import Services
 from app.gui.style.theme import figures
 from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
@@ -37,6 +37,7 @@ from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, colu
 
 _COMMANDS = ("again", "compare", "copy", "picture", "copy_picture", "export", "delete")
 _COLUMNS = ("id", "workload", "engine", "value", "spread_pct", "verdict", "device", "status", "comment")
+ENGINES_MAX_PX = 280
 _HEADINGS = {"engine": "heading.engine"}
 
 
@@ -101,6 +102,8 @@ class GroupDetail(QWidget):
         self.engines.setVisible(group.kind == "engines")
         if group.kind == "engines":
             self.engines.show_group(group)
+            rows_px = self.engines.rowCount() * ROW_PX + self.engines.horizontalHeader().sizeHint().height()
+            self.engines.setFixedHeight(min(rows_px + 4, ENGINES_MAX_PX))
         self.legend.show_text(side_names(group))
         self.legend.setVisible(bool(self.legend.whole_text))
         if is_ab:
@@ -150,7 +153,7 @@ class GroupDetail(QWidget):
         card.body.addLayout(number)
         for part in (self.sentence, self.remarks, self.legend):
             card.body.addWidget(part)
-        card.body.addWidget(self.engines, stretch=1)
+        card.body.addWidget(self.engines)
         card.body.addWidget(self.results, stretch=1)
         whole = column(head, card, spacing_px=GAP_PX + 4)
         whole.setStretch(1, 1)
