@@ -5,6 +5,7 @@ import ctypes
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -65,9 +66,13 @@ def _commands(system: str) -> list[list[str]]:
 
 def _started(command: Sequence[str]) -> "subprocess.Popen[bytes] | None":
     nothing = subprocess.DEVNULL
-    with contextlib.suppress(OSError):  # not installed
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)
-    return None
+    try:
+        helper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)
+    except OSError:  # not installed
+        return None
+    # Where the system refuses, it ends at once; without this, it would stay behind as a zombie until the run ends.
+    threading.Thread(target=helper.wait, daemon=True, name="awake").start()
+    return helper
 
 
 def _end(helper: "subprocess.Popen[bytes]") -> None:

@@ -107,3 +107,12 @@ def test_a_run_holds_them_from_its_start_to_its_end(log: Path, paths: Paths, mac
     session.cancel()
     session.wait(60)
     assert helpers() == []
+
+
+@pytest.mark.slow
+def test_a_helper_that_is_refused_leaves_no_zombie(log: Path) -> None:
+    refusing = log.parent / "bin" / "systemd-inhibit"
+    refusing.write_text(f"#!/bin/sh\necho refused >> {log}\nexit 1\n")
+    with stay_awake("linux"):
+        lines(log, 2)
+        wait_until(lambda: not [each for each in psutil.Process().children() if each.name() == "systemd-inhibit"])

@@ -144,15 +144,28 @@ def test_the_machine_keeps_its_name_however_many_parts_it_has(driver: Driver) ->
     assert "Linux" in setup.facts.toolTip()
 
 
-def test_all_choices_are_seen_in_the_smallest_window(driver: Driver) -> None:
+def test_all_choices_are_seen_in_a_small_window(driver: Driver) -> None:
     setup = driver.page.setup
-    driver.window.resize(driver.window.minimumSize())
+    driver.window.resize(1024, 700)
     driver.until(setup.dataset.get_button.isVisible)
     scroll = setup.findChild(QScrollArea)
     assert isinstance(scroll, QScrollArea)
     driver.until(lambda: setup.summary.height() <= 2 * setup.summary.fontMetrics().lineSpacing() + 4)
     assert scroll.verticalScrollBar().maximum() == 0
     assert setup.summary.whole_text.endswith("for validation.")
+
+
+def test_in_the_smallest_window_the_choices_scroll_above_the_button(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.window.resize(driver.window.minimumSize())
+    driver.until(lambda: driver.window.height() == 600)
+    driver.until(setup.dataset.get_button.isVisible)
+    scroll = setup.findChild(QScrollArea)
+    assert isinstance(scroll, QScrollArea)
+    driver.until(lambda: scroll.verticalScrollBar().maximum() > 0)
+    bottom = setup.run_button.mapTo(driver.window, setup.run_button.rect().bottomLeft()).y()
+    assert setup.run_button.isVisible()
+    assert bottom < driver.window.height()
 
 
 def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
