@@ -86,6 +86,7 @@ class PairPlot(QWidget):
         self._metric = "seconds_per_epoch_s"
         self._at: PlannedRun | None = None
         self.setAccessibleName(sentence("ab_page.pairs"))
+        self.setAccessibleDescription(sentence("ab_page.no_pair"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         theme.changed.connect(self.update)
 

@@ -13,6 +13,7 @@ from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QSizePolicy
 
 from app.core.analysis.series import Curve
+from app.core.messages import sentence
 from app.gui.style.theme import Theme, figures
 from app.gui.style.tokens import LABEL_PX
 
@@ -33,6 +34,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         super().__init__(axisItems=axes, enableMenu=False)
         self.theme = theme
         self._ranges: dict[str, tuple[float, float]] = {}
+        self.setAccessibleDescription(sentence("chart.nothing_yet"))
         self.setMouseEnabled(x=False, y=False)
         self.hideButtons()
         self.setFrameShape(self.Shape.NoFrame)
@@ -65,6 +67,16 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
     def sizeHint(self) -> QSize:
         """Ask for the same everywhere, so that the layout decides."""
         return QSize(240, 120)
+
+    def setAccessibleName(self, name: str) -> None:
+        """Name the viewport too, which screen readers see as a widget of its own."""
+        super().setAccessibleName(name)
+        self.viewport().setAccessibleName(name)
+
+    def setAccessibleDescription(self, description: str) -> None:
+        """Describe the viewport too."""
+        super().setAccessibleDescription(description)
+        self.viewport().setAccessibleDescription(description)
 
     def add_line(self, colour: str, *, dashed: bool = False, box: "pyqtgraph.ViewBox | None" = None) -> "Line":
         """Return a new line, in another view box if it has its own axis."""

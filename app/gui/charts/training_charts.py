@@ -14,7 +14,7 @@ from app.core.metrics import format_seconds
 from app.gui.charts.plots import CountAxis, DoublePlot, Plot, TimeAxis, round_up, thin_pen
 from app.gui.style.theme import Theme, figures
 from app.gui.style.tokens import LABEL_PX, SERIES
-from app.gui.widgets.basics import plain_tip
+from app.gui.widgets.basics import set_tip
 
 BLUE, ORANGE = SERIES[:2]
 
@@ -29,6 +29,7 @@ class Legend(QWidget):
         self.setFont(figures(LABEL_PX))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFixedHeight(self._line_px)
+        self.setAccessibleName(sentence("chart.nothing_yet"))
         theme.changed.connect(self.update)
 
     def show_entries(self, entries: Sequence[tuple[str, str, bool]], about: str = "") -> None:
@@ -40,7 +41,7 @@ class Legend(QWidget):
             self._entries = list(entries)
             text = ", ".join(name for _, name, _ in entries) + (f" ({about})" if about else "")
             self.setAccessibleName(text)
-            self.setToolTip(plain_tip(text))
+            set_tip(self, text)
             self._fit()
             self.update()
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 from app.gui.style.icons import LEVELS, renderer
 from app.gui.style.theme import Theme, figures, font
 from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TEXT_PX, TITLE_PX
-from app.gui.widgets.basics import Button, Tone, label, plain_tip
+from app.gui.widgets.basics import Button, Tone, label, set_tip
 
 SMALLEST_PX, HEIGHT_PX, PILL_PX, ICON_PX = 24, 72, 30, 16
 _PADDING_PX, _ICON_GAP_PX = 10, 5
@@ -42,7 +42,7 @@ class VerdictPill(QWidget):
         self._texts, self.tone = tuple(texts) or ("",), tone
         self.setVisible(bool(self.whole_text))
         self.setAccessibleName(self.whole_text)
-        self.setToolTip(plain_tip(self.whole_text))
+        set_tip(self, self.whole_text)
         self.update()
 
     def width_within(self, room_px: int) -> int:

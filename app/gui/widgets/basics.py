@@ -98,9 +98,7 @@ class ElidedLabel(QLabel):
         shown = self.fontMetrics().elidedText(self._whole, Qt.TextElideMode.ElideRight, self.width())
         if shown != self.text():
             self.setText(shown)
-        tip = plain_tip(self._whole) if shown != self._whole else ""
-        if tip != self.toolTip():
-            self.setToolTip(tip)
+        set_tip(self, self._whole if shown != self._whole else "")
 
 
 class ClampedLabel(QLabel):
@@ -142,7 +140,7 @@ class ClampedLabel(QLabel):
         while words and self._height(shown) > self._room_px:
             words.pop()
             shown = f"{' '.join(words)} …"
-        self.setToolTip(plain_tip(self.whole_text) if shown.endswith(" …") else "")
+        set_tip(self, self.whole_text if shown.endswith(" …") else "")
         self.setFixedHeight(min(self._height(shown), self._room_px))
         if shown != self.text():
             self.setText(shown)
@@ -282,7 +280,7 @@ class PillRow(QWidget):
         for pill in (*self._pills[:shown], self._more):
             pill.setGeometry(x_px, 0, pill.sizeHint().width(), PILL_PX)
             x_px += pill.width() + GAP_PX
-        self.setToolTip(plain_tip(" · ".join(self._facts)) if shown < len(self._pills) else "")
+        set_tip(self, " · ".join(self._facts) if shown < len(self._pills) else "")
 
     def _wanted_px(self, count: int) -> int:
         """Return the width of this many pills, including the one that counts the others."""
@@ -325,6 +323,14 @@ def guard_wheel(editor: QWidget) -> None:
 def plain_tip(text: str) -> str:
     """Return a plain, wrapped tooltip; Qt alone would interpret tags in it and not wrap it."""
     return f"<qt>{html.escape(text)}</qt>" if text else ""
+
+
+def set_tip(widget: QWidget, text: str) -> None:
+    """Set a plain tooltip, "" for none; screen readers, to which Qt would read its tags, get the text alone."""
+    tip = plain_tip(text)
+    if tip != widget.toolTip():
+        widget.setToolTip(tip)
+        widget.setAccessibleDescription(text)
 
 
 def line() -> QFrame:

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QStandardItemModel
-from PySide6.QtWidgets import QComboBox
 
 from app.core.analysis.published import short_name
 from app.core.engines.choices import Choice, automatic_choice
 from app.core.messages import sentence
 from app.gui.widgets.basics import plain_tip
+from app.gui.widgets.choice_box import ChoiceBox
 from workloads.engines.registry import ENGINES, USUAL, engine_title
 
 AUTO = "auto"
 
 
-class DeviceList(QComboBox):
+class DeviceList(ChoiceBox):
     """Lists devices, each with the engine that would use it, and the best of them as "automatic".
 
     The engine is named only if there are several. `brief` is for narrow columns: names of cards only on hover.
@@ -104,7 +104,7 @@ class DeviceList(QComboBox):
         return sentence("setup.device_with_engine", device=device, engine=engine_title(choice.engine))
 
 
-class EngineList(QComboBox):
+class EngineList(ChoiceBox):
     """Lists all engines by their titles; those that can't be chosen are shown, but disabled."""
 
     def __init__(self) -> None:

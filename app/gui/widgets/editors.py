@@ -17,7 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.messages import sentence
-from app.gui.widgets.basics import plain_tip, row
+from app.gui.widgets.basics import row, set_tip
+from app.gui.widgets.choice_box import ChoiceBox
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import ParameterValue
 
@@ -39,7 +40,7 @@ class FolderEdit(QWidget):
         hint = sentence("folder_edit.hint", separator=os.pathsep)
         self.line = QLineEdit(text, placeholderText=hint, clearButtonEnabled=True)
         self.add_button = QPushButton(sentence("folder_edit.add"))
-        self.add_button.setToolTip(plain_tip(sentence("folder_edit.add_tip")))
+        set_tip(self.add_button, sentence("folder_edit.add_tip"))
         self.line.textChanged.connect(self.changed)
         self.add_button.clicked.connect(self._choose)
         self.setFocusProxy(self.line)
@@ -71,8 +72,8 @@ class Switch(QCheckBox):
     def keep_on(self, reason: str) -> None:
         """Check and disable it, silently, for this reason; "" brings back what it was before."""
         if reason and self._own is None:
-            self._own = (self.isChecked(), self.toolTip())
-            self._show(checked=True, tip=plain_tip(reason))
+            self._own = (self.isChecked(), self.accessibleDescription())
+            self._show(checked=True, tip=reason)
         elif not reason and self._own is not None:
             was_checked, tip = self._own
             self._own = None
@@ -81,7 +82,7 @@ class Switch(QCheckBox):
     def _show(self, *, checked: bool, tip: str) -> None:
         with QSignalBlocker(self):
             self.setChecked(checked)
-        self.setToolTip(tip)
+        set_tip(self, tip)
         self.setEnabled(self._own is None)
 
 
@@ -91,7 +92,7 @@ Editor = QSpinBox | QDoubleSpinBox | QCheckBox | QComboBox | FolderEdit
 def make_editor(parameter: Parameter, changed: SignalInstance) -> Editor:
     """Return the editor of a parameter, within its limits; it emits `changed` at each change."""
     if parameter.kind == "choice":
-        combo = QComboBox()
+        combo = ChoiceBox()
         combo.addItems(parameter.choices)
         combo.setCurrentText(str(parameter.default))
         combo.currentTextChanged.connect(changed)

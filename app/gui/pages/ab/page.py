@@ -5,7 +5,6 @@ import time
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QShowEvent
 from PySide6.QtWidgets import (
-    QComboBox,
     QFrame,
     QHBoxLayout,
     QProgressBar,
@@ -40,9 +39,11 @@ from app.gui.widgets.basics import (
     give_way,
     label,
     row,
+    set_tip,
     set_tone,
     title,
 )
+from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.dialogs import ask_to_run_beside
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -72,7 +73,7 @@ class AbPage(QWidget):
         self._texts_s = self._run_began_s = 0.0
         self._runs_s: list[float] = []
         self.setup = AbSetup(services)
-        self.history = QComboBox()
+        self.history = ChoiceBox()
         self.value, self.who = label("–"), label("", TITLE_PX, muted=True)
         self.sentence = ClampedLabel(lines=3, size_px=TITLE_PX - 2, muted=False)
         self.remarks = ClampedLabel(lines=2)
@@ -299,7 +300,7 @@ class AbPage(QWidget):
 
     def _lay_out(self) -> None:
         self.history.setAccessibleName(sentence("ab_page.earlier"))
-        self.history.setToolTip(sentence("ab_page.earlier"))
+        set_tip(self.history, sentence("ab_page.earlier"))
         give_way(self.history)
         self.history.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.progress_bar.setAccessibleName(sentence("run.progress"))

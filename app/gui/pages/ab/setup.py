@@ -35,10 +35,11 @@ from app.gui.widgets.basics import (
     give_way,
     guard_wheel,
     label,
-    plain_tip,
     row,
+    set_tip,
     set_tone,
 )
+from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.device_list import DeviceList, EngineList
 from app.gui.widgets.editors import INT_LIMIT, Editor, Switch, edited_value, indented, make_editor
 from app.gui.widgets.segments import Segments
@@ -156,8 +157,7 @@ class AbSetup(Card):
         self._asked = 0
         self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
         self._soon.timeout.connect(self._estimate)
-        self.workload = QComboBox()
-        self.workload.setAccessibleName(sentence("label.workload"))
+        self.workload = ChoiceBox(sentence("label.workload"))
         give_way(self.workload)
         guard_wheel(self.workload)
         for workload in CATALOGUE.values():
@@ -172,7 +172,7 @@ class AbSetup(Card):
         self.pairs.setAccessibleName(sentence("ab_setup.pairs"))
         guard_wheel(self.pairs)
         self.by_hand = QCheckBox(sentence("ab_setup.by_hand"))
-        self.by_hand.setToolTip(plain_tip(sentence("ab_setup.by_hand_tip")))
+        set_tip(self.by_hand, sentence("ab_setup.by_hand_tip"))
         self.sides = (SideForm("A"), SideForm("B"))
         self.length = label(muted=True, wrap=True)
         self.problem = label(wrap=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QComboBox, QProgressBar, QStackedWidget, QWidget
+from PySide6.QtWidgets import QProgressBar, QStackedWidget, QWidget
 
 from app.core.datasets.install import InstalledDataset, fetch_dataset, list_datasets
 from app.core.errors import AppError
@@ -13,6 +13,7 @@ from app.core.messages import sentence
 from app.core.paths import Paths
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Button, column, give_way, guard_wheel, label, row
+from app.gui.widgets.choice_box import ChoiceBox
 from workloads.protocol.spec import DataChoice
 
 PERMILLE = 1_000
@@ -41,8 +42,7 @@ class DatasetRow(QWidget):
         self._known: dict[str, InstalledDataset] = {}
         self._wanted = services.preferences.settings.data
         self._download: Download | None = None
-        self.choice = QComboBox()
-        self.choice.setAccessibleName(sentence("label.data"))
+        self.choice = ChoiceBox(sentence("label.data"))
         give_way(self.choice)
         guard_wheel(self.choice)
         self.choice.currentIndexChanged.connect(self._on_choice)

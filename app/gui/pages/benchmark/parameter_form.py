@@ -12,7 +12,7 @@ from PySide6.QtWidgets import (
 from app.core.messages import sentence
 from app.core.runs.sequence import REPEATS_LIMIT
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import guard_wheel, label, plain_tip
+from app.gui.widgets.basics import guard_wheel, label, set_tip
 from app.gui.widgets.editors import Editor, Switch, edited_value, make_editor, set_edited
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import ParameterValue
@@ -40,9 +40,9 @@ class ParameterForm(QWidget):
             editor = make_editor(parameter, self.changed)
             guard_wheel(editor)
             editor.setAccessibleName(name)
-            editor.setToolTip(plain_tip(parameter.description))
+            set_tip(editor, parameter.description)
             text: QLabel = label(name, muted=True)
-            text.setToolTip(plain_tip(parameter.description))
+            set_tip(text, parameter.description)
             form.addRow(text, editor)
             self._editors[parameter.name] = editor
 

@@ -3,7 +3,7 @@
 import msgspec
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.analysis.compare import bars, chart_note, shortlist
 from app.core.errors import UsageError
@@ -32,9 +32,10 @@ from app.gui.widgets.basics import (
     give_way,
     guard_wheel,
     label,
-    plain_tip,
     row,
+    set_tip,
 )
+from app.gui.widgets.choice_box import ChoiceBox
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import USUAL, compiles_always, engine_title
 from workloads.protocol.machine import Machine
@@ -69,11 +70,10 @@ class SetupView(QWidget):
         self._estimated: tuple[RunSpec, Machine] | None = None
         self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
         self._soon.timeout.connect(self._estimate)
-        self.workload, self.device_row = QComboBox(), DeviceRow(services)
+        self.workload, self.device_row = ChoiceBox(sentence("label.workload")), DeviceRow(services)
         self.device = self.device_row.list
         give_way(self.workload)
         guard_wheel(self.workload)
-        self.workload.setAccessibleName(sentence("label.workload"))
         for workload in CATALOGUE.values():
             self.workload.addItem(workload.title, workload.id)
         self.browse_button = Button(services.theme, sentence("setup.browse"), "search")
@@ -216,7 +216,7 @@ class SetupView(QWidget):
     def _on_workload(self) -> None:
         workload = self.chosen_workload
         self.summary.show_text(workload.summary.replace("\n", " "))
-        self.workload.setToolTip(plain_tip(workload.source))
+        set_tip(self.workload, workload.source)
         self.dataset.show_dataset(workload.dataset)
         same = workload.fixed_duration_s is not None
         self._name("quick", sentence("preset.same_as_standard" if same else "preset.quick_note"))
@@ -237,7 +237,7 @@ class SetupView(QWidget):
         """Offer Sustained if the workload can be sustained; otherwise select Standard."""
         offered, button = self.chosen_workload.can_sustain, self.presets["sustained"]
         self._name("sustained", sentence("preset.sustained_note" if offered else "preset.not_offered"))
-        button.setToolTip("" if offered else plain_tip(sentence("preset.not_sustained")))
+        set_tip(button, "" if offered else sentence("preset.not_sustained"))
         button.setEnabled(offered)
         if button.isChecked() and not offered:
             self.presets["standard"].setChecked(True)

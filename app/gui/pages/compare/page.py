@@ -40,6 +40,7 @@ from app.gui.pages.compare.table import CompareTable, bar_year, device_kind
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, give_way, label, row, title
+from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE
 
@@ -339,7 +340,7 @@ class ComparePage(QWidget):
 
 
 def _combo(name: str, items: Sequence[tuple[str, object]]) -> QComboBox:
-    combo = QComboBox()
+    combo = ChoiceBox()
     combo.setAccessibleName(name)
     combo.setToolTip(name)
     give_way(combo)

@@ -24,7 +24,7 @@ from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets.basics import Button, Card, ElidedLabel, Tone, column, label, row
+from app.gui.widgets.basics import Button, Card, ElidedLabel, Tone, column, label, row, set_tip
 
 _LINE_CHARS = 240
 _CHECK_TONES: dict[str, Tone] = {"ok": "valid", "fault": "invalid", "skipped": ""}
@@ -61,7 +61,7 @@ class DoctorView(QWidget):
         self.log_button = Button(theme, sentence("doctor.explain_log"), "file-text")
         self.log_button.clicked.connect(self._on_log)
         self.report_button = Button(theme, sentence("doctor.copy_report"), "copy")
-        self.report_button.setToolTip(sentence("doctor.copy_report_tip"))
+        set_tip(self.report_button, sentence("doctor.copy_report_tip"))
         self.report_button.clicked.connect(self._on_report)
         self.buttons = row(self.examine_button, self.cancel_button, self.log_button, self.report_button)
         self.head = label("", TITLE_PX, QFont.Weight.DemiBold, wrap=True)
@@ -127,7 +127,7 @@ class DoctorView(QWidget):
         self.examine_button.setVisible(not self.is_examining)
         self.cancel_button.setVisible(self.is_examining)
         self.examine_button.setEnabled(not running)
-        self.examine_button.setToolTip(sentence("doctor.wait_for_run") if running else "")
+        set_tip(self.examine_button, sentence("doctor.wait_for_run") if running else "")
         self.log_button.setEnabled(not self.is_examining)
         self.report_button.setEnabled(self._diagnosis is not None)
 

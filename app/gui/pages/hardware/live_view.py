@@ -18,7 +18,7 @@ from app.gui.charts.training_charts import Legend
 from app.gui.services.bundle import Services
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Card, ElidedLabel, column, label, plain_tip
+from app.gui.widgets.basics import Card, ElidedLabel, column, label, set_tip
 from workloads.protocol.events import TelemetryEvent
 from workloads.protocol.machine import Machine
 from workloads.protocol.telemetry import GpuTelemetry, Telemetry
@@ -132,6 +132,7 @@ class CoreBars(QWidget):
         self._theme = theme
         self._shares_pct: tuple[float, ...] = ()
         self.setFixedHeight(BARS_PX)
+        self.show_shares(())
         theme.changed.connect(self.update)
 
     def show_shares(self, shares_pct: tuple[float, ...]) -> None:
@@ -139,7 +140,7 @@ class CoreBars(QWidget):
         self._shares_pct = shares_pct
         shares = ", ".join(f"{number}: {share:.0f} %" for number, share in enumerate(shares_pct)) or "n/a"
         self.setAccessibleName(sentence("live.each_core_with_shares", shares=shares))
-        self.setToolTip(plain_tip(shares))
+        set_tip(self, shares)
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -193,12 +194,12 @@ class Figures(QWidget):
         for (name, value), (section, code, value_text) in zip(self._cells, figures, strict=True):
             name_text = _label(code, section.memory_bytes)
             name.show_text(name_text)
-            name.setToolTip(plain_tip(sentence("live.steal_tip") if code == "live.steal" else ""))
+            set_tip(name, sentence("live.steal_tip") if code == "live.steal" else "")
             value.show_text(value_text)
             is_unknown = value_text == "n/a" and telemetry is not None
             why = _why(code, machine, power_forbidden=power_forbidden) if is_unknown else ""
             value.setAccessibleName(f"{name_text}: {value_text}" + (f" ({why})" if why else ""))
-            value.setToolTip(plain_tip(why))
+            set_tip(value, why)
 
     def _make(self) -> None:
         """Rebuild the cells for another number of GPUs."""

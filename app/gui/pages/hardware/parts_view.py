@@ -10,7 +10,7 @@ from app.core.hardware.part_texts import Part, machine_parts
 from app.core.messages import sentence
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Card, column, label, plain_tip, row
+from app.gui.widgets.basics import Card, column, label, row, set_tip
 
 NAME_PX, WIDE_PX = 132, 760
 
@@ -96,7 +96,7 @@ def _card(group: str, parts: list[Part]) -> Card:
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
         for each in (name, text):
-            each.setToolTip(plain_tip(part.reason))
+            set_tip(each, part.reason)
             if part.reason:  # a hint that there is a tooltip
                 each.setCursor(Qt.CursorShape.WhatsThisCursor)
         grid.addWidget(name, number, 0, Qt.AlignmentFlag.AlignTop)

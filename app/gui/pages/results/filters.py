@@ -1,10 +1,11 @@
 """The filters above the results: words, workload, status."""
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.core.messages import sentence
-from app.gui.widgets.basics import give_way, plain_tip, row
+from app.gui.widgets.basics import give_way, row, set_tip
+from app.gui.widgets.choice_box import ChoiceBox
 from workloads import CATALOGUE
 
 TYPING_MS = 150
@@ -24,8 +25,8 @@ class Filters(QWidget):
         super().__init__()
         self.search = QLineEdit(placeholderText=sentence("results_page.filter_hint"), clearButtonEnabled=True)
         self.search.setAccessibleName(sentence("results_page.filter"))
-        self.search.setToolTip(plain_tip(sentence("results_page.filter_tip")))
-        self.workload, self.status = QComboBox(), QComboBox()
+        set_tip(self.search, sentence("results_page.filter_tip"))
+        self.workload, self.status = ChoiceBox(), ChoiceBox()
         self._typing = QTimer(self, singleShot=True, interval=TYPING_MS)
         self._fill()
         self._typing.timeout.connect(self.changed)

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QComboBox, QProgressBar, QStackedWidget, QWidget
+from PySide6.QtWidgets import QProgressBar, QStackedWidget, QWidget
 
 from app.core.engines.offers import Offer
 from app.core.engines.overview import EngineRow
@@ -10,6 +10,7 @@ from app.core.messages import sentence, text
 from app.gui.pages.settings.engine_work import EngineWork
 from app.gui.services.bundle import Services
 from app.gui.widgets.basics import Button, ClampedLabel, column, give_way, guard_wheel, label, row, set_tone
+from app.gui.widgets.choice_box import ChoiceBox
 from workloads.protocol.machine import Gpu
 
 PERMILLE = 1_000
@@ -33,8 +34,7 @@ class EngineLine(QWidget):
         theme, title = services.theme, engine_row.title
         self.title = label(weight=QFont.Weight.Medium)
         self.note = ClampedLabel(2)
-        self.variant = QComboBox()
-        self.variant.setAccessibleName(sentence("engines_card.variant", title=title))
+        self.variant = ChoiceBox(sentence("engines_card.variant", title=title))
         self.variant.setMinimumWidth(VARIANT_PX)
         give_way(self.variant)
         guard_wheel(self.variant)

@@ -1,0 +1,132 @@
+"""What a screen reader says: every page and dialog, empty and with results, has names and clean descriptions."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QDialog
+from pytestqt.qtbot import QtBot
+
+from app.core.records import Run
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from app.gui.charts.bar_list import BarList
+from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
+from app.gui.run.log_dialog import LogDialog
+from app.gui.run.verdict_dialog import VerdictDialog
+from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet
+from app.gui.shell.pages import PAGES
+from app.gui.widgets.basics import label, set_tip
+from app.gui.widgets.choice_box import ChoiceBox
+from app.gui.widgets.dialogs import FaultDialog, about_dialog
+from tests.gui.accessible import charts, faults, nodes, spoken_name
+from tests.gui.driving import Driver, replay
+from tests.recording import as_preset, recorded_events, store_recording, until_epoch
+from workloads import STANDARD
+
+VIEWS = ("parts", "live", "doctor")
+
+
+def store(driver: Driver) -> list[int]:
+    """Store a run of each preset; returns their numbers."""
+    recorded = recorded_events()
+    quick = as_preset(until_epoch(recorded, 0, more_steps=320), "quick")
+    with Database(driver.services.paths.database) as database:
+        return [store_recording(database, each) for each in (recorded, quick, as_preset(recorded, "sustained"))]
+
+
+def is_shown(driver: Driver, run_id: int) -> bool:
+    return driver.page.run is not None and driver.page.run.summary.id == run_id
+
+
+def test_every_page_can_be_heard_while_it_is_empty(driver: Driver) -> None:
+    for page in PAGES:
+        driver.window.show_page(page.code)
+        assert faults(driver.window) == [], page.code
+    driver.window.show_page("hardware")
+    for view in VIEWS:
+        driver.window.hardware.show_view(view)
+        assert faults(driver.window) == [], view
+    driver.until(lambda: bool(driver.window.settings.engines_card.rows))
+    driver.window.show_page("settings")
+    assert faults(driver.window) == []
+
+
+def test_a_run_can_be_heard_while_it_runs_and_afterwards(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.press(setup.advanced_button)
+    assert faults(driver.window) == []
+    replay(driver.window, driver.services, until_epoch(recorded_events(), 5, more_steps=214))
+    assert faults(driver.window) == []
+    for run_id in store(driver):
+        driver.page.show_result(run_id)
+        driver.until(partial(is_shown, driver, run_id))
+        assert faults(driver.window) == []
+        shown = [type(chart).__name__ for chart in charts(driver.page) if chart.accessibleDescription()]
+        assert {"ThroughputChart", "TelemetryChart", "BarList", "Legend"} <= set(shown)
+
+
+def test_stored_runs_can_be_heard(driver: Driver) -> None:
+    run_id = store(driver)[0]
+    results = driver.open_results()
+    assert faults(driver.window) == []
+    results.open_run(run_id)
+    driver.until(lambda: results.run is not None)
+    assert faults(driver.window) == []
+    driver.window.show_page("compare")
+    bars = driver.window.page.findChild(BarList)
+    assert isinstance(bars, BarList)
+    driver.until(lambda: any(bar.kind != "reference" for bar in bars.bars))
+    assert faults(driver.window) == []
+
+
+def chooser(driver: Driver) -> WorkloadChooser:
+    assert driver.services.finder.machine is not None
+    return WorkloadChooser(driver.services, driver.services.finder.machine, STANDARD, {}, driver.window)
+
+
+DIALOGS: dict[str, Callable[[Driver, Run], QDialog]] = {
+    "about": lambda driver, _: about_dialog(driver.window),
+    "shortcuts": lambda driver, _: ShortcutSheet(driver.window, [driver.window.action("menu.run")]),
+    "report": lambda driver, _: ReportDialog(driver.window, "What happened?"),
+    "fault": lambda driver, _: FaultDialog(driver.window, "Traceback", "Also in the log."),
+    "log": lambda driver, _: LogDialog(driver.window, lambda: ["a line"], lambda: None),
+    "verdict": lambda driver, run: VerdictDialog(driver.services.theme, run, driver.window),
+    "workloads": lambda driver, _: chooser(driver),
+}
+
+
+@pytest.mark.parametrize("name", DIALOGS)
+def test_every_dialog_can_be_heard(driver: Driver, name: str) -> None:
+    run_id = store(driver)[0]
+    with Database(driver.services.paths.database) as database:
+        run = load_run(database, run_id)
+    dialog = DIALOGS[name](driver, run)
+    dialog.show()
+    assert len(list(nodes(dialog))) > 2
+    assert faults(dialog) == []
+    dialog.reject()
+
+
+def test_a_combo_box_is_called_as_its_label_and_not_as_its_value(qtbot: QtBot) -> None:
+    box = ChoiceBox("Number")
+    qtbot.addWidget(box)
+    box.addItems(["one", "two"])
+    box.show()
+    assert spoken_name(QAccessible.queryAccessibleInterface(box)) == "Number"
+    assert len(list(nodes(box))) == 1  # the label isn't read as well
+    box.setAccessibleName("Another number")
+    assert spoken_name(QAccessible.queryAccessibleInterface(box)) == "Another number"
+
+
+def test_a_tooltip_is_said_without_its_tags(qtbot: QtBot) -> None:
+    text = label("GPU")
+    qtbot.addWidget(text)
+    text.show()
+    text.setToolTip("<qt>there&#x27;s none</qt>")
+    assert faults(text)
+    set_tip(text, "there's <none>")
+    assert text.accessibleDescription() == "there's <none>"
+    set_tip(text, "")
+    assert text.toolTip() == text.accessibleDescription() == ""
