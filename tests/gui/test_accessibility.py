@@ -8,7 +8,6 @@ from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
-from app.core.records import Run
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.gui.charts.bar_list import BarList
@@ -86,23 +85,26 @@ def chooser(driver: Driver) -> WorkloadChooser:
     return WorkloadChooser(driver.services, driver.services.finder.machine, STANDARD, {}, driver.window)
 
 
-DIALOGS: dict[str, Callable[[Driver, Run], QDialog]] = {
-    "about": lambda driver, _: about_dialog(driver.window),
-    "shortcuts": lambda driver, _: ShortcutSheet(driver.window, [driver.window.action("menu.run")]),
-    "report": lambda driver, _: ReportDialog(driver.window, "What happened?"),
-    "fault": lambda driver, _: FaultDialog(driver.window, "Traceback", "Also in the log."),
-    "log": lambda driver, _: LogDialog(driver.window, lambda: ["a line"], lambda: None),
-    "verdict": lambda driver, run: VerdictDialog(driver.services.theme, run, driver.window),
-    "workloads": lambda driver, _: chooser(driver),
+def verdict(driver: Driver) -> VerdictDialog:
+    run_id = store(driver)[0]
+    with Database(driver.services.paths.database) as database:
+        return VerdictDialog(driver.services.theme, load_run(database, run_id), driver.window)
+
+
+DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
+    "about": lambda driver: about_dialog(driver.window),
+    "shortcuts": lambda driver: ShortcutSheet(driver.window, [driver.window.action("menu.run")]),
+    "report": lambda driver: ReportDialog(driver.window, "What happened?"),
+    "fault": lambda driver: FaultDialog(driver.window, "Traceback", "Also in the log."),
+    "log": lambda driver: LogDialog(driver.window, lambda: ["a line"], lambda: None),
+    "verdict": verdict,
+    "workloads": chooser,
 }
 
 
 @pytest.mark.parametrize("name", DIALOGS)
 def test_every_dialog_can_be_heard(driver: Driver, name: str) -> None:
-    run_id = store(driver)[0]
-    with Database(driver.services.paths.database) as database:
-        run = load_run(database, run_id)
-    dialog = DIALOGS[name](driver, run)
+    dialog = DIALOGS[name](driver)
     dialog.show()
     assert len(list(nodes(dialog))) > 2
     assert faults(dialog) == []

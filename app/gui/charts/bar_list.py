@@ -13,6 +13,7 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
+    QPen,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
@@ -190,6 +191,8 @@ class BarList(QWidget):
             room = QRectF(0, rect.top(), width, height)
             end = paint_bar(painter, room, bar, share=share, texts=texts, ground=ground, look=look, tokens=tokens)
             self._paint_remarks(painter, rect, bar, width if self._detailed else end)
+        if self.hasFocus():
+            self._paint_focus(painter)
         painter.end()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -295,6 +298,16 @@ class BarList(QWidget):
 
     def _remarks(self, bar: Bar) -> str:
         return " · ".join(bar.remarks if self._detailed else doubts(bar))
+
+    def _paint_focus(self, painter: QPainter) -> None:
+        """Paint a frame around the bar that the arrow keys have come to, before that around all."""
+        ring = QRectF(self.rect())
+        if self._at is not None:
+            top = self._rows.get(bar_key(self._bars[self._at]), self._at) * self._row_px()
+            ring = QRectF(0, top, self.width(), self._row_px())
+        painter.setPen(QPen(QColor(self._theme.tokens.accent), 1))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(ring.adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
 
     def _bar_at(self, place: QPoint) -> int | None:
         number = int(place.y() // self._row_px()) - (1 if self._slot else 0)

@@ -61,7 +61,7 @@ class ReportDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(sentence("report.title"))
         self.resize(680, 480)
-        self.report = QPlainTextEdit(report)
+        self.report = QPlainTextEdit(report, tabChangesFocus=True)
         self.report.setAccessibleName(sentence("report.title"))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         self.copy_button = buttons.addButton(sentence("fault.copy"), QDialogButtonBox.ButtonRole.ActionRole)

@@ -31,6 +31,7 @@ from app.gui.shell.pages import PAGES
 from app.gui.shell.side_bar import SideBar
 from app.gui.widgets.basics import Tone
 from app.gui.widgets.dialogs import about_dialog
+from app.gui.widgets.tab_order import order_tabs
 
 if TYPE_CHECKING:
     from app.gui.pages.ab.page import AbPage
@@ -100,6 +101,11 @@ class MainWindow(QMainWindow):
     def tell(self, text: str, tone: Tone, action: str, do: Callable[[], None] | None) -> None:
         """Show a message at the bottom of the pages."""
         self.banner.tell(text, tone, action, do)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Move the focus in the order of what is visible now: pages rebuild parts of themselves."""
+        order_tabs(self)
+        return super().focusNextPrevChild(forward)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask if a run is running, and close when it has ended."""

@@ -67,14 +67,17 @@ QCheckBox::indicator {{ width: 14px; height: 14px; border: 1px solid {muted}; bo
     background: {raised}; }}
 QCheckBox::indicator:checked {{ background: {accent}; border-color: {accent};
     image: url("{pictures}/check.svg"); }}
+QCheckBox::indicator:focus {{ border: 2px solid {text}; }}
 QAbstractSpinBox QLineEdit {{ border: none; background: transparent; padding: 0; }}
 QCheckBox:focus, QRadioButton:focus {{ color: {accent}; }}
 
 QProgressBar {{ background: {grid}; border: none; border-radius: 4px; min-height: 8px; max-height: 8px; }}
 QProgressBar::chunk {{ background: {accent}; border-radius: 4px; }}
 
-QTableView {{ background: {surface}; border: none; gridline-color: {grid}; outline: none;
-    selection-background-color: {selected}; selection-color: {text}; alternate-background-color: {surface}; }}
+QTableView {{ background: {surface}; border: 1px solid transparent; border-radius: 6px; gridline-color: {grid};
+    outline: none; selection-background-color: {selected}; selection-color: {text};
+    alternate-background-color: {surface}; }}
+QTableView:focus {{ border: 1px solid {accent}; }}
 QTableView::item {{ padding: 4px 14px 4px 6px; border-bottom: 1px solid {grid}; }}
 QTableView::item:selected {{ background: {selected}; color: {text}; }}
 QHeaderView {{ background: {surface}; }}
@@ -86,6 +89,7 @@ QHeaderView::up-arrow {{ image: url("{pictures}/chevron-up.svg"); width: 12px; h
     margin-left: -12px; subcontrol-position: right center; }}
 QTableCornerButton::section {{ background: {surface}; border: none; }}
 QScrollArea, QScrollArea > QWidget > QWidget#scrolled {{ background: transparent; border: none; }}
+QScrollArea:focus {{ border: 1px solid {accent}; border-radius: 6px; }}
 QScrollBar:vertical {{ background: transparent; width: 10px; margin: 2px; }}
 QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 2px; }}
 QScrollBar::handle {{ background: {neutral_bar}; border-radius: 3px; min-height: 32px; min-width: 32px; }}

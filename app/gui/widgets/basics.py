@@ -195,8 +195,11 @@ class Button(QPushButton):
         self.setText(text)
         self.setProperty("kind", kind)
         self.setFont(font(TEXT_PX, QFont.Weight.DemiBold if kind == "primary" else QFont.Weight.Medium))
-        self.setCheckable(kind in ("segment", "place"))
-        self.setAutoExclusive(kind in ("segment", "place"))
+        if kind in ("segment", "place"):
+            self.setCheckable(True)
+            self.setAutoExclusive(True)
+            self._stop_here(checked=False)
+            self.toggled.connect(lambda checked: self._stop_here(checked=checked))
         if icon_name:
             self.setIconSize(QSize(18, 18))
             theme.changed.connect(self._colour)
@@ -211,6 +214,10 @@ class Button(QPushButton):
         """Show another icon."""
         self._icon_name = icon_name
         self._colour()
+
+    def _stop_here(self, *, checked: bool) -> None:
+        """Let Tab stop at the checked one of several only: Qt does so only after one of them had the focus."""
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if checked else Qt.FocusPolicy.ClickFocus)
 
     def _colour(self) -> None:
         tokens = self._theme.tokens

@@ -1,7 +1,5 @@
 """The setup of an A/B: the workload, and what is special about each side."""
 
-import itertools
-
 import msgspec
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QFont
@@ -341,7 +339,3 @@ class AbSetup(Card):
         self.body.addWidget(self.problem)
         self.body.addWidget(self.preflight)
         self.body.addWidget(self.run_button)
-        order = (self.workload, *self.preset.buttons.values(), self.pairs)
-        chain = (*order, *self.sides[0].widgets, *self.sides[1].widgets, self.by_hand, self.run_button)
-        for before, after in itertools.pairwise(chain):
-            QWidget.setTabOrder(before, after)

@@ -65,8 +65,7 @@ class SetupView(QWidget):
         self._services = services
         self.machine_name = ElidedLabel(sentence("setup.looking"), TITLE_PX, QFont.Weight.DemiBold)
         self.facts = PillRow()
-        self._asked = 0
-        self._busy = ""
+        self._asked, self._busy = 0, ""
         self._estimated: tuple[RunSpec, Machine] | None = None
         self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
         self._soon.timeout.connect(self._estimate)
@@ -245,11 +244,12 @@ class SetupView(QWidget):
     def _make_form(self, workload: Workload) -> None:
         while (item := self._advanced.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
+                widget.hide()
                 widget.deleteLater()
         self.form = run_form(workload, several_engines=len(self._services.engines.installed) > 1)
         self.form.changed.connect(self._on_choice)
-        self.form.setVisible(self.advanced_button.isChecked())
         self._advanced.addWidget(self.form)
+        self.form.setVisible(self.advanced_button.isChecked())  # without a parent it would be a window
 
     def _on_engines(self) -> None:
         self._make_form(self.chosen_workload)  # whether there are several is part of it

@@ -63,7 +63,8 @@ class DoctorView(QWidget):
         self.report_button = Button(theme, sentence("doctor.copy_report"), "copy")
         set_tip(self.report_button, sentence("doctor.copy_report_tip"))
         self.report_button.clicked.connect(self._on_report)
-        self.buttons = row(self.examine_button, self.cancel_button, self.log_button, self.report_button)
+        self.buttons = QWidget()  # at once, or one that is shown here would be a window of its own for a moment
+        self.buttons.setLayout(row(self.examine_button, self.cancel_button, self.log_button, self.report_button))
         self.head = label("", TITLE_PX, QFont.Weight.DemiBold, wrap=True)
         self.step = ElidedLabel("", muted=True)
         self.introduction = _selectable(sentence("doctor.introduction"), muted=True)

@@ -24,11 +24,9 @@ class DataCard(Card):
 
     Signals:
         changed: Other data sets are there now.
-        filled: The data sets are listed, or listed again.
     """
 
     changed = Signal()
-    filled = Signal()
 
     def __init__(self, services: Services) -> None:
         super().__init__(sentence("settings.data_sets"))
@@ -82,7 +80,6 @@ class DataCard(Card):
                 self.rows[dataset.id].remove_button.clicked.connect(partial(self._on_remove, dataset))
                 self._list.addWidget(self.rows[dataset.id])
             self.rows[dataset.id].show_state(dataset)
-        self.filled.emit()
 
     def _on_change(self) -> None:
         dialog = QFileDialog(self, sentence("settings.choose_data_folder"), str(self._services.paths.datasets))

@@ -1,6 +1,5 @@
 """The Settings page: appearance, defaults of runs, engines, data sets, privacy."""
 
-import itertools
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
@@ -63,15 +62,6 @@ class SettingsPage(QWidget):
         self._wanted_engine = engine
         self._on_engines()
 
-    def _order_tabs(self) -> None:
-        """Let Tab go from top to bottom, also through lines that were made later than what is below them."""
-        children = (child for card in self._cards if card is not None for child in card.findChildren(QWidget))
-        # Lists that drop down are windows of their own.
-        here = (child for child in children if child.window() is self.window())
-        stops = [child for child in here if child.focusPolicy() & Qt.FocusPolicy.TabFocus]
-        for before, after in itertools.pairwise(stops):
-            QWidget.setTabOrder(before, after)
-
     def _on_engines(self) -> None:
         wanted = self.engines_card.rows.get(self._wanted_engine)
         if wanted is not None:
@@ -90,8 +80,6 @@ class SettingsPage(QWidget):
         self.data.chosen.connect(lambda data: self._change(data=data))
         self.data_card.changed.connect(self.folder_changed)
         self.engines_card.filled.connect(self._on_engines)
-        for card in (self.engines_card, self.data_card):
-            card.filled.connect(self._order_tabs)
         self.results_button.clicked.connect(lambda: open_folder(services, services.paths.data))
         self.logs_button.clicked.connect(lambda: open_folder(services, services.paths.logs))
         self.reset_button.clicked.connect(self._on_reset)
@@ -116,7 +104,7 @@ class SettingsPage(QWidget):
             privacy.body.addLayout(setting(name, ElidedLabel(str(folder), muted=True), button))
         note = sentence("settings.reset_note")
         reset.body.addLayout(setting(sentence("settings.all"), note, self.reset_button))
-        self._cards = cards = (
+        cards = (
             appearance,
             benchmark,
             self.engines_card,

@@ -26,6 +26,7 @@ from tests.core.engines.conftest import make_variant, put_engine
 from tests.core.engines.index import Index
 from tests.core.engines.test_offers import GTX_1080, LINUX, RTX_5070, RTX_5070_OLD_DRIVER, WINDOWS
 from tests.gui.driving import Driver
+from tests.gui.keyboard import round_trip
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 
@@ -190,7 +191,7 @@ def test_tab_goes_from_top_to_bottom(driver: Driver, opened: Opened) -> None:
     card, settings = opened(WINDOWS, RTX_5070), driver.window.settings
     driver.until(lambda: "cifar10" in settings.data_card.rows)
     stops: list[QWidget] = [
-        settings.data.buttons["synthetic"],
+        settings.data.buttons["auto"],
         card.rows["torch"].variant,
         card.rows["torch"].install_button,
         card.rows["jax"].install_button,
@@ -199,9 +200,7 @@ def test_tab_goes_from_top_to_bottom(driver: Driver, opened: Opened) -> None:
         settings.results_button,
         settings.reset_button,
     ]
-    order: list[QWidget] = [stops[0]]
-    while (following := order[-1].nextInFocusChain()) is not None and following is not stops[0]:
-        order.append(following)
+    order = round_trip(driver.window.side_bar.places["settings"])
     assert [stop for stop in order if stop in stops] == stops
 
 

@@ -1,0 +1,36 @@
+"""The order of Tab: that of the layouts, whenever their widgets were made."""
+
+import itertools
+from collections.abc import Iterator
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLayout, QWidget
+
+
+def order_tabs(root: QWidget) -> None:
+    """Let Tab go through everything visible in a widget from top to bottom, column by column."""
+    for before, after in itertools.pairwise(_stops(root)):
+        QWidget.setTabOrder(before, after)
+
+
+def _stops(widget: QWidget) -> Iterator[QWidget]:
+    """Yield where Tab may stop, in the order of the layouts; what is in none comes after them."""
+    if widget.focusPolicy() & Qt.FocusPolicy.TabFocus and widget.focusProxy() is None:
+        yield widget
+    placed = list(_placed(widget.layout()))
+    direct = (child for child in widget.children() if isinstance(child, QWidget))
+    for child in [*placed, *(child for child in direct if child not in placed)]:
+        if not child.isHidden() and not child.isWindow():
+            yield from _stops(child)
+
+
+def _placed(layout: QLayout | None) -> Iterator[QWidget]:
+    for number in range(layout.count() if layout is not None else 0):
+        assert layout is not None
+        item = layout.itemAt(number)
+        if item is None:
+            continue
+        if (widget := item.widget()) is not None:
+            yield widget
+        else:
+            yield from _placed(item.layout())

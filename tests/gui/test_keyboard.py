@@ -1,0 +1,152 @@
+"""Everything can be done without a mouse: Tab reaches all, in the order of reading, visibly, and comes back."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app.gui.shell.pages import PAGES
+from app.gui.widgets.choice_box import ChoiceBox
+from tests.gui.driving import Driver, replay
+from tests.gui.keyboard import focus, jumps, round_trip, unreached, without_ring
+from tests.gui.test_accessibility import DIALOGS, VIEWS, is_shown, store
+from tests.recording import recorded_events, until_epoch
+
+
+def show_page(code: str, driver: Driver) -> None:
+    if code == "results":
+        driver.open_results()
+    driver.window.show_page(code)
+
+
+def show_hardware(view: str, driver: Driver) -> None:
+    driver.window.show_page("hardware")
+    driver.window.hardware.show_view(view)
+
+
+def show_settings(driver: Driver) -> None:
+    driver.window.show_page("settings")
+    driver.until(lambda: bool(driver.window.settings.engines_card.rows))
+    driver.until(lambda: bool(driver.window.settings.data_card.rows))
+
+
+def show_form(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.press(setup.advanced_button)
+    setup.workload.setCurrentIndex(setup.workload.findData("demo"))  # a form that is newer than what is below it
+
+
+def show_run(driver: Driver) -> None:
+    replay(driver.window, driver.services, until_epoch(recorded_events(), 5, more_steps=214))
+
+
+def show_result(driver: Driver) -> None:
+    run_id = store(driver)[0]
+    driver.page.show_result(run_id)
+    driver.until(lambda: is_shown(driver, run_id))
+
+
+def show_stored(driver: Driver) -> None:
+    run_id = store(driver)[0]
+    results = driver.open_results()
+    results.open_run(run_id)
+    driver.until(lambda: results.run is not None)
+
+
+def show_history(driver: Driver) -> None:
+    store(driver)
+    results = driver.open_results()
+    results.table.selectRow(0)
+
+
+STATES: dict[str, Callable[[Driver], None]] = {
+    **{page.code: partial(show_page, page.code) for page in PAGES},
+    **{f"hardware {view}": partial(show_hardware, view) for view in VIEWS},
+    "settings": show_settings,
+    "form": show_form,
+    "run": show_run,
+    "result": show_result,
+    "stored": show_stored,
+    "history": show_history,
+}
+
+
+class WindowWatcher(QObject):
+    """Keeps which windows were shown, however briefly: each takes the focus."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+            self.shown.append(type(watched).__name__)
+        return False
+
+
+@pytest.fixture
+def watcher(driver: Driver, qapp: QApplication) -> Iterator[WindowWatcher]:
+    watcher = WindowWatcher()
+    qapp.installEventFilter(watcher)
+    yield watcher
+    qapp.removeEventFilter(watcher)
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_no_part_of_a_page_is_a_window_for_a_moment(driver: Driver, watcher: WindowWatcher, state: str) -> None:
+    STATES[state](driver)
+    settle(driver)
+    assert watcher.shown == []
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_tab_reaches_all_in_order_visibly_and_comes_back(driver: Driver, state: str) -> None:
+    STATES[state](driver)
+    window = driver.window
+    settle(driver)
+    start = next(place for place in window.side_bar.places.values() if place.isChecked())
+    stops = round_trip(start)
+    assert len(stops) > 1
+    assert not [place for place in window.side_bar.places.values() if place in stops[1:]]
+    assert jumps(stops[1:], window.page) == []
+    assert unreached(stops, window.page) == []
+    assert round_trip(start, Qt.Key.Key_Backtab) == [start, *reversed(stops[1:])]
+    assert without_ring(stops, lambda: settle(driver)) == []
+
+
+@pytest.mark.parametrize("name", DIALOGS)
+def test_tab_goes_through_every_dialog(driver: Driver, name: str) -> None:
+    dialog = DIALOGS[name](driver)
+    dialog.open()
+    driver.until(dialog.isActiveWindow)
+    settle(driver)
+    start = focus()
+    stops = round_trip(start)
+    assert unreached(stops, dialog) == []
+    assert without_ring(stops, lambda: settle(driver)) == []
+    dialog.reject()
+
+
+def test_tab_enters_the_side_bar_at_the_current_page(driver: Driver) -> None:
+    driver.window.show_page("compare")
+    box = driver.window.page.findChild(ChoiceBox)
+    assert isinstance(box, ChoiceBox)
+    settle(driver)
+    bar = driver.window.side_bar
+    assert [stop for stop in round_trip(box) if bar.isAncestorOf(stop)] == [bar.places["compare"]]
+
+
+def test_the_arrow_keys_move_through_the_pages_from_the_current_one(driver: Driver) -> None:
+    driver.window.show_page("compare")
+    places = driver.window.side_bar.places
+    places["compare"].setFocus()
+    driver.qtbot.keyClick(focus(), Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
+    assert driver.window.page is driver.window.ab
+    assert focus() is places["ab"]
+
+
+def settle(driver: Driver) -> None:
+    """Let Qt lay out and paint what changed."""
+    QApplication.processEvents()
