@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QSizePolicy
 from app.core.analysis.series import Curve
 from app.core.messages import sentence
 from app.gui.style.theme import Theme, figures
-from app.gui.style.tokens import LABEL_PX
+from app.gui.style.tokens import LABEL_PX, Tokens
 
 AXIS_WIDTH_PX, AXIS_HEIGHT_PX, RIGHT_MARGIN_PX = 36, 20, 12
 SMOOTH_PX, SMOOTH_POINTS = 1.6, 1_000
@@ -34,6 +34,7 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         super().__init__(axisItems=axes, enableMenu=False)
         self.theme = theme
         self._ranges: dict[str, tuple[float, float]] = {}
+        self._lines: list[Line] = []
         self.setAccessibleDescription(sentence("chart.nothing_yet"))
         self.setMouseEnabled(x=False, y=False)
         self.hideButtons()
@@ -79,8 +80,10 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.viewport().setAccessibleDescription(description)
 
     def add_line(self, colour: str, *, dashed: bool = False, box: "pyqtgraph.ViewBox | None" = None) -> "Line":
-        """Return a new line, in another view box if it has its own axis."""
-        line = Line(thin_pen(colour, dashed=dashed))
+        """Return a new line in one of the SERIES, in another view box if it has its own axis."""
+        line = Line(colour, dashed=dashed)
+        line.colour(self.theme.tokens)
+        self._lines.append(line)
         (box or self.getViewBox()).addItem(line.item)
         return line
 
@@ -101,6 +104,8 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
             axis = self.getAxis(side)
             axis.setPen(thin_pen(tokens.grid))
             axis.setTextPen(thin_pen(tokens.muted))
+        for line in self._lines:
+            line.colour(tokens)
 
     def _set_up_axis(self, side: str) -> None:
         axis = self.getAxis(side)
@@ -143,12 +148,19 @@ class DoublePlot(Plot):
 
 
 class Line:
-    """One line of a plot."""
+    """One line of a plot, in one of the SERIES."""
 
-    def __init__(self, pen: QPen) -> None:
-        self._thin, self._smooth = pen, QPen(pen)
+    def __init__(self, colour: str, *, dashed: bool) -> None:
+        self._colour, self._is_dashed, self._is_smooth = colour, dashed, False
+        self._thin = self._smooth = QPen()
+        self.item = _LineItem(connect="finite")
+
+    def colour(self, tokens: Tokens) -> None:
+        """Apply a theme's colour."""
+        self._thin = thin_pen(getattr(tokens, self._colour), dashed=self._is_dashed)
+        self._smooth = QPen(self._thin)
         self._smooth.setWidthF(SMOOTH_PX)
-        self.item = _LineItem(pen=pen, connect="finite")
+        self.item.setPen(self._smooth if self._is_smooth else self._thin)
 
     def show(self, curve: Curve, *, smooth: bool = False) -> None:
         """Show other points; None is a gap.
@@ -162,9 +174,9 @@ class Line:
         if smooth and len(curve.x) == 1:  # a single point has no line: draw a dash
             curve = Curve([curve.x[0] - DASH / 2, curve.x[0] + DASH / 2], 2 * curve.y)
         y = np.array([math.nan if value is None else value for value in curve.y], dtype=float)
-        smooth = smooth and len(y) <= SMOOTH_POINTS
-        pen = self._smooth if smooth else self._thin
-        self.item.setData(np.array(curve.x, dtype=float), y, pen=pen, antialias=smooth)
+        self._is_smooth = smooth and len(y) <= SMOOTH_POINTS
+        pen = self._smooth if self._is_smooth else self._thin
+        self.item.setData(np.array(curve.x, dtype=float), y, pen=pen, antialias=self._is_smooth)
 
 
 class _LineItem(pyqtgraph.PlotCurveItem):  # type: ignore[misc]

@@ -70,7 +70,7 @@ class EstimateChart(Plot):
     def colour(self) -> None:
         """Apply the theme's colours, to the band too."""
         super().colour()
-        band = QColor(BLUE)
+        band = QColor(getattr(self.theme.tokens, BLUE))
         band.setAlphaF(_BAND_ALPHA)
         self.band.setBrush(band)
 

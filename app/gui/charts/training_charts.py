@@ -33,7 +33,7 @@ class Legend(QWidget):
         theme.changed.connect(self.update)
 
     def show_entries(self, entries: Sequence[tuple[str, str, bool]], about: str = "") -> None:
-        """Show entries: a colour or its name in the theme, a text, and whether the line is dashed.
+        """Show entries: a colour by its name in the theme, a text, and whether the line is dashed.
 
         `about` is the tooltip.
         """
@@ -56,7 +56,7 @@ class Legend(QWidget):
         for (colour, name, dashed), (x, line) in zip(self._entries, self._places(), strict=True):
             middle = round((line + 0.5) * self._line_px)
             style = Qt.PenStyle.DotLine if dashed else Qt.PenStyle.SolidLine
-            painter.setPen(QPen(QColor(getattr(self._theme.tokens, colour, colour)), 3, style))
+            painter.setPen(QPen(QColor(getattr(self._theme.tokens, colour)), 3, style))
             painter.drawLine(x, middle, x + 12, middle)
             painter.setPen(QColor(self._theme.tokens.muted))
             box = QRectF(x + 17, line * self._line_px, self.width(), self._line_px)

@@ -22,35 +22,36 @@ QFrame#banner[tone="caution"] {{ border-color: {caution}; }}
 QLabel#command {{ background: {window}; border: 1px solid {border}; border-radius: 6px; padding: 4px 8px; }}
 QFrame#line {{ background: {border}; border: none; max-height: 1px; min-height: 1px; }}
 
-QPushButton {{ background: {raised}; border: 1px solid {border}; border-radius: 8px; padding: 6px 14px;
+QPushButton {{ background: {raised}; border: 1px solid {control}; border-radius: 8px; padding: 6px 14px;
     min-height: 20px; }}
-QPushButton:hover {{ border-color: {muted}; }}
-QPushButton:focus {{ border: 1px solid {accent}; }}
+QPushButton:hover {{ border-color: {text}; }}
+QPushButton:focus {{ border: 2px solid {accent}; padding: 5px 13px; }}
 QPushButton:pressed {{ background: {selected}; }}
-QPushButton:disabled {{ color: {muted}; background: {window}; }}
+QPushButton:disabled {{ color: {muted}; background: {window}; border-color: {border}; }}
 QPushButton[kind="primary"] {{ background: {accent}; color: {on_accent}; border: 2px solid {accent}; }}
 QPushButton[kind="primary"]:hover {{ border-color: {text}; }}
-QPushButton[kind="primary"]:focus {{ border-color: {text}; }}
+QPushButton[kind="primary"]:focus {{ border: 2px solid {text}; padding: 6px 14px; }}
 QPushButton[kind="primary"]:disabled {{ background: {neutral_bar}; color: {muted}; border-color: {neutral_bar}; }}
 QPushButton[kind="flat"] {{ background: transparent; border: 1px solid transparent; color: {accent};
     padding: 4px 8px; }}
 QPushButton[kind="flat"]:hover {{ background: {selected}; }}
-QPushButton[kind="flat"]:focus {{ border-color: {accent}; }}
+QPushButton[kind="flat"]:focus {{ border: 2px solid {accent}; padding: 3px 7px; }}
 QPushButton[kind="segment"] {{ border-radius: 8px; padding: 6px 14px; text-align: left; }}
 QPushButton[kind="segment"]:checked {{ background: {selected}; border-color: {accent}; }}
-QPushButton[kind="segment"]:focus {{ border-color: {text}; }}
+QPushButton[kind="segment"]:focus {{ border: 2px solid {text}; padding: 5px 13px; }}
 QPushButton[kind="place"] {{ background: transparent; border: 1px solid transparent; color: {muted};
     text-align: left; padding: 8px 10px; }}
 QPushButton[kind="place"]:hover {{ color: {text}; }}
 QPushButton[kind="place"]:checked {{ background: {selected}; color: {text}; }}
-QPushButton[kind="place"]:focus {{ border-color: {accent}; }}
+QPushButton[kind="place"]:focus {{ border: 2px solid {accent}; padding: 7px 9px; }}
 
 QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox, QPlainTextEdit, QTextEdit {{ background: {raised};
-    border: 1px solid {border}; border-radius: 8px; padding: 5px 8px; min-height: 20px;
-    selection-background-color: {accent}; selection-color: {on_accent}; }}
+    border: 1px solid {control}; placeholder-text-color: {muted}; border-radius: 8px; padding: 5px 8px;
+    min-height: 20px; selection-background-color: {accent}; selection-color: {on_accent}; }}
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus, QPlainTextEdit:focus {{
-    border-color: {accent}; }}
-QComboBox:disabled, QSpinBox:disabled, QLineEdit:disabled {{ color: {muted}; background: {window}; }}
+    border: 2px solid {accent}; padding: 4px 7px; }}
+QComboBox:disabled, QSpinBox:disabled, QLineEdit:disabled {{ color: {muted}; background: {window};
+    border-color: {border}; }}
 QComboBox::drop-down {{ border: none; width: 24px; }}
 QComboBox::down-arrow {{ image: url("{pictures}/chevron-down.svg"); width: 16px; height: 16px; }}
 QComboBox QAbstractItemView {{ background: {raised}; border: 1px solid {border}; padding: 4px;

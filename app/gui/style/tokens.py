@@ -2,21 +2,26 @@
 
 from dataclasses import dataclass
 
-# Okabe and Ito's colours, which are distinct with every kind of colour blindness.
-SERIES = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#0072B2", "#D55E00")
+# Of lines in charts, as attributes of Tokens. Okabe and Ito's colours, which are distinct with every kind of
+# colour blindness; in light, as much darker as lines on white need to be, and about as distinct as theirs.
+SERIES = ("sky", "orange", "green", "pink", "blue", "vermilion")
 HEADLINE_PX, TITLE_PX, TEXT_PX, LABEL_PX = 72, 18, 13, 11
 GAP_PX, CARD_RADIUS_PX = 8, 12
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """One theme's colours, as #RRGGBB. Text on any of the three surfaces has a contrast of at least 4.5 : 1."""
+    """One theme's colours, as #RRGGBB.
+
+    On any of the three surfaces, text has a contrast of at least 4.5 : 1; lines, and frames of controls, of 3 : 1.
+    """
 
     dark: bool
     window: str
     surface: str
     raised: str
-    border: str
+    border: str  # of cards and between parts, which nobody has to see
+    control: str  # of what can be typed into, chosen or pressed
     grid: str
     text: str
     muted: str
@@ -27,6 +32,12 @@ class Tokens:
     valid: str
     caution: str
     invalid: str
+    sky: str
+    orange: str
+    green: str
+    pink: str
+    blue: str
+    vermilion: str
 
 
 DARK = Tokens(
@@ -35,6 +46,7 @@ DARK = Tokens(
     surface="#171A21",
     raised="#1E222B",
     border="#262B35",
+    control="#68717F",
     grid="#232833",
     text="#E7EAF0",
     muted="#9AA3B2",
@@ -45,6 +57,12 @@ DARK = Tokens(
     valid="#5BD689",
     caution="#E3B341",
     invalid="#F2716B",
+    sky="#56B4E9",
+    orange="#E69F00",
+    green="#009E73",
+    pink="#CC79A7",
+    blue="#0072B2",
+    vermilion="#D55E00",
 )
 LIGHT = Tokens(
     dark=False,
@@ -52,14 +70,21 @@ LIGHT = Tokens(
     surface="#FFFFFF",
     raised="#FFFFFF",
     border="#E2E5EA",
+    control="#858D9A",
     grid="#E8EBF0",
     text="#1B1F27",
     muted="#5B6472",
-    accent="#1F6FEB",
+    accent="#1964D6",
     on_accent="#FFFFFF",
     selected="#E9EFFD",
     neutral_bar="#C5CBD6",
     valid="#14713A",
     caution="#8A5A00",
     invalid="#B3261E",
+    sky="#1D99DF",
+    orange="#B67E00",
+    green="#008B65",
+    pink="#97396D",
+    blue="#006197",
+    vermilion="#A24700",
 )

@@ -1,0 +1,141 @@
+"""Everything can be seen: text, frames, lines and the focus by their contrast, lines with every kind of eyes."""
+
+import itertools
+import math
+import re
+
+import pytest
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtWidgets import QLineEdit
+from pytestqt.qtbot import QtBot
+
+from app.gui.charts.telemetry_chart import QUANTITIES, TelemetryChart
+from app.gui.style.style_sheet import style_sheet
+from app.gui.style.theme import Theme, font
+from app.gui.style.tokens import DARK, LIGHT, SERIES, Tokens
+
+TEXT, LINE = 4.5, 3.0
+GROUNDS = ("window", "surface", "raised")
+CONTROLS = ("QLineEdit", "QPushButton", "QCheckBox::indicator", "QTableView:focus", "QScrollArea:focus")
+RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
+# How eyes without one kind of cones see linear red, green and blue (Machado, Oliveira and Fernandes, 2009).
+EYES = {
+    "usual": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deuteranopia": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritanopia": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
+}
+XYZ = ((0.4339, 0.3762, 0.1899), (0.2126, 0.7152, 0.0722), (0.0178, 0.1095, 0.8727))  # by the white of sRGB
+# Smallest difference (CIE 1976) of two lines that Okabe and Ito's colours have on every kind of eyes.
+DISTINCT = 15.0
+
+both = pytest.mark.parametrize("tokens", [DARK, LIGHT], ids=["dark", "light"])
+
+
+def linear(colour: str) -> tuple[float, ...]:
+    shares = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    return tuple(share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares)
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast of two colours as WCAG 2 defines it, 1 to 21."""
+    low, high = sorted(
+        sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear(colour), strict=True))
+        for colour in (one, other)
+    )
+    return (high + 0.05) / (low + 0.05)
+
+
+def seen(colour: str, eyes: str) -> tuple[float, float, float]:
+    """Return a colour in CIE L*a*b* as these eyes see it."""
+    rgb = [min(1.0, max(0.0, part)) for part in times(EYES[eyes], linear(colour))]
+    x, y, z = (part ** (1 / 3) if part > 0.008856 else 7.787 * part + 16 / 116 for part in times(XYZ, rgb))
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def times(matrix: tuple[tuple[float, ...], ...], vector: tuple[float, ...] | list[float]) -> list[float]:
+    return [sum(weight * part for weight, part in zip(row, vector, strict=True)) for row in matrix]
+
+
+@both
+def test_text_can_be_read_wherever_it_stands(tokens: Tokens) -> None:
+    for name in ("text", "muted", "accent", "valid", "caution", "invalid"):
+        for ground in (*GROUNDS, "selected"):
+            assert contrast(getattr(tokens, name), getattr(tokens, ground)) >= TEXT, (name, ground)
+    assert contrast(tokens.on_accent, tokens.accent) >= TEXT
+
+
+@both
+def test_every_rule_of_the_style_sheet_has_contrast(tokens: Tokens) -> None:
+    checked = 0
+    for selector, body in RULE.findall(style_sheet(tokens, "folder")):
+        rule = dict(re.findall(r"([a-z-]+):\s*([^;]+);", body))
+        if ":disabled" in selector:
+            continue  # which WCAG leaves out
+        own = re.findall(r"#[0-9A-F]{6}", rule.get("background", ""))
+        grounds = own or [getattr(tokens, ground) for ground in GROUNDS]
+        for place, least in (("color", TEXT), ("placeholder-text-color", TEXT)):
+            for ground in grounds if place in rule else ():
+                checked += 1
+                assert contrast(rule[place], ground) >= least, (selector, place, ground)
+        is_control = any(selector.strip().startswith(each) or f", {each}" in selector for each in CONTROLS)
+        frame = re.findall(r"#[0-9A-F]{6}", rule.get("border", "") + rule.get("border-color", ""))
+        for colour, ground in itertools.product(frame if is_control else (), GROUNDS):
+            checked += 1
+            assert contrast(colour, getattr(tokens, ground)) >= LINE, (selector, colour, ground)
+    assert checked > 80
+
+
+@both
+def test_lines_stand_out_and_differ_for_all_eyes(tokens: Tokens) -> None:
+    for name in (*SERIES, "accent", "muted", "text", "valid", "caution"):
+        assert contrast(getattr(tokens, name), tokens.surface) >= LINE, name
+    for one, other in itertools.combinations(SERIES, 2):
+        for eyes in EYES:
+            first, second = (seen(getattr(tokens, name), eyes) for name in (one, other))
+            assert math.dist(first, second) > DISTINCT, (one, other, eyes)
+
+
+def test_what_is_known_about_contrast() -> None:
+    assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
+    assert contrast("#767676", "#FFFFFF") == pytest.approx(4.54, abs=0.01)
+    assert seen("#FFFFFF", "usual") == pytest.approx((100, 0, 0), abs=0.1)
+
+
+@pytest.mark.parametrize("choice", ["dark", "light"])
+def test_a_placeholder_can_be_read_as_it_is_painted(qtbot: QtBot, application_theme: Theme, choice: str) -> None:
+    application_theme.choose("dark" if choice == "dark" else "light")
+    line = QLineEdit(placeholderText="MMMM")
+    line.setFont(font(40))
+    qtbot.addWidget(line)
+    line.resize(300, 80)
+    line.show()
+    line.clearFocus()
+    picture: QImage = line.grab().toImage()
+    inside = [
+        QColor(picture.pixel(x, y)).name()
+        for x in range(12, picture.width() - 12, 2)
+        for y in range(12, picture.height() - 12, 2)
+    ]
+    assert max(contrast(colour, application_theme.tokens.raised) for colour in set(inside)) >= TEXT
+
+
+def test_lines_follow_the_theme(qtbot: QtBot, application_theme: Theme) -> None:
+    chart = TelemetryChart(application_theme)
+    qtbot.addWidget(chart)
+    line = chart.add_line(QUANTITIES["cpu_pct"].colour)
+    for choice, tokens in (("light", LIGHT), ("dark", DARK)):
+        application_theme.choose("dark" if choice == "dark" else "light")
+        assert line.item.opts["pen"].color().name().upper() == tokens.green
