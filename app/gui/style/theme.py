@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.core.paths import RESOURCES
 from app.gui.style.style_sheet import style_sheet
-from app.gui.style.tokens import DARK, LIGHT, TEXT_PX, Tokens
+from app.gui.style.tokens import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, TEXT_PX, Tokens
 
 Choice = Literal["system", "light", "dark"]
 FAMILY = "Inter"
@@ -16,7 +16,7 @@ FONTS = ("Inter-Regular", "Inter-Medium", "Inter-SemiBold", "Inter-Bold")
 
 
 class Theme(QObject):
-    """The theme of one application; follows the system unless the user chose one.
+    """The theme of one application; follows the system unless the user chose one, and its contrast always.
 
     Signals:
         changed: The tokens changed.
@@ -32,7 +32,10 @@ class Theme(QObject):
         load_fonts()
         application.setStyle("Fusion")
         application.setFont(font(TEXT_PX))
-        application.styleHints().colorSchemeChanged.connect(self._on_scheme)
+        hints = application.styleHints()
+        self._contrast = hints.accessibility().contrastPreference()
+        hints.colorSchemeChanged.connect(self._on_scheme)
+        hints.accessibility().contrastPreferenceChanged.connect(self._on_contrast)
         self.choose(choice)
 
     def choose(self, choice: Choice) -> None:
@@ -45,10 +48,18 @@ class Theme(QObject):
             hints.setColorScheme(Qt.ColorScheme.Dark if choice == "dark" else Qt.ColorScheme.Light)
         self._on_scheme(hints.colorScheme())
 
+    def _on_contrast(self, contrast: Qt.ContrastPreference) -> None:
+        """Apply high contrast, or no longer."""
+        self._contrast = contrast
+        self._on_scheme(self._application.styleHints().colorScheme())
+
     def _on_scheme(self, scheme: Qt.ColorScheme) -> None:
         """Apply the light or dark theme of `scheme`."""
         dark = self._choice == "dark" or (self._choice == "system" and scheme == Qt.ColorScheme.Dark)
-        tokens = DARK if dark else LIGHT
+        if self._contrast == Qt.ContrastPreference.HighContrast:
+            tokens = DARK_CONTRAST if dark else LIGHT_CONTRAST
+        else:
+            tokens = DARK if dark else LIGHT
         if tokens is self.tokens and self._application.styleSheet():
             return
         self.tokens = tokens

