@@ -42,6 +42,7 @@ def view(services: Services, qtbot: QtBot) -> Iterator[DoctorView]:
     view = DoctorView(services)
     qtbot.addWidget(view)
     view.resize(840, 650)
+    view.buttons.setParent(view)  # elsewhere, they are in the page's head
     view.show()
     yield view
     view.cancel()
