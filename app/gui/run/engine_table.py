@@ -43,11 +43,20 @@ class EngineTable(QTableWidget):
         """Show a comparison, finished or not."""
         rows = engine_rows(group)
         self.setColumnHidden(0, len(rows) == 1)
+        units = {headline_kind(row.metric).short_unit for row in rows}
+        heading = self.horizontalHeaderItem(2)
+        if heading is not None:
+            heading.setText(next(iter(units)) if len(units) == 1 else sentence("engine_page.result"))
         lines = [(row, cell) for row in rows for cell in _fastest_first(row)]
         self.setRowCount(len(lines))
         for number, (row, cell) in enumerate(lines):
             is_first = number == 0 or lines[number - 1][0] is not row
-            texts = (_title(row) if is_first else "", engine_title(cell.engine), _value(row, cell), _factor(cell))
+            texts = (
+                _title(row) if is_first else "",
+                engine_title(cell.engine),
+                _value(row, cell, units),
+                _factor(cell),
+            )
             for place, text in enumerate(texts):
                 item = QTableWidgetItem(text)
                 item.setToolTip(plain_tip(_rounds(row, cell) if place == 2 else text))
@@ -68,10 +77,12 @@ def _title(row: Row) -> str:
     return CATALOGUE[row.workload].title if row.workload in CATALOGUE else row.workload
 
 
-def _value(row: Row, cell: Cell) -> str:
+def _value(row: Row, cell: Cell, units: set[str]) -> str:
+    """Return the median, with its unit unless all have the same, which is in the heading."""
     if cell.median is None:
         return sentence("engine_page.no_result")
-    return f"{format_value(row.metric, cell.median)} {headline_kind(row.metric).short_unit}"
+    value = format_value(row.metric, cell.median)
+    return value if len(units) == 1 else f"{value} {headline_kind(row.metric).short_unit}"
 
 
 def _rounds(row: Row, cell: Cell) -> str:
