@@ -17,6 +17,7 @@ from app.core.plain_text import one_line
 from workloads.datasets.regular_file import read_regular
 
 _SIZE_LIMIT_BYTES = 1 << 20
+ZoomPct = Annotated[int, msgspec.Meta(ge=80, le=200)]
 Folder = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z", max_length=4_096)]
 _log = logging.getLogger(__name__)
 
@@ -32,6 +33,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     datasets_folder: Folder | None = None  # None: Epochmark's own folder
     save_folder: Folder | None = None  # where something was saved last
     geometry: str | None = None  # the window's geometry from Qt, in base64
+    zoom_pct: ZoomPct = 100
 
 
 def load_settings(path: Path) -> Settings:
@@ -50,6 +52,18 @@ def load_settings(path: Path) -> Settings:
             return _set_aside(path, str(error.strerror))
         _log.warning("%s", sentence("settings.unreadable", path=_shown(path), reason=error.strerror))
         return Settings()
+
+
+class _Zoom(msgspec.Struct, frozen=True):
+    zoom_pct: ZoomPct = 100
+
+
+def stored_zoom_pct(path: Path) -> int:
+    """Return the stored zoom before anything else can be read or said; 100 if there is none, or no such file."""
+    try:
+        return msgspec.json.decode(read_regular(path, _SIZE_LIMIT_BYTES), type=_Zoom).zoom_pct
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _Zoom().zoom_pct
 
 
 def save_settings(path: Path, settings: Settings) -> None:

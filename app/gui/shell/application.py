@@ -34,6 +34,7 @@ from app.gui.services.preferences import Preferences
 from app.gui.services.run_bridge import RunBridge
 from app.gui.services.tasks import Tasks
 from app.gui.shell.main_window import MainWindow
+from app.gui.shell.zoom import zoomed
 from app.gui.style.icons import application_icon
 from app.gui.style.theme import Theme
 from app.gui.widgets.dialogs import FaultDialog, fault_report
@@ -74,7 +75,7 @@ class BannerHandler(logging.Handler):
 
 def run_window() -> int:
     """Open the window; return the exit code when it is closed."""
-    application = QApplication(sys.argv[:1])
+    application = _make_application()
     application.setApplicationName("Epochmark")
     application.setApplicationVersion(app.__version__)
     application.setDesktopFileName("epochmark")
@@ -98,6 +99,15 @@ def run_window() -> int:
     catcher.remove()
     garbage.close()
     return code
+
+
+def _make_application() -> QApplication:
+    try:
+        settings = default_paths().settings
+    except AppError:  # which is reported with Qt's help
+        return QApplication(sys.argv[:1])
+    with zoomed(settings):
+        return QApplication(sys.argv[:1])
 
 
 def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tuple[MainWindow, Services]:

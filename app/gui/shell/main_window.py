@@ -29,6 +29,7 @@ from app.gui.shell.banner import Banner
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, problem_report
 from app.gui.shell.pages import PAGES
 from app.gui.shell.side_bar import SideBar
+from app.gui.shell.zoom import USUAL_PCT, Zoom
 from app.gui.widgets.basics import Tone
 from app.gui.widgets.dialogs import about_dialog
 from app.gui.widgets.tab_order import order_tabs
@@ -232,6 +233,13 @@ class MainWindow(QMainWindow):
         for number, page in enumerate(PAGES, 1):
             self._add(view, page.title, f"Ctrl+{number}", partial(self.show_page, page.code))
         view.addSeparator()
+        zoom = Zoom(self._services, QSize(*SMALLEST_PX))
+        self._add(view, "menu.zoom_in", "Ctrl++", lambda: zoom.larger(self.screen().availableSize())).setShortcuts(
+            [QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")]
+        )
+        self._add(view, "menu.zoom_out", "Ctrl+-", zoom.smaller)
+        self._add(view, "menu.zoom_reset", "Ctrl+0", zoom.reset)
+        view.addSeparator()
         self._add(view, "menu.log", "Ctrl+L", bench.log_button.click)
         help_ = self.menuBar().addMenu(sentence("menu.help"))
         self._add(help_, "menu.shortcuts", keys.HelpContents, self._on_shortcuts).setShortcuts(
@@ -356,6 +364,8 @@ class MainWindow(QMainWindow):
         screen = self.screen().availableGeometry()
         frame_px = self.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
         room = QSize(screen.width(), screen.height() - frame_px)
+        if self._services.preferences.settings.zoom_pct > USUAL_PCT:  # chosen on a larger screen
+            self.setMinimumSize(self.minimumSize().boundedTo(room))
         if self.width() > room.width() or self.height() > room.height():
             self.resize(self.size().boundedTo(room))
             self.move(screen.topLeft())

@@ -321,7 +321,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "settings.removing": "Removing …",
     "settings.reset": "Reset settings",
     "settings.reset_heading": "Reset",
-    "settings.reset_note": "Restores the default theme, preset, data and data set folder. Results are kept.",
+    "settings.reset_note": "Restores the default theme, zoom, preset, data and data set folder. Results are kept.",
     "settings.theme": "Theme",
     "settings.theme_dark": "Dark",
     "settings.theme_light": "Light",

@@ -34,6 +34,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "menu.shortcuts": "Keyboard shortcuts",
     "menu.undo_delete": "Undo delete",
     "menu.view": "&View",
+    "menu.zoom_in": "Zoom in",
+    "menu.zoom_out": "Zoom out",
+    "menu.zoom_reset": "Actual size",
     "page.ab": "A/B test",
     "page.benchmark": "Benchmark",
     "page.compare": "Compare",
@@ -68,4 +71,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "window.run_in_progress": "Run in progress",
     "window.title_progress": "{done_pct:.0f} % · {what} – {name}",
     "window.title_running": "{what} – {name}",
+    "zoom.next_start": "Zoom set to {zoom_pct} %. Restart Epochmark to see it.",
+    "zoom.no_room": "This screen has no room for {zoom_pct} %. The zoom stays at {kept_pct} %.",
+    "zoom.stays": "The zoom stays at {zoom_pct} %.",
 }

@@ -1,0 +1,79 @@
+"""Zoom of the whole window. Qt scales everything, also what is painted, but only from the next start on."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from PySide6.QtCore import QSize
+
+from app.core.errors import AppError
+from app.core.messages import sentence
+from app.core.settings import stored_zoom_pct
+from app.gui.services.bundle import Services
+
+STEPS_PCT = (80, 90, 100, 110, 125, 150, 175, 200)
+USUAL_PCT = 100
+VARIABLE = "QT_SCALE_FACTOR"
+
+
+@contextlib.contextmanager
+def zoomed(settings_file: Path) -> Iterator[None]:
+    """Let the QApplication that is made inside have the stored zoom, on top of a factor of the user's own."""
+    own = os.environ.get(VARIABLE)
+    zoom_pct = stored_zoom_pct(settings_file)
+    if zoom_pct != USUAL_PCT:
+        with contextlib.suppress(ValueError):  # a factor that Qt will complain about
+            os.environ[VARIABLE] = str(float(own or 1) * zoom_pct / 100)
+    try:
+        yield
+    finally:  # or every program that is started would be zoomed
+        os.environ.pop(VARIABLE, None)
+        if own is not None:
+            os.environ[VARIABLE] = own
+
+
+class Zoom:
+    """Stores another zoom, and says from when on it is seen.
+
+    Args:
+        services: The application's services.
+        smallest: The window's smallest size, for which each zoom needs room.
+    """
+
+    def __init__(self, services: Services, smallest: QSize) -> None:
+        self._services = services
+        self._smallest = smallest
+        self._now_pct = services.preferences.settings.zoom_pct  # as the window was opened
+
+    def larger(self, screen: QSize) -> None:
+        """Zoom in by a step, unless the window would no longer fit into this much room of the screen."""
+        now_pct = self._services.preferences.settings.zoom_pct
+        next_pct = next((step for step in STEPS_PCT if step > now_pct), now_pct)
+        if next_pct in (now_pct, USUAL_PCT) or self._fits(next_pct, screen):
+            self._store(next_pct)
+        else:
+            refused = sentence("zoom.no_room", zoom_pct=next_pct, kept_pct=now_pct)
+            self._services.tell(refused, "caution", "", None)
+
+    def smaller(self) -> None:
+        """Zoom out by a step."""
+        now_pct = self._services.preferences.settings.zoom_pct
+        self._store(next((step for step in reversed(STEPS_PCT) if step < now_pct), now_pct))
+
+    def reset(self) -> None:
+        """Restore the usual size."""
+        self._store(USUAL_PCT)
+
+    def _fits(self, zoom_pct: int, screen: QSize) -> bool:
+        room = screen * (self._now_pct / zoom_pct)
+        return room.width() >= self._smallest.width() and room.height() >= self._smallest.height()
+
+    def _store(self, zoom_pct: int) -> None:
+        try:
+            self._services.preferences.change(zoom_pct=zoom_pct)
+        except AppError as error:
+            self._services.complain(error)
+            return
+        code = "zoom.stays" if zoom_pct == self._now_pct else "zoom.next_start"
+        self._services.tell(sentence(code, zoom_pct=zoom_pct), "", "", None)

@@ -1,0 +1,111 @@
+"""Zoom: stored by the menu's keys, within what the screen has room for, and in effect from the next start on."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSize, Qt
+
+from app.core.paths import Paths
+from app.core.settings import Settings, load_settings, save_settings
+from app.gui.services.bundle import Services
+from app.gui.shell.application import open_window
+from app.gui.shell.zoom import STEPS_PCT, VARIABLE, Zoom, zoomed
+from app.gui.style.theme import Theme
+from tests.gui.conftest import Told
+from tests.gui.driving import SHORT, Driver
+
+SMALLEST, HUGE = QSize(1024, 600), QSize(8000, 5000)
+# The window's own start, up to where Qt would wait for events.
+START = """
+from PySide6.QtWidgets import QApplication
+QApplication.exec = lambda self: print("ratio", self.devicePixelRatio()) or 0
+from app.gui.shell.application import run_window
+run_window()
+"""
+
+
+def press(driver: Driver, key: Qt.Key) -> int:
+    driver.qtbot.keyClick(driver.window, key, Qt.KeyboardModifier.ControlModifier)  # type: ignore[no-untyped-call]
+    return driver.services.preferences.settings.zoom_pct
+
+
+def test_the_keys_store_a_zoom_and_say_when_it_is_seen(driver: Driver) -> None:
+    assert press(driver, Qt.Key.Key_Minus) == 90
+    assert driver.message == "Zoom set to 90 %. Restart Epochmark to see it."
+    assert load_settings(driver.services.paths.settings).zoom_pct == 90
+    assert press(driver, Qt.Key.Key_Plus) == 100
+    assert driver.message == "The zoom stays at 100 %."
+    press(driver, Qt.Key.Key_Minus)
+    assert press(driver, Qt.Key.Key_0) == 100
+
+
+def test_there_are_a_smallest_and_a_largest_zoom(services: Services) -> None:
+    zoom, seen = Zoom(services, SMALLEST), []
+    for _ in STEPS_PCT:
+        zoom.larger(HUGE)
+        seen.append(services.preferences.settings.zoom_pct)
+    assert seen[-1] == 200
+    for _ in STEPS_PCT:
+        zoom.smaller()
+    assert services.preferences.settings.zoom_pct == 80
+
+
+def test_the_window_never_becomes_larger_than_the_screen(services: Services, told: Told) -> None:
+    zoom = Zoom(services, SMALLEST)
+    for _ in STEPS_PCT:
+        zoom.larger(QSize(1366, 768))
+    assert services.preferences.settings.zoom_pct == 125
+    assert told.messages[-1][0] == "This screen has no room for 150 %. The zoom stays at 125 %."
+    zoomed_since = Zoom(services, SMALLEST)  # as after a restart: screens seem smaller by as much
+    zoomed_since.larger(QSize(1366 * 100 // 125, 768 * 100 // 125))
+    assert services.preferences.settings.zoom_pct == 125
+    zoomed_since.larger(QSize(1920 * 100 // 125, 1080 * 100 // 125))
+    assert services.preferences.settings.zoom_pct == 150
+
+
+@pytest.mark.parametrize(("own", "inside"), [(None, "1.5"), ("2", "3.0"), ("large", "large")])
+def test_only_the_application_is_zoomed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: str | None, inside: str
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    if own is not None:
+        monkeypatch.setenv(VARIABLE, own)
+    file = tmp_path / "settings.json"
+    save_settings(file, Settings(zoom_pct=150))
+    with zoomed(file):
+        assert os.environ[VARIABLE] == inside
+    assert os.environ.get(VARIABLE) == own
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"zoom_pct": 1000}', '{"zoom_pct": "much"}', '{"zoom_pct": null}']
+)
+def test_settings_that_cannot_be_read_are_left_to_those_who_say_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    file = tmp_path / "settings.json"
+    file.write_text(content)
+    with zoomed(file):
+        assert VARIABLE not in os.environ
+    assert file.read_text() == content
+
+
+def test_a_zoom_from_a_larger_screen_leaves_the_window_on_this_one(paths: Paths, application_theme: Theme) -> None:
+    save_settings(paths.settings, Settings(zoom_pct=200))
+    window, services = open_window(application_theme, paths, SHORT)
+    assert window.width() <= window.screen().availableGeometry().width() < SMALLEST.width()
+    window.close()
+    services.tasks.close()
+
+
+@pytest.mark.slow
+def test_the_next_start_is_zoomed(paths: Paths) -> None:
+    save_settings(paths.settings, Settings(zoom_pct=150))
+    environment = {**os.environ, "EPOCHMARK_HOME": str(paths.data.parent), "QT_QPA_PLATFORM": "offscreen"}
+    command = [sys.executable, "-c", START]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert "ratio 1.5" in done.stdout, done.stderr
