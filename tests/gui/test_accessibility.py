@@ -12,6 +12,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_run
 from app.gui.charts.bar_list import BarList
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
+from app.gui.pages.compare.logs import LogPreview
 from app.gui.run.log_dialog import LogDialog
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet
@@ -99,6 +100,7 @@ DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
     "log": lambda driver: LogDialog(driver.window, lambda: ["a line"], lambda: None),
     "verdict": verdict,
     "workloads": chooser,
+    "import": lambda driver: LogPreview(driver.window, (10.0, 20.1, 30.0, 40.2, 50.1, 60.0), "log", "CIFAR-10"),
 }
 
 

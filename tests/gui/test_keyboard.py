@@ -117,8 +117,9 @@ def test_tab_reaches_all_in_order_visibly_and_comes_back(driver: Driver, state: 
 
 
 @pytest.mark.parametrize("name", DIALOGS)
-def test_tab_goes_through_every_dialog(driver: Driver, name: str) -> None:
+def test_tab_goes_through_every_dialog(driver: Driver, watcher: WindowWatcher, name: str) -> None:
     dialog = DIALOGS[name](driver)
+    assert watcher.shown == []
     dialog.open()
     driver.until(dialog.isActiveWindow)
     settle(driver)

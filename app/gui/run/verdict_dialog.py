@@ -59,12 +59,12 @@ class VerdictDialog(QDialog):
         self.close_button.clicked.connect(self.reject)
         self.method_button = Button(theme, sentence("verdict_dialog.method"), "file-text")
         self.method_button.clicked.connect(_open_method)
-        self.method_button.setVisible(MEASUREMENT.is_file())
         buttons = row(self.method_button, None, self.close_button)
         whole = column(row(self._icon(verdict.level, 24), self.head), scroll, buttons, spacing_px=GAP_PX + 4)
         whole.setStretch(1, 1)
         whole.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
+        self.method_button.setVisible(MEASUREMENT.is_file())  # without a parent it would be a window
         self.close_button.setDefault(True)
         self.close_button.setFocus()
 

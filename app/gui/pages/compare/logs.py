@@ -40,8 +40,6 @@ class LogPreview(QDialog):
         self.caution = label(sentence("compare_page.totals"), wrap=True)
         set_tone(self.caution, "caution")
         self.differences = QCheckBox(sentence("compare_page.use_differences"))
-        for part in (self.caution, self.differences):
-            part.setVisible(self._of_totals_s is not None)
         self.differences.setChecked(self._of_totals_s is not None)
         self.differences.toggled.connect(self._show_facts)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
@@ -56,6 +54,8 @@ class LogPreview(QDialog):
         whole = column(question, self.name, self.facts, self.first, self.caution, self.differences, buttons)
         whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
         self.setLayout(whole)
+        for part in (self.caution, self.differences):  # without a parent each would be a window
+            part.setVisible(self._of_totals_s is not None)
         self._show_facts()
 
     @property
