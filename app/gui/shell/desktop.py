@@ -8,6 +8,7 @@ import sys
 import uuid
 from typing import Any, Protocol
 
+from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 NOTICE_MS = 10_000
@@ -50,6 +51,7 @@ def notify(window: QWidget, title: str, text: str, system: str = sys.platform) -
         tray.show()
         tray.showMessage(title, text, window.windowIcon(), NOTICE_MS)
         tray.messageClicked.connect(window.activateWindow)
+        QTimer.singleShot(2 * NOTICE_MS, tray, tray.deleteLater)
 
 
 class LauncherEntry:
