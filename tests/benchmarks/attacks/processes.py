@@ -1,5 +1,6 @@
 """Kills and signals at random moments: reported results are kept, and nothing is left running."""
 
+import contextlib
 import json
 import os
 import random
@@ -43,11 +44,18 @@ def told(folder: Path) -> list[dict[str, Any]]:
 
 
 def workers(process: "subprocess.Popen[bytes]") -> list[psutil.Process]:
-    """Return the worker that a command has started, if it has."""
+    """Return the worker that a command has started, if it has; not what keeps the computer awake meanwhile."""
+    children: list[psutil.Process] = []
+    with contextlib.suppress(psutil.Error):
+        children = psutil.Process(process.pid).children(recursive=True)
+    return [child for child in children if not _keeps_awake(child)]
+
+
+def _keeps_awake(process: psutil.Process) -> bool:
     try:
-        return list(psutil.Process(process.pid).children(recursive=True))
-    except psutil.Error:
-        return []
+        return process.name() in ("systemd-inhibit", "caffeinate", "cat")
+    except psutil.Error:  # it was refused, and has ended
+        return True
 
 
 def left(found: list[psutil.Process]) -> list[str]:
