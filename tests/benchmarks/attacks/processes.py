@@ -48,14 +48,7 @@ def workers(process: "subprocess.Popen[bytes]") -> list[psutil.Process]:
     children: list[psutil.Process] = []
     with contextlib.suppress(psutil.Error):
         children = psutil.Process(process.pid).children(recursive=True)
-    return [child for child in children if not _keeps_awake(child)]
-
-
-def _keeps_awake(process: psutil.Process) -> bool:
-    try:
-        return process.name() in ("systemd-inhibit", "caffeinate", "cat")
-    except psutil.Error:  # it was refused, and has ended
-        return True
+    return [child for child in children if _is_worker(child)]
 
 
 def left(found: list[psutil.Process]) -> list[str]:
