@@ -35,8 +35,8 @@ def group_summary(group: Group) -> RunSummary | None:
     """Return the record that stands for several runs; None without a result.
 
     It is the typical run, the one nearest to the median of those that count, with that median as its value, the
-    median's interval, and the spread between the runs in percent. Of several engines, it is the fastest one's; of
-    several workloads, and of an A/B, there is none.
+    median's interval, the spread between the runs in percent, and the group's worst verdict. Of several engines,
+    it is the fastest one's; of several workloads, and of an A/B, there is none.
     """
     runs = [run for run in group.runs if counts(run)]
     if group.kind == "engines":
@@ -63,20 +63,29 @@ def group_summary(group: Group) -> RunSummary | None:
 
 
 def worst_verdict(group: Group) -> tuple[VerdictLevel, int]:
-    """Return the worst verdict of a group's runs that count, and how many of them have it."""
-    levels = [run.verdict for run in group.runs if counts(run)]
+    """Return the worst verdict of a group's runs that count, and how many of them have it.
+
+    A run that was never judged, as by early versions, is a caution: nobody knows that it is valid.
+    """
+    levels = [run.verdict or "caution" for run in group.runs if counts(run)]
     worst: VerdictLevel = next((level for level in _WORST_FIRST if level in levels), "valid")
     return worst, levels.count(worst)
 
 
-def group_remarks(group: Group) -> list[str]:
-    """Return remarks on a stored group: limits, incomparable sides, runs left out or in doubt."""
+def group_remarks(group: Group, *, with_interval: bool = True) -> list[str]:
+    """Return remarks on a stored group: limits, incomparable sides, runs left out or in doubt.
+
+    Args:
+        group: Any.
+        with_interval: Whether to include the median's interval, for places that don't show it elsewhere.
+    """
     if group.kind == "ab":
         remarks = [_unlike(group)]
     elif group.kind == "engines":
         remarks = [sentence("engines_table.one_round")] if group.plan.times < ENOUGH_ROUNDS else []
     else:
-        remarks = [judge_repeats(group).limits(_metric(group)), _changed(group)]
+        limits = judge_repeats(group).limits(_metric(group)) if with_interval else ""
+        remarks = [limits, _changed(group)]
     remarks = [remark for remark in remarks if remark]
     left_out = _left_out(group)
     if left_out:
@@ -141,9 +150,9 @@ def side_names(group: Group) -> str:
 
 
 def group_verdict(group: Group) -> str | None:
-    """Return the worst verdict of the runs that count; None without any."""
-    verdicts = {run.verdict for run in group.runs if counts(run)}
-    return next((verdict for verdict in ("invalid", "caution", "valid") if verdict in verdicts), None)
+    """Return the worst verdict of the runs that count; None if none was judged."""
+    is_judged = any(counts(run) and run.verdict for run in group.runs)
+    return worst_verdict(group)[0] if is_judged else None
 
 
 def _fastest(rows: Sequence[Row]) -> str:

@@ -197,10 +197,13 @@ def runs_note(group: Group, summary: RunSummary) -> str:
     engine = engine_title(summary.engine) if is_of_engines else ""
     runs = [run for run in group.runs if counts(run) and (not is_of_engines or run.engine == summary.engine)]
     median = sentence("result.median_of_runs", count=len(runs))
-    between = ""
+    interval, between = interval_text(summary), ""
+    if interval and summary.confidence_pct is not None and summary.confidence_pct < CONFIDENCE_PCT:
+        low, high = (format_value(summary.metric, end) for end in (summary.value_low, summary.value_high))
+        interval = sentence("group.interval", low=low, high=high, confidence_pct=summary.confidence_pct)
     if summary.spread_pct is not None:
         between = sentence("result.spread_between", spread_pct=summary.spread_pct)
-    return " · ".join(filter(None, (engine, median, interval_text(summary), between)))
+    return " · ".join(filter(None, (engine, median, interval, between)))
 
 
 def rate_text(run: RunSummary) -> str:

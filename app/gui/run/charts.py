@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from app.core.analysis.ab import counts
+from app.core.analysis.ab import counts, judge_repeats
 from app.core.analysis.compare import Bar, chart_note
 from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.series import RunSeries
@@ -123,7 +123,7 @@ class RunCharts(QWidget):
         self._speed.setCurrentWidget(self.epochs)
         self.epochs.show_epochs(values, group.planned, apart=False)
         self.epochs_card.heading.setText(sentence("chart.result_of_runs", label=kind.label))
-        median = format_value(runs[0].metric, statistics.median(run.value or 0.0 for run in runs)) if runs else ""
+        median = format_value(runs[0].metric, judge_repeats(group).median) if runs else ""
         self.epochs_card.note.show_text(sentence("chart.median_of_runs", median=median) if median else "")
 
     def show_limit(self, text: str) -> None:

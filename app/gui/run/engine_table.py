@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableWidget, QTableWidgetItem
+from PySide6.QtWidgets import QFrame, QHeaderView, QTableWidget, QTableWidgetItem
 
 from app.core.analysis.engines import Cell, Row, engine_rows
 from app.core.messages import sentence
@@ -11,6 +11,7 @@ from app.core.records import Group
 from app.gui.style.theme import figures
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.basics import plain_tip
+from app.gui.widgets.tables import set_up_items
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 
@@ -23,21 +24,15 @@ class EngineTable(QTableWidget):
 
     def __init__(self) -> None:
         super().__init__(0, len(_HEADINGS))
-        self.setAccessibleName(sentence("engine_page.table"))
+        set_up_items(self, sentence("engine_page.table"))
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setTabKeyNavigation(False)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
         self.setHorizontalHeaderLabels([sentence(code) for code in _HEADINGS])
-        header, rows = self.horizontalHeader(), self.verticalHeader()
+        header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         header.setStretchLastSection(True)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        rows.hide()
-        rows.setDefaultSectionSize(ROW_PX)
+        self.verticalHeader().setDefaultSectionSize(ROW_PX)
 
     def show_group(self, group: Group) -> None:
         """Show a comparison, finished or not."""

@@ -9,6 +9,7 @@ from app.core.messages import sentence
 from app.core.metrics import metric_lines
 from app.gui.style.theme import figures
 from app.gui.style.tokens import TEXT_PX
+from app.gui.widgets.tables import set_up_items
 
 ROW_PX = 26
 
@@ -18,17 +19,12 @@ class FigureTable(QTableWidget):
 
     def __init__(self) -> None:
         super().__init__(0, 2)
-        self.setAccessibleName(sentence("chart.figures"))
+        set_up_items(self, sentence("chart.figures"))
         self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
-        self.setTabKeyNavigation(False)
-        self.setShowGrid(False)
-        self.setWordWrap(False)
         self.horizontalHeader().hide()
         self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.horizontalHeader().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        self.verticalHeader().hide()
         self.verticalHeader().setMinimumSectionSize(ROW_PX)
         self.verticalHeader().setDefaultSectionSize(ROW_PX)
         self._shown: list[tuple[str, str]] = []

@@ -143,7 +143,7 @@ class HeadlineCard(Card):
             rank = _fastest(group) if is_of_engines else position(summary) or group_sentence(group)
             self.rank.show_text(rank)
             self.facts.show_text(_facts(summary))
-        texts = (run.summary.error_message, *group_remarks(group))
+        texts = (run.summary.error_message, *group_remarks(group, with_interval=False))
         self._show_message(" ".join(filter(None, texts)))
 
     def show_lost(self, run: RunSummary, error: AppError) -> None:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLayout,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -355,6 +356,19 @@ def row(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QHBoxLayo
 def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxLayout:
     """Return widgets below each other; None is the stretchable gap."""
     return _filled(QVBoxLayout(), items, spacing_px)
+
+
+def scrolled(*items: QWidget | QLayout | None) -> QScrollArea:
+    """Return widgets below each other in an area that scrolls up and down where there is no room."""
+    content = QWidget()
+    content.setObjectName("scrolled")
+    content.setLayout(column(*items))
+    scroll = QScrollArea(widgetResizable=True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    scroll.setWidget(content)
+    return scroll
 
 
 def _filled(layout: _Box, items: Iterable[QWidget | QLayout | None], spacing_px: int) -> _Box:

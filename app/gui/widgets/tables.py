@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QTableWidget
 
 from app.core.messages import sentence
 
@@ -59,6 +59,17 @@ class TableModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return sentence(self.columns[section].heading)
         return self.columns[section].alignment if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+
+def set_up_items(table: QTableWidget, name: str) -> None:
+    """Give a small table, which is only read, the look of all tables and a name for screen readers."""
+    table.setAccessibleName(name)
+    table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    table.setTabKeyNavigation(False)  # Tab moves on to the next widget; the arrow keys move inside
+    table.setShowGrid(False)
+    table.setWordWrap(False)
+    table.verticalHeader().hide()
 
 
 def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -> None:

@@ -134,3 +134,7 @@ def test_the_worst_verdict_of_the_runs_that_count_stands_for_all(summary: RunSum
     judged = tuple(replace(run, verdict=verdict) for run, verdict in zip(whole, verdicts, strict=True))
     assert worst_verdict(replace(stored, runs=judged)) == ("caution", 1)
     assert worst_verdict(replace(stored, runs=())) == ("valid", 0)
+    never_judged = tuple(
+        replace(run, verdict=verdict) for run, verdict in zip(whole, ("valid", None, None), strict=True)
+    )
+    assert worst_verdict(replace(stored, runs=never_judged)) == ("caution", 2), "what nobody judged isn't valid"

@@ -134,7 +134,7 @@ def test_a_picture_of_repetitions_shows_their_median(stored_run: Run) -> None:
     text = result_text(last, group)
     assert text.startswith("66.3 s per epoch (lower is better) · CIFAR-10 CNN, batch 100, float32, CPU\n")
     assert "\nVerdict: caution\n" in text
-    assert "\nMeasured: median of 3 runs · 65.0 to 70.1 (no 95 % interval) · spread between runs 4.0 %\n" in text
+    assert "\nMeasured: median of 3 runs · 65.0 to 70.1 (75 %) · spread between runs 4.0 %\n" in text
 
 
 def test_the_axis_names_the_years_that_are_really_there(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,10 +5,8 @@ import time
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QShowEvent
 from PySide6.QtWidgets import (
-    QFrame,
     QHBoxLayout,
     QProgressBar,
-    QScrollArea,
     QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
@@ -39,6 +37,7 @@ from app.gui.widgets.basics import (
     give_way,
     label,
     row,
+    scrolled,
     set_tip,
     set_tone,
     title,
@@ -331,15 +330,8 @@ class AbPage(QWidget):
         number = row(self.value, self.who, None)
         number.setAlignment(self.who, Qt.AlignmentFlag.AlignBottom)
         self.who.setContentsMargins(0, 0, 0, 8)
-        scroll = QScrollArea(widgetResizable=True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        inner = QWidget()
-        inner.setObjectName("scrolled")
-        inner.setLayout(column(self.plot))
-        scroll.setWidget(inner)
         page = QWidget()
-        whole = column(number, self.sentence, self.remarks, self.legend, scroll)
+        whole = column(number, self.sentence, self.remarks, self.legend, scrolled(self.plot))
         whole.setStretch(4, 1)
         page.setLayout(whole)
         return page

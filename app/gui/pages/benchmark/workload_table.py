@@ -15,9 +15,9 @@ from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.tables import Column, Index, TableModel, set_up_table
 
 COLUMNS = (
-    Column("label.workload", 290),
-    Column("heading.study", 136),
-    Column("heading.whole_run", 170),
+    Column("label.workload", 256),
+    Column("heading.study", 146),
+    Column("heading.whole_run", 162),
     Column("heading.memory", 96),
     Column("label.data", 100),
 )

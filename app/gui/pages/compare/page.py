@@ -7,9 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QFrame,
     QMenu,
-    QScrollArea,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -39,7 +37,7 @@ from app.gui.pages.compare.logs import LogActions
 from app.gui.pages.compare.table import CompareTable, bar_year, device_kind
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, Card, column, give_way, label, row, title
+from app.gui.widgets.basics import Button, Card, column, give_way, label, row, scrolled, title
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE
@@ -188,16 +186,8 @@ class ComparePage(QWidget):
         self.import_button = Button(theme, sentence("compare_page.import_log"), "folder-open")
 
     def _lay_out(self) -> None:
-        content = QWidget()
-        content.setObjectName("scrolled")
-        content.setLayout(column(self.bar_list, None))
-        scroll = QScrollArea(widgetResizable=True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(content)
         self.stack = QStackedWidget()
-        for page in (scroll, self.table, self.nothing):
+        for page in (scrolled(self.bar_list, None), self.table, self.nothing):
             self.stack.addWidget(page)
         self.card = Card(sentence("chart.seconds_per_epoch"))
         self.card.body.addWidget(self.stack, stretch=1)

@@ -1,8 +1,7 @@
 """The Hardware page: parts, live telemetry, and the doctor."""
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.messages import sentence
 from app.gui.pages.hardware.doctor_view import DoctorView
@@ -10,7 +9,7 @@ from app.gui.pages.hardware.live_view import LiveView
 from app.gui.pages.hardware.parts_view import PartsView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, column, row, title
+from app.gui.widgets.basics import Button, row, scrolled, title
 from app.gui.widgets.segments import Segments
 
 VIEWS = ("parts", "live", "doctor")
@@ -30,7 +29,7 @@ class HardwarePage(QWidget):
         )
         self.pages = QStackedWidget()
         for view in (self.parts, self.live, self.doctor):
-            self.pages.addWidget(_scrolled(view))
+            self.pages.addWidget(scrolled(view))
         self.views.chosen.connect(self._on_view)
         self.copy_button = Button(services.theme, sentence("button.copy"), "copy")
         self.copy_button.setAccessibleName(sentence("hardware_page.copy_parts"))
@@ -74,15 +73,3 @@ class HardwarePage(QWidget):
     def _on_copy(self) -> None:
         QGuiApplication.clipboard().setText(self.parts.text())
         self._services.tell(sentence("hardware_page.parts_copied"), "", "", None)
-
-
-def _scrolled(view: QWidget) -> QScrollArea:
-    content = QWidget()
-    content.setObjectName("scrolled")
-    content.setLayout(column(view))
-    scroll = QScrollArea(widgetResizable=True)
-    scroll.setFrameShape(QFrame.Shape.NoFrame)
-    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    scroll.setWidget(content)
-    return scroll

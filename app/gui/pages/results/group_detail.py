@@ -3,10 +3,7 @@
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QFrame,
     QHeaderView,
-    QScrollArea,
     QStackedWidget,
     QTableWidget,
     QTableWidgetItem,
@@ -33,7 +30,8 @@ from app.gui.run.engine_table import ROW_PX, EngineTable
 from app.gui.services.bundle import Services
 from app.gui.style.theme import figures
 from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
-from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row
+from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row, scrolled
+from app.gui.widgets.tables import set_up_items
 
 _COMMANDS = ("again", "compare", "copy", "picture", "copy_picture", "export", "delete")
 _COLUMNS = ("id", "workload", "engine", "value", "spread_pct", "verdict", "device", "status", "comment")
@@ -127,15 +125,8 @@ class GroupDetail(QWidget):
     def _lay_out(self) -> None:
         self.value.setFont(figures(HEADLINE_PX, QFont.Weight.Bold))
         self._set_up_runs()
-        scroll = QScrollArea(widgetResizable=True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        inner = QWidget()
-        inner.setObjectName("scrolled")
-        inner.setLayout(column(self.plot))
-        scroll.setWidget(inner)
         self.results = QStackedWidget()
-        for page in (scroll, self.runs):
+        for page in (scrolled(self.plot), self.runs):
             self.results.addWidget(page)
         button = self.commands.button
         self.again_button, self.compare_button = button("again"), button("compare")
@@ -161,14 +152,9 @@ class GroupDetail(QWidget):
 
     def _set_up_runs(self) -> None:
         table = self.runs
-        table.setAccessibleName(sentence("results_page.runs_of_group"))
-        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        set_up_items(table, sentence("results_page.runs_of_group"))
         headings = [_HEADINGS.get(key) or COLUMNS[key].heading for key in _COLUMNS]
         table.setHorizontalHeaderLabels([sentence(code) for code in headings])
-        table.verticalHeader().hide()
-        table.setShowGrid(False)
-        table.setTabKeyNavigation(False)
         table.horizontalHeader().setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         table.horizontalHeader().setStretchLastSection(True)

@@ -6,7 +6,6 @@ from functools import partial
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QFont, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHeaderView,
     QLineEdit,
     QStackedWidget,
@@ -31,6 +30,7 @@ from app.gui.run.view import RunView
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Button, Card, column, label, row
+from app.gui.widgets.tables import set_up_items
 
 _HEADINGS = (
     *("heading.epoch", "heading.seconds", "heading.training_s", "heading.validation_s"),
@@ -125,13 +125,9 @@ class RunDetail(QWidget):
             (self.table, _HEADINGS, sentence("results_page.epochs_of_run")),
             (self.telemetry_table, _TELEMETRY_HEADINGS, sentence("results_page.hardware_during_run")),
         ):
-            table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+            set_up_items(table, name)
             table.setHorizontalHeaderLabels([sentence(code) for code in headings])
-            table.verticalHeader().hide()
-            table.setTabKeyNavigation(False)
-            table.setShowGrid(False)
             table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-            table.setAccessibleName(name)
         self.telemetry_table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         card = Card(sentence("heading.epochs"))
         card.body.addWidget(self.table, stretch=1)

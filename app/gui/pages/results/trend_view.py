@@ -3,7 +3,7 @@
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.analysis.trend import Trend, trend_of
 from app.core.messages import sentence
@@ -13,7 +13,7 @@ from app.core.storage.database import Database
 from app.core.storage.past_runs import past_runs
 from app.gui.charts.trend_chart import TrendChart
 from app.gui.services.bundle import Services
-from app.gui.widgets.basics import Card, ElidedLabel, column, label
+from app.gui.widgets.basics import Card, ElidedLabel, column, label, scrolled
 
 LIST_PX = 120
 
@@ -35,14 +35,8 @@ class TrendView(QWidget):
         self.chart = TrendChart(services.theme)
         self.changes = label(wrap=True)
         self.changes.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        scroll = QScrollArea(widgetResizable=True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll = scrolled(self.changes, None)
         scroll.setMaximumHeight(LIST_PX)
-        inner = QWidget()
-        inner.setObjectName("scrolled")
-        inner.setLayout(column(self.changes, None))
-        scroll.setWidget(inner)
         self.card = Card(sentence("trend.chart"))
         self.card.body.addWidget(self.chart, stretch=1)
         self.card.body.addWidget(scroll)

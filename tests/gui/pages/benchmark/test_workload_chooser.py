@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.storage.database import Database
 from app.gui.pages.benchmark.workload_chooser import KINDS, WorkloadChooser
+from app.gui.pages.benchmark.workload_table import WorkloadTable
 from app.gui.services.bundle import Services
 from tests.core.storage.storing import store
 from tests.gui.driving import PATIENCE_MS, Driver
@@ -142,3 +143,18 @@ def test_a_workload_that_certainly_does_not_fit_cannot_be_started(
     driver.choose_demo()
     assert driver.page.setup.problem.text().startswith("A batch of 100 needs about 2.0 GB")
     assert not driver.page.setup.run_button.isEnabled()
+
+
+def test_no_column_of_the_chooser_is_cut(services: Services, machine: Machine, qtbot: QtBot) -> None:
+    chooser = WorkloadChooser(services, machine, "demo", {})
+    qtbot.addWidget(chooser)
+    chooser.show()
+    table = chooser.findChild(WorkloadTable)
+    assert isinstance(table, WorkloadTable)
+    model = table.model()
+    qtbot.waitUntil(lambda: model.rowCount() > 0, timeout=PATIENCE_MS)
+    metrics, padding_px = table.fontMetrics(), 2 * 9
+    for column in (0, 1):
+        texts = [model.index(row, column).data() for row in range(model.rowCount())]
+        assert max(map(metrics.horizontalAdvance, texts)) + padding_px <= table.columnWidth(column)
+    assert table.horizontalScrollBar().maximum() == 0
