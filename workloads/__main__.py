@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from typing import BinaryIO, NoReturn
 
 from workloads import CATALOGUE
+from workloads.engines.cpu_allowance import limit_cpus
 from workloads.engines.registry import engine_named, engine_title
 from workloads.engines.setup import is_gone
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
 from workloads.protocol.reporter import Cancelled, Emitter, Reporter
-from workloads.protocol.spec import Job, read_job
+from workloads.protocol.spec import Job, RunSpec, read_job
 
 CANCEL, ENOUGH = b"cancel", b"enough"
 EXIT_ORPHANED = 3
@@ -53,6 +54,7 @@ def _run(line: bytes, reporter: Reporter) -> events.EndStatus:
     job = None
     try:
         job = _checked_job(line)
+        _limit_cpus(job.spec)
         CATALOGUE[job.spec.workload].run(job, reporter)
     except Cancelled:
         return "cancelled"
@@ -74,6 +76,12 @@ def _checked_job(line: bytes) -> Job:
         raise WorkloadError("bad_parameters", message("workload.unknown", workload=job.spec.workload[:60]))
     CATALOGUE[job.spec.workload].check(job.spec)
     return job
+
+
+def _limit_cpus(spec: RunSpec) -> None:
+    cpus = spec.settings.get("cpus")
+    if isinstance(cpus, int) and not limit_cpus(cpus):
+        raise WorkloadError("bad_parameters", message("engine.cpus_not_limited", cpus=cpus))
 
 
 def _unexpected(error: Exception, job: Job | None) -> events.Error:

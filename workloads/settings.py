@@ -280,6 +280,18 @@ SETTINGS: tuple[Setting, ...] = (
         in_words=_word({None: "threads automatic", 1: "1 thread"}, "{} threads"),
     ),
     Setting(
+        name="cpus",
+        kind="int",
+        label="CPUs",
+        description="Logical CPUs that the run may use, one of each core first.",
+        flag="--cpus",
+        minimum=1,
+        maximum=4_096,
+        may_be_auto=True,
+        zero="all",
+        in_words=_word({None: "all CPUs", 1: "1 CPU"}, "{} CPUs"),
+    ),
+    Setting(
         name="data",
         kind="choice",
         label="Data",
@@ -309,6 +321,11 @@ COLUMNS = frozenset(
 def all_settings() -> tuple[Setting, ...]:
     """Return the rows in the order of forms."""
     return SETTINGS
+
+
+def settings_by_key() -> dict[str, Setting]:
+    """Return the run settings in which sides and points may differ, by each of their names."""
+    return {key: setting for setting in all_settings() if setting.in_ab for key in (setting.key, *setting.also)}
 
 
 def differing(a: RunSpec, b: RunSpec) -> tuple[str, str]:

@@ -43,6 +43,23 @@ class Proof:
     origins: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryNeed:
+    """The peak memory of a worker on the CPU, measured; the engine's own is part of it.
+
+    Attributes:
+        base_bytes: At batch 0.
+        per_example_bytes: Per example of a batch.
+    """
+
+    base_bytes: int
+    per_example_bytes: int
+
+    def at(self, batch_size: int) -> int:
+        """Return the need at a batch size, in bytes."""
+        return self.base_bytes + batch_size * self.per_example_bytes
+
+
 # Authors and years, as people call them.
 STUDIES = {
     "000": "Woolf 2017",
@@ -71,8 +88,6 @@ class Workload:
         parameters_count: For the default variant; None if it is known only after building.
         loss_band: Expected range of the training loss after the first whole epoch; None if unknown.
         fixed_duration_s: Approximate duration on any machine, if it runs for a fixed time; otherwise None.
-        memory_base_bytes, memory_per_example_bytes: Measured memory of a run on the CPU, at batch 0 and per
-            example of a batch; None if not measured.
         prepares_input: Whether the CPU produces each batch during training.
         engines: Names of the engines that can run it; None for all.
         is_demo: Whether its times say nothing about the computer.
@@ -104,8 +119,6 @@ class Workload:
     parameters: tuple[Parameter, ...] = ()
     loss_band: tuple[float, float] | None = None
     fixed_duration_s: float | None = None
-    memory_base_bytes: int | None = None
-    memory_per_example_bytes: int = 0
     prepares_input: bool = False
     engines: tuple[str, ...] | None = None
     is_demo: bool = False
@@ -234,11 +247,19 @@ class Workload:
         """Return the products and convolutions of a training step, for each example; None if unknown."""
         return None
 
+    @property
+    def counts_images(self) -> bool:
+        """Whether its examples are images."""
+        return self.kind == "image"
+
+    def memory_need(self, engine: str) -> MemoryNeed | None:
+        """Return what a run with this engine needs; None if it was never measured."""
+        return None
+
     def memory_need_bytes(self, spec: RunSpec) -> int | None:
         """Return roughly how much memory the run needs, in bytes; None if it was never measured."""
-        if self.memory_base_bytes is None:
-            return None
-        return self.memory_base_bytes + spec.batch_size * self.memory_per_example_bytes
+        need = self.memory_need(spec.engine)
+        return None if need is None else need.at(spec.batch_size)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Return why this spec can't run on a CPU; None if it can."""

@@ -1,6 +1,6 @@
-"""What the window costs: start, idle, a streaming run, 100,000 stored runs, 3,000 updates of the charts.
+"""What the window costs: start, idle, a streaming run, 100,000 stored runs, 3,000 chart updates, another theme.
 
-python -m tests.benchmarks.window [start|idle|stream|results|charts] ...
+python -m tests.benchmarks.window [start|idle|stream|results|charts|theme] ...
 """
 
 import gc
@@ -31,6 +31,7 @@ from app.gui.services.garbage import GarbageCollector
 from app.gui.services.run_bridge import RunBridge
 from app.gui.shell.application import open_window
 from app.gui.shell.main_window import MainWindow
+from app.gui.shell.pages import PAGES
 from app.gui.style.theme import Theme
 from tests.benchmarks.commands import fill
 from tests.conftest import command
@@ -293,6 +294,30 @@ def charts(bench: Bench, updates: int = 3_000) -> None:
     bench.close()
 
 
+def theme(bench: Bench, switches: int = 20) -> None:
+    """Time switching the theme by processor time, without the events that follow, and with them."""
+    bench.open()
+    choose, shown = bench.services.theme.choose, []
+    print(f"theme, by processor time, {switches} switches:")
+    for page in PAGES:
+        bench.window.show_page(page.code)
+        bench.idle(0.3)
+        shown.append(page.code)
+        switch_ms, whole_ms = [], []
+        for number in range(switches):
+            start_s = time.thread_time()
+            choose("light" if number % 2 else "dark")
+            switch_ms.append(1000 * (time.thread_time() - start_s))
+            bench.application.processEvents()
+            whole_ms.append(1000 * (time.thread_time() - start_s))
+        low, high = min(switch_ms), max(switch_ms)
+        print(
+            f"  {page.code:10} open, {len(shown)} made: {statistics.median(switch_ms):3.0f} ms"
+            f" ({low:.0f} to {high:.0f}), with events {statistics.median(whole_ms):3.0f} ms"
+        )
+    bench.close()
+
+
 def _any_summary(bench: Bench) -> RunSummary:
     with Database(bench.paths.database) as database:
         return load_run(database, store_recording(database, recorded_events())).summary
@@ -300,7 +325,7 @@ def _any_summary(bench: Bench) -> RunSummary:
 
 def main(names: list[str]) -> None:
     """Run what is named, each in a process of its own if there is more than one."""
-    known = {"stream": stream, "results": results, "charts": charts}
+    known = {"stream": stream, "results": results, "charts": charts, "theme": theme}
     if len(names) != 1:
         for name in names or ["start", "idle", *known]:
             subprocess.run([sys.executable, "-m", "tests.benchmarks.window", name], check=True)

@@ -1,6 +1,8 @@
-"""How many CPUs this process may use: limited by the system, a container or the user."""
+"""Which CPUs this process may use: limited by the system, a container, the user, or a run's settings."""
 
 import os
+import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 
@@ -9,6 +11,71 @@ def visible_cpus() -> int | None:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count()
+
+
+def can_limit_cpus() -> bool:
+    """Return whether a process can be kept to some CPUs on this system: macOS has no call for it."""
+    return hasattr(os, "sched_setaffinity") or sys.platform == "win32"
+
+
+def limit_cpus(count: int) -> bool:
+    """Keep this process to so many logical CPUs; return whether it is: there may not be as many.
+
+    Called before anything starts threads, which inherit it.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        chosen = choose_cpus(os.sched_getaffinity(0), linux_cores(), count)
+        if len(chosen) == count:
+            os.sched_setaffinity(0, chosen)
+        return len(os.sched_getaffinity(0)) == count
+    return sys.platform == "win32" and _limit_windows(count)
+
+
+def choose_cpus(allowed: Iterable[int], cores: Mapping[int, tuple[int, str]], count: int) -> set[int]:
+    """Return which logical CPUs to use: the fastest cores first, and one CPU of each before any second one.
+
+    Args:
+        allowed: Numbers of the logical CPUs to choose from.
+        cores: For each of them its core's speed, in any unit, and name; those without one are cores of their own.
+        count: How many; all of `allowed` if there are fewer.
+    """
+    taken: dict[str, int] = {}
+    order = []
+    for cpu in sorted(allowed):
+        speed, core = cores.get(cpu, (0, f"cpu{cpu}"))
+        taken[core] = taken.get(core, 0) + 1
+        order.append((taken[core], -speed, cpu))
+    return {cpu for _, _, cpu in sorted(order)[:count]}
+
+
+def linux_cores(root: Path = Path("/")) -> dict[int, tuple[int, str]]:
+    """Return each logical CPU's core: its highest clock in kHz (0: unknown) and its name."""
+    cores = {}
+    for folder in root.glob("sys/devices/system/cpu/cpu[0-9]*"):
+        names = [_read_text(folder / "topology" / part).strip() for part in ("physical_package_id", "core_id")]
+        clock = _read_text(folder / "cpufreq/cpuinfo_max_freq").strip()
+        if all(names):
+            cores[int(folder.name.removeprefix("cpu"))] = (int(clock) if clock.isdecimal() else 0, " ".join(names))
+    return cores
+
+
+def _limit_windows(count: int) -> bool:
+    """Keep this process to the first CPUs: Windows numbers both CPUs of a core one after the other."""
+    if sys.platform != "win32":
+        return False
+    import ctypes
+    from ctypes import wintypes
+
+    kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+    kernel.GetCurrentProcess.restype = wintypes.HANDLE
+    process = wintypes.HANDLE(kernel.GetCurrentProcess())
+    mine, all_of_them = ctypes.c_size_t(), ctypes.c_size_t()
+    if not kernel.GetProcessAffinityMask(process, ctypes.byref(mine), ctypes.byref(all_of_them)):
+        return False
+    allowed = [cpu for cpu in range(64) if mine.value >> cpu & 1]
+    chosen = allowed[::2] + allowed[1::2]
+    mask = sum(1 << cpu for cpu in chosen[:count])
+    return len(chosen) >= count and bool(kernel.SetProcessAffinityMask(process, ctypes.c_size_t(mask)))
 
 
 def cpu_quota(root: Path = Path("/")) -> float | None:

@@ -22,8 +22,6 @@ class AlexNetS(DlBench, ConstantBatch):
     summary = "AlexNet in its simplest form on generated images of 224 × 224: 62,378,344 parameters."
     batch_size = 16
     parameters_count = 62_378_344
-    memory_base_bytes = 1_300_000_000
-    memory_per_example_bytes = 6_900_000
     input_shape = (224, 224, 3)
     deviation = 0.1
 
@@ -77,8 +75,6 @@ class AlexNetR(DlBench):
     parameters_count = 85_098
     # Chance is ln 10 = 2.30; the first epoch barely gets below it.
     loss_band = (0.0, 2.8)
-    memory_base_bytes = 1_300_000_000
-    memory_per_example_bytes = 480_000
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (32, 32, 3) floats in, 10 scores out."""

@@ -33,8 +33,6 @@ class Cifar10KerasCnn(Training):
     samples_per_epoch = 50_000
     validation_samples = 1_000
     parameters_count = 1_337_002
-    memory_base_bytes = 1_400_000_000
-    memory_per_example_bytes = 690_000
     predicted_examples = 20
     # Chance is ln 10 = 2.30.
     loss_band = (0.0, 2.2)
@@ -97,8 +95,6 @@ class Cifar10Cnn(Training):
     samples_per_epoch = 50_000
     validation_samples = 10_000
     parameters_count = 1_250_858
-    memory_base_bytes = 1_700_000_000
-    memory_per_example_bytes = 380_000
     # Chance is ln 10 = 2.30.
     loss_band = (0.0, 2.3)
 

@@ -29,8 +29,6 @@ class FcnS(DlBench, ConstantBatch):
     )
     batch_size = 64
     parameters_count = 117_997_696
-    memory_base_bytes = 1_800_000_000
-    memory_per_example_bytes = 620_000
     parameters = (
         Parameter(
             "hidden_layers",
@@ -82,8 +80,6 @@ class FcnR(DlBench):
     samples_per_epoch = 60_000
     validation_samples = 10_000
     parameters_count = 14_205_962
-    memory_base_bytes = 1_200_000_000
-    memory_per_example_bytes = 59_000
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: 784 floats in, 10 scores out."""

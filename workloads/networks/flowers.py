@@ -91,8 +91,6 @@ class FlowersXception(Flowers):
     title = "Flowers, Xception"
     summary = "Xception with random weights on flower photos of 331 × 331: 20,871,725 parameters."
     parameters_count = 20_871_725
-    memory_base_bytes = 1_600_000_000
-    memory_per_example_bytes = 340_000_000
     network = "Xception"
 
 
@@ -103,8 +101,6 @@ class FlowersResNet50(Flowers):
     title = "Flowers, ResNet-50"
     summary = "ResNet-50 with random weights on flower photos of 331 × 331: 23,597,957 parameters."
     parameters_count = 23_597_957
-    memory_base_bytes = 1_600_000_000
-    memory_per_example_bytes = 260_000_000
     network = "ResNet50"
 
 
@@ -115,8 +111,6 @@ class FlowersVgg16(Flowers):
     title = "Flowers, VGG-16"
     summary = "VGG-16 with random weights on flower photos of 331 × 331: 14,717,253 parameters."
     parameters_count = 14_717_253
-    memory_base_bytes = 990_000_000
-    memory_per_example_bytes = 190_000_000
     network = "VGG16"
 
 

@@ -35,8 +35,6 @@ class GoogLeNet(ImageNet):
     )
     batch_size = 32
     parameters_count = 13_378_280
-    memory_base_bytes = 1_000_000_000
-    memory_per_example_bytes = 37_000_000
     inference_parameters_count = 6_998_552
     parameters = (
         Parameter("auxiliary_heads", "bool", True, "Also train the two auxiliary heads inside the network"),

@@ -32,8 +32,6 @@ class AlexNetCaffe(ImageNet):
     summary = "AlexNet with its two groups on generated images of 227 × 227: 60,965,224 parameters."
     batch_size = 256
     parameters_count = 60_965_224
-    memory_base_bytes = 1_900_000_000
-    memory_per_example_bytes = 9_000_000
     input_shape = (227, 227, 3)
     weight_decay = 5e-4
 
@@ -61,8 +59,6 @@ class Vgg16(ImageNet):
     summary = "13 wide convolutions on generated images of 224 × 224: 138,357,544 parameters."
     batch_size = 32
     parameters_count = 138_357_544
-    memory_base_bytes = 3_000_000_000
-    memory_per_example_bytes = 62_000_000
     input_shape = (224, 224, 3)
 
     def build(self, spec: RunSpec) -> Any:
@@ -85,8 +81,6 @@ class InceptionV3(ImageNet):
     summary = "Many narrow convolutions side by side on generated images of 299 × 299: 23,851,784 parameters."
     batch_size = 64
     parameters_count = 23_851_784
-    memory_base_bytes = 1_300_000_000
-    memory_per_example_bytes = 110_000_000
     input_shape = (299, 299, 3)
 
     def build(self, spec: RunSpec) -> Any:

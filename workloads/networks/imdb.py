@@ -60,7 +60,6 @@ class ImdbFastTextUnigram(_Imdb):
     summary = "Rates film reviews by the mean of their word vectors: 1,000,051 parameters."
     epochs = 5
     parameters_count: int | None = 1_000_051
-    memory_base_bytes = 930_000_000
     length = 400
     vocabulary = _WORDS
 
@@ -91,8 +90,6 @@ class ImdbFastText(ImdbFastTextUnigram):
         "all of which change in every step."
     )
     parameters_count = None
-    memory_base_bytes = 2_100_000_000
-    memory_per_example_bytes = 220_000
 
     def reviews(self, folder: Path | None) -> imdb.Reviews:
         """Return the reviews with their word pairs, and store their number for `build`."""
@@ -114,8 +111,6 @@ class ImdbBidirectionalLstm(Recurrent, _Imdb):
     summary = "Reads film reviews word by word from both ends: 2,658,945 parameters."
     epochs = 4
     parameters_count = 2_658_945
-    memory_base_bytes = 840_000_000
-    memory_per_example_bytes = 920_000
     length = 100
 
     def build(self, spec: RunSpec) -> Any:

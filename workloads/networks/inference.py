@@ -14,9 +14,12 @@ from workloads.protocol.spec import Job, RunSpec
 from workloads.training.flops import forward_flops
 from workloads.training.repeat import repeat
 from workloads.training.training import Training, count_differs
-from workloads.workload import Workload
+from workloads.workload import MemoryNeed, Workload
 
-ENGINE_BYTES = 600_000_000
+# By engine: bytes without a network, copies of the weights, which are rearranged when loaded, and the share of
+# what training keeps per example. Between a sixth above and half below the peaks of fourteen networks at batch 64
+# (`python -m tests.benchmarks.memory`): rather too little, as what fits must not be refused.
+NEEDS = {"tensorflow": (600_000_000, 3, 8), "torch": (400_000_000, 2, 3), "jax": (350_000_000, 1, 8)}
 LATENCY_BATCHES = (1, 16)
 LATENCY_CALLS = 50
 LATENCY_CALLS_AT_LEAST = 5
@@ -56,10 +59,6 @@ class Inference(Workload):
         self.source = training.source
         self.epoch_text = f"{self.steps} predictions of a batch; the first round warms up"
         self.parameters_count = training.inference_parameters_count or training.parameters_count
-        # Weights, which are rearranged when loaded, and part of what training keeps per example: between a tenth
-        # above and two fifths below the peaks of fourteen networks at batch 64.
-        self.memory_base_bytes = ENGINE_BYTES + 12 * (self.parameters_count or 0)
-        self.memory_per_example_bytes = training.memory_per_example_bytes // 8
 
     def after_steps_s(self, example_s: float) -> float:
         """Return roughly how long the latencies take, from the time per image in a large batch."""
@@ -71,6 +70,15 @@ class Inference(Workload):
         super().check(spec)
         if spec.data == "real":
             raise WorkloadError("bad_parameters", message("inference.no_real_data", workload=self.id))
+
+    def memory_need(self, engine: str) -> MemoryNeed | None:
+        """Return what predicting with this engine needs; None if it was never measured."""
+        training = self._training.memory_need(engine)
+        if training is None or engine not in NEEDS:
+            return None
+        base_bytes, copies, share = NEEDS[engine]
+        weights_bytes = 4 * copies * (self.parameters_count or 0)
+        return MemoryNeed(base_bytes + weights_bytes, training.per_example_bytes // share)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Return what the engine can't do for the network without a GPU."""

@@ -41,8 +41,6 @@ class MnistMlp(_Mnist):
     )
     epochs = 20
     parameters_count = 669_706
-    memory_base_bytes = 930_000_000
-    memory_per_example_bytes = 11_000
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: 784 floats in, 10 class probabilities out."""
@@ -78,8 +76,6 @@ class MnistCnn(_Mnist):
     title = "MNIST CNN"
     summary = "A small convolutional network that reads handwritten digits: 1,199,882 parameters."
     parameters_count = 1_199_882
-    memory_base_bytes = 940_000_000
-    memory_per_example_bytes = 620_000
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (28, 28, 1) floats in, 10 class probabilities out."""
@@ -111,8 +107,6 @@ class MnistCnnNoDropoutAdam(_Mnist):
     )
     source = "tensorflow_macos issue 25, 2020 (beside study 000)"
     parameters_count = 1_199_882
-    memory_base_bytes = 1_000_000_000
-    memory_per_example_bytes = 560_000
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (28, 28, 1) floats in, 10 class probabilities out."""
@@ -153,8 +147,6 @@ class FashionMnistCnn(_Mnist):
     batch_size = 64
     validation_samples = 0
     parameters_count = 412_778
-    memory_base_bytes = 820_000_000
-    memory_per_example_bytes = 710_000
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (28, 28, 1) floats in, 10 class probabilities out."""

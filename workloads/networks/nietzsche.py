@@ -32,8 +32,6 @@ class LstmTextGeneration(_Nietzsche):
     summary = "Predicts the next character of a book from 40: one LSTM, 102,585 parameters."
     source = "Keras examples as run by Max Woolf, 2017 (study 000)"
     parameters_count = 102_585
-    memory_base_bytes = 1_300_000_000
-    memory_per_example_bytes = 360_000
     # Chance is ln 57 = 4.04.
     loss_band = (0.0, 4.1)
 
@@ -71,8 +69,6 @@ class TextGeneratorKeras(_Nietzsche):
     summary = "Predicts the next character of a book with one LSTM and two heads: 458,430 parameters."
     source = "Max Woolf, text-generator-keras, 2017 (study 000)"
     parameters_count = 458_430
-    memory_base_bytes = 970_000_000
-    memory_per_example_bytes = 500_000
     # Both heads together: 1.2 times a chance of ln 57 = 4.04.
     loss_band = (0.0, 4.9)
 

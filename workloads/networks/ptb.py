@@ -111,8 +111,6 @@ class PtbLstm32(_PtbLstm):
     summary = "Two LSTMs of 256 units that predict the next word, 32 words per step: 6,180,624 parameters."
     epoch_text = "929,589 words in 128 streams, 226 steps"
     samples_per_epoch = 226 * 128
-    memory_base_bytes = 930_000_000
-    memory_per_example_bytes = 2_000_000
     length = 32
     # The sum over a piece; chance is 32 ln 10,000 = 295.
     loss_band = (0.0, 300.0)
@@ -126,8 +124,6 @@ class PtbLstm64(_PtbLstm):
     summary = "Two LSTMs of 256 units that predict the next word, 64 words per step: 6,180,624 parameters."
     epoch_text = "929,589 words in 128 streams, 113 steps"
     samples_per_epoch = 113 * 128
-    memory_base_bytes = 770_000_000
-    memory_per_example_bytes = 4_000_000
     length = 64
     loss_band = (0.0, 600.0)
 

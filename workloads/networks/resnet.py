@@ -24,8 +24,6 @@ class ResNet50S(DlBench, ConstantBatch):
     summary = "50 layers with shortcuts on generated images of 224 × 224: 25.6 million parameters."
     batch_size = 16
     parameters_count = _PARAMETERS
-    memory_base_bytes = 1_400_000_000
-    memory_per_example_bytes = 110_000_000
     input_shape = (224, 224, 3)
     deviation = 0.1
 
@@ -48,8 +46,6 @@ class ResNet50(ImageNet):
     summary = "50 layers with shortcuts on generated images of 224 × 224: 25.6 million parameters."
     batch_size = 64
     parameters_count = _PARAMETERS
-    memory_base_bytes = 1_300_000_000
-    memory_per_example_bytes = 86_000_000
     input_shape = (224, 224, 3)
 
     def build(self, spec: RunSpec) -> Any:
@@ -72,8 +68,6 @@ class ResNet56(DlBench):
     parameters_count = 857_082
     # Chance is ln 10 = 2.30.
     loss_band = (0.0, 2.8)
-    memory_base_bytes = 1_500_000_000
-    memory_per_example_bytes = 4_600_000
 
     def build(self, spec: RunSpec) -> Any:
         """Return the model: (32, 32, 3) floats in, 10 scores out."""

@@ -39,8 +39,6 @@ class PtbLstmMxnet(Recurrent):
     samples_per_epoch = ptb.LINES[ptb.FILES[0]]
     units_per_example = round(ptb.TOKENS[ptb.FILES[0]] / samples_per_epoch)
     parameters_count = 4_651_600
-    memory_base_bytes = 860_000_000
-    memory_per_example_bytes = 830_000
     # The sum over a sentence of 21 targets; chance is 21 ln 10,000 = 194.
     loss_band = (0.0, 200.0)
 

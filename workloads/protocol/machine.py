@@ -60,6 +60,7 @@ class Machine:
     disks: tuple[Disk, ...] = ()  # behind the data set folder
     file_system: str | None = None  # there: "ext4", "NTFS"
     kernel: str | None = None  # its version: "6.1.0", "10.0.26100"
+    bios_version: str | None = None  # as its maker writes it
     machine_id: str | None = None  # a keyed hash that stays the same across restarts
 
 

@@ -19,12 +19,13 @@ from workloads.protocol.spec import Job, RunSpec
 from workloads.training.feed import Feed
 from workloads.training.flops import TRAINING_PASSES, forward_flops
 from workloads.training.loss_bands import PROOFS
+from workloads.training.memory_needs import NEEDS
 from workloads.training.operations import STEP_OPERATIONS
 from workloads.training.proof_marks import Marks, least_examples, report_steps
 from workloads.training.quick import EPOCHS_LIMIT, Quick
 from workloads.training.stopwatch import stopwatch
 from workloads.training.trainer import Trainer
-from workloads.workload import Proof, Workload
+from workloads.workload import MemoryNeed, Proof, Workload
 
 SUSTAINED_S = 600.0
 
@@ -62,6 +63,10 @@ class Training(Workload):
             MissingDataError: An installed file can't be used.
         """
         raise NotImplementedError
+
+    def memory_need(self, engine: str) -> MemoryNeed | None:
+        """Return what training with this engine needs; None if it was never measured."""
+        return NEEDS.get(self.id, {}).get(engine)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Return what the engine can't do for a network without a GPU."""
