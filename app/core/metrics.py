@@ -1,5 +1,6 @@
 """The registry of numbers: each key's label, unit and digits, and how to format it."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,6 +17,7 @@ class Metric:
     digits: int = 2
     scale: float = 1.0  # factor from the stored to the displayed unit
     is_signed: bool = False  # whether to show a plus sign
+    is_memory: bool = False  # in bytes, shown as `format_memory` does
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +116,8 @@ METRICS = {
     "fcn_r_gradients_s": Metric("The gradients of FCN-R, from the GPU", "ms", 2, 1_000),
     "images_per_s": Metric("Images per second", "", 0),
     "words_per_s": Metric("Words per second", "", 0),
-    "peak_memory_bytes": Metric("Peak memory of the worker", "GB", 2, 1e-9),
-    "peak_gpu_memory_bytes": Metric("Peak memory of the GPU", "GB", 2, 1e-9),
+    "peak_memory_bytes": Metric("Peak memory of the worker", is_memory=True),
+    "peak_gpu_memory_bytes": Metric("Peak memory of the GPU", is_memory=True),
 }
 for _number in range(1, FOLDERS_LIMIT + 1):
     for _case, _label in CASES.items():
@@ -132,6 +134,10 @@ for _number in range(2, FOLDERS_LIMIT + 1):
 _ORDER = {key: number for number, key in enumerate(METRICS)}
 # Only part of an epoch's estimate, or shown elsewhere.
 _HIDDEN = ("epoch_rest_s",)
+_GIB_BYTES = 2**30
+# By how much more was installed than is reported, at most.
+_KEPT_BY_SYSTEM = 1.04
+_KEPT_BY_DRIVER = 0.02
 
 
 def metric_lines(metrics: Mapping[str, float | None]) -> list[tuple[str, str]]:
@@ -149,6 +155,8 @@ def format_metric(key: str, value: float | None) -> str:
     if value is None:
         return "n/a"
     metric = METRICS.get(key, Metric(key, "", 4))
+    if metric.is_memory:
+        return format_memory(value)
     sign = "+" if metric.is_signed else ""
     return f"{value * metric.scale:{sign}.{metric.digits}f} {metric.unit}".strip()
 
@@ -184,11 +192,52 @@ def format_energy(energy_j: float | None) -> str:
     return f"{joules} ({energy_j / 3600:,.{1 if energy_j >= 3600 else 2}f} Wh)"
 
 
-def format_bytes(size_bytes: float | None) -> str:
-    """Format a size in decimal units: "170 MB", "15.6 GB", "2.0 TB"."""
-    if size_bytes is None:
+def format_file_size(size_bytes: float | None) -> str:
+    """Format a size on disk or of a download in decimal units: "170 MB", "15.6 GB", "2.0 TB"."""
+    return "n/a" if size_bytes is None else _sized(size_bytes, 1000)
+
+
+def format_memory(memory_bytes: float | None) -> str:
+    """Format an amount of memory in binary units by their everyday names: "1.5 GB" for 1.5 × 2³⁰ bytes."""
+    return "n/a" if memory_bytes is None else _sized(memory_bytes, 1024)
+
+
+def format_installed_memory(memory_bytes: float | None) -> str:
+    """Format a computer's memory as it was sold: "24 GB" for the 23.6 GiB that programs can use.
+
+    Firmware and kernel keep some of it before anything can count it: a system reports 7.7 of 8, 15.5 of 16, 62.6
+    of 64, 125.6 of 128. So this is the next usual size (in steps of 1 GB below 16, 2 below 32, 4 below 64 …) where
+    that is at most 4 % more, and otherwise the amount itself: a virtual machine may have any.
+    """
+    if memory_bytes is None or memory_bytes < _GIB_BYTES:
+        return format_memory(memory_bytes)
+    memory_gib = memory_bytes / _GIB_BYTES
+    step_gib = max(1, 2 ** (int(memory_gib).bit_length() - 4))
+    nominal_gib = math.ceil(memory_gib / step_gib) * step_gib
+    return _sold(nominal_gib) if nominal_gib <= _KEPT_BY_SYSTEM * memory_gib else format_memory(memory_bytes)
+
+
+def format_gpu_memory(memory_bytes: float | None) -> str:
+    """Format a GPU's memory as it was sold: "80 GB" for 81,559 MiB, as its driver keeps a little for itself.
+
+    That is a whole number where one is within 2 %, and otherwise the amount itself.
+    """
+    if memory_bytes is None:
         return "n/a"
-    for unit, factor, digits in (("TB", 1e12, 1), ("GB", 1e9, 1), ("MB", 1e6, 0), ("kB", 1e3, 0)):
-        if size_bytes >= factor:
-            return f"{size_bytes / factor:.{digits}f} {unit}"
-    return f"{size_bytes:.0f} B"
+    memory_gib = memory_bytes / _GIB_BYTES
+    nominal_gib = round(memory_gib)
+    is_near = abs(nominal_gib - memory_gib) <= _KEPT_BY_DRIVER * nominal_gib
+    return _sold(nominal_gib) if nominal_gib and is_near else format_memory(memory_bytes)
+
+
+def _sold(size_gib: int) -> str:
+    return f"{size_gib} GB" if size_gib < 1024 else f"{size_gib / 1024:.4g} TB"
+
+
+def _sized(size_bytes: float, base: int) -> str:
+    """Format a size in the first unit in which it is below `base` once rounded: never "1000 MB"."""
+    *units, largest = (("B", 0), ("kB", 0), ("MB", 0), ("GB", 1), ("TB", 1))
+    for power, (unit, digits) in enumerate(units):
+        if round(size_bytes / base**power, digits) < base:
+            return f"{size_bytes / base**power:.{digits}f} {unit}"
+    return f"{size_bytes / base ** len(units):.{largest[1]}f} {largest[0]}"

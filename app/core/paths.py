@@ -49,6 +49,11 @@ class Paths:
         return self.config / "settings.json"
 
     @property
+    def prices(self) -> Path:
+        """The user's own prices of rented devices."""
+        return self.config / "prices.csv"
+
+    @property
     def downloads(self) -> Path:
         """Unfinished downloads."""
         return self.cache / "downloads"

@@ -1,6 +1,7 @@
 """The plain records passed between hardware, monitor, runner, database and views."""
 
 import itertools
+import random
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -180,15 +181,41 @@ class PlannedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """A point of a study that isn't run, and why."""
+
+    spec: RunSpec
+    reason: Message | str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Study:
+    """What a study asks, besides its runs.
+
+    Attributes:
+        preset: One of app.core.studies.presets; "" for axes of the user's own.
+        axes: What differs between its points, in the order of tables: names of app.core.studies.axes.
+        seed: Shuffles the order of the runs.
+        refused: Points that can't be run on this computer.
+    """
+
+    preset: str = ""
+    axes: tuple[str, ...] = ()
+    seed: int = 0
+    refused: tuple[Refusal, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """Several runs requested as one.
 
     Attributes:
-        kind: "repeat", "ab" or "engines"; other versions of Epochmark may have more.
-        specs: What to run: one to repeat, A and B, or workloads with several engines each.
+        kind: "repeat", "ab", "engines" or "study"; other versions of Epochmark may have more.
+        specs: What to run: one to repeat, A and B, workloads with several engines each, or a study's points.
         times: How often each of them runs; for an A/B, the number of pairs.
         label_a, label_b: Names of the sides.
         by_hand: Whether the user changes something between the sides that Epochmark can't set.
+        study: Set if it is a study.
     """
 
     kind: str
@@ -197,27 +224,28 @@ class Plan:
     label_a: str = "A"
     label_b: str = "B"
     by_hand: bool = False
+    study: Study | None = None
 
     @property
     def count(self) -> int:
         """Number of runs."""
-        return self.times * {"ab": 2, "engines": len(self.specs)}.get(self.kind, 1)
+        return self.times * {"ab": 2, "engines": len(self.specs), "study": len(self.specs)}.get(self.kind, 1)
 
     @property
     def survives_failures(self) -> bool:
         """Whether the other runs go on after one that fails: an engine may lack memory where another doesn't."""
-        return self.kind == "engines"
+        return self.kind in ("engines", "study")
 
     def runs(self) -> list[PlannedRun]:
         """Return the runs in order.
 
         An A/B goes A B B A A B B A …: each pair is two neighbours, so that slow changes affect both sides alike.
-        So do several engines, workload by workload: A B C C B A A B C.
+        So do several engines, workload by workload: A B C C B A A B C. Each round of a study has all points in an
+        order of its own, so that heat hits all alike.
         """
-        if self.kind == "engines":
-            return [
-                PlannedRun(number, self.count, None, "", spec) for number, spec in enumerate(self._rounds(), 1)
-            ]
+        if self.kind in ("engines", "study"):
+            specs = self._rounds() if self.kind == "engines" else self._shuffled()
+            return [PlannedRun(number, self.count, None, "", spec) for number, spec in enumerate(specs, 1)]
         sides: list[tuple[Side | None, RunSpec]] = [(None, self.specs[0])] * self.times
         if self.kind == "ab":
             a: tuple[Side | None, RunSpec] = ("A", self.specs[0])
@@ -228,6 +256,13 @@ class Plan:
             PlannedRun(number, self.count, side, labels[side] if side else "", spec)
             for number, (side, spec) in enumerate(sides, 1)
         ]
+
+    def _shuffled(self) -> list[RunSpec]:
+        seed = self.study.seed if self.study is not None else 0
+        rounds = [list(self.specs) for _ in range(self.times)]
+        for number, specs in enumerate(rounds):
+            random.Random(f"{seed} {number}").shuffle(specs)  # noqa: S311 - no secret
+        return list(itertools.chain.from_iterable(rounds))
 
     def _rounds(self) -> list[RunSpec]:
         """Return the specs of all rounds, workload by workload, every other round backwards."""
@@ -280,6 +315,7 @@ class PastRun:
     run: RunSummary
     gpu_driver: str | None = None  # of the first GPU
     kernel: str | None = None
+    bios_version: str | None = None
     power_plan: str | None = None  # when it began, as is `on_battery`
     on_battery: bool | None = None
 

@@ -18,8 +18,51 @@ from workloads.datasets.regular_file import read_regular
 
 _SIZE_LIMIT_BYTES = 1 << 20
 ZoomPct = Annotated[int, msgspec.Meta(ge=80, le=200)]
+Amount = Annotated[float, msgspec.Meta(ge=0, le=1e6)]
+Years = Annotated[float, msgspec.Meta(ge=0.1, le=100)]
+Hours = Annotated[float, msgspec.Meta(ge=0.1, le=744)]
+Names = Annotated[tuple[Annotated[str, msgspec.Meta(max_length=100)], ...], msgspec.Meta(max_length=1_000)]
 Folder = Annotated[str, msgspec.Meta(pattern=r"^[^\0]*\Z", max_length=4_096)]
 _log = logging.getLogger(__name__)
+
+
+class OwnComputer(msgspec.Struct, frozen=True, kw_only=True):
+    """What the user's computer costs; None means not told.
+
+    Attributes:
+        power_w: While it trains, from the wall.
+        electricity_usd_per_kwh: Price of electricity.
+        purchase_usd: What it cost.
+        lifetime_years: How long it will be used.
+        hours_per_month: How many hours it trains in a month, over which the purchase is spread.
+    """
+
+    power_w: Amount | None = None
+    electricity_usd_per_kwh: Amount | None = None
+    purchase_usd: Amount | None = None
+    lifetime_years: Years = 4.0
+    hours_per_month: Hours = 40.0
+
+    @property
+    def electricity_usd_per_hour(self) -> float | None:
+        """Electricity of an hour of training."""
+        if self.power_w is None or self.electricity_usd_per_kwh is None:
+            return None
+        return self.power_w / 1_000 * self.electricity_usd_per_kwh
+
+    @property
+    def purchase_usd_per_month(self) -> float | None:
+        """The purchase, spread evenly over the lifetime."""
+        return None if self.purchase_usd is None else self.purchase_usd / (12 * self.lifetime_years)
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """Electricity, and the purchase spread over the hours of training; None if neither is told."""
+        parts = [self.electricity_usd_per_hour]
+        if self.purchase_usd_per_month is not None:
+            parts.append(self.purchase_usd_per_month / self.hours_per_month)
+        there = [part for part in parts if part is not None]
+        return sum(there) if there else None
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,8 +75,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     theme: Literal["system", "light", "dark"] = "system"
     datasets_folder: Folder | None = None  # None: Epochmark's own folder
     save_folder: Folder | None = None  # where something was saved last
+    favourite_workloads: Names = ()
+    recent_workloads: Names = ()  # the newest first
     geometry: str | None = None  # the window's geometry from Qt, in base64
     zoom_pct: ZoomPct = 100
+    own_computer: OwnComputer = OwnComputer()  # its costs
 
 
 def load_settings(path: Path) -> Settings:

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.metrics import METRICS, format_bytes, format_metric, format_seconds, format_time_left
+from app.core.metrics import (
+    METRICS,
+    format_file_size,
+    format_gpu_memory,
+    format_installed_memory,
+    format_memory,
+    format_metric,
+    format_seconds,
+    format_time_left,
+)
 from app.core.records import RunSummary
 
 
@@ -28,9 +37,9 @@ def test_a_number_is_written_as_the_registry_says(key: str, value: float | None,
 
 def test_keys_name_their_unit_and_labels_are_there() -> None:
     ends = {"s": ("_s",), "ms": ("_s",), "%": ("_pct", "accuracy", "_changed"), "words": ("_words",)}
-    ends |= {"": ("loss", "_per_s", "_asked", "_done", "_batches")}  # counts, and what has no unit
+    ends |= {"": ("loss", "_per_s", "_asked", "_done", "_batches", "_memory_bytes")}  # counts, or a unit that fits
     ends |= {"MFLOP": ("operations_per_example",)}
-    ends |= {"GB": ("_bytes",), "TFLOP/s": ("flop_per_s",), "GB/s": ("bytes_per_s",)}
+    ends |= {"TFLOP/s": ("flop_per_s",), "GB/s": ("bytes_per_s",)}
     ends |= {"MB/s": ("bytes_per_s",), "images/s": ("images_per_s",)}
     assert [key for key, metric in METRICS.items() if not key.endswith(ends[metric.unit])] == []
     assert all(metric.label for metric in METRICS.values())
@@ -90,7 +99,85 @@ def test_time_left_is_as_precise_as_it_is_known(duration_s: float | None, text: 
         (1_000, "1 kB"),
         (170_052_171, "170 MB"),
         (15_600_000_000, "15.6 GB"),
+        (999_600_000, "1.0 GB"),
+        (2e12, "2.0 TB"),
+        (5e15, "5000.0 TB"),
     ],
 )
-def test_sizes_are_decimal(size_bytes: float | None, text: str) -> None:
-    assert format_bytes(size_bytes) == text
+def test_sizes_of_files_are_decimal(size_bytes: float | None, text: str) -> None:
+    assert format_file_size(size_bytes) == text
+
+
+@pytest.mark.parametrize(
+    ("memory_bytes", "text"),
+    [
+        (None, "n/a"),
+        (0, "0 B"),
+        (1_023, "1023 B"),
+        (1_024, "1 kB"),
+        (900 * 2**20, "900 MB"),
+        (2**30 - 1, "1.0 GB"),
+        (1_610_000_000, "1.5 GB"),
+        (24 * 2**30, "24.0 GB"),
+        (3 * 2**39, "1.5 TB"),
+    ],
+)
+def test_memory_is_binary(memory_bytes: float | None, text: str) -> None:
+    assert format_memory(memory_bytes) == text
+
+
+@pytest.mark.parametrize("key", ["peak_memory_bytes", "peak_gpu_memory_bytes"])
+def test_a_peak_of_memory_is_memory(key: str) -> None:
+    assert format_metric(key, 1_610_000_000.0) == "1.5 GB"
+    assert format_metric(key, 50 * 2.0**20) == "50 MB"
+
+
+@pytest.mark.parametrize(
+    ("memory_gib", "text"),
+    [
+        (23.6, "24 GB"),
+        (31.2, "32 GB"),
+        (62.6, "64 GB"),
+        (125.6, "128 GB"),
+        (15.5, "16 GB"),
+        (7.7, "8 GB"),
+        (188.0, "192 GB"),
+        (24.0, "24 GB"),
+        (18.0, "18 GB"),
+        (1_007.5, "1 TB"),
+        (1_511.0, "1.5 TB"),
+        (3.8, "3.8 GB"),  # 5 % below 4
+        (7.4, "7.4 GB"),
+        (0.5, "512 MB"),
+    ],
+)
+def test_a_computers_memory_is_what_was_installed(memory_gib: float, text: str) -> None:
+    assert format_installed_memory(int(memory_gib * 2**30)) == text
+
+
+def test_memory_that_is_not_known_is_not_made_up() -> None:
+    assert format_installed_memory(None) == format_gpu_memory(None) == "n/a"
+
+
+@given(st.integers(min_value=2**30, max_value=2**42))
+def test_the_memory_shown_is_never_less_and_hardly_more_than_there_is(memory_bytes: int) -> None:
+    number, unit = format_installed_memory(memory_bytes).split()
+    shown_bytes = float(number) * {"GB": 2**30, "TB": 2**40}[unit]
+    assert 0.95 * memory_bytes <= shown_bytes <= 1.05 * memory_bytes
+
+
+@pytest.mark.parametrize(
+    ("memory_mib", "text"),
+    [
+        (81_559, "80 GB"),
+        (11_178, "11 GB"),
+        (24_564, "24 GB"),
+        (6_144, "6 GB"),
+        (143_771, "140 GB"),
+        (3_900, "3.8 GB"),
+        (512, "512 MB"),
+        (0, "0 B"),
+    ],
+)
+def test_a_gpus_memory_is_what_is_printed_on_its_box(memory_mib: int, text: str) -> None:
+    assert format_gpu_memory(memory_mib * 2**20) == text

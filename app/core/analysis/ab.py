@@ -15,6 +15,10 @@ from workloads import CATALOGUE
 
 # Below this, the interval is too wide to mean much.
 ENOUGH_PAIRS = 3
+# From here on, a factor says more than a percentage.
+AS_TIMES = 2.0
+# How much longer one arm of an interval may be for "±" to be true of both.
+_EVEN = 1.1
 # Larger numbers overflow Python's floats.
 _LARGEST_LOG = 700.0
 
@@ -62,6 +66,35 @@ class PairResult:
         else:
             said = self._difference(a, b)
         return text(said if self.pairs >= ENOUGH_PAIRS else message("ab.more_pairs", said=said))
+
+    def headline(self) -> str:
+        """Return it in a few words, the sides as A and B: in percent, or in times from twice as fast."""
+        if self.ratio is None:
+            return sentence("ab.no_pair")
+        if self.low is not None and not self.is_shown:
+            return sentence("ab.level")
+        first, second = ("B", "A") if self.ratio >= 1 else ("A", "B")
+        ratio = max(self.ratio, 1 / self.ratio)
+        if self.low is None or self.high is None:
+            if ratio >= AS_TIMES:
+                return sentence("ab.times_once", first=first, second=second, times=_times(ratio, 2))
+            faster = f"{100 * (ratio - 1):.1f}"
+            return sentence("ab.faster_once", first=first, second=second, faster=faster)
+        low, high = (self.low, self.high) if self.ratio >= 1 else (1 / self.high, 1 / self.low)
+        if ratio >= AS_TIMES:
+            digits = _digits(low, high, apart=True)
+            ends = {"low": _times(low, digits), "high": _times(high, digits)}
+            return sentence("ab.times_range", first=first, second=second, times=_times(ratio, digits), **ends)
+        return _in_percent(first, second, ratio, low, high)
+
+    def certainty(self) -> str:
+        """Return in a few words what the headline rests on."""
+        if self.low is None or self.high is None or self.is_shown:
+            return sentence("ab.interval_of_pairs", count=self.pairs)
+        digits = _digits(self.low, self.high, apart=False)
+        return sentence(
+            "ab.within", low=_times(self.low, digits), high=_times(self.high, digits), pairs=self.pairs
+        )
 
     def _difference(self, a: str, b: str) -> Message:
         assert self.ratio is not None
@@ -222,6 +255,20 @@ def is_positive(value: float | None) -> TypeGuard[float]:
 
 def _exp(log: float) -> float:
     return math.exp(max(-_LARGEST_LOG, min(log, _LARGEST_LOG)))
+
+
+def _in_percent(first: str, second: str, ratio: float, low: float, high: float) -> str:
+    """Return how much faster the first is: with ±, or both ends of a lopsided interval."""
+    pct, low_pct, high_pct = (100 * (each - 1) for each in (ratio, low, high))
+    half_pct = (high_pct - low_pct) / 2
+    shown = [each for each in (pct, half_pct) if each > 0]
+    digits = next((digits for digits in (1, 2, 3) if round(min(shown), digits) > 0), 4)
+    faster = f"{pct:.{digits}f}"
+    if high - ratio <= _EVEN * (ratio - low) and half_pct < pct:
+        half = f"{half_pct:.{digits}f}"
+        return sentence("ab.faster_within", first=first, second=second, faster=faster, half=half)
+    ends = {"low": f"{low_pct:.{digits}f}", "high": f"{high_pct:.{digits}f}"}
+    return sentence("ab.faster_range", first=first, second=second, faster=faster, **ends)
 
 
 def _quoted(label: str) -> str:

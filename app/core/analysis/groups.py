@@ -28,6 +28,8 @@ def group_sentence(group: Group) -> str:
         return judge_pairs(group).sentence(*group.labels)
     if group.kind == "engines":
         return " ".join(row.sentence() for row in engine_rows(group))
+    if group.kind != "repeat":  # its runs aren't alike: a median of them would mean nothing
+        return sentence("group.several_runs", count=sum(map(counts, group.runs)), planned=group.planned)
     return judge_repeats(group).sentence(_metric(group))
 
 
@@ -45,7 +47,7 @@ def group_summary(group: Group) -> RunSummary | None:
         # By the plan: the demo itself says that it uses none.
         engines = dict(zip(group.run_ids, (each.spec.engine for each in group.plan.runs()), strict=False))
         runs = [run for run in runs if len(rows) == 1 and engines.get(run.id) in fastest]
-    if group.kind == "ab" or not runs:
+    if group.kind not in ("repeat", "engines") or not runs:
         return None
     result = between_runs([run.value for run in runs if run.value is not None], [run.spread_pct for run in runs])
     median = result.median or 0.0
@@ -60,6 +62,23 @@ def group_summary(group: Group) -> RunSummary | None:
         spread_pct=result.between_pct,
         verdict=worst_verdict(group)[0],
     )
+
+
+def group_example(group: Group) -> RunSummary | None:
+    """Return the run whose details are shown with a group's result; None if it has no result.
+
+    Of an A/B it is the first of those with the worst verdict, whose cause is shown too.
+    """
+    if group.kind != "ab":
+        return group_summary(group)
+    rank: dict[str, int] = {level: number for number, level in enumerate(_WORST_FIRST)}
+    return min(paired_runs(group), key=lambda run: rank.get(run.verdict or "caution", len(rank)), default=None)
+
+
+def paired_runs(group: Group) -> list[RunSummary]:
+    """Return the runs of an A/B's pairs that count, in order."""
+    pairs = [pair for pair in pairs_of(group) if pair.counts]
+    return [run for pair in pairs for run in (pair.a, pair.b) if run is not None]
 
 
 def worst_verdict(group: Group) -> tuple[VerdictLevel, int]:
@@ -83,9 +102,11 @@ def group_remarks(group: Group, *, with_interval: bool = True) -> list[str]:
         remarks = [_unlike(group)]
     elif group.kind == "engines":
         remarks = [sentence("engines_table.one_round")] if group.plan.times < ENOUGH_ROUNDS else []
-    else:
+    elif group.kind == "repeat":
         limits = judge_repeats(group).limits(_metric(group)) if with_interval else ""
         remarks = [limits, _changed(group)]
+    else:
+        remarks = []
     remarks = [remark for remark in remarks if remark]
     left_out = _left_out(group)
     if left_out:
@@ -100,8 +121,9 @@ def group_remarks(group: Group, *, with_interval: bool = True) -> list[str]:
 
 def group_kind(group: Group) -> str:
     """Return what kind of group it is, in words; that of another version plainly."""
-    codes = {"ab": "group.kind_ab", "repeat": "group.kind_repeat", "engines": "group.kind_engines"}
-    return sentence(codes[group.kind]) if group.kind in codes else one_line(group.kind, _KIND_LIMIT)
+    if group.kind in ("ab", "repeat", "engines", "study"):
+        return sentence(f"group.kind_{group.kind}")
+    return one_line(group.kind, _KIND_LIMIT)
 
 
 def group_workloads(group: Group) -> str:
@@ -121,6 +143,8 @@ def group_headline(group: Group) -> str:
         return "n/a" if ratio is None else f"{max(ratio, 1 / ratio):.2f}×"
     if group.kind == "engines":
         return _fastest(engine_rows(group))
+    if group.kind != "repeat":
+        return sentence("group.runs", count=sum(map(counts, group.runs)))
     result, metric = judge_repeats(group), _metric(group)
     if result.median is None:
         return "n/a"
@@ -130,7 +154,7 @@ def group_headline(group: Group) -> str:
 
 def group_note(group: Group) -> str:
     """Return in a few words how certain a group's headline is, or what it says."""
-    if group.kind in ("ab", "engines"):
+    if group.kind != "repeat":
         return group_sentence(group)
     result, metric = judge_repeats(group), _metric(group)
     parts = []

@@ -123,6 +123,7 @@ def machine_changes(before: PastRun, now: PastRun) -> tuple[str, ...]:
         ("trend.other_driver", before.gpu_driver, now.gpu_driver),
         ("trend.other", before.run.os_name, now.run.os_name),
         ("trend.other_kernel", before.kernel, now.kernel),
+        ("trend.other_bios", before.bios_version, now.bios_version),
         ("trend.other_power_plan", before.power_plan, now.power_plan),
     ]
     texts = [

@@ -200,8 +200,8 @@ def _memory(row: Signal, card: NvidiaGpu | None) -> tuple[Message, ...]:
         return ()
     if card.memory_bytes is None or card.memory_used_bytes is None:
         return ()
-    used_gib, size_gib = card.memory_used_bytes / 2**30, card.memory_bytes / 2**30
-    return (message("doctor.memory_in_use", used_gib=used_gib, size_gib=size_gib),)
+    sizes = {"used_bytes": card.memory_used_bytes, "size_bytes": card.memory_bytes}
+    return (message("doctor.memory_in_use", **sizes),)
 
 
 def _own_commands(row: Signal, system: str, card: NvidiaGpu | None) -> tuple[str, ...]:

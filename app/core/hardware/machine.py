@@ -18,6 +18,7 @@ import psutil
 
 from app.core.hardware import registry
 from app.core.hardware.gpu.gpus import list_gpus
+from app.core.hardware.parts.bios import read_bios_version
 from app.core.hardware.parts.cpu import read_cpu
 from app.core.hardware.parts.disks import Storage, read_storage
 from app.core.hardware.parts.identity import read_machine_id
@@ -127,6 +128,7 @@ def detect_machine(
         disks=behind_data.disks,
         file_system=behind_data.file_system,
         kernel=facts.kernel,
+        bios_version=read_bios_version(root),
         machine_id=_within(number, limits.storage_s, None, "hardware.machine_id_not_responding"),
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 from app.core.hardware.telemetry.sensors import Power
 from app.core.hardware.unknown import gpu_reason, instruction_sets_note, reason
 from app.core.messages import Message, message, sentence, text
-from app.core.metrics import format_bytes
+from app.core.metrics import format_file_size, format_installed_memory
 from app.core.records import PowerState
 from workloads.protocol.machine import Disk, Gpu, Machine
 
@@ -47,7 +47,7 @@ def machine_parts(machine: Machine, power: Power | None = None) -> tuple[Part, .
         why = None if value else reason(part_id, machine, is_forbidden=is_forbidden)
         return _part(group, part_id, value, why)
 
-    memory = format_bytes(machine.memory_bytes) if machine.memory_bytes else None
+    memory = format_installed_memory(machine.memory_bytes) if machine.memory_bytes else None
     speed = machine.memory_speed_mts
     parts = [
         part("cpu", "cpu", machine.cpu_name),
@@ -67,6 +67,7 @@ def machine_parts(machine: Machine, power: Power | None = None) -> tuple[Part, .
         part("storage", "disk", _disks(machine)),
         part("system", "system", f"{machine.os_name}, {machine.architecture}"),
         part("system", "kernel", machine.kernel),
+        part("system", "bios", machine.bios_version),
         part("system", "virtual_machine", _virtual(machine)),
         part("system", "python", machine.python_version),
         part("system", "machine_id", machine.machine_id),
@@ -190,7 +191,7 @@ def _disks(machine: Machine) -> str | None:
 
 
 def _disk(disk: Disk) -> str:
-    size = format_bytes(disk.size_bytes) if disk.size_bytes else None
+    size = format_file_size(disk.size_bytes) if disk.size_bytes else None
     return ", ".join(word for word in (disk.kind, disk.name, size) if word)
 
 

@@ -20,6 +20,7 @@ _REASONS: dict[str, dict[str, str]] = {
         "Windows": "unknown.memory_speed_windows",
     },
     "disk": {"": "unknown.disk"},
+    "bios": {"macOS": "unknown.bios_macos", "": "unknown.bios"},
     "virtual_machine": {"": "unknown.virtual_machine"},
     "machine_id": {"Linux": "unknown.machine_id_linux", "": "unknown.machine_id"},
     "power_source": {"": "unknown.power_source"},

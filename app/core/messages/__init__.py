@@ -1,8 +1,8 @@
 """Sentences: made from messages when they are shown, in this one place.
 
 A sentence in the catalogue is a format string over its message's arguments. Besides Python's formats there are
-those of FORMATS ("{need_bytes:bytes}"); a list is joined by its format ("{names:, }", or a comma without one), and
-a message inside another becomes its own sentence. The placeholders of COMMANDS need no argument: they name the
+those of FORMATS ("{need_bytes:memory}"); a list is joined by its format ("{names:, }", or a comma without one),
+and a message inside another becomes its own sentence. The placeholders of COMMANDS need no argument: they name the
 command that started Epochmark. If a code has two sentences, the argument `count` decides: the first one is for 1.
 Another language is another catalogue with the same codes.
 """
@@ -15,7 +15,15 @@ import msgspec
 
 from app.core.messages.english import ENGLISH
 from app.core.messages.started_as import start_py, started_as
-from app.core.metrics import format_bytes, format_energy, format_seconds, format_time_left
+from app.core.metrics import (
+    format_energy,
+    format_file_size,
+    format_gpu_memory,
+    format_installed_memory,
+    format_memory,
+    format_seconds,
+    format_time_left,
+)
 from workloads.protocol.messages import Message, message
 
 __all__ = ["COMMANDS", "ENGLISH", "FORMATS", "Message", "can_be_shown", "message", "needs", "sentence", "text"]
@@ -23,7 +31,10 @@ __all__ = ["COMMANDS", "ENGLISH", "FORMATS", "Message", "can_be_shown", "message
 # What a message from a file can be besides fit for its sentence.
 _UNFIT = (KeyError, IndexError, ValueError, TypeError, AttributeError, OverflowError, RecursionError)
 FORMATS: dict[str, Callable[[Any], str]] = {
-    "bytes": format_bytes,
+    "file_size": format_file_size,
+    "memory": format_memory,
+    "installed_memory": format_installed_memory,
+    "gpu_memory": format_gpu_memory,
     "energy": format_energy,
     "seconds": format_seconds,
     "time_left": format_time_left,

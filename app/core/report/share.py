@@ -12,9 +12,11 @@ from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.published import short_name
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
-from app.core.metrics import format_bytes, format_value, headline_kind
+from app.core.metrics import format_value, headline_kind
 from app.core.records import Group, Run, RunSummary
-from app.core.report.wording import CONFIDENCE_PCT, rate_text, verdict_texts, workload_title
+from app.core.report.ab_result import AbCard, ab_card, ab_text
+from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
+from app.core.report.wording import CONFIDENCE_PCT, rate_text, result_text, verdict_texts, workload_title
 from app.core.verdict.rules import judge
 from workloads.engines.registry import compiler_name
 
@@ -44,6 +46,19 @@ class ShareCard:
     footer: str
 
 
+Card = ShareCard | AbCard
+
+
+def card_of(run: Run, group: Group | None = None) -> Card:
+    """Return the content of the picture of a run, of repetitions, or of an A/B; see `share_card` and `ab_card`."""
+    return ab_card(run, group) if group is not None and group.kind == "ab" else share_card(run, group)
+
+
+def text_of(run: Run, group: Group | None = None) -> str:
+    """Return the same as a text to paste; see `result_text` and `ab_text`."""
+    return ab_text(run, group) if group is not None and group.kind == "ab" else result_text(run, group)
+
+
 def share_card(run: Run, group: Group | None = None) -> ShareCard:
     """Return the picture's content; raises UsageError if the run has no result to show.
 
@@ -56,7 +71,6 @@ def share_card(run: Run, group: Group | None = None) -> ShareCard:
         raise UsageError(message("share.no_result", run_id=summary.id), message("share.choose_another"))
     chart = tuple(bars(summary.workload, summary))
     kind = headline_kind(summary.metric)
-    device = summary.device_name if _is_gpu(summary) else summary.cpu_name
     footer = (
         position(summary),
         summary.started_at[:10],
@@ -68,7 +82,7 @@ def share_card(run: Run, group: Group | None = None) -> ShareCard:
         value=format_value(summary.metric, summary.value),
         unit=kind.label.lower() if summary.metric.startswith("seconds_") else kind.unit,
         certainty=_certainty(summary),
-        machine=device or summary.device or sentence("share.unknown_device"),
+        machine=device_title(summary),
         details=tuple(filter(None, (_machine_details(summary), _engine_details(run), _facts(summary)))),
         badge=_badge(run, group),
         level=worst_verdict(group)[0] if group is not None else judge(run).level,
@@ -109,19 +123,9 @@ def _certainty(run: RunSummary) -> str:
     return sentence("share.estimate_within" if run.basis == "estimate" else "share.within", half_pct=half_pct)
 
 
-def _is_gpu(run: RunSummary) -> bool:
-    return run.device is not None and run.device.startswith("gpu")
-
-
 def _machine_details(run: RunSummary) -> str:
-    parts = (
-        short_name(run.cpu_name) if _is_gpu(run) and run.cpu_name else "",
-        sentence("share.cores", count=run.physical_cores) if run.physical_cores else "",
-        format_bytes(run.memory_bytes).replace(".0 ", " ") if run.memory_bytes else "",
-        _system(run.os_name or ""),
-        sentence("share.gpu_run" if _is_gpu(run) else "share.cpu_run"),
-    )
-    return " · ".join(part for part in parts if part)
+    cpu = [short_name(run.cpu_name)] if is_gpu(run) and run.cpu_name else []
+    return " · ".join((*cpu, *computer_parts(run), device_kind(run)))
 
 
 def _engine_details(run: Run) -> str:
@@ -134,12 +138,6 @@ def _engine_details(run: Run) -> str:
         *unusual_settings(summary, "jit"),
     )
     return " · ".join(part for part in parts if part)
-
-
-def _system(os_name: str) -> str:
-    """Return a system's name as people say it: a Linux distribution without its kernel."""
-    kernel, _, distribution = os_name.partition(" (")
-    return distribution.removesuffix(")") if kernel.startswith("Linux ") and distribution else os_name
 
 
 def _facts(run: RunSummary) -> str:

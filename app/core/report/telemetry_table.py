@@ -24,7 +24,7 @@ class _Unit:
 
 
 _PERCENT, _CELSIUS, _WATT = _Unit("%", 0), _Unit("°C", 0), _Unit("W", 1)
-_GIGAHERTZ, _GIGABYTES, _RATE = _Unit("GHz", 2, 1e-3), _Unit("GB", 1, 1e-9), _Unit("MB/s", 1, 1e-6)
+_GIGAHERTZ, _MEMORY, _RATE = _Unit("GHz", 2, 1e-3), _Unit("GB", 1, 2**-30), _Unit("MB/s", 1, 1e-6)
 # By field of app.core.records.Telemetry; those missing here aren't meaningful as three numbers.
 _UNITS = {
     "cpu_pct": _PERCENT,
@@ -33,12 +33,12 @@ _UNITS = {
     "cpu_clock_mhz": _GIGAHERTZ,
     "cpu_temperature_c": _CELSIUS,
     "cpu_power_w": _WATT,
-    "memory_used_bytes": _GIGABYTES,
-    "swap_used_bytes": _GIGABYTES,
+    "memory_used_bytes": _MEMORY,
+    "swap_used_bytes": _MEMORY,
     "swap_bytes_per_s": _RATE,
     "disk_read_bytes_per_s": _RATE,
     "disk_write_bytes_per_s": _RATE,
-    "memory_available_bytes": _GIGABYTES,
+    "memory_available_bytes": _MEMORY,
     "cpu_pressure_pct": _PERCENT,
     "memory_pressure_pct": _PERCENT,
     "cpu_held_pct": _PERCENT,
@@ -47,7 +47,7 @@ _UNITS = {
 _GPU_UNITS = {
     "utilization_pct": _PERCENT,
     "memory_utilization_pct": _PERCENT,
-    "memory_used_bytes": _GIGABYTES,
+    "memory_used_bytes": _MEMORY,
     "temperature_c": _CELSIUS,
     "power_w": _WATT,
     "clock_mhz": _GIGAHERTZ,

@@ -12,7 +12,7 @@ from app.core.analysis.headline import half_interval_pct
 from app.core.analysis.published import short_name
 from app.core.hardware.part_texts import split_virtualization
 from app.core.messages import ENGLISH, Message, needs, sentence, text
-from app.core.metrics import format_bytes, format_seconds, format_value, headline_kind
+from app.core.metrics import format_installed_memory, format_seconds, format_value, headline_kind
 from app.core.records import Group, Run, RunSummary
 from app.core.report.private_texts import chosen_texts, hide, private_texts
 from app.core.verdict.bottleneck import explain
@@ -103,7 +103,7 @@ def machine_line(machine: Machine) -> str:
     """Return the machine in one line: CPU, cores, memory, GPUs, system."""
     cores = sentence("result.cores", physical=machine.physical_cores or "?", logical=machine.logical_cores or "?")
     cpu_name = machine.cpu_name or sentence("result.unknown_cpu")
-    parts = [cpu_name, cores, format_bytes(machine.memory_bytes)]
+    parts = [cpu_name, cores, format_installed_memory(machine.memory_bytes)]
     parts += [gpu.name for gpu in machine.gpus]
     parts.append(machine.os_name)
     kind, container = virtualization(machine)

@@ -1,16 +1,15 @@
 """Whether a run fits into memory, checked before it starts."""
 
+from dataclasses import replace
+
 from app.core.engines.choices import numbered_gpus
 from app.core.messages import Message, message
 from workloads import CATALOGUE
-from workloads.engines.registry import USUAL
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
 
 # Measured needs are scaled to other batches and machines, so only a clear excess is certain.
 CERTAIN = 1.2
-# They were measured with TensorFlow; PyTorch and JAX needed 0.60 to 2.0 times as much.
-CERTAIN_ELSEWHERE = 2.0
 # Weights, gradients and two running means, four bytes each: the least that training needs.
 _BYTES_PER_PARAMETER = 16
 
@@ -24,18 +23,17 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
         variant: Of the engine, as `numbered_gpus` takes it.
     """
     workload = CATALOGUE[spec.workload]
-    need_bytes = workload.memory_need_bytes(spec)
+    need = workload.memory_need(spec.engine)
     there_bytes, gpu = _memory(spec, machine, variant)
-    if need_bytes is None or there_bytes is None:
+    if need is None or there_bytes is None:
         return None
-    base_bytes = workload.memory_base_bytes or 0
     if gpu is not None:  # the engine and the data are in the computer's memory
-        base_bytes = min(base_bytes, _BYTES_PER_PARAMETER * (workload.parameters_count or 0))
-        need_bytes = base_bytes + spec.batch_size * workload.memory_per_example_bytes
-    certain = CERTAIN if spec.engine == USUAL else CERTAIN_ELSEWHERE
-    if need_bytes <= certain * there_bytes:
+        least_bytes = _BYTES_PER_PARAMETER * (workload.parameters_count or 0)
+        need = replace(need, base_bytes=min(need.base_bytes, least_bytes))
+    need_bytes = need.at(spec.batch_size)
+    if need_bytes <= CERTAIN * there_bytes:
         return None
-    fitting = (there_bytes - base_bytes) // max(1, workload.memory_per_example_bytes)
+    fitting = (there_bytes - need.base_bytes) // max(1, need.per_example_bytes)
     advice = message("memory.smaller_batch", fitting=fitting) if fitting >= 1 else message("memory.other_workload")
     sizes = {"need_bytes": need_bytes, "there_bytes": there_bytes}
     arguments = {"batch_size": spec.batch_size, **sizes, "advice": advice}

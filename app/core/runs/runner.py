@@ -16,6 +16,7 @@ from app.core.storage.outcomes import recover_runs
 from app.core.storage.owners import own
 from app.core.storage.recording import begin_run
 from workloads import CATALOGUE, STANDARD
+from workloads.engines.cpu_allowance import can_limit_cpus, visible_cpus
 from workloads.engines.registry import ENGINES, engine_title
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.machine import Machine
@@ -98,11 +99,21 @@ class Runner:
         need = workload.gpu_need(spec)
         if need is not None and (spec.device == "cpu" or not numbered_gpus(spec.engine, variant, self.machine)):
             raise UsageError(need)
+        self._check_cpus(spec)
         if problem := memory_problem(spec, self.machine, variant):
             raise UsageError(problem)
         if workload.dataset and spec.data == "real":
             check_datasets_folder(self.paths)
         return workload
+
+    def _check_cpus(self, spec: RunSpec) -> None:
+        cpus, there = spec.settings.get("cpus"), visible_cpus()
+        if cpus is None:
+            return
+        if not can_limit_cpus():
+            raise UsageError(message("run.cpus_cannot_be_limited"))
+        if isinstance(cpus, int) and there is not None and cpus > there:
+            raise UsageError(message("run.too_many_cpus", cpus=cpus, there=there))
 
 
 def check_engine_is_there(engine: str, paths: Paths) -> None:

@@ -1,11 +1,11 @@
-"""A plan of several runs, one after another, each in a fresh process: repetitions, an A/B, several engines."""
+"""A plan of several runs, one after another, each in a fresh process: repetitions, an A/B, a study."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from app.core.errors import AppError
-from app.core.records import Plan, PlannedRun, RunSummary, Side
+from app.core.errors import AppError, UsageError
+from app.core.records import Group, Plan, PlannedRun, RunSummary, Side
 from app.core.runs.runner import Runner
 from app.core.runs.session import Listener, Session
 from app.core.storage.database import Database
@@ -42,13 +42,18 @@ class Sequence:
         group_id: The stored group.
         status: running, then completed, cancelled (also if `ask` returned False) or failed.
         trouble: Why it couldn't continue, other than a failed run; or None.
+        refusals: Why runs couldn't begin, in a plan that goes on without them.
     """
 
-    def __init__(self, plan: Plan, runner: Runner, watch: Watch, group_id: int) -> None:
+    def __init__(
+        self, plan: Plan, runner: Runner, watch: Watch, group_id: int, runs: Iterable[PlannedRun]
+    ) -> None:
         self.plan = plan
         self.group_id = group_id
         self.status: str = "running"
         self.trouble: AppError | None = None
+        self.refusals: list[AppError] = []
+        self._runs = tuple(runs)
         self._runner = runner
         self._watch = watch
         self._session: Session | None = None
@@ -95,14 +100,20 @@ class Sequence:
 
     def _carry_out(self) -> str:
         side: Side | None = None
-        for planned in self.plan.runs():
+        for planned in self._runs:
             is_asked = self.plan.by_hand and planned.side != side and not self._cancel.is_set()
             if is_asked and not self._watch.ask(planned):
                 return "cancelled"
             side = planned.side
             if self._cancel.is_set():
                 return "cancelled"
-            status = self._run(planned)
+            try:
+                status = self._run(planned)
+            except UsageError as error:  # such as an engine that was removed meanwhile
+                if not self.plan.survives_failures:
+                    raise
+                self.refusals.append(error)
+                continue
             if status == "failed" and self.plan.survives_failures:
                 continue
             if status != "completed":
@@ -154,6 +165,20 @@ def run_plan(plan: Plan, runner: Runner, watch: Watch | None = None) -> Sequence
         runner.check(spec)
     with Database(runner.paths.database) as database:
         group_id = begin_group(database, plan)
-    sequence = Sequence(plan, runner, watch or Watch(), group_id)
+    sequence = Sequence(plan, runner, watch or Watch(), group_id, plan.runs())
+    sequence.start()
+    return sequence
+
+
+def resume_plan(group: Group, runs: Iterable[PlannedRun], runner: Runner, watch: Watch | None = None) -> Sequence:
+    """Start those runs of a stored plan, in the background; they are added to its group.
+
+    Args:
+        group: The stored plan.
+        runs: Which of its runs.
+        runner: Starts them.
+        watch: Callbacks.
+    """
+    sequence = Sequence(group.plan, runner, watch or Watch(), group.id, runs)
     sequence.start()
     return sequence

@@ -1,5 +1,6 @@
-"""Groups of runs: repetitions of one run, or the two sides of an A/B."""
+"""Groups of runs: repetitions, the two sides of an A/B, several engines, studies."""
 
+import contextlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from app.core.records import Group, Plan, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.reading import read_object
 from app.core.storage.runs import list_runs
+from workloads.protocol.spec import RunSpec
 from workloads.protocol.stored import take_fitting
 
 
@@ -36,6 +38,27 @@ def list_groups(database: Database, kind: str | None = None, limit: int | None =
     with database.complaints():
         rows = database.connection.execute(sql, (kind, -1 if limit is None else limit)).fetchall()
     return _with_runs(database, rows)
+
+
+def specs_of(database: Database, run_ids: Sequence[int]) -> dict[int, RunSpec]:
+    """Return what was asked of runs, by number; those that are gone or can't be read are left out."""
+    sql = "SELECT id, spec FROM runs WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"
+    specs = {}
+    with database.complaints():
+        for run_id, text in database.connection.execute(sql, (json.dumps(list(run_ids)),)):
+            with contextlib.suppress(msgspec.DecodeError, TypeError):
+                specs[run_id] = msgspec.json.decode(text, type=RunSpec)
+    return specs
+
+
+def metric_values(database: Database, run_ids: Sequence[int], key: str) -> dict[int, float]:
+    """Return what runs reported under a key, by number; those that didn't are left out."""
+    sql = (
+        "SELECT run_id, value FROM metrics WHERE key = ? AND value BETWEEN -1e300 AND 1e300"
+        " AND run_id IN (SELECT value FROM json_each(?))"
+    )
+    with database.complaints():
+        return dict(database.connection.execute(sql, (key, json.dumps(list(run_ids)))).fetchall())
 
 
 def load_group(database: Database, group_id: int) -> Group:
@@ -92,6 +115,7 @@ class _PlanShape(msgspec.Struct):
     label_a: str = "A"
     label_b: str = "B"
     by_hand: bool = False
+    study: dict[str, Any] | None = None
     run_ids: list[int] = []
 
 

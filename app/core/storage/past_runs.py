@@ -16,6 +16,7 @@ PAST_RUNS = 500
 _PLACES = {
     "gpu_driver": ("machine", "$.gpus[0].driver"),
     "kernel": ("machine", "$.kernel"),
+    "bios_version": ("machine", "$.bios_version"),
     "power_plan": ("telemetry", "$.power_plan"),
 }
 _TEXTS = ", ".join(

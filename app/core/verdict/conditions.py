@@ -190,7 +190,8 @@ def _cpus_hidden(evidence: Evidence) -> Message | None:
     there = run.machine.logical_cores
     allowed = (environment.visible_cpus, environment.cpu_quota) if environment is not None else ()
     usable = min((value for value in allowed if value is not None), default=None)
-    if there is None or usable is None or run.summary.threads is not None or usable >= there:
+    is_asked = run.summary.threads is not None or run.spec.settings.get("cpus") == usable
+    if there is None or usable is None or is_asked or usable >= there:
         return None
     return message("verdict.cpus_hidden", usable=usable, there=there)
 

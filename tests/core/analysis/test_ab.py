@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.analysis.ab import between_runs, compare_pairs, judge_pairs, judge_repeats, pairs_of
+from app.core.analysis.ab import PairResult, between_runs, compare_pairs, judge_pairs, judge_repeats, pairs_of
 from app.core.analysis.groups import group_remarks, group_sentence
 from app.core.analysis.student_t import t_limit
 from app.core.records import Group, Plan, RunSummary
@@ -281,3 +281,24 @@ def test_a_rate_is_faster_when_it_is_higher(summary: RunSummary) -> None:
         for number, (side, value) in enumerate([("A", 100.0), ("B", 200.0)], 1)
     ]
     assert judge_pairs(ab(*runs, times=1)).ratio == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    ("ratio", "low", "high", "headline"),
+    [
+        (1.073, 1.061, 1.085, "B is 7.3 % faster than A (± 1.2 %)"),
+        (1 / 1.073, 1 / 1.085, 1 / 1.061, "A is 7.3 % faster than B (± 1.2 %)"),
+        (1.0004, 1.0003, 1.0005, "B is 0.04 % faster than A (± 0.01 %)"),
+        (1.3, 1.02, 1.66, "B is 30.0 % faster than A (2.0 to 66.0 %)"),
+        (1.05, 1.0002, 1.1025, "B is 5.0 % faster than A (0.0 to 10.3 %)"),
+        (6.2, 6.0, 6.4, "B is 6.20× as fast as A (6.00 to 6.40)"),
+        (1.02, 0.99, 1.05, "No measurable difference"),
+        (1.25, None, None, "B was 25.0 % faster than A in the only pair"),
+        (0.2, None, None, "A was 5.00× as fast as B in the only pair"),
+        (None, None, None, "No pair has two results."),
+    ],
+)
+def test_a_headline_says_how_much_faster_with_an_interval_that_is_true(
+    ratio: float | None, low: float | None, high: float | None, headline: str
+) -> None:
+    assert PairResult((), ratio, low, high).headline() == headline

@@ -123,10 +123,13 @@ def test_of_very_many_runs_those_around_this_one_are_shown(run: RunSummary, run_
 
 
 def test_each_part_of_the_machine_that_changes_is_named(run: RunSummary) -> None:
-    before = PastRun(run=run, gpu_driver="560.2", kernel="6.1", power_plan="balanced", on_battery=False)
+    before = PastRun(
+        run=run, gpu_driver="560.2", kernel="6.1", bios_version="F12", power_plan="balanced", on_battery=False
+    )
     for changes, expected in (
         ({"gpu_driver": "570.1"}, "driver 560.2 → 570.1"),
         ({"kernel": "6.2"}, "kernel 6.1 → 6.2"),
+        ({"bios_version": "F14"}, "BIOS F12 → F14"),
         ({"power_plan": "performance"}, "power plan balanced → performance"),
         ({"on_battery": True}, "on battery"),
         ({"run": replace(run, cpu_name="Other CPU")}, "Test CPU → Other CPU"),

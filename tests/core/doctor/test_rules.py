@@ -222,7 +222,7 @@ def test_a_full_card() -> None:
     full = replace(CARD, memory_bytes=24 * 2**30, memory_used_bytes=23 * 2**30)
     device = failed(full, log="failed to allocate 8.41G from device: CUDA_ERROR_OUT_OF_MEMORY")
     assert device.signal_id == "out_of_memory"
-    assert "23.0 of 24.0 GiB were in use" in device.why
+    assert "23.0 GB of 24 GB were in use" in device.why
 
 
 def test_lines_that_mean_something_else_on_this_card_are_not_the_reason() -> None:

@@ -23,7 +23,7 @@ from workloads.protocol.machine import Disk, Gpu, Machine
 CARD = Gpu(
     name="NVIDIA GeForce RTX 4070",
     vendor="nvidia",
-    memory_bytes=12_000_000_000,
+    memory_bytes=12_282 * 2**20,
     driver="580.65.06",
     compute_capability="8.9",
     architecture="Ada",
@@ -53,6 +53,7 @@ def whole(machine: Machine) -> Machine:
         disks=(Disk("NVMe SSD", "Fast Disk", 10**12),),
         file_system="ext4",
         kernel="6.1.0",
+        bios_version="F12",
         machine_id="9f3b6a0c1d2e4f57",
     )
 
@@ -71,9 +72,9 @@ def test_everything_known_is_shown(whole: Machine) -> None:
         "boost clock": "4.40 GHz",
         "caches": "L1 data 96 KB, L2 2.5 MB, L3 12 MB",
         "instruction sets": "AVX2, VNNI",
-        "memory": "16.0 GB",
+        "memory": "15 GB",
         "memory speed": "3,200 MT/s",
-        "GPU": "NVIDIA GeForce RTX 4070, 12.0 GB",
+        "GPU": "NVIDIA GeForce RTX 4070, 12 GB",
         "GPU architecture": "Ada, compute capability 8.9",
         "GPU driver": "580.65.06",
         "GPU power limit": "200 W",
@@ -82,6 +83,7 @@ def test_everything_known_is_shown(whole: Machine) -> None:
         "disk": "NVMe SSD, Fast Disk, 1.0 TB, ext4",
         "system": "Test OS 1, x86_64",
         "kernel": "6.1.0",
+        "BIOS": "F12",
         "virtual machine": "no",
         "Python": "3.11.7",
         "machine ID": "9f3b6a0c1d2e4f57",
@@ -201,8 +203,8 @@ def test_a_computer_without_a_graphics_card_is_not_at_fault(machine: Machine) ->
 def test_several_gpus_are_numbered_and_many_get_a_line_each(machine: Machine) -> None:
     two = told(replace(machine, gpus=(CARD, replace(CARD, shares_memory=True, name="Intel UHD"))))
     assert (two["GPU 0"], two["GPU 1"]) == (
-        "NVIDIA GeForce RTX 4070, 12.0 GB",
-        "Intel UHD, 12.0 GB shared with the CPU",
+        "NVIDIA GeForce RTX 4070, 12 GB",
+        "Intel UHD, 12 GB shared with the CPU",
     )
     many = told(replace(machine, gpus=(CARD,) * 10))
     assert "GPU 7 driver" in many

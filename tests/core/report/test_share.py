@@ -31,7 +31,7 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     assert card.title == "CIFAR-10 CNN · Keras · batch 100 · float32"
     assert (card.value, card.unit, card.certainty) == ("66.3", "seconds per epoch", "no 95 % interval")
     assert card.machine == "Intel Core i7-1165G7"
-    assert card.details == ("4 cores · 16 GB · Test OS 1 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1", FACTS)
+    assert card.details == ("4 cores · 15 GB · Test OS 1 · CPU run", "TensorFlow 2.21.0 · Keras 3.15.1", FACTS)
     assert (card.badge, card.level) == (("Valid · 10 epochs", "Valid"), "valid")
     assert card.bars == tuple(bars("cifar10_keras_cnn", stored_run.summary))
     assert card.axis == "seconds per epoch (lower is better), log scale · references from 2019"
@@ -45,7 +45,7 @@ def test_a_gpu_run_names_the_gpu_first_and_the_cpu_beside_its_cores(stored_run: 
     )
     assert card.machine == "NVIDIA GeForce RTX 4090"
     assert card.details == (
-        "i7-1165G7 · 4 cores · 16 GB · Test OS 1 · GPU run",
+        "i7-1165G7 · 4 cores · 15 GB · Test OS 1 · GPU run",
         "TensorFlow 2.21.0 · Keras 3.15.1 · XLA · 1 thread",
         FACTS,
     )
@@ -113,7 +113,7 @@ def test_the_badge_is_the_verdict_with_its_cause(
 def test_the_system_is_called_as_people_call_it(stored_run: Run, os_name: str, shown: str) -> None:
     run = changed(stored_run, os_name=os_name, virtual_machine=True, data_source="synthetic")
     details = share_card(run).details
-    assert details[0] == f"4 cores · 16 GB · {shown} · CPU run"
+    assert details[0] == f"4 cores · 15 GB · {shown} · CPU run"
     assert details[2].endswith("synthetic data · virtual machine")
 
 

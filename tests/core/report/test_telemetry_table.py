@@ -37,7 +37,7 @@ def test_each_value_has_its_lowest_median_and_highest(stored_run: Run) -> None:
 
 
 def test_telemetry_of_several_gpus_is_kept_apart(stored_run: Run) -> None:
-    hot = {"index": 1, "fan_pct": 80.0, "memory_used_bytes": 4e9, "throttle_reasons": ["thermal"]}
+    hot = {"index": 1, "fan_pct": 80.0, "memory_used_bytes": 4 * 2**30, "throttle_reasons": ["thermal"]}
     cool = hot | {"fan_pct": 40.0, "throttle_reasons": []}
     run = with_telemetry(stored_run, {"gpus": [hot]}, {"gpus": [cool]})
     assert telemetry_rows(run) == [

@@ -212,7 +212,7 @@ def test_a_result_as_text_is_eight_lines_for_strangers(stored_run: Run) -> None:
         "66.3 s per epoch (lower is better) · CIFAR-10 CNN, batch 100, float32, CPU",
         "4.8× the i5-8250U on 2019 software, between MX150 and i5-8250U",
         "Verdict: valid",
-        "Machine: Intel Core i7-1165G7 · 4 cores / 8 threads · 16.0 GB · Test OS 1",
+        "Machine: Intel Core i7-1165G7 · 4 cores / 8 threads · 15 GB · Test OS 1",
         "Engine: TensorFlow 2.21.0 on cpu · float32 · without XLA",
         "Measured: median of epochs 2 to 10 · no 95 % interval · spread 0.4 % · first epoch 68.9",
         "Data: real, seed 0",

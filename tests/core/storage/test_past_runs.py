@@ -18,7 +18,7 @@ WORKLOAD = "cifar10_keras_cnn"
 
 
 def test_what_surrounded_a_run_is_read(paths: Paths) -> None:
-    machine = replace(MACHINE, kernel="6.1.0", gpus=(Gpu("RTX", "nvidia", driver="560.2"),))
+    machine = replace(MACHINE, kernel="6.1.0", bios_version="F12", gpus=(Gpu("RTX", "nvidia", driver="560.2"),))
     with Database(paths.database) as database:
         first = store(database, machine, 2.0, 2.0)
         writer = RunWriter(database, first)
@@ -31,6 +31,7 @@ def test_what_surrounded_a_run_is_read(paths: Paths) -> None:
         store(database, MACHINE, status="failed")
         new, old = past_runs(database, WORKLOAD)
     assert (old.run.id, old.gpu_driver, old.kernel) == (first, "560.2", "6.1.0")
+    assert (old.bios_version, new.bios_version) == ("F12", None)
     assert (old.power_plan, old.on_battery) == ("balanced", True)
     assert (new.run.id, new.gpu_driver, new.kernel, new.power_plan, new.on_battery) == (second, *[None] * 4)
 

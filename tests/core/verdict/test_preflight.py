@@ -82,12 +82,12 @@ def test_there_is_no_warning_on_a_quiet_computer_or_without_telemetry() -> None:
         ({"memory_used_bytes": 16_000_000_000 - NEED_BYTES}, {}),
         (
             {"memory_used_bytes": 15_100_000_000},
-            {"low_memory": "Only 900 MB of memory is free, and the run needs about 1.5 GB."},
+            {"low_memory": "Only 858 MB of memory is free, and the run needs about 1.4 GB."},
         ),
         (
             {"gpus": busy_gpu(0)},
             {
-                "gpu_memory_taken": "Other programs hold 6.0 GB of the GPU's memory.",
+                "gpu_memory_taken": "Other programs hold 5.6 GB of the GPU's memory.",
                 "gpu_busy": "Other programs keep the GPU 60 % busy.",
             },
         ),

@@ -90,7 +90,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "doctor.log_unreadable": "{path} can't be read ({reason}).",
     "doctor.log_without_faults": "No known fault in this log.",
     "doctor.looking_at_system": "Checking driver, devices and packages",
-    "doctor.memory_in_use": "Before the test, {used_gib:.1f} of {size_gib:.1f} GiB were in use.",
+    "doctor.memory_in_use": "Before the test, {used_bytes:memory} of {size_bytes:gpu_memory} were in use.",
     "doctor.more": "More: {link}",
     "doctor.name_log": "Name a log file.",
     "doctor.name_or_pipe_log": "Name a log file, or pipe the log to `--log -`.",

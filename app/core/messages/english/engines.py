@@ -33,7 +33,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engines.move_them_away": "Move them away, then try again: the whole folder is replaced.",
     "engines.no_driver": "{gpu} has no driver",
     "engines.no_pip": "pip is missing in Epochmark's Python.",
-    "engines.no_room": "{folder} has room for {free_bytes:bytes}, and {need_bytes:bytes} are needed.",
+    "engines.no_room": "{folder} has room for {free_bytes:file_size}, and {need_bytes:file_size} are needed.",
     "engines.no_such_folder": "There's no folder {folder}.",
     "engines.no_trust": "The connection to the package index can't be trusted.",
     "engines.no_wheel": "{file} isn't a package that can be installed.",

@@ -102,6 +102,27 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "  %(prog)s --engine torch --precision mixed_float16 --batch 256\n"
         "      Another engine, precision and batch size"
     ),
-    "examples.share": "example:\n  %(prog)s 1 --output result.png --theme light",
+    "examples.share": (
+        "examples:\n  %(prog)s 1 --output result.png --theme light"
+        "\n  %(prog)s 2 --group --output ab.png\n      Of an A/B"
+    ),
+    "examples.study_export": (
+        "examples:\n  %(prog)s 3 --format json --output study.json\n      Every point with its runs and interval"
+    ),
+    "examples.study_list": ("examples:\n  %(prog)s\n      Numbers, titles and how many points have a result"),
+    "examples.study_resume": ("examples:\n  %(prog)s 3\n      Only the points without a result run"),
+    "examples.study_run": (
+        "examples:\n"
+        "  %(prog)s batch\n"
+        "      Does a bigger batch help, and up to which one?\n"
+        "  %(prog)s software --workload mnist_mlp\n"
+        "      Every installed engine, with and without compiling\n"
+        "  %(prog)s --workload mnist_cnn --axis batch=32,128,512 --axis threads=1,2\n"
+        "      A grid of your own"
+    ),
+    "examples.study_share": (
+        "examples:\n  %(prog)s 3 --output cores.png\n      The study's answer with its chart, to post"
+    ),
+    "examples.study_show": ("examples:\n  %(prog)s 3\n      The table of points, and the result in sentences"),
     "examples.workloads": "example:\n  %(prog)s --json\n      With the parameters that --set can change",
 }

@@ -10,6 +10,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "hardware.storage_not_responding": "A disk isn't responding. Continuing without its description.",
     "hardware.telemetry_not_responding": "Telemetry isn't responding. Continuing without it.",
     "part.base_clock": "base clock",
+    "part.bios": "BIOS",
     "part.boost_clock": "boost clock",
     "part.caches": "caches",
     "part.compute_capability": "compute capability {version}",
@@ -31,8 +32,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "part.gpu_memory": "{gpu} memory",
     "part.gpu_of_several": "GPU {number}",
     "part.gpu_power_limit": "{gpu} power limit",
-    "part.gpu_with_memory": "{name}, {memory_bytes:bytes}",
-    "part.gpu_with_shared_memory": "{name}, {memory_bytes:bytes} shared with the CPU",
+    "part.gpu_with_memory": "{name}, {memory_bytes:gpu_memory}",
+    "part.gpu_with_shared_memory": "{name}, {memory_bytes:gpu_memory} shared with the CPU",
     "part.in_container": "{machine}, in {container}",
     "part.instruction_sets": "instruction sets",
     "part.kernel": "kernel",
@@ -66,6 +67,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "part_group.storage": "Storage",
     "part_group.system": "System",
     "unknown.base_clock_linux": "On Linux, only the intel_pstate, acpi-cpufreq and acpi_cppc drivers report it.",
+    "unknown.bios": "The system doesn't say which version of the BIOS the computer has.",
+    "unknown.bios_macos": "A Mac's firmware is part of macOS.",
     "unknown.boost_clock_linux": (
         "This kernel has no cpufreq driver for the CPU, or one that hides it (acpi-cpufreq)."
     ),

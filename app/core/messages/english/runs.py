@@ -18,14 +18,15 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exit.signal": "was ended by signal {signal}",
     "exit.terminated": "was terminated (SIGTERM)",
     "memory.computer_too_small": (
-        "A batch of {batch_size} needs about {need_bytes:bytes}, but this computer has {there_bytes:bytes}. {advice}"
+        "A batch of {batch_size} needs about {need_bytes:memory}, but this computer has {there_bytes:installed_memory}. {advice}"
     ),
     "memory.gpu_too_small": (
-        "A batch of {batch_size} needs about {need_bytes:bytes}, but the {gpu} has {there_bytes:bytes}. {advice}"
+        "A batch of {batch_size} needs about {need_bytes:memory}, but the {gpu} has {there_bytes:gpu_memory}. {advice}"
     ),
     "memory.other_workload": "Choose another workload.",
     "memory.smaller_batch": "Choose a batch of at most {fitting}.",
     "run.awake_reason": "A benchmark is running",
+    "run.cpus_cannot_be_limited": "macOS can't keep a program to some CPUs. Leave CPUs on all.",
     "run.crashed": "The worker process {exit} before the run finished.",
     "run.crashed_after_saying": (
         "The worker process {exit} before the run finished. The last lines it printed: {lines: / }"
@@ -48,6 +49,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "run.problem_with_advice": "{problem} {advice}",
     "run.rename_it": "Rename what it refers to, or choose something else.",
     "run.silent": "The worker process has been silent for {silent_s:.0f} s. It may be compiling, or it may hang.",
+    "run.too_many_cpus": "{cpus} CPUs were asked for, but this process may use {there}. Choose at most {there}.",
     "run.unknown_event": "This version doesn't know this type of event.",
     "run.worker_not_started": "The worker process can't be started ({reason}).",
     "runs.bad_comment": "A comment is one line of plain text, without tabs or other control characters.",

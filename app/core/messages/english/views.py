@@ -12,15 +12,17 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.after_epoch": "After epoch {number}: {values}",
     "chart.against_known": "Known hardware",
     "chart.axes": (
-        "Left axis: percent (clock: percent of its maximum). Right axis, dashed lines: °C and W. CPU steal: the"
-        " share of the time in which the host didn't give this virtual machine the CPU."
+        "Left axis: percent (memory: of all there is; clock: of its maximum in the run). Right axis, dashed lines:"
+        " °C and W. CPU steal: the share of the time in which the host didn't give this virtual machine the CPU."
     ),
     "chart.clock": "clock",
     "chart.cpu": "CPU",
+    "chart.epochs_later": "Epochs appear here as they run.",
     "chart.epochs_done": "{done} of {planned} epochs: {durations}",
     "chart.engines": "Engines compared",
     "chart.engines_note": ("one round", "{count} rounds, in turn"),
     "chart.estimate": "Estimate with its 95 % confidence interval over time",
+    "chart.estimate_later": "The estimate appears here and narrows as steps are timed.",
     "chart.estimated": "{label}, estimated",
     "chart.fastest_first": "{label}, fastest first",
     "chart.figures": "Figures",
@@ -32,6 +34,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.is_baseline": "{value} · baseline",
     "chart.loss": "loss",
     "chart.loss_and_accuracy": "Loss and accuracy",
+    "chart.loss_later": "Loss and accuracy appear here during training.",
     "chart.loss_over_epochs": "Loss and accuracy over epochs",
     "chart.median_of_later_epochs": "first epoch excluded · median {median_s:seconds}",
     "chart.median_of_later_rounds": "first round excluded · median {median_s:seconds}",
@@ -44,6 +47,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.no_speed": "No speed yet",
     "chart.nothing_published": "No published results for this workload",
     "chart.nothing_yet": "Nothing to show yet",
+    "chart.nothing_recorded": "Nothing was recorded.",
     "chart.now": "now",
     "chart.runs": "Results of the runs",
     "chart.runs_done": "{done} of {planned} runs: {durations}",
@@ -52,9 +56,11 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.seconds_per_round": "Seconds per round of {steps} steps",
     "chart.speed": "speed",
     "chart.speed_now": "Speed {share_pct:.0f} % of the initial speed",
+    "chart.speed_later": "The speed appears here during the run.",
     "chart.steal": "CPU steal",
     "chart.step_rate": "{steps_per_s:.1f} steps/s",
     "chart.steps_each": "{steps} of {whole} steps each",
+    "chart.steps_later": "Steps per second appear here during the run.",
     "chart.steps_now": "{now} steps per second now, at most {highest:.1f}",
     "chart.steps_now_interrupted": (
         "{now} steps per second now, at most {highest:.1f}, interrupted once",
@@ -66,6 +72,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "chart.sustained_heading": "Sustained speed",
     "chart.sustained_pass": "pass: {pass_pct:.0f} %",
     "chart.sustained_result": "last third {share_pct:.1f} % (pass: {pass_pct:.0f} %)",
+    "chart.telemetry_later": "The use of CPU, memory and GPU appears here.",
     "chart.times_of_year": "{value} · {ratio} ({year} software)",
     "chart.times_the": "{value} · {ratio} the {baseline}",
     "chart.validation": "validation",

@@ -43,6 +43,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "page.hardware": "Hardware",
     "page.results": "Results",
     "page.settings": "Settings",
+    "page.studies": "Studies",
     "settings.folder_not_opened": "The folder {folder} can't be opened from here.",
     "notice.done": "{what} finished",
     "notice.failed": "{what} failed",

@@ -14,6 +14,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engine.float16_needs_gpu": (
         "Without a GPU, {engine} and Keras compute mixed_float16 in float32: choose mixed_bfloat16, or a GPU."
     ),
+    "engine.cpus_not_limited": "The run can't be kept to {cpus} CPUs: this process may not use as many.",
     "engine.fused_needs_gpu": "Without a GPU, {engine} computes an LSTM step by step: choose non-fused, or a GPU.",
     "engine.not_fused_and_compiled": "{engine} can't compile a fused LSTM: turn one of the two off.",
     "engine.gone": "{engine} was removed, or its drive is gone, while the run needed it. Install it again, or choose another engine.",
@@ -55,7 +56,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "The folder {folder} disappeared during the measurement ({reason}). Bring it back, or choose another one."
     ),
     "storage.no_room": (
-        "The folder {folder} has {free_bytes:bytes} free, and {images:,} images need {need_bytes:bytes}."
+        "The folder {folder} has {free_bytes:file_size} free, and {images:,} images need {need_bytes:file_size}."
         " Choose fewer images or another folder."
     ),
     "storage.too_few_images": (

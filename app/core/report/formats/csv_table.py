@@ -28,6 +28,14 @@ _BOOLEANS = [index for index, field in enumerate(fields(RunSummary)) if "bool" i
 _MESSAGE = next(index for index, field in enumerate(fields(RunSummary)) if field.name == "error_message")
 
 
+def guarded(text: str) -> str:
+    """Return a text as a cell that no spreadsheet runs, and that stays in its row."""
+    if text and text[0] in _FORMULA_STARTS:
+        text = "'" + text
+    # Before Python 3.13, csv doesn't quote it, and the row would break in two.
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 def csv_lines(rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None = None) -> Iterator[str]:
     """Yield CSV text piece by piece, so that memory stays flat for any number of runs.
 
@@ -42,12 +50,7 @@ def csv_lines(rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None
     for row in rows:
         values = list(row)
         for index in _TEXT_COLUMNS:
-            text = values[index]
-            if text and text[0] in _FORMULA_STARTS:
-                values[index] = text = "'" + text
-            if text and "\r" in text:
-                # Before Python 3.13, csv doesn't quote it, and the row would break in two.
-                values[index] = text.replace("\r\n", "\n").replace("\r", "\n")
+            values[index] = guarded(values[index]) if values[index] else values[index]
         for index in _BOOLEANS:
             if values[index] is not None:
                 values[index] = "true" if values[index] else "false"

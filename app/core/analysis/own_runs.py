@@ -1,0 +1,55 @@
+"""The user's own runs that stand for a setup before it is run: the latest and the best that did the same."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.core.analysis.comparability import is_alike
+from app.core.metrics import headline_kind
+from app.core.records import RunSummary
+from workloads import CATALOGUE
+from workloads.protocol.spec import RunSpec
+from workloads.settings import recorded_text
+
+# Of several runs, those of the best kind are shown; one that nobody judged isn't valid.
+_STANDINGS: tuple[tuple[str | None, ...], ...] = (("valid",), ("caution", None), ("invalid",))
+
+
+def runs_like(
+    runs: Sequence[RunSummary], spec: RunSpec, device: str | None, cpu_name: str | None
+) -> list[RunSummary]:
+    """Return the latest run that did what a setup asks for, then the best one if that is another.
+
+    Valid runs come first: doubtful ones are returned only without any of them, invalid ones only without both.
+
+    Args:
+        runs: Of the setup's workload, the newest first.
+        spec: The setup.
+        device: What it would run on, as in records: "cpu", "gpu:0"; None if that isn't known.
+        cpu_name: This computer's, which the runs must have; None if unknown.
+    """
+    like = [run for run in runs if run.value is not None and _is_like(run, spec, device, cpu_name)]
+    standing = next((kept for kinds in _STANDINGS if (kept := [run for run in like if run.verdict in kinds])), [])
+    if not standing:
+        return []
+    sign = -1 if headline_kind(standing[0].metric).is_rate else 1
+    best = min(standing, key=lambda run: sign * (run.value or 0.0))
+    return [standing[0], best] if best.id != standing[0].id else [best]
+
+
+def _is_like(run: RunSummary, spec: RunSpec, device: str | None, cpu_name: str | None) -> bool:
+    workload = CATALOGUE.get(run.workload)
+    if workload is None or run.workload != spec.workload or run.cpu_name != cpu_name:
+        return False
+    wanted = replace(
+        run,
+        workload_version=workload.version,
+        variant=workload.variant(spec),
+        batch_size=spec.batch_size,
+        precision=spec.precision,
+        engine=spec.engine,
+        device=device,
+        jit=spec.jit,
+        threads=spec.threads,
+        settings=recorded_text(spec),
+    )
+    return is_alike(run, wanted)

@@ -1,0 +1,37 @@
+"""Texts that all pictures to share have in common: the computer, in few words."""
+
+from app.core.messages import sentence
+from app.core.metrics import format_installed_memory
+from app.core.records import RunSummary
+
+
+def is_gpu(run: RunSummary) -> bool:
+    """Return whether a GPU trained."""
+    return run.device is not None and run.device.startswith("gpu")
+
+
+def device_title(run: RunSummary) -> str:
+    """Return the full name of the device that computed."""
+    name = run.device_name if is_gpu(run) else run.cpu_name
+    return name or run.device or sentence("share.unknown_device")
+
+
+def computer_parts(run: RunSummary) -> list[str]:
+    """Return cores, memory and system, as far as they are known."""
+    parts = (
+        sentence("share.cores", count=run.physical_cores) if run.physical_cores else "",
+        format_installed_memory(run.memory_bytes) if run.memory_bytes else "",
+        _system(run.os_name or ""),
+    )
+    return [part for part in parts if part]
+
+
+def device_kind(run: RunSummary) -> str:
+    """Return whether it was a CPU or a GPU run."""
+    return sentence("share.gpu_run" if is_gpu(run) else "share.cpu_run")
+
+
+def _system(os_name: str) -> str:
+    """Return a system's name as people say it: a Linux distribution without its kernel."""
+    kernel, _, distribution = os_name.partition(" (")
+    return distribution.removesuffix(")") if kernel.startswith("Linux ") and distribution else os_name

@@ -1,0 +1,163 @@
+"""What differs between the points of a study: run settings, parameters, workloads, or a mixture of settings."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from app.core.errors import UsageError
+from app.core.messages import Message, message, sentence
+from app.core.runs.runner import known_workload
+from workloads import CATALOGUE
+from workloads.engines.registry import compiles_always, engine_title
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.spec import RunSpec
+from workloads.settings import AUTO, Setting, Value, all_settings, settings_by_key
+from workloads.workload import Workload
+
+WORKLOAD, CONFIGURATION = "workload", "configuration"
+AXES_LIMIT, POINTS_LIMIT = 2, 60
+_SHOWN_LIMIT = 60
+
+
+def read_axis(text: str, workload: Workload) -> tuple[str, tuple[Any, ...], tuple[Message, ...]]:
+    """Parse an axis as it's typed, "batch=16,32,64": its name, its values, and remarks.
+
+    A value that is there twice is left out, with a remark.
+
+    Raises:
+        UsageError: There's no such axis, or a value makes no sense.
+    """
+    key, equals, rest = text.partition("=")
+    key, texts = key.strip(), [part.strip() for part in rest.split(",") if part.strip()]
+    if not equals or not texts:
+        raise UsageError(message("studies.bad_axis", text=repr(text[:_SHOWN_LIMIT])))
+    kept = list(dict.fromkeys(texts))
+    remarks = tuple(
+        message("studies.value_twice", axis=key, value=value[:_SHOWN_LIMIT])
+        for value in kept
+        if texts.count(value) > 1
+    )
+    name, values = _values(key, kept, workload)
+    if len(set(values)) < len(values):  # "1" and "01"
+        values = tuple(dict.fromkeys(values))
+    return name, values, remarks
+
+
+def _values(key: str, texts: Sequence[str], workload: Workload) -> tuple[str, tuple[Any, ...]]:
+    if key == WORKLOAD:
+        return WORKLOAD, tuple(known_workload(text).id for text in texts)
+    parameter = next((each for each in workload.parameters if each.name == key), None)
+    try:
+        if parameter is not None:
+            return parameter.name, tuple(parameter.parse(text) for text in texts)
+        if (setting := settings_by_key().get(key)) is not None:
+            return setting.name, tuple(_typed(setting, key, text) for text in texts)
+    except WorkloadError as error:
+        raise UsageError(error.said) from error
+    keys = [WORKLOAD, *settings_by_key(), *(each.name for each in workload.parameters)]
+    raise UsageError(message("studies.unknown_axis", name=repr(key[:_SHOWN_LIMIT]), axes=keys))
+
+
+def _typed(setting: Setting, key: str, text: str) -> Value:
+    if setting.kind == "int" and text != AUTO and not (text.isascii() and text.isdecimal()):
+        raise UsageError(message("studies.not_whole", axis=key, value=repr(text[:_SHOWN_LIMIT])))
+    value = setting.typed(text[:20], key)
+    setting.check(value)
+    return value
+
+
+def points(spec: RunSpec, axes: Mapping[str, Sequence[Any]]) -> list[RunSpec]:
+    """Return the specs of all combinations; raises UsageError if there are more than the limit.
+
+    Args:
+        spec: What all have in common.
+        axes: Values by name; a workload brings its own batch size, epochs and parameters.
+    """
+    count = 1
+    for values in axes.values():
+        count *= len(values)
+    if len(axes) > AXES_LIMIT or count > POINTS_LIMIT:
+        said = message("studies.too_many_points", points=count, limit=POINTS_LIMIT, axes_limit=AXES_LIMIT)
+        raise UsageError(said)
+    combinations = itertools.product(*axes.values())
+    return [with_values(spec, dict(zip(axes, values, strict=True))) for values in combinations]
+
+
+def with_values(spec: RunSpec, values: Mapping[str, Any]) -> RunSpec:
+    """Return a spec with other values, by axis."""
+    rest = dict(values)
+    if WORKLOAD in rest:
+        workload = CATALOGUE[rest.pop(WORKLOAD)]
+        if workload.id != spec.workload:
+            usual = workload.default_spec(spec.preset)
+            spec = msgspec.structs.replace(
+                spec,
+                workload=workload.id,
+                epochs=usual.epochs,
+                steps=usual.steps,
+                batch_size=usual.batch_size,
+                parameters=usual.parameters,
+            )
+    names = {setting.name for setting in all_settings()}
+    fields = {name: value for name, value in rest.items() if name in RunSpec.__struct_fields__}
+    extra = {name: value for name, value in rest.items() if name in names and name not in fields}
+    if "engine" in fields and "jit" not in fields:  # one that has no other way compiles
+        fields["jit"] = compiles_always(fields["engine"]) or (spec.jit and not compiles_always(spec.engine))
+    own = {name: value for name, value in rest.items() if name not in names}
+    settings = {name: value for name, value in (spec.settings | extra).items() if value is not None}
+    return msgspec.structs.replace(spec, **fields, settings=settings, parameters=spec.parameters | own)
+
+
+def axis_value(name: str, spec: RunSpec) -> Any:
+    """Return a point's value on an axis; None if it is automatic or the point has none."""
+    if name == WORKLOAD:
+        return spec.workload
+    setting = _setting(name)
+    return setting.of(spec) if setting is not None else spec.parameters.get(name)
+
+
+def _setting(name: str) -> Setting | None:
+    return next((each for each in all_settings() if each.name == name), None)
+
+
+def axis_title(name: str) -> str:
+    """Return the name of an axis as charts and tables show it."""
+    if name in (WORKLOAD, CONFIGURATION):
+        return sentence(f"studies.axis_{name}")
+    setting = _setting(name)
+    return setting.label if setting is not None else name.replace("_", " ")
+
+
+def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
+    """Return a point's place on an axis in words.
+
+    Args:
+        name: The axis.
+        spec: The point.
+        specs: All points; a configuration's words are those of the settings that aren't the same in all.
+    """
+    if name == CONFIGURATION:
+        return configuration_text(spec, specs)
+    value = axis_value(name, spec)
+    if name == WORKLOAD:
+        return CATALOGUE[value].title if value in CATALOGUE else str(value)
+    setting = _setting(name)
+    if setting is None:
+        return str(value)
+    return setting.words(value) if setting.kind in ("device", "choice", "switch") else setting.beside_label(value)
+
+
+def configuration_text(spec: RunSpec, specs: Iterable[RunSpec]) -> str:
+    """Return what is special about a point, in words: the settings that aren't the same in all points."""
+    others = [each for each in specs if each.workload == spec.workload]  # each has a batch size of its own
+    apart = [
+        setting for setting in all_settings() if len({repr(setting.of(each)) for each in (spec, *others)}) > 1
+    ]
+    words = [engine_title(spec.engine)]
+    for setting in apart:
+        value = setting.of(spec)
+        if setting.name == "device" or (setting.name != "engine" and value not in (setting.default, None)):
+            words.append(setting.words(value))
+    return " ".join(words)

@@ -1,0 +1,44 @@
+"""What some studies need of their runs besides the summaries: epochs, and what limited them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.core.storage.database import Database
+from app.core.storage.runs import load_runs
+from app.core.studies.points import StudyResult
+from app.core.verdict.bottleneck import explain
+from workloads.protocol.events import Epoch
+
+_WITH_EPOCHS, _WITH_LIMITS = "convergence", "sizing"
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """More about the run that stands for each point.
+
+    Attributes:
+        epochs: Of a study of convergence, by run number.
+        limits: What limited each point of a study of sizes, by the point's name.
+    """
+
+    epochs: Mapping[int, Sequence[Epoch]] = field(default_factory=dict)
+    limits: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_DETAILS = Details()
+
+
+def load_details(database: Database, result: StudyResult) -> Details:
+    """Return what a study's findings and charts need besides its points; nothing for most studies."""
+    preset = result.study.preset
+    if preset not in (_WITH_EPOCHS, _WITH_LIMITS):
+        return NO_DETAILS
+    names = {best.id: point.name for point in result.done if (best := point.best_run) is not None}
+    epochs: dict[int, Sequence[Epoch]] = {}
+    limits: dict[str, str] = {}
+    for run in load_runs(database, names):
+        if preset == _WITH_EPOCHS:
+            epochs[run.summary.id] = run.epochs
+        elif (explanation := explain(run)) is not None:
+            limits[names[run.summary.id]] = explanation.text
+    return Details(epochs, limits)

@@ -1,0 +1,33 @@
+"""Studies as files: CSV with a row for each point, and JSON."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+
+from app.core.report.formats.csv_table import guarded
+from app.core.report.private_texts import hide, private_texts
+from app.core.studies.details import NO_DETAILS, Details
+from app.core.studies.points import StudyResult
+from app.core.studies.tables import COLUMNS, study_as_dict, study_cells
+
+FORMATS = ("csv", "json")
+FORMAT_VERSION = 1
+
+
+def study_lines(result: StudyResult, form: str, details: Details = NO_DETAILS) -> Iterator[str]:
+    """Yield a study's file piece by piece; `form` is one of FORMATS."""
+    private = private_texts()
+    if form == "json":
+        plain = {"format_version": FORMAT_VERSION, **study_as_dict(result, details)}
+        for point in plain["points"]:
+            point["reason"] = hide(point["reason"], private)
+        yield json.dumps(plain, indent=2, allow_nan=False) + "\n"
+        return
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(("format_version", *COLUMNS))
+    for cells in study_cells(result):
+        texts = [guarded(hide(cell, private) or "") if isinstance(cell, str) else cell for cell in cells]
+        writer.writerow((FORMAT_VERSION, *texts))
+    yield buffer.getvalue()

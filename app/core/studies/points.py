@@ -1,0 +1,301 @@
+"""A stored study as it stands: what each point gave, and which runs are still to come."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from app.core.analysis.ab import between_runs, counts
+from app.core.errors import UsageError
+from app.core.messages import Message, message, sentence, text
+from app.core.metrics import headline_kind
+from app.core.records import Group, Plan, PlannedRun, RunSummary, Study
+from app.core.storage.database import Database
+from app.core.storage.groups import list_groups, load_group, metric_values, specs_of
+from app.core.studies.axes import axis_text
+from app.core.studies.presets import PRESETS
+from workloads import CATALOGUE
+from workloads.protocol.spec import RunSpec
+
+KIND = "study"
+METRICS = ("peak_memory_bytes", "proof_loss", "latency_1_median_s", "latency_16_median_s")
+State = Literal["done", "waiting", "out_of_memory", "failed", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Speed of a point, higher is faster, with its interval; None means unknown."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def is_above(self, other: "Rate") -> bool:
+        """Return whether it's faster beyond both intervals."""
+        return self.low is not None and other.high is not None and self.low > other.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One point of a study.
+
+    Attributes:
+        place: Its place on each axis, in words.
+        runs: Its runs, in order.
+        state: What came of it; "done" as soon as one run counts.
+        reason: Why it isn't done; "" if it is, or waits.
+        rounds: The headline of each finished round, None for one that doesn't count.
+        value, low, high: Median of the headlines and its interval, or the interval of a single run.
+        metrics: What its runs reported besides: the largest value of each of METRICS.
+    """
+
+    spec: RunSpec
+    place: tuple[str, ...]
+    runs: tuple[RunSummary, ...] = ()
+    state: State = "waiting"
+    reason: str = ""
+    rounds: tuple[float | None, ...] = ()
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its place in one line."""
+        return " · ".join(self.place)
+
+    @property
+    def best_run(self) -> RunSummary | None:
+        """The run that stands for it: of those that count, the one nearest to the median."""
+        counted = [run for run in self.runs if counts(run) and run.value is not None]
+        return min(counted, key=lambda run: abs((run.value or 0) - (self.value or 0)), default=None)
+
+    @property
+    def metric(self) -> str:
+        """Of its headline."""
+        return self.runs[-1].metric if self.runs else CATALOGUE[self.spec.workload].metric
+
+    @property
+    def rate(self) -> Rate | None:
+        """Its speed: examples per second, or what the workload counts per second; None without a result."""
+        if self.value is None:
+            return None
+        if headline_kind(self.metric).is_rate:
+            return Rate(self.value, self.low, self.high)
+        workload = CATALOGUE[self.spec.workload]
+        per_epoch = self.metric == "seconds_per_epoch_s"
+        examples = workload.samples_per_epoch if per_epoch else self.spec.batch_size
+        low, high = (None if end is None or end <= 0 else examples / end for end in (self.high, self.low))
+        return Rate(examples / self.value, low, high)
+
+    @property
+    def step_s(self) -> float | None:
+        """Seconds of a typical step."""
+        run = self.best_run
+        return run.step_median_s if run is not None else None
+
+    @property
+    def energy_per_epoch_j(self) -> float | None:
+        """Energy of CPU and GPU for an epoch, as far as their counters tell; None if they don't."""
+        run = self.best_run
+        parts = (run.cpu_energy_per_epoch_j, run.gpu_energy_per_epoch_j) if run is not None else ()
+        there = [part for part in parts if part is not None]
+        return sum(there) if there else None
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResult:
+    """A study with its points, in the plan's order, those that were refused at the end."""
+
+    group: Group
+    points: tuple[Point, ...]
+
+    @property
+    def study(self) -> Study:
+        """What was asked."""
+        return self.group.plan.study or Study()
+
+    @property
+    def title(self) -> str:
+        """Its name on screen."""
+        return study_title(self.study)
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """The ids of what it runs, in order."""
+        return tuple(dict.fromkeys(point.spec.workload for point in self.points))
+
+    @property
+    def done(self) -> tuple[Point, ...]:
+        """The points with a result."""
+        return tuple(point for point in self.points if point.state == "done")
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is left to run."""
+        return not remaining_runs(self.group.plan, finished_specs(self.points))
+
+
+def study_title(study: Study) -> str:
+    """Return a study's name on screen."""
+    preset = PRESETS.get(study.preset)
+    return preset.title if preset is not None else sentence("studies.title_own")
+
+
+def point_name(plan: Plan, spec: RunSpec) -> str:
+    """Return a point's place on the axes of its study, in one line."""
+    study = plan.study or Study()
+    specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
+    return " · ".join(_place(spec, specs, study.axes))
+
+
+def load_study(database: Database, group_id: int) -> StudyResult:
+    """Return a stored study; raises UsageError if there's none with this number, or it can't be read."""
+    group = load_group(database, group_id)
+    if group.kind != KIND or group.plan.study is None or not group.plan.specs:
+        raise UsageError(message("studies.no_study", group_id=group_id), message("studies.see_list"))
+    return study_result(database, group)
+
+
+def list_studies(database: Database, limit: int | None = None) -> list[StudyResult]:
+    """Return the studies that can be read, newest first."""
+    groups = list_groups(database, KIND, limit)
+    return [study_result(database, group) for group in groups if group.plan.study and group.plan.specs]
+
+
+def study_result(database: Database, group: Group) -> StudyResult:
+    """Return what a group's runs gave, point by point."""
+    asked = specs_of(database, [run.id for run in group.runs])
+    metrics = {key: metric_values(database, list(asked), key) for key in METRICS}
+    return make_result(group, asked, metrics)
+
+
+def make_result(
+    group: Group, asked: Mapping[int, RunSpec], metrics: Mapping[str, Mapping[int, float]] | None = None
+) -> StudyResult:
+    """Return what runs gave, point by point.
+
+    Args:
+        group: The study; its runs may still go on.
+        asked: What was asked of each run, by number.
+        metrics: What runs reported, by key and number.
+    """
+    plan, study = group.plan, group.plan.study or Study()
+    specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
+    runs: dict[bytes, list[RunSummary]] = {_key(spec): [] for spec in plan.specs}
+    for run in group.runs:
+        if run.id in asked and (key := _key(asked[run.id])) in runs:
+            runs[key].append(run)
+    results = [
+        _point(spec, _place(spec, specs, study.axes), runs[_key(spec)], metrics or {})
+        for spec in plan.specs
+        if spec.workload in CATALOGUE
+    ]
+    for refusal in study.refused:
+        if refusal.spec.workload in CATALOGUE:
+            place = _place(refusal.spec, specs, study.axes)
+            results.append(Point(spec=refusal.spec, place=place, state="refused", reason=_said(refusal.reason)))
+    return StudyResult(group, tuple(results))
+
+
+def finished_specs(points: Sequence[Point]) -> Counter[bytes]:
+    """Return how many runs of each point are finished: measured to the end, or out of memory."""
+    finished: Counter[bytes] = Counter()
+    for point in points:
+        finished[_key(point.spec)] = sum(map(is_final, point.runs))
+    return finished
+
+
+def is_final(run: RunSummary) -> bool:
+    """Return whether a run needn't be repeated when its study goes on."""
+    return run.status == "completed" or run.error_code == "out_of_memory"
+
+
+def remaining_runs(plan: Plan, finished: Mapping[bytes, int]) -> list[PlannedRun]:
+    """Return the runs of a study that are still to come, in the plan's order.
+
+    Args:
+        plan: The study.
+        finished: How many runs of each point are finished, as `finished_specs` returns it.
+    """
+    done = dict(finished)
+    left = []
+    for planned in plan.runs():
+        key = _key(planned.spec)
+        if done.get(key, 0) > 0:
+            done[key] -= 1
+        else:
+            left.append(planned)
+    return left
+
+
+def _key(spec: RunSpec) -> bytes:
+    return msgspec.json.encode(spec, order="deterministic")
+
+
+def _place(spec: RunSpec, specs: Sequence[RunSpec], axes: Sequence[str]) -> tuple[str, ...]:
+    return tuple(axis_text(name, spec, specs) for name in axes)
+
+
+def _point(
+    spec: RunSpec,
+    place: tuple[str, ...],
+    runs: Sequence[RunSummary],
+    metrics: Mapping[str, Mapping[int, float]],
+) -> Point:
+    rounds = tuple(run.value if counts(run) else None for run in runs if is_final(run))
+    counted = [run for run in runs if counts(run)]
+    result = between_runs([run.value for run in counted if run.value is not None], [])
+    low, high = result.low, result.high
+    if len(counted) == 1:
+        low, high = counted[0].value_low, counted[0].value_high
+    state, reason = _state(runs, has_result=bool(counted))
+    largest = {
+        key: max(by_run[run.id] for run in runs if run.id in by_run)
+        for key, by_run in metrics.items()
+        if any(run.id in by_run for run in runs)
+    }
+    return Point(
+        spec=spec,
+        place=place,
+        runs=tuple(runs),
+        state=state,
+        reason=reason,
+        rounds=rounds,
+        value=result.median,
+        low=low,
+        high=high,
+        metrics=largest,
+    )
+
+
+def _state(runs: Sequence[RunSummary], *, has_result: bool) -> tuple[State, str]:
+    if has_result:
+        return "done", ""
+    ended = [run for run in runs if run.status not in ("running", "cancelled", "interrupted")]
+    if not ended:
+        return "waiting", ""
+    last = ended[-1]
+    if last.error_code == "out_of_memory":
+        return "out_of_memory", sentence("studies.out_of_memory")
+    if last.status == "completed":
+        return "failed", sentence("studies.invalid_run", run_id=last.id)
+    return "failed", last.error_message or sentence("studies.failed_run", run_id=last.id)
+
+
+def _said(reason: Message | str) -> str:
+    return reason if isinstance(reason, str) else text(reason)
+
+
+def wall_s(run: RunSummary) -> float | None:
+    """Return a run's time from start to end in seconds; None if it isn't stored."""
+    if run.finished_at is None:
+        return None
+    try:
+        return (datetime.fromisoformat(run.finished_at) - datetime.fromisoformat(run.started_at)).total_seconds()
+    except ValueError:
+        return None

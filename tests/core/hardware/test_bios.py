@@ -1,0 +1,41 @@
+"""The version of the BIOS, as the systems tell it."""
+
+from pathlib import Path
+
+import pytest
+
+from app.core.hardware import registry
+from app.core.hardware.parts import bios
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("F12\n", "F12"),
+        (" American  Megatrends 1.40\x00", "American Megatrends 1.40"),
+        ("", None),
+        ("\n", None),
+        ("x" * 500, "x" * 57 + "..."),
+    ],
+)
+def test_linux_tells_it_in_a_file(tmp_path: Path, text: str, version: str | None) -> None:
+    folder = tmp_path / "sys/class/dmi/id"
+    folder.mkdir(parents=True)
+    (folder / "bios_version").write_text(text)
+    read = bios.read_bios_version(tmp_path)
+    if version is None:
+        assert read is None
+    else:
+        assert read is not None
+        assert len(read) <= 60
+        assert read[:20].replace("\u2400", "").startswith(version[:20])
+
+
+def test_a_computer_without_one_has_none(tmp_path: Path) -> None:
+    assert bios.read_bios_version(tmp_path) is None
+
+
+def test_windows_has_it_in_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    monkeypatch.setattr(registry, "read_text", lambda _, name: "1.2.3" if name == "BIOSVersion" else "")
+    assert bios.read_bios_version() == "1.2.3"

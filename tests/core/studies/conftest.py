@@ -1,0 +1,32 @@
+"""A runner on a computer with eight cores, and a database for studies."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from app.core.paths import Paths
+from app.core.runs import runner as runner_module
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.studies import planning
+from workloads.protocol.machine import Machine
+
+
+@pytest.fixture
+def eight_cores(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """A computer with 8 cores and 16 threads, all of them usable."""
+    monkeypatch.setattr(planning, "visible_cpus", lambda: 16)
+    monkeypatch.setattr(runner_module, "visible_cpus", lambda: 16)
+    return replace(machine, physical_cores=8, logical_cores=16, memory_bytes=64 * 10**9)
+
+
+@pytest.fixture
+def runner(paths: Paths, eight_cores: Machine) -> Runner:
+    return Runner(paths, eight_cores)
+
+
+@pytest.fixture
+def database(paths: Paths) -> Iterator[Database]:
+    with Database(paths.database) as opened:
+        yield opened

@@ -1,0 +1,180 @@
+"""What studies say: only what their runs show, with the figures behind it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from app.core.paths import Paths
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.studies.costs import Costs
+from app.core.studies.details import Details
+from app.core.studies.findings import findings
+from app.core.studies.planning import plan_axes, plan_preset
+from app.core.studies.points import StudyResult
+from app.core.studies.presets import PRESETS
+from app.core.studies.share import study_card
+from tests.conftest import pretend_installed
+from tests.core.studies.storing_studies import Outcome, store_study
+from workloads import CATALOGUE
+from workloads.protocol.events import Epoch
+from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
+
+CIFAR = CATALOGUE["cifar10_keras_cnn"]
+
+
+@pytest.fixture
+def study(runner: Runner, database: Database, eight_cores: Machine) -> Callable[..., StudyResult]:
+    """Store a study that is one click, with what each point gave."""
+
+    def make(key: str, outcome: Callable[[RunSpec], Outcome], **how: object) -> StudyResult:
+        return store_study(database, eight_cores, plan_preset(key, runner, **how), outcome)  # type: ignore[arg-type]
+
+    return make
+
+
+Make = Callable[..., StudyResult]
+
+
+def test_the_smallest_batch_within_five_percent_is_named(study: Make) -> None:
+    rates = {8: 400.0, 16: 700.0, 32: 900.0, 64: 970.0, 128: 1_000.0, 256: 990.0, 512: 980.0, 1_024: 960.0}
+    lines = findings(study("batch", lambda spec: 50_000 / rates[spec.batch_size]))
+    assert lines[0] == "Fastest with batch 128: 1,000 images per second."
+    assert "Batch 64 is the smallest within 5 % of it (97 %)." in lines
+    assert "That's 2.50 times as fast as batch 8." in lines
+
+
+def test_lack_of_memory_is_a_limit_not_a_failure(study: Make) -> None:
+    lines = findings(study("batch", lambda spec: 40.0 if spec.batch_size < 500 else "out_of_memory"))
+    assert "Batches of up to 256 fit; batch 512 ran out of memory." in lines
+    assert not any("failed" in line.lower() for line in lines)
+
+
+@pytest.mark.parametrize(("of_16", "is_slower"), [(1.10, True), (1.01, False)])
+def test_more_cpus_are_called_slower_only_beyond_both_intervals(
+    study: Make, of_16: float, is_slower: bool
+) -> None:
+    times = {1: 320.0, 2: 160.0, 4: 82.0, 8: 43.0, 16: 43.0 * of_16}
+    lines = findings(study("threads", lambda spec: times[spec.threads or 0]))
+    assert lines[0].startswith("Fastest with 8 CPUs: ")
+    assert "That's 7.44 times as fast as 1 CPU: 93 % of ideal." in lines
+    assert any("make it slower" in line for line in lines) == is_slower
+
+
+def test_what_cannot_be_told_apart_is_not_ranked(study: Make) -> None:
+    rounds = {None: iter((39.0, 40.0, 41.0)), True: iter((40.5, 39.5, 40.3)), False: iter((50.0, 50.2, 50.1))}
+    kinds = {True: True, False: None}
+
+    def outcome(spec: RunSpec) -> Outcome:
+        return next(rounds[False if spec.onednn is False else kinds[spec.jit]])
+
+    lines = findings(study("software", outcome))
+    assert lines[0] == "Fastest, with no measurable difference between them: TensorFlow, TensorFlow compiled."
+    assert lines[1].endswith(" as fast as TensorFlow without oneDNN.")
+    assert lines[1].startswith("1.25× (1.")
+
+
+def test_one_engine_alone_is_told_so(study: Make) -> None:
+    lines = findings(study("devices", lambda _: 40.0))
+    assert lines[0] == "There is one point only: TensorFlow. Install another engine to compare."
+
+
+@pytest.mark.parametrize("key", list(PRESETS))
+def test_every_study_with_a_result_says_something_and_has_a_picture(study: Make, key: str) -> None:
+    result = study(key, lambda spec: 40.0 + spec.batch_size / 100)
+    assert findings(result)[0].endswith(".")
+    for costs in (None, Costs()):
+        card = study_card(result, costs=costs)
+        assert card.headline.endswith(".")
+        assert card.figure.series
+
+
+def test_a_ranking_that_turns_round_is_told(
+    runner: Runner, paths: Paths, database: Database, eight_cores: Machine
+) -> None:
+    pretend_installed("jax", paths)
+    plan = plan_preset("phases", runner)
+
+    def outcome(spec: RunSpec) -> Outcome:
+        is_prediction, is_jax = spec.workload.endswith("_inference"), spec.engine == "jax"
+        return (100.0 if is_jax else 50.0) if is_prediction else (90.0 if is_jax else 60.0)
+
+    lines = findings(store_study(database, eight_cores, plan, outcome))
+    assert "The ranking turns round: none is fastest on all of them." in lines
+    same = findings(store_study(database, eight_cores, plan, lambda spec: 50.0 + (spec.engine == "jax") * 40))
+    assert any("turns round" in line for line in same), "higher is better for images per second only"
+
+
+def test_a_ranking_within_the_intervals_does_not_turn_round(
+    runner: Runner, paths: Paths, database: Database, eight_cores: Machine
+) -> None:
+    pretend_installed("jax", paths)
+
+    def outcome(spec: RunSpec) -> Outcome:
+        is_prediction, is_jax = spec.workload.endswith("_inference"), spec.engine == "jax"
+        return 60.0 + (0.5 if is_prediction == is_jax else 0.0)  # nearer than two percent
+
+    lines = findings(store_study(database, eight_cores, plan_preset("phases", runner), outcome))
+    assert "The same one is fastest, or level with the fastest, on all of them." in lines
+    assert not any("turns round" in line for line in lines)
+
+
+def test_the_picture_counts_runs_not_points(runner: Runner, database: Database, eight_cores: Machine) -> None:
+    plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=3)
+    result = store_study(database, eight_cores, plan, lambda _: 40.0, verdict="caution")
+    assert study_card(result).badge[0] == "6 of 6 runs to use with caution"
+    assert "6 of the 6 runs should be used with caution." in findings(result)
+
+
+def test_sizing_says_how_many_cpus_are_enough_and_what_limited_them(study: Make) -> None:
+    times = {1: 90.0, 2: 47.0, 4: 40.0, 8: 39.0, 16: 39.5}
+    result = study("sizing", lambda spec: times[int(spec.settings["cpus"])])
+    details = Details(limits={"1": "CPU-bound.", "2": "CPU-bound.", "4": "GPU-bound."})
+    lines = findings(result, details)
+    assert lines[0] == "4 of 16 CPUs are enough: within 5 % of the fastest."
+    assert "1, 2: CPU-bound." in lines
+    assert "4: GPU-bound." in lines
+
+
+def test_convergence_compares_the_time_to_what_all_reach(study: Make) -> None:
+    result = study("convergence", lambda _: 40.0)
+    curves = {50: (0.30, 0.50, 0.60), 100: (0.35, 0.45, 0.55), 400: (0.2, 0.3, 0.4)}
+    lasts_s = {50: 60.0, 100: 40.0, 400: 30.0}
+    epochs = {}
+    for point in result.done:
+        assert point.best_run is not None
+        size = point.spec.batch_size
+        epochs[point.best_run.id] = tuple(
+            Epoch(index=number, duration_s=lasts_s[size], train_s=1.0, loss=2.0 - accuracy, accuracy=accuracy)
+            for number, accuracy in enumerate(curves[size])
+        )
+    lines = findings(result, Details(epochs=epochs))
+    assert lines[0] == "100 is the first to reach 40.0 % accuracy, after 80.0 s."
+    assert lines[1] == "400 after 90.0 s; 50 after 120 s."
+    figure = study_card(result, Details(epochs=epochs)).figure
+    assert figure.name == "Loss"
+    assert [spot.x for spot in figure.series[0].spots if spot] == [60.0, 120.0, 180.0]
+
+
+def test_without_a_result_it_says_so(study: Make) -> None:
+    assert findings(study("batch", lambda _: None))[0] == "No point has a result yet."
+    assert "8 points are still to come." in findings(study("batch", lambda _: None))
+
+
+def test_failures_and_doubts_are_told_once_each(runner: Runner, database: Database, eight_cores: Machine) -> None:
+    plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100, 200)}, runner)
+
+    def outcome(spec: RunSpec) -> Outcome:
+        return 40.0 if spec.batch_size == 50 else "crashed"
+
+    lines = findings(store_study(database, eight_cores, plan, outcome, verdict="caution"))
+    assert lines.count("100, 200: It ended.") == 1
+    assert "1 of the 1 runs should be used with caution." in lines
+
+
+def test_a_demo_says_that_it_means_nothing(runner: Runner, database: Database, eight_cores: Machine) -> None:
+    plan = plan_axes(CATALOGUE["demo"].default_spec("quick"), {"seed": (1, 2)}, runner)
+    result = store_study(database, replace(eight_cores), plan, lambda _: 1.0, verdict="invalid")
+    assert findings(result)[-1].startswith("The demo doesn't train")

@@ -1,0 +1,112 @@
+"""A stored study as it stands: points, intervals, what is left to run."""
+
+from collections import Counter
+
+import pytest
+
+from app.core.errors import UsageError
+from app.core.records import Plan
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.storage.queries import trash_runs
+from app.core.studies.planning import plan_axes, plan_preset
+from app.core.studies.points import finished_specs, list_studies, load_study, remaining_runs
+from tests.core.studies.storing_studies import Outcome, store_point, store_study
+from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
+
+CIFAR = CATALOGUE["cifar10_keras_cnn"]
+
+
+@pytest.fixture
+def plan(runner: Runner) -> Plan:
+    return plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100, 200, 400)}, runner, rounds=2)
+
+
+def seconds(spec: RunSpec) -> Outcome:
+    return 4_000.0 / spec.batch_size
+
+
+def left_of(database: Database, group_id: int) -> Counter[int]:
+    result = load_study(database, group_id)
+    left = remaining_runs(result.group.plan, finished_specs(result.points))
+    return Counter(planned.spec.batch_size for planned in left)
+
+
+def test_a_point_has_the_median_of_its_rounds_and_its_speed(
+    database: Database, eight_cores: Machine, plan: Plan
+) -> None:
+    result = store_study(database, eight_cores, plan, seconds)
+    point = result.points[1]
+    assert (point.place, point.state, point.value) == (("100",), "done", 40.0)
+    assert point.rounds == (40.0, 40.0)
+    assert point.rate is not None
+    assert point.rate.value == pytest.approx(50_000 / 40)
+    assert result.is_finished
+
+
+def test_the_interval_of_a_single_run_is_its_own_turned_into_speed(
+    database: Database, runner: Runner, eight_cores: Machine
+) -> None:
+    plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (100,)}, runner)
+    rate = store_study(database, eight_cores, plan, seconds).points[0].rate
+    assert rate is not None
+    assert rate.low == pytest.approx(50_000 / 40.8)
+    assert rate.high == pytest.approx(50_000 / 39.2)
+
+
+def test_what_is_finished_is_never_run_again(database: Database, eight_cores: Machine, plan: Plan) -> None:
+    for runs in range(len(plan.runs()) + 1):
+        result = store_study(database, eight_cores, plan, seconds, runs=runs)
+        left = remaining_runs(plan, finished_specs(result.points))
+        begun = Counter(planned.spec.batch_size for planned in plan.runs()[:runs])
+        both = begun + Counter(planned.spec.batch_size for planned in left)
+        assert both == Counter({50: 2, 100: 2, 200: 2, 400: 2})
+
+
+def test_cancelled_failed_and_deleted_runs_are_run_again_but_not_those_out_of_memory(
+    database: Database, eight_cores: Machine, plan: Plan
+) -> None:
+    outcomes: dict[int, Outcome] = {50: None, 100: "crashed", 200: "out_of_memory", 400: 10.0}
+    result = store_study(database, eight_cores, plan, lambda spec: outcomes[spec.batch_size])
+    states = {point.spec.batch_size: point.state for point in result.points}
+    assert states == {50: "waiting", 100: "failed", 200: "out_of_memory", 400: "done"}
+    assert left_of(database, result.group.id) == Counter({50: 2, 100: 2})
+    trash_runs(database, [result.points[3].runs[0].id])
+    assert left_of(database, result.group.id) == Counter({50: 2, 100: 2, 400: 1})
+    store_point(database, eight_cores, plan.specs[0], result.group.id, 80.0)
+    assert left_of(database, result.group.id) == Counter({50: 1, 100: 2, 400: 1})
+
+
+def test_an_invalid_run_is_finished_but_gives_no_result(
+    database: Database, eight_cores: Machine, plan: Plan
+) -> None:
+    result = store_study(database, eight_cores, plan, seconds, verdict="invalid")
+    assert {point.state for point in result.points} == {"failed"}
+    assert all("invalid" in point.reason for point in result.points)
+    assert result.is_finished
+
+
+def test_refused_points_come_last_with_the_reason(
+    database: Database, runner: Runner, eight_cores: Machine
+) -> None:
+    plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (100, 60_000)}, runner)
+    result = store_study(database, eight_cores, plan, seconds)
+    assert [(point.spec.batch_size, point.state) for point in result.points] == [
+        (100, "done"),
+        (60_000, "refused"),
+    ]
+    assert "60,000" in result.points[1].reason or "60000" in result.points[1].reason
+
+
+def test_other_groups_and_damaged_plans_are_no_studies(
+    database: Database, runner: Runner, eight_cores: Machine
+) -> None:
+    good = store_study(database, eight_cores, plan_preset("batch", runner), seconds)
+    bad = store_study(database, eight_cores, plan_preset("batch", runner), seconds)
+    with database.transaction() as connection:
+        connection.execute("UPDATE groups SET plan = 'nonsense' WHERE id = ?", (bad.group.id,))
+    assert [each.group.id for each in list_studies(database)] == [good.group.id]
+    with pytest.raises(UsageError, match=f"no study {bad.group.id}"):
+        load_study(database, bad.group.id)
