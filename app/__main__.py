@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.core.report.share import ShareCard
+    from app.core.report.share import Card
 
 
 def main() -> int:
@@ -80,7 +80,7 @@ def _run_without_window() -> int:
     return run_command(["run", "cifar10_keras_cnn", "--preset", "quick"], notice=sentence("start.no_display"))
 
 
-def _draw_share(card: "ShareCard", path: "Path", dark: bool) -> None:
+def _draw_share(card: "Card", path: "Path", dark: bool) -> None:
     """Draw a result for the command line, which has no Qt; raises AppError if Qt can't be loaded."""
     from app.core.errors import AppError
     from app.core.messages import message

@@ -15,7 +15,7 @@ from app.core.runs.runner import known_workload
 from app.core.runs.sequence import LABEL_LIMIT, PAIRS_LIMIT
 from app.core.settings import load_settings
 from workloads.protocol.errors import WorkloadError
-from workloads.settings import AUTO, Setting, all_settings
+from workloads.settings import AUTO, Setting, settings_by_key
 
 
 def ab(options: argparse.Namespace, paths: Paths) -> int:
@@ -64,7 +64,7 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
         name, equals, text = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise UsageError(message("cli.bad_side", option=f"--{side}", value=quoted(part.strip())))
-        setting = side_keys().get(name)
+        setting = settings_by_key().get(name)
         sets = setting.name if setting else name
         if sets in seen:
             raise UsageError(message("cli.set_twice", option=f"--{side}", name=name))
@@ -77,7 +77,7 @@ def _side(options: argparse.Namespace, side: str) -> argparse.Namespace:
         elif name in parameters:
             changed.settings.append(f"{name}={text}")
         else:
-            keys = [*side_keys(), *parameters]
+            keys = [*settings_by_key(), *parameters]
             raise UsageError(message("cli.unknown_key", option=f"--{side}", name=quoted(name), known=keys))
     return changed
 
@@ -91,8 +91,3 @@ def _typed(setting: Setting, name: str, text: str) -> Any:
         return read_whole(text)
     except UsageError as error:
         raise UsageError(message("cli.bad_value", name=name, problem=error.said)) from None
-
-
-def side_keys() -> dict[str, Setting]:
-    """Return the run settings in which the sides of an A/B may differ, by each of their names."""
-    return {key: setting for setting in all_settings() if setting.in_ab for key in (setting.key, *setting.also)}

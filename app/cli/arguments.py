@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, get_args
 
 import app
-from app.cli import ab, data, doctor, engine, logs, machine, results, run
+from app.cli import ab, data, doctor, engine, logs, machine, results, run, study
 from app.cli.layout import wrapped
 from app.cli.terminal import COLOR_CHOICES, USUAL_COLUMNS, columns
 from app.cli.text import complain, in_line, say_raw
@@ -16,9 +16,11 @@ from app.core.messages import sentence
 from app.core.messages.started_as import started_as
 from app.core.paths import Paths
 from app.core.report.export import FORMATS, USUAL
+from app.core.studies.export import FORMATS as STUDY_FORMATS
+from app.core.studies.presets import PRESETS
 from workloads import STANDARD
 from workloads.protocol.spec import DataChoice
-from workloads.settings import AUTO, Setting, all_settings
+from workloads.settings import AUTO, Setting, all_settings, settings_by_key
 
 PAIRS, LISTED_RUNS, THEME = 6, 50, "dark"
 SHELLS = ("bash", "zsh", "fish")
@@ -88,6 +90,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_data(verbs)
     _add_engine(verbs)
     _add_results(verbs)
+    _add_study(verbs)
     _add_logs(verbs)
     _add_completion(verbs, parser)
     return parser
@@ -120,7 +123,7 @@ def _add_run(verbs: Verbs) -> None:
 
 def _add_ab(verbs: Verbs) -> None:
     parser = _verb(verbs, "ab", "ab")
-    parser.description = f"{parser.description} {sentence('help.ab_keys', keys=list(ab.side_keys()))}"
+    parser.description = f"{parser.description} {sentence('help.ab_keys', keys=list(settings_by_key()))}"
     help_text = sentence("help.run_workload", workload=STANDARD)
     parser.add_argument("workload", nargs="?", default=STANDARD, metavar="WORKLOAD", help=help_text)
     _add_run_options(parser)
@@ -260,6 +263,57 @@ def _add_engine(verbs: Verbs) -> None:
     parser.set_defaults(verb=engine.check)
 
 
+def _add_study(verbs: Verbs) -> None:
+    parent = verbs.add_parser("study", help=sentence("help.study"))
+    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
+    parser = _verb(actions, "run", "study_run")
+    parser.description = f"{parser.description} {sentence('help.studies_are', studies=list(PRESETS))}"
+    parser.add_argument("study", nargs="?", metavar="STUDY", help=sentence("help.study_name"))
+    help_text = sentence("help.study_workload")
+    parser.add_argument("--workload", action="append", metavar="WORKLOAD", help=help_text)
+    help_text = sentence("help.study_axis")
+    parser.add_argument("--axis", action="append", default=[], metavar="NAME=VALUE,…", help=help_text)
+    parser.add_argument("--rounds", type=whole, metavar="N", help=sentence("help.study_rounds"))
+    presets = ("quick", "standard", "sustained")
+    parser.add_argument("--preset", choices=presets, help=sentence("help.study_preset"))
+    for setting in all_settings():
+        if setting.name in study.SETTINGS:
+            _add_setting(parser, setting)
+    _add_watching(parser)
+    parser.set_defaults(verb=study.run)
+    number = sentence("help.study_id")
+    parser = _verb(actions, "resume", "study_resume")
+    parser.add_argument("id", type=whole, metavar="ID", help=number)
+    _add_watching(parser)
+    parser.set_defaults(verb=study.resume)
+    parser = _verb(actions, "list", "study_list")
+    _add_json(parser)
+    parser.set_defaults(verb=study.list_)
+    parser = _verb(actions, "show", "study_show")
+    parser.add_argument("id", type=whole, metavar="ID", help=number)
+    _add_json(parser)
+    parser.set_defaults(verb=study.show)
+    parser = _verb(actions, "share", "study_share")
+    parser.add_argument("id", type=whole, metavar="ID", help=number)
+    parser.add_argument("--chart", type=whole, metavar="N", help=sentence("help.study_chart"))
+    help_text = sentence("help.share_output")
+    parser.add_argument("--output", type=output, required=True, metavar="FILE.png", help=help_text)
+    help_text = sentence("help.share_theme", theme=THEME)
+    parser.add_argument("--theme", choices=("light", "dark"), default=THEME, help=help_text)
+    parser.set_defaults(verb=study.share)
+    parser = _verb(actions, "export", "study_export")
+    parser.add_argument("id", type=whole, metavar="ID", help=number)
+    help_text = sentence("help.study_format", format=STUDY_FORMATS[0])
+    parser.add_argument("--format", choices=STUDY_FORMATS, default=STUDY_FORMATS[0], help=help_text)
+    parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
+    parser.set_defaults(verb=study.export)
+
+
+def _add_watching(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help=sentence("help.json_events"))
+    parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))
+
+
 def _add_logs(verbs: Verbs) -> None:
     parent = verbs.add_parser("logs", help=sentence("help.logs"))
     actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
@@ -308,6 +362,7 @@ def _add_results(verbs: Verbs) -> None:
     parser.set_defaults(verb=results.group)
     parser = _verb(actions, "share", "share")
     parser.add_argument("id", type=whole, metavar="ID", help=number)
+    parser.add_argument("--group", action="store_true", help=sentence("help.share_group"))
     help_text = sentence("help.share_output")
     parser.add_argument("--output", type=output, required=True, metavar="FILE.png", help=help_text)
     help_text = sentence("help.share_theme", theme=THEME)

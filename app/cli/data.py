@@ -16,7 +16,7 @@ from app.core.datasets.install import (
 )
 from app.core.datasets.own_files import named
 from app.core.messages import sentence
-from app.core.metrics import format_bytes
+from app.core.metrics import format_file_size
 from app.core.paths import Paths
 
 _COLUMNS = (
@@ -40,7 +40,7 @@ def show(options: argparse.Namespace, paths: Paths) -> int:
             dataset.id,
             dataset.title,
             _state(dataset),
-            format_bytes(dataset.size_bytes) if dataset.size_bytes is not None else "",
+            format_file_size(dataset.size_bytes) if dataset.size_bytes is not None else "",
             dataset.licence,
             _origin(dataset),
         )

@@ -6,7 +6,8 @@ import os
 import queue
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from app.cli.interrupts import Interrupts
@@ -28,10 +29,11 @@ from app.core.plain_text import one_line
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.report.wording import machine_line
 from app.core.runs.runner import Runner
-from app.core.runs.sequence import Watch, run_plan
+from app.core.runs.sequence import Watch, resume_plan, run_plan
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
+from app.core.studies.points import point_name, study_title
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 from workloads.protocol import events
@@ -48,19 +50,51 @@ _COLUMNS = (
 )
 
 
-def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:
-    """Run a plan and print its result; returns 0 done, 1 failed, 130 cancelled."""
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What is printed of a finished group.
+
+    Attributes:
+        show: Prints it.
+        as_dict: Returns it as plain JSON types.
+    """
+
+    show: Callable[[Group], None]
+    as_dict: Callable[[Group], dict[str, Any]]
+
+
+def carry_out(
+    plan: Plan,
+    options: argparse.Namespace,
+    paths: Paths,
+    *,
+    conclusion: Conclusion | None = None,
+    resumed: tuple[Group, Sequence[PlannedRun]] | None = None,
+) -> int:
+    """Run a plan and print its result; returns 0 done, 1 failed, 130 cancelled.
+
+    Args:
+        plan: What to run.
+        options: Of the command line.
+        paths: Folders.
+        conclusion: What is printed at the end; None for a group's usual result.
+        resumed: The stored group, and those of its runs that are still to come; None for a new one.
+    """
     for spec in plan.specs:
         _check_result(spec)
     machine = detect_machine(data_folder=paths.datasets)
-    view = JsonPlanView() if options.json else TextPlanView(plan, machine, quiet=options.quiet)
+    runs = plan.runs() if resumed is None else resumed[1]
+    view = JsonPlanView() if options.json else TextPlanView(plan, machine, runs[0], quiet=options.quiet)
     if isinstance(view, TextPlanView) and not options.quiet:
         view.preflight = preflight_lines(plan.specs[0], machine, paths)
     with Interrupts() as interrupts:
         watch = Watch(listener=view, begun=view.begin, ask=Hands(interrupts))
-        sequence = run_plan(plan, Runner(paths, machine), watch)
+        runner = Runner(paths, machine)
+        sequence = run_plan(plan, runner, watch) if resumed is None else resume_plan(*resumed, runner, watch)
         view.may_cancel_by(sequence.cancel)
         interrupts.wait(sequence)
+    for refusal in sequence.refusals:
+        complain(sentence("cli.note", note=in_line(str(refusal))))
     if sequence.trouble:
         complain(f"epochmark: {in_line(str(sequence.trouble))}")
         return 1
@@ -69,11 +103,12 @@ def carry_out(plan: Plan, options: argparse.Namespace, paths: Paths) -> int:
     if not view.is_lost:
         with Database(paths.database) as database:
             group = load_group(database, sequence.group_id)
+        end = conclusion or Conclusion(_print_outcome, group_as_dict)
         if options.json:
-            plain = {"type": "group", "status": sequence.status, **group_as_dict(group)}
+            plain = {"type": "group", "status": sequence.status, **end.as_dict(group)}
             say_json(json.dumps(plain, allow_nan=False))
         else:
-            _print_outcome(group)
+            end.show(group)
     return {"completed": 0, "cancelled": 130}.get(sequence.status, 1)
 
 
@@ -108,13 +143,13 @@ class JsonPlanView(PlanView):
 class TextPlanView(PlanView):
     """Prints a line for each run, and on a terminal a progress line."""
 
-    def __init__(self, plan: Plan, machine: Machine, *, quiet: bool) -> None:
+    def __init__(self, plan: Plan, machine: Machine, first: PlannedRun, *, quiet: bool) -> None:
         super().__init__()
         self._plan = plan
         self._machine = machine
         self._quiet = quiet
         self._live = LiveLine(sys.stdout, wanted=not quiet)
-        self._planned = plan.runs()[0]
+        self._planned = self._first = first
         self._run_id = 0
         self._state = RunState(self._planned.spec)
         self._result: events.Result | None = None
@@ -132,7 +167,7 @@ class TextPlanView(PlanView):
         """Print the event, or update the progress line."""
         self._state.follow(event)
         match event:
-            case events.Run() if self._planned.number == 1:
+            case events.Run() if self._planned.number == self._first.number:
                 self._show_head()
             case events.Warn() if event.message not in self._told:
                 self._told.add(event.message)  # once, not for each run
@@ -153,6 +188,9 @@ class TextPlanView(PlanView):
         if self._plan.kind == "engines":
             title = sentence("cli.engines_title", preset=spec.preset, rounds=self._plan.times)
             lines[0] = title
+        if self._plan.study is not None:
+            points = {"points": len(self._plan.specs), "runs": self._plan.count}
+            lines[0] = sentence("cli.study_title", title=study_title(self._plan.study), **points)
         if self._plan.kind == "ab":
             labels = [in_line(label) for label in (self._plan.label_a, self._plan.label_b)]
             lines += [f"A        {labels[0]}", f"B        {labels[1]}"]
@@ -173,6 +211,8 @@ class TextPlanView(PlanView):
         side = f"  {self._planned.side}" if self._planned.side else ""
         if self._plan.kind == "engines":
             side = f"  {self._planned.spec.workload} · {engine_title(self._planned.spec.engine)}"
+        if self._plan.study is not None:
+            side = "  " + in_line(point_name(self._plan, self._planned.spec))
         return f"{number:>7}{side}  {outcome}   " + sentence("cli.run_number", run_id=self._run_id)
 
     def _draw(self) -> None:

@@ -33,6 +33,7 @@ from app.core.storage.imported_logs import list_logs
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import own_runs
 from workloads import CATALOGUE, STANDARD
+from workloads.engines.registry import ENGINES
 
 OTHER_RUNS = 5
 _PART_COLUMNS = (Column("column.part"), Column("column.value", least=20, wraps=True))
@@ -141,10 +142,11 @@ def _workload(workload_id: str) -> dict[str, object]:
     workload = CATALOGUE[workload_id]
     names = (
         "id title kind study version summary source epoch_text metric dataset epochs steps batch_size"
-        " samples_per_epoch validation_samples parameters_count loss_band memory_base_bytes"
-        " memory_per_example_bytes"
+        " samples_per_epoch validation_samples parameters_count loss_band"
     )
     plain: dict[str, object] = {name: getattr(workload, name) for name in names.split()}
+    needs = {name: workload.memory_need(name) for name in ENGINES}
+    plain["memory_needs"] = {name: None if need is None else asdict(need) for name, need in needs.items()}
     plain["parameters"] = [msgspec.to_builtins(parameter) for parameter in workload.parameters]
     plain["published_rows"] = len(comparable_rows(workload_id))
     return plain

@@ -5,6 +5,8 @@ import contextlib
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 from app.cli.groups import group_as_dict, print_group
 from app.cli.layout import Column, table
@@ -12,15 +14,16 @@ from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import complain, in_line, room, say, say_json, say_lines, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
 from app.core.analysis.compare import position, run_name
+from app.core.analysis.groups import group_example
 from app.core.errors import AppError, UsageError
 from app.core.files import closing
 from app.core.messages import message, sentence
 from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
 from app.core.paths import Paths
-from app.core.records import Run, RunSummary
+from app.core.records import Group, Run, RunSummary
 from app.core.report.export import FORMATS, write_lines
 from app.core.report.formats.json_document import run_as_dict
-from app.core.report.share import share_card
+from app.core.report.share import card_of
 from app.core.report.wording import (
     bottleneck_text,
     energy_text,
@@ -140,14 +143,28 @@ def group(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def share(options: argparse.Namespace, paths: Paths) -> int:
-    """Save a picture of a run's result."""
+    """Save a picture of a run's result, or of a group's."""
     with _open(paths) as database:
-        card = share_card(load_run(database, options.id))
+        if options.group:
+            group, run = _example(database, options.id)
+            card = card_of(run, group)
+        else:
+            card = card_of(load_run(database, options.id))
     if options.draw_share is None:
         raise AppError(message("cli.no_pictures_here"), message("cli.use_start_py"))
     options.draw_share(card, options.output, options.theme == "dark")
-    say(sentence("cli.picture_saved", run_id=options.id, path=in_line(str(options.output))))
+    code = "cli.picture_of_group_saved" if options.group else "cli.picture_saved"
+    say(sentence(code, number=options.id, path=in_line(str(options.output))))
     return 0
+
+
+def _example(database: Database, group_id: int) -> tuple[Group, Run]:
+    """Return a group and the run whose details are shown with its result; raises UsageError without a result."""
+    stored = load_group(database, group_id)
+    run = group_example(stored)
+    if run is None:
+        raise UsageError(message("cli.no_group_result", group_id=group_id), message("share.choose_another"))
+    return stored, load_run(database, run.id)
 
 
 def delete(options: argparse.Namespace, paths: Paths) -> int:
@@ -166,17 +183,19 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
             raise missing_runs(missing)
         ids = sorted(set(options.ids)) or ids_stored
         with closing(FORMATS[options.format].lines(database, options.ids)) as lines:
-            _put(lines, len(ids), options)
+            put(lines, options.output, "cli.runs_exported", count=len(ids))
     return 0
 
 
-def _put(lines: Iterable[str], count: int, options: argparse.Namespace) -> None:
-    if options.output in (None, STANDARD_OUTPUT):
+def put(lines: Iterable[str], path: Path | None, said: str, **arguments: Any) -> None:
+    """Write lines to a file, and say so with a message's code and arguments; None is standard output."""
+    if path in (None, STANDARD_OUTPUT):
         for line in lines:
             say_raw(line)
     else:
-        write_lines(options.output, lines)
-        complain(sentence("cli.runs_exported", count=count, path=in_line(str(options.output))))
+        assert path is not None
+        write_lines(path, lines)
+        complain(sentence(said, path=in_line(str(path)), **arguments))
 
 
 def _marked_value(run: RunSummary) -> str:

@@ -84,3 +84,16 @@ def test_if_qt_cannot_be_loaded_the_packages_to_install_are_named(stored: Comman
     assert done.returncode == 2
     assert sentence_of(done).startswith("epochmark: Qt can't be loaded (libEGL.so.1")
     assert "sudo apt-get install " in done.stderr
+
+
+def test_an_ab_becomes_a_picture(epochmark: CommandLine, tmp_path: Path) -> None:
+    sides = ("--a", "batch=100", "--b", "batch=200")
+    done = epochmark("ab", "demo", *sides, "--pairs", "1", "--epochs", "2", "--quiet")
+    assert done.returncode == 0, done.stderr
+    picture = tmp_path / "ab.png"
+    done = epochmark("results", "share", "1", "--group", "--output", str(picture))
+    assert (done.returncode, done.stdout) == (0, f"Saved a picture of group 1 to {picture}.\n")
+    assert size_of(picture) == (1200, 630)
+    done = epochmark("results", "share", "9", "--group", "--output", str(picture))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "There's no group 9." in sentence_of(done)

@@ -1,0 +1,212 @@
+"""The command `study`: run, resume, list, show and export studies."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from app.cli.groups import Conclusion, carry_out
+from app.cli.layout import Column
+from app.cli.results import put
+from app.cli.text import complain, in_line, say, say_json, say_table
+from app.cli.values import quoted
+from app.core.errors import AppError, UsageError
+from app.core.hardware.machine import detect_machine
+from app.core.messages import message, sentence, text
+from app.core.paths import Paths
+from app.core.records import Group, Plan
+from app.core.runs.runner import Runner, known_workload
+from app.core.settings import load_settings
+from app.core.storage.database import Database
+from app.core.storage.outcomes import recover_runs
+from app.core.studies.axes import read_axis
+from app.core.studies.costs import Costs, load_costs
+from app.core.studies.details import load_details
+from app.core.studies.export import study_lines
+from app.core.studies.planning import plan_axes, plan_preset
+from app.core.studies.points import StudyResult, finished_specs, list_studies, load_study, remaining_runs
+from app.core.studies.presets import PRESETS
+from app.core.studies.share import study_card, study_lines_to_read
+from app.core.studies.tables import study_as_dict, study_table
+from workloads import STANDARD
+from workloads.settings import AUTO
+
+SETTINGS = ("engine", "device", "data", "precision", "epochs", "threads", "seed")
+
+
+def run(options: argparse.Namespace, paths: Paths) -> int:
+    """Run a study; return 0 done, 1 failed, 130 cancelled."""
+    machine = detect_machine(data_folder=paths.datasets)
+    runner = Runner(paths, machine)
+    choice = {"data": load_settings(paths.settings).data} | {
+        name: value for name in SETTINGS if (value := getattr(options, name)) not in (None, AUTO)
+    }
+    plan = _own_plan(options, runner, choice) if options.axis else _preset_plan(options, runner, choice)
+    for refusal in plan.study.refused if plan.study else ():
+        reason = refusal.reason if isinstance(refusal.reason, str) else text(refusal.reason)
+        complain(sentence("cli.note", note=in_line(reason)))
+    return carry_out(plan, options, paths, conclusion=_conclusion(paths))
+
+
+def _preset_plan(options: argparse.Namespace, runner: Runner, choice: dict[str, Any]) -> Plan:
+    if options.study is None:
+        raise UsageError(message("cli.no_study"), message("cli.studies_are", studies=list(PRESETS)))
+    return plan_preset(
+        options.study,
+        runner,
+        workloads=options.workload or (),
+        preset=options.preset,
+        rounds=options.rounds,
+        choice=choice,
+    )
+
+
+def _own_plan(options: argparse.Namespace, runner: Runner, choice: dict[str, Any]) -> Plan:
+    if options.study is not None:
+        raise UsageError(message("cli.study_or_axis", study=quoted(options.study)))
+    names = options.workload or [STANDARD]
+    workload = known_workload(names[0])
+    axes: dict[str, tuple[Any, ...]] = {}
+    for typed in options.axis:
+        name, values, remarks = read_axis(typed, workload)
+        if name in axes:
+            raise UsageError(message("cli.axis_twice", axis=quoted(name)))
+        for remark in remarks:
+            complain(sentence("cli.note", note=in_line(text(remark))))
+        axes[name] = values
+    if len(names) > 1 and "workload" not in axes:
+        axes["workload"] = tuple(known_workload(name).id for name in names)
+    spec = workload.default_spec(options.preset or "quick", **choice)
+    return plan_axes(spec, axes, runner, options.rounds if options.rounds is not None else 1)
+
+
+def resume(options: argparse.Namespace, paths: Paths) -> int:
+    """Run what is left of a study; return 0 done, 1 failed, 130 cancelled."""
+    with _open(paths) as database:
+        result = load_study(database, options.id)
+    left = remaining_runs(result.group.plan, finished_specs(result.points))
+    if not left:
+        raise UsageError(message("cli.study_finished", group_id=options.id))
+    return carry_out(
+        result.group.plan, options, paths, conclusion=_conclusion(paths), resumed=(result.group, left)
+    )
+
+
+def list_(options: argparse.Namespace, paths: Paths) -> int:
+    """List the stored studies, newest first."""
+    with _open(paths) as database:
+        studies = list_studies(database)
+        if options.json:
+            say_json(json.dumps([study_as_dict(each) for each in studies], allow_nan=False))
+            return 0
+    if not studies:
+        say(sentence("cli.no_studies"))
+        return 0
+    columns = (
+        Column("column.study", is_right=True),
+        Column("column.title"),
+        Column("column.workload", order=1),
+        Column("column.points", is_right=True),
+        Column("column.begun", order=2),
+    )
+    rows = [
+        [
+            str(each.group.id),
+            each.title,
+            ", ".join(each.workloads),
+            f"{len(each.done)}/{len(each.points)}",
+            each.group.created_at[:10],
+        ]
+        for each in studies
+    ]
+    say_table(columns, rows)
+    return 0
+
+
+def show(options: argparse.Namespace, paths: Paths) -> int:
+    """Print a stored study."""
+    with _open(paths) as database:
+        result = load_study(database, options.id)
+    if options.json:
+        say_json(json.dumps(_as_dict(result, paths), allow_nan=False))
+    else:
+        _say_study(result, paths)
+    return 0
+
+
+def share(options: argparse.Namespace, paths: Paths) -> int:
+    """Save a picture of a study."""
+    with _open(paths) as database:
+        result = load_study(database, options.id)
+        details = load_details(database, result)
+    if options.chart is not None and options.chart < 1:
+        raise UsageError(
+            message("cli.number_out_of_range", option="--chart", least=1, most=20, given=options.chart)
+        )
+    card = study_card(result, details, _costs(result, paths), (options.chart or 1) - 1)
+    if options.draw_share is None:
+        raise AppError(message("cli.no_pictures_here"), message("cli.use_start_py"))
+    options.draw_share(card, options.output, options.theme == "dark")
+    path = in_line(str(options.output))
+    say(sentence("cli.picture_of_study_saved", group_id=options.id, path=path))
+    return 0
+
+
+def export(options: argparse.Namespace, paths: Paths) -> int:
+    """Write a study as CSV or JSON to a file or to standard output."""
+    with _open(paths) as database:
+        result = load_study(database, options.id)
+        details = load_details(database, result)
+    put(study_lines(result, options.format, details), options.output, "cli.study_exported", group_id=options.id)
+    return 0
+
+
+def _conclusion(paths: Paths) -> Conclusion:
+    def load(group: Group) -> StudyResult:
+        with Database(paths.database) as database:
+            return load_study(database, group.id)
+
+    return Conclusion(
+        show=lambda group: _say_study(load(group), paths),
+        as_dict=lambda group: _as_dict(load(group), paths),
+    )
+
+
+def _as_dict(result: StudyResult, paths: Paths) -> dict[str, Any]:
+    with Database(paths.database) as database:
+        return study_as_dict(result, load_details(database, result))
+
+
+def _say_study(result: StudyResult, paths: Paths) -> None:
+    with Database(paths.database) as database:
+        details = load_details(database, result)
+    table = study_table(result)
+    title = sentence("cli.study_heading", group_id=result.group.id, title=result.title)
+    say("\n" + in_line(title))
+    columns = [
+        Column("", title=heading, is_right=number >= table.left and number < len(table.headings) - 1)
+        for number, heading in enumerate(table.headings)
+    ]
+    say_table(columns, [list(row) for row in table.rows])
+    lines = study_lines_to_read(result, details, _costs(result, paths))
+    say("\n" + "\n".join(map(in_line, lines)))
+    if not result.is_finished:
+        say("\n" + sentence("cli.study_resume", group_id=result.group.id))
+
+
+def _costs(result: StudyResult, paths: Paths) -> Costs | None:
+    """Return the prices for a study of costs; None for others."""
+    if result.study.preset != "cost":
+        return None
+    costs, problem = load_costs(paths)
+    if problem is not None:
+        complain(sentence("cli.note", note=in_line(str(problem))))
+    return costs
+
+
+@contextmanager
+def _open(paths: Paths) -> Iterator[Database]:
+    with Database(paths.database) as database:
+        recover_runs(database)
+        yield database
