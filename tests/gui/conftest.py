@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.core.paths import Paths
 from app.gui.services.bundle import Services
+from app.gui.services.downloads import Downloads
 from app.gui.services.engine_finder import EngineFinder
 from app.gui.services.garbage import GarbageCollector
 from app.gui.services.machine_finder import MachineFinder
@@ -69,6 +70,7 @@ def services(paths: Paths, application_theme: Theme, told: Told) -> Iterator[Ser
         finder=MachineFinder(tasks, lambda: paths.datasets),
         engines=EngineFinder(lambda: made.paths, tasks),
         bridge=bridge,
+        downloads=Downloads(tasks, told.tell, tasks),
         tell=told.tell,
     )
     yield made

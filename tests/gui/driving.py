@@ -56,7 +56,7 @@ class Driver:
     def choose_demo(self, outcome: str = "ok", **values: ParameterValue) -> None:
         """Choose the demo in the form, with the standard preset."""
         setup = self.page.setup
-        setup.workload.setCurrentIndex(setup.workload.findData("demo"))
+        setup.workload.choose("demo")
         self.press(setup.presets["standard"])
         form = setup.form
         chosen: dict[str, ParameterValue] = {"outcome": outcome, "step_s": 0.005, "epochs": 3}

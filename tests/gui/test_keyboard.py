@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.gui.shell.pages import PAGES
 from app.gui.widgets.choice_box import ChoiceBox
 from tests.gui.driving import Driver, replay
-from tests.gui.keyboard import focus, jumps, round_trip, unreached, without_ring
+from tests.gui.keyboard import focus, is_control, jumps, round_trip, unreached, without_ring
 from tests.gui.test_accessibility import DIALOGS, VIEWS, is_shown, store
 from tests.recording import recorded_events, until_epoch
 
@@ -29,13 +29,16 @@ def show_hardware(view: str, driver: Driver) -> None:
 def show_settings(driver: Driver) -> None:
     driver.window.show_page("settings")
     driver.until(lambda: bool(driver.window.settings.engines_card.rows))
-    driver.until(lambda: bool(driver.window.settings.data_card.rows))
+    rows = driver.window.settings.data_card.rows
+    driver.until(lambda: bool(rows) and all(is_control(each.import_button) for each in rows.values()))
+    # Their states just came, which take two lines: until they are laid out, rows are too near to each other.
+    driver.until(lambda: all(each.height() >= each.minimumSizeHint().height() for each in rows.values()))
 
 
 def show_form(driver: Driver) -> None:
     setup = driver.page.setup
     driver.press(setup.advanced_button)
-    setup.workload.setCurrentIndex(setup.workload.findData("demo"))  # a form that is newer than what is below it
+    setup.workload.choose("demo")  # a form that is newer than what is below it
 
 
 def show_run(driver: Driver) -> None:

@@ -40,6 +40,7 @@ from app.gui.style.theme import Theme, font
 from app.gui.style.tokens import LABEL_PX
 
 ROW_MIN_PX, ROW_PX, ROW_MAX_PX, AXIS_PX = 20, 28, 36, 20
+WIDE_ROW_PX = 64  # beyond, on large screens, bars and type are larger too
 ROWS_AT_LEAST = 5
 MOVE_MS = 300
 
@@ -64,6 +65,7 @@ class BarList(QWidget):
         self._theme = theme
         self._row_max_px = row_max_px
         self._detailed = detailed
+        self.opens_runs = detailed  # whether a click on a run's bar does something, as the pointer shows
         self._all: tuple[Bar, ...] = ()
         self._bars: tuple[Bar, ...] = ()  # those that there is room for
         self._baseline: Bar | None = None
@@ -199,7 +201,7 @@ class BarList(QWidget):
         """Highlight the bar under the pointer."""
         number = self._bar_at(event.position().toPoint())
         self._point(number)
-        opens = self._detailed and number is not None and self._bars[number].run is not None
+        opens = self.opens_runs and number is not None and self._bars[number].run is not None
         self.setCursor(Qt.CursorShape.PointingHandCursor if opens else Qt.CursorShape.ArrowCursor)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -258,8 +260,9 @@ class BarList(QWidget):
         return scale_for([bar.shown for bar in self._bars], log=self._log)
 
     def _look(self) -> RowLook:
-        text_px = 12 if self._row_px() < 26 else 13
-        draft = RowLook(0, 0, min(26.0, self._row_px() * 0.54), text_px)
+        row_px = self._row_px()
+        text_px = 12 if row_px < 26 else 13 if row_px <= WIDE_ROW_PX else 16
+        draft = RowLook(0, 0, min(26.0 if row_px <= WIDE_ROW_PX else 40.0, row_px * 0.54), text_px)
         names = [QFontMetricsF(name_font(draft, bar)).horizontalAdvance(bar.name) for bar in self._bars]
         if self._slot:
             names.append(QFontMetricsF(name_font(draft, None)).horizontalAdvance(self._slot[0]))

@@ -8,31 +8,59 @@ import math
 from collections.abc import Sequence
 
 import pyqtgraph
-from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPen
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy
 
 from app.core.analysis.series import Curve
 from app.core.messages import sentence
 from app.gui.style.theme import Theme, figures
-from app.gui.style.tokens import LABEL_PX, Tokens
+from app.gui.style.tokens import LABEL_PX
+from app.gui.widgets.basics import label
 
-AXIS_WIDTH_PX, AXIS_HEIGHT_PX, RIGHT_MARGIN_PX = 36, 20, 12
+AXIS_WIDTH_PX, AXIS_HEIGHT_PX, RIGHT_MARGIN_PX = 42, 20, 12
+# A chart is at least so high; or a little lower where nothing then has to scroll.
+LOW_PX, LOWEST_PX = 140, 112
 SMOOTH_PX, SMOOTH_POINTS = 1.6, 1_000
 DASH = 0.3
 VALUE_STEP_PX = 20
-# Width 1 and no antialiasing while a run is live: anything else costs up to a hundred times as much (Qt strokes
-# wide lines as paths).
+# Thin lines without antialiasing while a run is live: anything else costs up to a hundred times as much (Qt
+# strokes wide lines as paths).
 pyqtgraph.setConfigOptions(antialias=False, useOpenGL=False)
 
 
 class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
-    """A plot without mouse, menu or buttons. Its ranges are set by its user."""
+    """A plot without mouse, menu or buttons. Its ranges are set by its user.
 
-    def __init__(self, theme: Theme, bottom: "pyqtgraph.AxisItem | None" = None) -> None:
-        axes = {"left": ValueAxis("left")} | ({"bottom": bottom} if bottom else {})
+    Args:
+        theme: Its colours.
+        bottom: The lower axis; None for plain numbers.
+        unit: Of the left axis, "" for none.
+        later: Message code of what will appear, shown in place of axes until there are data.
+
+    Attributes:
+        instead: The line in place of axes.
+    """
+
+    _is_made = False  # Qt sends events before
+
+    def __init__(
+        self,
+        theme: Theme,
+        bottom: "pyqtgraph.AxisItem | None" = None,
+        *,
+        unit: str = "",
+        later: str = "chart.nothing_yet",
+    ) -> None:
+        axes = {"left": ValueAxis("left", unit)} | ({"bottom": bottom} if bottom else {})
         super().__init__(axisItems=axes, enableMenu=False)
         self.theme = theme
+        self._later = later
+        self._least_px = LOW_PX
+        self.instead = label(muted=True, wrap=True)
+        self.instead.setParent(self)
+        self.instead.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.instead.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._ranges: dict[str, tuple[float, float]] = {}
         self._lines: list[Line] = []
         self.setAccessibleDescription(sentence("chart.nothing_yet"))
@@ -54,6 +82,20 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.getAxis("left").setGrid(255)
         theme.changed.connect(self.colour)
         self.colour()
+        self.show_emptiness(True)
+        self._is_made = True
+
+    def event(self, event: QEvent) -> bool:
+        """Draw lines of the same width on a screen of another density."""
+        if self._is_made and event.type() == QEvent.Type.DevicePixelRatioChange:
+            self.colour()
+        return bool(super().event(event))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the line in the middle."""
+        super().resizeEvent(event)
+        if self._is_made:
+            self.instead.setGeometry(self.rect())
 
     def close(self) -> bool:
         """Disconnect from the theme too: a closed plot has no axes any more."""
@@ -63,11 +105,17 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
 
     def minimumSizeHint(self) -> QSize:
         """Allow any size: charts share a window that may be small."""
-        return QSize(120, 64)
+        return QSize(120, self._least_px)
 
     def sizeHint(self) -> QSize:
         """Ask for the same everywhere, so that the layout decides."""
-        return QSize(240, 120)
+        return QSize(240, LOW_PX)
+
+    def allow_height(self, least_px: int) -> None:
+        """Change the least height that the layout may give."""
+        if least_px != self._least_px:
+            self._least_px = least_px
+            self.updateGeometry()
 
     def setAccessibleName(self, name: str) -> None:
         """Name the viewport too, which screen readers see as a widget of its own."""
@@ -79,10 +127,33 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         super().setAccessibleDescription(description)
         self.viewport().setAccessibleDescription(description)
 
+    def show_emptiness(self, is_empty: bool, *, live: bool = True) -> None:
+        """Show what will appear in place of axes without meaning, or the axes.
+
+        Args:
+            is_empty: Whether there is nothing to draw.
+            live: Whether something will appear; otherwise nothing was recorded.
+        """
+        if is_empty:
+            self.instead.setText(sentence(self._later if live else "chart.nothing_recorded"))
+        self.instead.setVisible(is_empty)
+        # Axes of a hidden item would lose their size; a transparent one isn't painted either.
+        self.getPlotItem().setOpacity(0.0 if is_empty else 1.0)
+
+    def pen(self, colour: str, *, dashed: bool = False) -> QPen:
+        """Return a pen of one logical pixel, whatever the units of the plot.
+
+        Rounded to whole pixels of the screen, because others are expensive.
+        """
+        pen = QPen(QColor(colour), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine)
+        pen.setWidth(max(1, round(self.devicePixelRatioF())))  # a cosmetic pen counts them
+        pen.setCosmetic(True)
+        return pen
+
     def add_line(self, colour: str, *, dashed: bool = False, box: "pyqtgraph.ViewBox | None" = None) -> "Line":
         """Return a new line in one of the SERIES, in another view box if it has its own axis."""
-        line = Line(colour, dashed=dashed)
-        line.colour(self.theme.tokens)
+        line = Line(self, colour, dashed=dashed)
+        line.colour()
         self._lines.append(line)
         (box or self.getViewBox()).addItem(line.item)
         return line
@@ -102,10 +173,10 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
         self.setBackground(tokens.surface)
         for side in ("left", "bottom", "right"):
             axis = self.getAxis(side)
-            axis.setPen(thin_pen(tokens.grid))
-            axis.setTextPen(thin_pen(tokens.muted))
+            axis.setPen(self.pen(tokens.grid))
+            axis.setTextPen(self.pen(tokens.muted))
         for line in self._lines:
-            line.colour(tokens)
+            line.colour()
 
     def _set_up_axis(self, side: str) -> None:
         axis = self.getAxis(side)
@@ -118,16 +189,31 @@ class Plot(pyqtgraph.PlotWidget):  # type: ignore[misc]
 class DoublePlot(Plot):
     """A plot with a second vertical axis on the right, for other units.
 
+    Args:
+        theme: Its colours.
+        bottom: The lower axis; None for plain numbers.
+        unit: Of the left axis, "" for none.
+        right_unit: Of the right axis.
+        later: As of any plot.
+
     Attributes:
         right: View box of the right axis.
     """
 
-    def __init__(self, theme: Theme, bottom: "pyqtgraph.AxisItem | None" = None) -> None:
-        super().__init__(theme, bottom)
+    def __init__(
+        self,
+        theme: Theme,
+        bottom: "pyqtgraph.AxisItem | None" = None,
+        *,
+        unit: str = "",
+        right_unit: str = "",
+        later: str = "chart.nothing_yet",
+    ) -> None:
+        super().__init__(theme, bottom, unit=unit, later=later)
         self.right = pyqtgraph.ViewBox(enableMouse=False, enableMenu=False)
         self.right.disableAutoRange()
         self.right.setDefaultPadding(0.0)
-        self.setAxisItems({"right": ValueAxis("right")})
+        self.setAxisItems({"right": ValueAxis("right", right_unit)})
         self.showAxis("right")
         self._set_up_axis("right")
         self.getAxis("right").setWidth(AXIS_WIDTH_PX)
@@ -150,16 +236,17 @@ class DoublePlot(Plot):
 class Line:
     """One line of a plot, in one of the SERIES."""
 
-    def __init__(self, colour: str, *, dashed: bool) -> None:
+    def __init__(self, plot: Plot, colour: str, *, dashed: bool) -> None:
+        self._plot = plot
         self._colour, self._is_dashed, self._is_smooth = colour, dashed, False
         self._thin = self._smooth = QPen()
         self.item = _LineItem(connect="finite")
 
-    def colour(self, tokens: Tokens) -> None:
-        """Apply a theme's colour."""
-        self._thin = thin_pen(getattr(tokens, self._colour), dashed=self._is_dashed)
+    def colour(self) -> None:
+        """Apply the theme's colour, and the width on the current screen."""
+        self._thin = self._plot.pen(getattr(self._plot.theme.tokens, self._colour), dashed=self._is_dashed)
         self._smooth = QPen(self._thin)
-        self._smooth.setWidthF(SMOOTH_PX)
+        self._smooth.setWidthF(SMOOTH_PX * self._plot.devicePixelRatioF())
         self.item.setPen(self._smooth if self._is_smooth else self._thin)
 
     def show(self, curve: Curve, *, smooth: bool = False) -> None:
@@ -190,15 +277,12 @@ class _LineItem(pyqtgraph.PlotCurveItem):  # type: ignore[misc]
         return QRectF(box.viewRect())
 
 
-def thin_pen(colour: str, *, dashed: bool = False) -> QPen:
-    """Return a one-pixel pen, whatever the units of the plot."""
-    pen = QPen(QColor(colour), 1, Qt.PenStyle.DashLine if dashed else Qt.PenStyle.SolidLine)
-    pen.setCosmetic(True)
-    return pen
-
-
 class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
-    """As many round values as there is room for."""
+    """As many round values as there is room for, with their unit."""
+
+    def __init__(self, side: str, unit: str = "") -> None:
+        super().__init__(side)
+        self._unit = f" {unit}" if unit else ""
 
     def boundingRect(self) -> QRectF:
         """Leave room for half labels at both ends, which pyqtgraph doesn't with grid lines."""
@@ -210,6 +294,10 @@ class ValueAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
         power = math.floor(math.log10(max(high - low, 1e-12) / room))
         steps = [part * 10.0**exponent for exponent in (power, power + 1) for part in (1, 2, 5)]
         return [(next(step for step in steps if (high - low) / step <= room), 0.0)]
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        """Return the labels."""
+        return [f"{text}{self._unit}" for text in super().tickStrings(values, scale, spacing)]
 
 
 class TimeAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
@@ -249,6 +337,11 @@ class CountAxis(pyqtgraph.AxisItem):  # type: ignore[misc]
 
 def _whole_steps() -> list[int]:
     return [part * 10**power for power in range(9) for part in (1, 2, 5)]
+
+
+def has_values(curve: Curve) -> bool:
+    """Return whether there is anything to draw."""
+    return any(value is not None for value in curve.y)
 
 
 def format_clock(duration_s: float) -> str:

@@ -11,7 +11,7 @@ from app.core.analysis.series import Curve, RunSeries
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.verdict.rules import DRIFT_PCT
-from app.gui.charts.plots import RIGHT_MARGIN_PX, DoublePlot, Plot, TimeAxis, thin_pen
+from app.gui.charts.plots import RIGHT_MARGIN_PX, DoublePlot, Plot, TimeAxis, has_values
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import LABEL_PX, SERIES
 
@@ -28,7 +28,7 @@ class EstimateChart(Plot):
     def __init__(self, theme: Theme) -> None:
         self.low, self.high = pyqtgraph.PlotCurveItem(pen=None), pyqtgraph.PlotCurveItem(pen=None)
         self.band = pyqtgraph.FillBetweenItem(self.low, self.high)
-        super().__init__(theme, TimeAxis())
+        super().__init__(theme, TimeAxis(), later="chart.estimate_later")
         self.getViewBox().addItem(self.band)
         # Room for the right half of the last label.
         self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, RIGHT_MARGIN_PX, 0)
@@ -46,6 +46,7 @@ class EstimateChart(Plot):
         if shown == self.shown:
             return
         self.shown = shown
+        self.show_emptiness(not has_values(series.estimate), live=live)
         kind = headline_kind(metric)
         value, low, high = (_scaled(curve, kind.scale) for curve in (series.estimate, series.low, series.high))
         self.line.show(value, smooth=not live)
@@ -105,7 +106,7 @@ class SustainedChart(DoublePlot):
     """
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, TimeAxis())
+        super().__init__(theme, TimeAxis(), unit="%", later="chart.speed_later")
         self.speed, self.clock = self.add_line(BLUE), self.add_line(RED)
         self.degrees = self.add_line(ORANGE, dashed=True, box=self.right)
         self.limit = pyqtgraph.InfiniteLine(PASS_PCT, angle=0)
@@ -126,6 +127,7 @@ class SustainedChart(DoublePlot):
         speed = in_percent(series.steps_per_s)
         clock = in_percent(_curve(series.telemetry, ("gpu0_clock_mhz", "cpu_clock_mhz")))
         degrees = _curve(series.telemetry, ("gpu0_temperature_c", "cpu_temperature_c"))
+        self.show_emptiness(not has_values(speed), live=live)
         self.speed.show(speed, smooth=not live)
         self.clock.show(clock, smooth=not live)
         self.degrees.show(degrees, smooth=not live)
@@ -150,7 +152,7 @@ class SustainedChart(DoublePlot):
         """Apply the theme's colours, to the threshold line too."""
         super().colour()
         if hasattr(self, "limit"):
-            self.limit.setPen(thin_pen(self.theme.tokens.valid, dashed=True))
+            self.limit.setPen(self.pen(self.theme.tokens.valid, dashed=True))
 
 
 def in_percent(curve: Curve) -> Curve:

@@ -6,8 +6,8 @@ from typing import Literal
 
 from app.core.analysis.series import Curve
 from app.core.messages import sentence
-from app.core.metrics import format_bytes
-from app.gui.charts.plots import DoublePlot, Line, TimeAxis, round_up
+from app.core.metrics import format_memory
+from app.gui.charts.plots import DoublePlot, Line, TimeAxis, has_values, round_up
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import SERIES
 from app.gui.widgets.basics import plain_tip
@@ -60,7 +60,7 @@ class TelemetryChart(DoublePlot):
     """
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, TimeAxis())
+        super().__init__(theme, TimeAxis(), unit="%", later="chart.telemetry_later")
         self.lines: dict[str, Line] = {}
         self._shown: tuple[object, ...] = ()
         self.entries: list[tuple[str, str, bool]] = []
@@ -103,6 +103,7 @@ class TelemetryChart(DoublePlot):
                 self.lines[name] = self.add_line(quantity.colour, dashed=quantity.is_right, box=box)
             self.lines[name].show(Curve(curve.x, _scaled(quantity, curve, memory_bytes)), smooth=not live)
         self._fit_right(drawn.values())
+        self.show_emptiness(not any(has_values(curve) for _, curve in drawn.values()), live=live)
         self.entries = [
             (quantity.colour, _number(name, drawn) + _entry(quantity, value), quantity.is_right)
             for name, (quantity, curve) in drawn.items()
@@ -153,7 +154,7 @@ def _entry(quantity: Quantity, value: float | None) -> str:
         return f"{sentence(quantity.label)} n/a"
     text = {
         "percent": f"{value:.0f} %",
-        "memory": format_bytes(value),
+        "memory": format_memory(value),
         "clock": f"{value / 1000:.1f} GHz",
         "degrees": f"{value:.0f} °C",
         "watts": f"{value:.0f} W",

@@ -4,19 +4,28 @@ import statistics
 from collections.abc import Sequence
 
 import pyqtgraph
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QFontMetrics, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.core.analysis.series import Curve, RunSeries
 from app.core.messages import sentence
 from app.core.metrics import format_seconds
-from app.gui.charts.plots import CountAxis, DoublePlot, Plot, TimeAxis, round_up, thin_pen
+from app.gui.charts.plots import (
+    AXIS_HEIGHT_PX,
+    CountAxis,
+    DoublePlot,
+    Plot,
+    TimeAxis,
+    has_values,
+    round_up,
+)
 from app.gui.style.theme import Theme, figures
 from app.gui.style.tokens import LABEL_PX, SERIES
 from app.gui.widgets.basics import set_tip
 
 BLUE, ORANGE = SERIES[:2]
+_HALF_LABEL_PX = LABEL_PX // 2 + 2
 
 
 class Legend(QWidget):
@@ -91,8 +100,8 @@ class EpochChart(Plot):
     def __init__(self, theme: Theme) -> None:
         self.bars = pyqtgraph.BarGraphItem(x=[], height=[], width=0.68, pen=QPen(Qt.PenStyle.NoPen))
         self.median = pyqtgraph.PlotCurveItem(pen=None)
-        self._shown: tuple[tuple[float, ...], int, float | None, bool, bool] | None = None
-        super().__init__(theme, CountAxis())
+        self._shown: tuple[tuple[float, ...], int, float | None, bool, bool, bool] | None = None
+        super().__init__(theme, CountAxis(), later="chart.epochs_later")
         for item in (self.bars, self.median):
             self.addItem(item, ignoreBounds=True)
         self.setAccessibleName(sentence("chart.seconds_per_epoch"))
@@ -105,6 +114,7 @@ class EpochChart(Plot):
         *,
         whole: bool = True,
         apart: bool = True,
+        live: bool = True,
     ) -> None:
         """Show epochs, and the duration so far of the current one.
 
@@ -114,12 +124,14 @@ class EpochChart(Plot):
             current_s: Current epoch; None between epochs.
             whole: False for cut epochs, whose median is meaningless.
             apart: False for runs instead of epochs: then the values may have any unit, and the first one counts.
+            live: Whether more may follow.
         """
-        shown = (tuple(durations_s), planned, current_s, whole, apart)
+        shown = (tuple(durations_s), planned, current_s, whole, apart, live)
         if shown == self._shown:
             return
         self._shown = shown
         heights = [*durations_s, *([current_s] if current_s is not None else [])]
+        self.show_emptiness(not any(heights), live=live)
         count = max(planned, len(heights), 1)
         self.set_range("x", 0.4, count + 0.6)
         self.set_range("y", 0.0, round_up(1.08 * max(heights, default=1.0)))
@@ -136,11 +148,11 @@ class EpochChart(Plot):
         """Apply the theme's colours, to bars and median too."""
         super().colour()
         tokens = self.theme.tokens
-        self.median.setPen(thin_pen(tokens.text, dashed=True))
+        self.median.setPen(self.pen(tokens.text, dashed=True))
         shown, self._shown = self._shown, None
         if shown is not None:
-            durations_s, planned, current_s, whole, apart = shown
-            self.show_epochs(durations_s, planned, current_s, whole=whole, apart=apart)
+            durations_s, planned, current_s, whole, apart, live = shown
+            self.show_epochs(durations_s, planned, current_s, whole=whole, apart=apart, live=live)
 
     def _draw(self, heights: Sequence[float], whole: int, apart: int) -> None:
         tokens = self.theme.tokens
@@ -175,7 +187,7 @@ class LossChart(DoublePlot):
     )
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, CountAxis())
+        super().__init__(theme, CountAxis(), right_unit="%", later="chart.loss_later")
         self.lines = {
             "loss": self.add_line(ORANGE),
             "val_loss": self.add_line(ORANGE, dashed=True),
@@ -202,6 +214,7 @@ class LossChart(DoublePlot):
         self.lines["accuracy"].show(accuracy, smooth=True)
         self.lines["val_accuracy"].show(val_accuracy, smooth=True)
         values = [value for value in (*loss.y, *val_loss.y) if value is not None]
+        self.show_emptiness(not values, live=live)
         self.set_range("x", 0.0, 1.04 * max(planned, len(series.epochs), 1))
         self.set_range("y", 0.0, round_up(1.05 * max(values, default=1.0)))
         self.setAccessibleDescription(_loss_sentence(series))
@@ -213,13 +226,15 @@ class ThroughputChart(DoublePlot):
     colour_name = BLUE
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__(theme, TimeAxis())
+        super().__init__(theme, TimeAxis(), later="chart.steps_later")
         self.line = self.add_line(BLUE)
         self.marks = pyqtgraph.ScatterPlotItem(size=9, symbol="t", pen=QPen(Qt.PenStyle.NoPen))
         self.getViewBox().addItem(self.marks, ignoreBounds=True)
         self._shown: tuple[object, ...] = ()
-        # Without values, so that its time axis lines up with that of the telemetry.
+        # Without values, so that its time axis lines up with that of the telemetry below, which has the labels.
         self.getAxis("right").setStyle(showValues=False)
+        self.getAxis("bottom").setStyle(showValues=False)
+        self.getAxis("bottom").setHeight(_HALF_LABEL_PX)
         self.setAccessibleName(sentence("chart.steps_per_second"))
         self.colour()
 
@@ -232,6 +247,7 @@ class ThroughputChart(DoublePlot):
         if shown == self._shown:
             return
         self._shown = shown
+        self.show_emptiness(not has_values(curve), live=live)
         self.line.show(curve, smooth=not live)
         highest = max((value for value in curve.y if value is not None), default=1.0)
         top = round_up(1.1 * highest)
@@ -241,6 +257,10 @@ class ThroughputChart(DoublePlot):
         code = "chart.steps_now_interrupted" if interrupted_t_s else "chart.steps_now"
         last = "n/a" if curve.last is None else f"{curve.last:.1f}"
         self.setAccessibleDescription(sentence(code, now=last, highest=highest, count=len(interrupted_t_s)))
+
+    def minimumSizeHint(self) -> QSize:
+        """Allow as much less as the labels of its time would need."""
+        return super().minimumSizeHint() - QSize(0, AXIS_HEIGHT_PX - _HALF_LABEL_PX)
 
     def colour(self) -> None:
         """Apply the theme's colours, to the marks too."""

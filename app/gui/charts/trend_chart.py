@@ -9,7 +9,7 @@ from app.core.analysis.trend import Trend
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import RunSummary
-from app.gui.charts.plots import RIGHT_MARGIN_PX, Plot, thin_pen
+from app.gui.charts.plots import RIGHT_MARGIN_PX, Plot
 from app.gui.style.theme import Theme, figures
 from app.gui.style.tokens import LABEL_PX
 
@@ -30,7 +30,7 @@ class TrendChart(Plot):
         self.points = pyqtgraph.ScatterPlotItem()
         self.intervals = pyqtgraph.ErrorBarItem(beam=0.0)
         self.marks: list[pyqtgraph.InfiniteLine] = []
-        super().__init__(theme, self._dates)
+        super().__init__(theme, self._dates, later="trend.later")
         for item in (self.intervals, self.points):
             self.addItem(item, ignoreBounds=True)
         self.getPlotItem().layout.setContentsMargins(0, LABEL_PX // 2 + 2, RIGHT_MARGIN_PX, 0)
@@ -41,6 +41,7 @@ class TrendChart(Plot):
         self._shown = (trend, run_id)
         runs = [point.run for point in trend.points]
         self._dates.dates = [run.started_at[:10] for run in runs]
+        self.show_emptiness(not runs)
         self._draw(runs, headline_kind(trend.metric).scale, run_id)
         self._mark([number for number, point in enumerate(trend.points) if point.changes])
         self.setAccessibleDescription(trend.sentence())
@@ -60,7 +61,7 @@ class TrendChart(Plot):
         low = np.array([(run.value_low or run.value or 0.0) * scale for run in runs], dtype=float)
         high = np.array([(run.value_high or run.value or 0.0) * scale for run in runs], dtype=float)
         self.intervals.setData(
-            x=x, y=y, top=np.maximum(0, high - y), bottom=np.maximum(0, y - low), pen=thin_pen(tokens.muted)
+            x=x, y=y, top=np.maximum(0, high - y), bottom=np.maximum(0, y - low), pen=self.pen(tokens.muted)
         )
         brushes = [QColor(tokens.accent if run.id == run_id else tokens.muted) for run in runs]
         sizes = [CURRENT_PX if run.id == run_id else POINT_PX for run in runs]
@@ -78,7 +79,7 @@ class TrendChart(Plot):
         for number, place in enumerate(places, 1):
             options = {"position": 0.94, "color": tokens.text, "fill": tokens.surface}
             mark = pyqtgraph.InfiniteLine(
-                place - 0.5, pen=thin_pen(tokens.caution, dashed=True), label=str(number), labelOpts=options
+                place - 0.5, pen=self.pen(tokens.caution, dashed=True), label=str(number), labelOpts=options
             )
             mark.label.setFont(figures(LABEL_PX))
             self.addItem(mark, ignoreBounds=True)

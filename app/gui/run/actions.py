@@ -15,10 +15,14 @@ from app.core.messages import message, sentence
 from app.core.plain_text import safe_text
 from app.core.records import Group, Run
 from app.core.report.export import FORMATS, format_of, write_lines
-from app.core.report.share import share_card
-from app.core.report.wording import result_text
+from app.core.report.group_text import group_text
+from app.core.report.share import Card, card_of, text_of
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids
+from app.core.studies.details import Details
+from app.core.studies.export import study_lines
+from app.core.studies.points import StudyResult
+from app.core.studies.share import StudyCard
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.bundle import Services
 
@@ -33,17 +37,19 @@ class ResultActions:
     def save_picture(self, run: Run, group: Group | None = None, path: Path | None = None) -> None:
         """Save the share picture in the window's theme; ask for a file if none is given."""
         try:
-            card = share_card(run, group)
+            card = card_of(run, group)
         except AppError as error:
             self._services.complain(error)
             return
         if path is None:
-            name = f"epochmark-{run.summary.workload}-{run.summary.id}.png"
+            name = f"epochmark-{run.summary.workload}-{_number(run, group)}.png"
             pictures = QStandardPaths.StandardLocation.PicturesLocation
             path = self._ask(sentence("picture.save"), name, sentence("picture.png"), pictures)
-        if path is None:
-            return
-        target, tokens = path, self._services.theme.tokens
+        if path is not None:
+            self._save_card(card, path)
+
+    def _save_card(self, card: Card | StudyCard, target: Path) -> None:
+        tokens = self._services.theme.tokens
 
         def done(_: None) -> None:
             self._tell_saved(sentence("picture.saved", name=target.name), target)
@@ -54,10 +60,47 @@ class ResultActions:
 
         self._services.tasks.start(write, done, self._services.complain)
 
+    def save_study(self, card: StudyCard, group_id: int) -> None:
+        """Save a study's picture; ask for a file."""
+        pictures = QStandardPaths.StandardLocation.PicturesLocation
+        name = f"epochmark-study-{group_id}.png"
+        path = self._ask(sentence("picture.save"), name, sentence("picture.png"), pictures)
+        if path is not None:
+            self._save_card(card, path)
+
+    def copy_study(self, card: StudyCard) -> None:
+        """Put a study's picture on the clipboard."""
+        QGuiApplication.clipboard().setImage(paint_share_picture(card, self._services.theme.tokens))
+        self._services.tell(sentence("picture.copied"), "", "", None)
+
+    def copy_plain(self, text: str) -> None:
+        """Put a text on the clipboard."""
+        QGuiApplication.clipboard().setText(safe_text(text))
+        self._services.tell(sentence("result.copied"), "", "", None)
+
+    def export_study(self, result: StudyResult, details: Details) -> None:
+        """Write a study as CSV or JSON, by the name of the file that is asked for."""
+        kinds = f"{sentence('export.csv')} (*.csv);;{sentence('export.json')} (*.json)"
+        documents = QStandardPaths.StandardLocation.DocumentsLocation
+        name = f"epochmark-study-{result.group.id}"
+        target = self._ask(sentence("studies_page.export"), name, kinds, documents)
+        if target is None:
+            return
+
+        def write() -> None:
+            _check_is_file(target)
+            form = "json" if target.suffix.lower() == ".json" else "csv"
+            write_lines(target, study_lines(result, form, details))
+
+        def done(_: None) -> None:
+            self._tell_saved(sentence("studies_page.exported", name=target.name), target)
+
+        self._services.tasks.start(write, done, self._services.complain)
+
     def copy_picture(self, run: Run, group: Group | None = None) -> None:
         """Put the share picture on the clipboard."""
         try:
-            picture = paint_share_picture(share_card(run, group), self._services.theme.tokens)
+            picture = paint_share_picture(card_of(run, group), self._services.theme.tokens)
         except AppError as error:
             self._services.complain(error)
             return
@@ -66,7 +109,12 @@ class ResultActions:
 
     def copy_text(self, run: Run, group: Group | None = None) -> None:
         """Put the result on the clipboard as text."""
-        QGuiApplication.clipboard().setText(safe_text(result_text(run, group)))
+        QGuiApplication.clipboard().setText(safe_text(text_of(run, group)))
+        self._services.tell(sentence("result.copied"), "", "", None)
+
+    def copy_group(self, group: Group) -> None:
+        """Put a group and all of its runs on the clipboard as text."""
+        QGuiApplication.clipboard().setText(safe_text(group_text(group)))
         self._services.tell(sentence("result.copied"), "", "", None)
 
     def export(self, ids: Sequence[int], path: Path | None = None) -> None:
@@ -129,6 +177,10 @@ class ResultActions:
             buttons.No,
         )
         return answer == buttons.Yes
+
+
+def _number(run: Run, group: Group | None) -> str:
+    return str(run.summary.id) if group is None or group.kind != "ab" else f"ab-{group.id}"
 
 
 def _check_is_file(path: Path) -> None:

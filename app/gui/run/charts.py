@@ -14,7 +14,7 @@ from app.core.metrics import format_value, headline_kind
 from app.core.records import Group, RunSummary
 from app.core.report.wording import rate_text, repeats_steps
 from app.gui.charts.bar_list import BarList
-from app.gui.charts.plots import time_span
+from app.gui.charts.plots import LOW_PX, LOWEST_PX, time_span
 from app.gui.charts.speed_charts import PASS_PCT, EstimateChart, SustainedChart
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import EpochChart, Legend, LossChart, ThroughputChart
@@ -22,8 +22,11 @@ from app.gui.run.engine_table import EngineTable
 from app.gui.run.figures import FigureTable
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, LABEL_PX
-from app.gui.widgets.basics import Card, ClampedLabel, ElidedLabel, column, row
+from app.gui.widgets.basics import Card, ClampedLabel, column, row
 from workloads import CATALOGUE
+
+# What all cards need with charts of the least and of the usual least height.
+TIGHT_PX, ROOMY_PX = 500, 590
 
 
 class RunCharts(QWidget):
@@ -50,7 +53,7 @@ class RunCharts(QWidget):
         self._rate_card = _card(
             sentence("chart.while_training"), self.throughput, self.machine, legend=self._machine_legend
         )
-        self.limit = ElidedLabel("")
+        self.limit = ClampedLabel(lines=2, muted=False, kept=2)
         self._rate_card.body.addWidget(self.limit)
         self.bars_card = _card(sentence("chart.against_known"), self.bars)
         self.scale = ClampedLabel(lines=2, size_px=LABEL_PX)
@@ -74,6 +77,17 @@ class RunCharts(QWidget):
         halves.setStretch(0, 1)
         halves.setStretch(1, 1)
         self.setLayout(halves)
+
+    def fit_into(self, height_px: int) -> None:
+        """Let charts be a little lower where that saves scrolling in an area of this height."""
+        plots = (self.epochs, self.estimate, self.sustained, self.loss, self.throughput, self.machine)
+        least_px = LOWEST_PX if TIGHT_PX <= height_px < ROOMY_PX else LOW_PX
+        for plot in plots:
+            plot.allow_height(least_px)
+
+    def hasHeightForWidth(self) -> bool:
+        """Say no: Qt would give an area that scrolls the wanted height, not the least."""
+        return False
 
     def show_series(self, series: RunSeries, summary: RunSummary, memory_bytes: int | None, *, live: bool) -> None:
         """Show the curves of a run.
@@ -121,7 +135,7 @@ class RunCharts(QWidget):
         kind = headline_kind(runs[0].metric if runs else "seconds_per_epoch_s")
         values = [run.value * kind.scale for run in runs if run.value is not None]
         self._speed.setCurrentWidget(self.epochs)
-        self.epochs.show_epochs(values, group.planned, apart=False)
+        self.epochs.show_epochs(values, group.planned, apart=False, live=False)
         self.epochs_card.heading.setText(sentence("chart.result_of_runs", label=kind.label))
         median = format_value(runs[0].metric, judge_repeats(group).median) if runs else ""
         self.epochs_card.note.show_text(sentence("chart.median_of_runs", median=median) if median else "")
@@ -174,12 +188,13 @@ class RunCharts(QWidget):
             self.epochs_card.note.show_text(note)
         else:
             self._speed.setCurrentWidget(self.epochs)
-            self._show_epochs(series, summary, series.current_epoch_s if live else None)
+            self._show_epochs(series, summary, live=live)
 
-    def _show_epochs(self, series: RunSeries, summary: RunSummary, current_s: float | None) -> None:
+    def _show_epochs(self, series: RunSeries, summary: RunSummary, *, live: bool) -> None:
+        current_s = series.current_epoch_s if live else None
         durations_s = [epoch.duration_s for epoch in series.epochs]
         cut = summary.steps is not None and summary.steps < summary.steps_per_epoch
-        self.epochs.show_epochs(durations_s, summary.epochs, current_s, whole=not cut)
+        self.epochs.show_epochs(durations_s, summary.epochs, current_s, whole=not cut, live=live)
         heading = sentence("chart.seconds_per_cut_epoch" if cut else "chart.seconds_per_epoch")
         in_rounds = repeats_steps(summary)
         if in_rounds:

@@ -1,8 +1,7 @@
 """Which engine is fastest on which workload, as a table: the result of a comparison of engines."""
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QFrame, QHeaderView, QTableWidget, QTableWidgetItem
+from PySide6.QtWidgets import QFrame, QTableWidget, QTableWidgetItem
 
 from app.core.analysis.engines import Cell, Row, engine_rows
 from app.core.messages import sentence
@@ -11,7 +10,7 @@ from app.core.records import Group
 from app.gui.style.theme import figures
 from app.gui.style.tokens import TEXT_PX
 from app.gui.widgets.basics import plain_tip
-from app.gui.widgets.tables import set_up_items
+from app.gui.widgets.tables import fit_columns, set_up_items
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 
@@ -27,12 +26,7 @@ class EngineTable(QTableWidget):
         set_up_items(self, sentence("engine_page.table"))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalHeaderLabels([sentence(code) for code in _HEADINGS])
-        header = self.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setStretchLastSection(True)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        self.verticalHeader().setDefaultSectionSize(ROW_PX)
+        fit_columns(self, ROW_PX)
 
     def show_group(self, group: Group) -> None:
         """Show a comparison, finished or not."""

@@ -3,7 +3,7 @@
 import threading
 from functools import partial
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
@@ -13,7 +13,7 @@ from app.core.verdict.preflight import preflight
 from app.gui.services.bundle import Services
 from app.gui.style.icons import pixmap
 from app.gui.style.tokens import Tokens
-from app.gui.widgets.basics import ElidedLabel, label, row, set_tone
+from app.gui.widgets.basics import ClampedLabel, label, row, set_tone
 from workloads.protocol.events import Reason
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import RunSpec
@@ -25,7 +25,7 @@ ICON_PX = 16
 
 
 class PreflightLine(QWidget):
-    """Checks the machine every ten seconds while visible and nothing runs. Keeps its height.
+    """Checks the machine every ten seconds while visible and nothing runs.
 
     GPUs are left out, because reading a sleeping one would wake it.
 
@@ -47,12 +47,12 @@ class PreflightLine(QWidget):
         # Of the current check, which it ends at once when set.
         self._stop: threading.Event | None = None
         self.cautions: tuple[Reason, ...] = ()
-        self._icon, self.text = label(), ElidedLabel(muted=True)
+        self._icon, self.text = label(), ClampedLabel(lines=3, kept=1)
         self._icon.setFixedSize(ICON_PX, ICON_PX)
         line = row(self._icon, self.text)
         line.setStretch(1, 1)
+        line.setAlignment(self._icon, Qt.AlignmentFlag.AlignTop)
         self.setLayout(line)
-        self.setFixedHeight(max(ICON_PX, self.text.fontMetrics().lineSpacing()) + 2)
         self._timer = QTimer(self, interval=interval_ms)
         self._timer.timeout.connect(self._check)
         services.theme.changed.connect(self._show)

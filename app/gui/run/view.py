@@ -1,11 +1,12 @@
 """One run, live or stored: headline and charts. Imports the charts, so import it late."""
 
 import time
+from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QTimer
-from PySide6.QtGui import QFont, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QFont, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollBar, QWidget
 
 from app.core.analysis.compare import bars, find_baseline, rank_text, shortlist
 from app.core.analysis.groups import group_summary
@@ -18,7 +19,7 @@ from app.gui.run.headline import HeadlineCard
 from app.gui.services.run_bridge import RunBridge
 from app.gui.style.theme import Theme
 from app.gui.style.tokens import GAP_PX, TITLE_PX
-from app.gui.widgets.basics import ElidedLabel, column, label, row
+from app.gui.widgets.basics import ClampedLabel, column, label, row, scrolled
 from workloads import CATALOGUE
 from workloads.protocol import events
 
@@ -35,7 +36,7 @@ class RunView(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._title = label("", TITLE_PX, QFont.Weight.DemiBold)
-        self.about = ElidedLabel("", TITLE_PX - 2, muted=True)
+        self.about = ClampedLabel(lines=2)
         self.headline = HeadlineCard(theme)
         self.charts = RunCharts(theme)
         self._bridge: RunBridge | None = None
@@ -45,7 +46,17 @@ class RunView(QWidget):
         self.corner.setSpacing(GAP_PX)
         head = row(self._title, self.about, self.corner)
         head.setStretch(1, 1)
-        whole = column(head, self.headline, self.charts, spacing_px=GAP_PX + 4)
+        # Charts keep a readable height; a small window scrolls below the headline.
+        scroll = self._scroll = scrolled(self.charts)
+        scroll.viewport().installEventFilter(self)
+        bar, pages, steps = scroll.verticalScrollBar(), QKeySequence.StandardKey, QScrollBar.SliderAction
+        for key, step in (
+            (pages.MoveToNextPage, steps.SliderPageStepAdd),
+            (pages.MoveToPreviousPage, steps.SliderPageStepSub),
+        ):
+            does = partial(bar.triggerAction, step)
+            QShortcut(QKeySequence(key), self, does, context=Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        whole = column(head, self.headline, scroll, spacing_px=GAP_PX + 4)
         whole.setStretch(2, 1)
         self.setLayout(whole)
 
@@ -76,10 +87,16 @@ class RunView(QWidget):
         if self._bridge is not None and self._bridge.is_running:
             QTimer.singleShot(0, self.refresh)
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Fit the charts into another height."""
+        if event.type() == QEvent.Type.Resize:
+            self.charts.fit_into(self._scroll.viewport().height())
+        return super().eventFilter(watched, event)
+
     def refresh(self) -> None:
         """Draw the current state of the running run."""
         bridge = self._bridge
-        if bridge is None or bridge.state is None or bridge.is_ab:
+        if bridge is None or bridge.state is None or bridge.has_own_page:
             return
         state = bridge.state
         live = state.live()
@@ -97,7 +114,7 @@ class RunView(QWidget):
     def _on_advanced(self, kinds: set[type[events.Event]]) -> None:
         """Update texts four times a second and charts once at most: more would slow down the measurement."""
         bridge = self._bridge
-        if bridge is None or bridge.state is None or bridge.is_ab or not self.isVisible():
+        if bridge is None or bridge.state is None or bridge.has_own_page or not self.isVisible():
             return
         now_s = time.monotonic()
         since_s = now_s - self._charts_s

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.core.errors import AppError
 from app.core.paths import Paths, with_datasets_folder
+from app.gui.services.downloads import Downloads
 from app.gui.services.engine_finder import EngineFinder
 from app.gui.services.machine_finder import MachineFinder
 from app.gui.services.preferences import Preferences
@@ -32,6 +33,7 @@ class Services:
     finder: MachineFinder
     engines: EngineFinder
     bridge: RunBridge
+    downloads: Downloads
     tell: Tell
 
     def complain(self, error: AppError) -> None:

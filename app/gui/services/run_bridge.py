@@ -1,8 +1,10 @@
 """Between a session's thread and the window: a timer empties the event queue."""
 
 import queue
+import statistics
 from collections import deque
 from collections.abc import Callable
+from collections.abc import Sequence as Several
 from functools import partial
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
@@ -12,13 +14,15 @@ from app.core.messages import message, sentence
 from app.core.paths import Paths
 from app.core.records import Group, Plan, PlannedRun, RunSummary
 from app.core.runs.runner import Runner
-from app.core.runs.sequence import Sequence, Watch, run_plan
+from app.core.runs.sequence import Sequence, Watch, resume_plan, run_plan
 from app.core.runs.session import Limits, Session
 from app.core.runs.state import RunState
 from app.core.storage.database import Database
+from app.core.storage.groups import specs_of
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import Query, find_ids
 from app.core.storage.runs import list_runs, missing_runs
+from app.core.studies.points import StudyResult, make_result, wall_s
 from app.gui.services.tasks import Tasks
 from workloads.protocol import events
 from workloads.protocol.machine import Machine
@@ -27,6 +31,7 @@ from workloads.protocol.spec import RunSpec
 # As often as texts change: waking up costs more than the work.
 TICK_MS = 250
 LINES_KEPT = 2_000
+Resumed = tuple[Group, Several[PlannedRun]]
 
 
 class BusyError(AppError):
@@ -83,6 +88,9 @@ class RunBridge(QObject):
         self.asks: PlannedRun | None = None
         self.done: list[RunSummary] = []
         self.group_id: int | None = None
+        self._left: int | None = None
+        self._resumed: Group | None = None
+        self._asked_of: dict[int, RunSpec] = {}
         self.lines: deque[str] = deque(maxlen=LINES_KEPT)
 
     @property
@@ -96,12 +104,22 @@ class RunBridge(QObject):
         return self.plan is not None and self.plan.kind == "ab"
 
     @property
+    def has_own_page(self) -> bool:
+        """Whether the current or latest plan is shown on a page of its own, not on Benchmark."""
+        return self.is_ab or self.is_study
+
+    @property
+    def is_study(self) -> bool:
+        """Whether the current or latest plan is a study."""
+        return self.plan is not None and self.plan.kind == "study"
+
+    @property
     def fraction(self) -> float | None:
         """How much of all runs is done, 0 to 1; None if that can't be known."""
         within = self.state.progress.fraction if self.state is not None else None
         if self.plan is None:
             return within
-        return min(1.0, (len(self.done) + (within or 0.0)) / self.plan.count)
+        return min(1.0, (len(self.done) + (within or 0.0)) / max(1, self.planned_runs))
 
     def group(self) -> Group | None:
         """Return the plan's results so far; None without a plan."""
@@ -115,6 +133,35 @@ class RunBridge(QObject):
             run_ids=tuple(run.id for run in self.done),
             runs=tuple(self.done),
         )
+
+    @property
+    def planned_runs(self) -> int:
+        """How many runs the plan has, or has left if it was resumed."""
+        return self._left if self._left is not None else self.plan.count if self.plan is not None else 1
+
+    def study_result(self) -> StudyResult | None:
+        """Return the study so far, with the runs of earlier sessions; None without a study."""
+        if self.plan is None or not self.is_study:
+            return None
+        earlier = self._resumed.runs if self._resumed is not None else ()
+        group = Group(
+            id=self.group_id or 0,
+            created_at=self._resumed.created_at if self._resumed is not None else "",
+            kind=self.plan.kind,
+            plan=self.plan,
+            run_ids=tuple(run.id for run in (*earlier, *self.done)),
+            runs=(*earlier, *self.done),
+        )
+        return make_result(group, self._asked_of)
+
+    def left_s(self) -> float | None:
+        """Return how long the remaining runs take, judging by the finished ones; None before the first."""
+        finished_s = [run_s for run in self.done if (run_s := wall_s(run)) is not None]
+        if not finished_s:
+            return None
+        within = (self.state.progress.fraction if self.state is not None else None) or 0.0
+        runs = self.planned_runs - len(self.done) - within
+        return max(1.0, runs * statistics.fmean(finished_s))
 
     def start(self, spec: RunSpec, machine: Machine, *, beside: bool = False) -> None:
         """Start a run in the background; `refused` tells why if that fails.
@@ -142,21 +189,45 @@ class RunBridge(QObject):
         self._tasks.start(begin, self._on_begun, self._on_refused)
         self.started.emit()
 
-    def start_plan(self, plan: Plan, machine: Machine, *, beside: bool = False) -> None:
+    def start_plan(
+        self, plan: Plan, machine: Machine, *, beside: bool = False, resumed: Resumed | None = None
+    ) -> None:
         """Start several runs, one after another, in the background; `refused` tells why if that fails.
 
         Args:
             plan: What to run.
             machine: The machine to store the results for.
             beside: As for `start`; checked only before the first run.
+            resumed: The stored plan, and those of its runs that are still to come; None for a new one.
         """
         if self.is_running:
             return
-        self._reset(plan.runs()[0].spec, plan)
-        paths, waiting, answers = self._paths(), self._events, self._answers
-        runner = Runner(paths, machine, self.limits)
+        runs = plan.runs() if resumed is None else resumed[1]
+        self._reset(runs[0].spec, plan)
+        self._left = len(runs)
+        self._resumed = resumed[0] if resumed is not None else None
+        paths = self._paths()
+        runner, watch, asked_of = Runner(paths, machine, self.limits), self._watch(paths), self._asked_of
+
+        def begin() -> Sequence:
+            with Database(paths.database) as database:
+                _check_alone(database, beside=beside)
+                if resumed is not None:
+                    asked_of.update(specs_of(database, [run.id for run in resumed[0].runs]))
+            sequence = run_plan(plan, runner, watch) if resumed is None else resume_plan(*resumed, runner, watch)
+            if self.is_cancelled:  # the window may have closed by now
+                sequence.cancel()
+            return sequence
+
+        self._tasks.start(begin, self._on_plan_begun, self._on_refused)
+        self.started.emit()
+
+    def _watch(self, paths: Paths) -> Watch:
+        """Return the callbacks of a plan, which leave everything to the window's thread."""
+        waiting, answers, asked_of = self._events, self._answers, self._asked_of
 
         def on_begun(planned: PlannedRun, run_id: int) -> None:
+            asked_of[run_id] = planned.spec
             with Database(paths.database) as database:
                 summary = _stored(database, run_id)
             waiting.append(partial(self._on_planned, planned, summary))
@@ -165,23 +236,12 @@ class RunBridge(QObject):
             waiting.append(partial(self._on_asked, planned))
             return answers.get()
 
-        watch = Watch(
+        return Watch(
             listener=waiting.append,
             begun=on_begun,
             ended=lambda _, summary: waiting.append(partial(self._on_done, summary)),
             ask=ask,
         )
-
-        def begin() -> Sequence:
-            with Database(paths.database) as database:
-                _check_alone(database, beside=beside)
-            sequence = run_plan(plan, runner, watch)
-            if self.is_cancelled:  # the window may have closed by now
-                sequence.cancel()
-            return sequence
-
-        self._tasks.start(begin, self._on_plan_begun, self._on_refused)
-        self.started.emit()
 
     def answer(self, go_on: bool) -> None:
         """Answer that what the plan asked for is done, or that it should stop."""
@@ -228,6 +288,7 @@ class RunBridge(QObject):
         self._starting, self.is_cancelled = True, False
         self.state, self.trouble = RunState(spec), None
         self.plan, self.planned, self.asks, self.done, self.group_id = plan, None, None, [], None
+        self._asked_of = {}
         self.lines.clear()
         self._events = deque()
         self._answers = queue.SimpleQueue()
@@ -288,6 +349,8 @@ class RunBridge(QObject):
             self._timer.stop()
             self._session = self.asks = None
             self.trouble = session.trouble
+            if self.trouble is None and isinstance(session, Sequence):  # a plan that went on without some runs
+                self.trouble = next(iter(session.refusals), None)
             summary = self.state.summary if self.state is not None else None
             if self.trouble is not None and summary is None:
                 self.refused.emit(self.trouble)  # not even the plan's first run started

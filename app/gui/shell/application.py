@@ -27,6 +27,7 @@ from app.core.storage.database import Database
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.queries import purge_trash
 from app.gui.services.bundle import Services
+from app.gui.services.downloads import Downloads
 from app.gui.services.engine_finder import EngineFinder
 from app.gui.services.garbage import GarbageCollector
 from app.gui.services.machine_finder import MachineFinder
@@ -132,6 +133,7 @@ def open_window(theme: Theme, paths: Paths, limits: Limits | None = None) -> tup
         finder=MachineFinder(tasks, lambda: services.paths.datasets, tasks),
         engines=EngineFinder(lambda: services.paths, tasks, tasks),
         bridge=RunBridge(lambda: services.paths, tasks, limits, tasks),
+        downloads=Downloads(tasks, banner.message.emit, tasks),
         tell=banner.message.emit,
     )
     window = MainWindow(services)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QByteArray, QSize, QTimer, QUrl, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QKeySequence
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from app.gui.pages.hardware.page import HardwarePage
     from app.gui.pages.results.page import ResultsPage
     from app.gui.pages.settings.page import SettingsPage
+    from app.gui.pages.studies.page import StudiesPage
 
 # A worker that doesn't answer is killed after 8 s; after that, stop waiting.
 CLOSE_PATIENCE_MS = 10_000
@@ -59,6 +60,7 @@ class MainWindow(QMainWindow):
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
+        services.theme.dress(self)
         self._closing = False
         self.setWindowTitle("Epochmark")
         self.setMinimumSize(*SMALLEST_PX)
@@ -79,6 +81,8 @@ class MainWindow(QMainWindow):
         services.bridge.refused.connect(self._on_refused)
         self.benchmark.state_changed.connect(self._on_state)
         self.benchmark.setup.install_wanted.connect(self._on_install_wanted)
+        self.benchmark.setup.import_wanted.connect(self._on_import_wanted)
+        self.benchmark.setup.known.run_chosen.connect(self._on_run_chosen)
         Attention(services.bridge, self)
         self._restore_geometry()
         self._on_state()
@@ -135,47 +139,32 @@ class MainWindow(QMainWindow):
     @property
     def results(self) -> "ResultsPage":
         """The Results page, made on first use."""
-        from app.gui.pages.results.page import ResultsPage
-
-        page = self._made("results")
-        assert isinstance(page, ResultsPage)
-        return page
+        return cast("ResultsPage", self._made("results"))
 
     @property
     def compare(self) -> "ComparePage":
         """The Compare page, made on first use."""
-        from app.gui.pages.compare.page import ComparePage
-
-        page = self._made("compare")
-        assert isinstance(page, ComparePage)
-        return page
+        return cast("ComparePage", self._made("compare"))
 
     @property
     def ab(self) -> "AbPage":
         """The A/B page, made on first use."""
-        from app.gui.pages.ab.page import AbPage
+        return cast("AbPage", self._made("ab"))
 
-        page = self._made("ab")
-        assert isinstance(page, AbPage)
-        return page
+    @property
+    def studies(self) -> "StudiesPage":
+        """The Studies page, made on first use."""
+        return cast("StudiesPage", self._made("studies"))
 
     @property
     def hardware(self) -> "HardwarePage":
         """The Hardware page, made on first use."""
-        from app.gui.pages.hardware.page import HardwarePage
-
-        page = self._made("hardware")
-        assert isinstance(page, HardwarePage)
-        return page
+        return cast("HardwarePage", self._made("hardware"))
 
     @property
     def settings(self) -> "SettingsPage":
         """The Settings page, made on first use."""
-        from app.gui.pages.settings.page import SettingsPage
-
-        page = self._made("settings")
-        assert isinstance(page, SettingsPage)
-        return page
+        return cast("SettingsPage", self._made("settings"))
 
     def _made(self, code: str) -> QWidget:
         """Return a page, made on first use."""
@@ -193,6 +182,11 @@ class MainWindow(QMainWindow):
             self.results.run_requested.connect(partial(self.show_page, "benchmark"))
             self.results.again_requested.connect(self._on_again)
             self.results.compare_requested.connect(self._on_compare)
+            self.results.study_requested.connect(self._on_study)
+        if code == "ab":
+            self.ab.state_changed.connect(self._on_state)
+        if code == "studies":
+            self.studies.state_changed.connect(self._on_state)
         if code == "compare":
             self.compare.run_chosen.connect(self._on_run_chosen)
         if code == "hardware":
@@ -269,12 +263,21 @@ class MainWindow(QMainWindow):
         self.show_page("settings")
         self.settings.show_engines(engine)
 
+    def _on_import_wanted(self) -> None:
+        self.show_page("settings")
+        self.settings.show_data_sets()
+
     def _on_again(self, plan: Plan) -> None:
         machine = self._services.finder.machine
         if machine is not None and not self._services.bridge.is_running:
-            page = self.ab if plan.kind == "ab" else self.benchmark
-            self.show_page("ab" if plan.kind == "ab" else "benchmark")
+            code = {"ab": "ab", "study": "studies"}.get(plan.kind, "benchmark")
+            self.show_page(code)
+            page = self.ab if code == "ab" else self.studies if code == "studies" else self.benchmark
             page.run_again(plan, machine)
+
+    def _on_study(self, group_id: int) -> None:
+        self.show_page("studies")
+        self.studies.refresh(choose=group_id)
 
     def _on_run_chosen(self, run_id: int) -> None:
         self.show_page("results")
@@ -285,8 +288,11 @@ class MainWindow(QMainWindow):
         self.compare.show_runs(ids)
 
     def _on_doctor(self) -> None:
+        """Answer the question: examine, unless there is an answer or a run that it would disturb."""
         self.show_page("hardware")
         self.hardware.show_view("doctor")
+        if self.hardware.doctor.diagnosis is None:
+            self.hardware.doctor.examine()
 
     def _open(self, path: Path) -> None:
         """Open a file or a folder with the system's own program."""
@@ -300,8 +306,12 @@ class MainWindow(QMainWindow):
         log_file = self._services.paths.logs / "epochmark.log"
         ReportDialog(self, problem_report(self._services.finder.machine, log_file)).open()
 
-    def _shown(self) -> "BenchmarkPage | ResultsPage":
+    def _shown(self) -> "BenchmarkPage | ResultsPage | AbPage | StudiesPage":
         """Return the page whose result is shown."""
+        if self._code == "ab":
+            return self.ab
+        if self._code == "studies":
+            return self.studies
         return self.results if self._code == "results" else self.benchmark
 
     def _on_run(self) -> None:
@@ -311,6 +321,8 @@ class MainWindow(QMainWindow):
     def _on_cancel(self) -> None:
         if self._services.bridge.is_ab:
             self.ab.cancel()
+        elif self._services.bridge.is_study:
+            self.studies.cancel()
         else:
             self.benchmark.cancel()
 

@@ -36,6 +36,7 @@ PAGES = (
     Entry("results", "page.results", "list", "ResultsPage"),
     Entry("compare", "page.compare", "chart-bar-decreasing", "ComparePage"),
     Entry("ab", "page.ab", "scale", "AbPage"),
+    Entry("studies", "page.studies", "chart-line", "StudiesPage"),
     Entry("hardware", "page.hardware", "cpu", "HardwarePage"),
     Entry("settings", "page.settings", "settings", "SettingsPage"),
 )

@@ -1,7 +1,9 @@
 """Lucide's icons from resources/icons, drawn in the theme's colours."""
 
+from functools import cache
+
 from PySide6.QtCore import QByteArray, QSize, Qt
-from PySide6.QtGui import QIcon, QPainter, QPixmap
+from PySide6.QtGui import QIcon, QPainter, QPixmap, QPixmapCache
 from PySide6.QtSvg import QSvgRenderer
 
 from app.core.paths import RESOURCES
@@ -21,7 +23,8 @@ def icon(name: str, colour: str, chosen: str | None = None) -> QIcon:
         chosen: The other colour; None for the same.
     """
     result = QIcon()
-    for state, paint in ((QIcon.State.Off, colour), (QIcon.State.On, chosen or colour)):
+    paints = [(QIcon.State.Off, colour), *([(QIcon.State.On, chosen)] if chosen else [])]
+    for state, paint in paints:
         for size_px in _SIZES_PX:
             result.addPixmap(pixmap(name, paint, size_px), QIcon.Mode.Normal, state)
     return result
@@ -29,13 +32,22 @@ def icon(name: str, colour: str, chosen: str | None = None) -> QIcon:
 
 def pixmap(name: str, colour: str, size_px: int) -> QPixmap:
     """Return an icon as a square picture with a transparent background."""
-    return _drawn(renderer(name, colour), size_px)
+    key = f"{name} {colour} {size_px}"
+    picture = QPixmap()
+    if not QPixmapCache.find(key, picture):
+        picture = _drawn(renderer(name, colour), size_px)
+        QPixmapCache.insert(key, picture)
+    return picture
 
 
 def renderer(name: str, colour: str) -> QSvgRenderer:
     """Return the renderer of an icon, for any size."""
-    svg = (FOLDER / f"{name}.svg").read_text(encoding="utf-8").replace("currentColor", colour)
-    return QSvgRenderer(QByteArray(svg.encode()))
+    return QSvgRenderer(QByteArray(_svg(name).replace("currentColor", colour).encode()))
+
+
+@cache
+def _svg(name: str) -> str:
+    return (FOLDER / f"{name}.svg").read_text(encoding="utf-8")
 
 
 def application_icon() -> QIcon:

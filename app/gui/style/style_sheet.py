@@ -50,6 +50,8 @@ QLineEdit, QComboBox, QSpinBox, QDoubleSpinBox, QPlainTextEdit, QTextEdit {{ bac
     min-height: 20px; selection-background-color: {accent}; selection-color: {on_accent}; }}
 QLineEdit:focus, QComboBox:focus, QSpinBox:focus, QDoubleSpinBox:focus, QPlainTextEdit:focus {{
     border: 2px solid {accent}; padding: 4px 7px; }}
+QSpinBox, QDoubleSpinBox {{ padding: 3px 8px 4px 8px; }}  /* their text is higher: as high as a combo box */
+QSpinBox:focus, QDoubleSpinBox:focus {{ padding: 2px 7px 3px 7px; }}
 QComboBox:disabled, QSpinBox:disabled, QLineEdit:disabled {{ color: {muted}; background: {window};
     border-color: {border}; }}
 QComboBox::drop-down {{ border: none; width: 24px; }}
@@ -81,6 +83,11 @@ QTableView {{ background: {surface}; border: 1px solid transparent; border-radiu
 QTableView:focus {{ border: 1px solid {accent}; }}
 QTableView::item {{ padding: 4px 14px 4px 6px; border-bottom: 1px solid {grid}; }}
 QTableView::item:selected {{ background: {selected}; color: {text}; }}
+QListWidget {{ background: transparent; border: 1px solid transparent; border-radius: 6px; outline: none; }}
+QListWidget:focus {{ border: 1px solid {accent}; }}
+QListWidget::item {{ padding: 5px 8px; border-radius: 6px; }}
+QListWidget::item:hover {{ background: {window}; }}
+QListWidget::item:selected {{ background: {selected}; color: {text}; }}
 QHeaderView {{ background: {surface}; }}
 QHeaderView::section {{ background: {surface}; color: {muted}; border: none; border-bottom: 1px solid {border};
     padding: 6px 16px 6px 8px; }}

@@ -4,7 +4,7 @@ from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.paths import RESOURCES
 from app.gui.style.style_sheet import style_sheet
@@ -18,17 +18,22 @@ FONTS = ("Inter-Regular", "Inter-Medium", "Inter-SemiBold", "Inter-Bold")
 class Theme(QObject):
     """The theme of one application; follows the system unless the user chose one, and its contrast always.
 
+    Attributes:
+        sheet: The style sheet of the dressed windows.
+
     Signals:
         changed: The tokens changed.
     """
 
     changed = Signal()
+    _sheet_changed = Signal(str)
 
     def __init__(self, application: QApplication, choice: Choice = "system") -> None:
         super().__init__(application)
         self._application = application
         self._choice: Choice = choice
         self.tokens = LIGHT
+        self.sheet = ""
         load_fonts()
         application.setStyle("Fusion")
         application.setFont(font(TEXT_PX))
@@ -48,6 +53,14 @@ class Theme(QObject):
             hints.setColorScheme(Qt.ColorScheme.Dark if choice == "dark" else Qt.ColorScheme.Light)
         self._on_scheme(hints.colorScheme())
 
+    def dress(self, window: QWidget) -> None:
+        """Style a window with all that belongs to it, its dialogs too, now and after each change.
+
+        The application as a whole would take four times as long: charts have hidden menus, which nobody opens.
+        """
+        window.setStyleSheet(self.sheet)
+        self._sheet_changed.connect(window.setStyleSheet)
+
     def _on_contrast(self, contrast: Qt.ContrastPreference) -> None:
         """Apply high contrast, or no longer."""
         self._contrast = contrast
@@ -60,12 +73,13 @@ class Theme(QObject):
             tokens = DARK_CONTRAST if dark else LIGHT_CONTRAST
         else:
             tokens = DARK if dark else LIGHT
-        if tokens is self.tokens and self._application.styleSheet():
+        if tokens is self.tokens and self.sheet:
             return
         self.tokens = tokens
         self._application.setPalette(palette(tokens))
         pictures = RESOURCES / "theme" / ("dark" if dark else "light")
-        self._application.setStyleSheet(style_sheet(tokens, pictures.as_posix()))
+        self.sheet = style_sheet(tokens, pictures.as_posix())
+        self._sheet_changed.emit(self.sheet)
         self.changed.emit()
 
 

@@ -19,13 +19,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.plain_text import safe_text
 from app.gui.style.icons import icon
 from app.gui.style.theme import Theme, font
 from app.gui.style.tokens import GAP_PX, TEXT_PX, TITLE_PX
 
 _Box = TypeVar("_Box", QHBoxLayout, QVBoxLayout)
 Tone = Literal["", "valid", "caution", "invalid"]
-PILL_PX = 24
+HEAD_PX = 34  # of a button, and so of the line with a page's title
 
 
 def label(
@@ -46,8 +47,10 @@ def label(
 
 
 def title(text: str = "") -> QLabel:
-    """Return a page's or a section's title."""
-    return label(text, TITLE_PX, QFont.Weight.DemiBold)
+    """Return a page's title, as high as on pages with buttons beside it: it is in the same place on each."""
+    result = label(text, TITLE_PX, QFont.Weight.DemiBold)
+    result.setMinimumHeight(HEAD_PX)
+    return result
 
 
 class ElidedLabel(QLabel):
@@ -71,6 +74,7 @@ class ElidedLabel(QLabel):
 
     def show_text(self, text: str) -> None:
         """Show another text; the label keeps its place and size."""
+        text = safe_text(text)  # names of devices come from outside
         if text != self._whole:
             self._whole = text
             self.setAccessibleName(text)
@@ -103,9 +107,16 @@ class ElidedLabel(QLabel):
 
 
 class ClampedLabel(QLabel):
-    """A few lines at most, elided if there is no room, with the whole text as tooltip."""
+    """A few lines at most, elided if there is no room, with the whole text as tooltip.
 
-    def __init__(self, lines: int, size_px: int = TEXT_PX, *, muted: bool = True) -> None:
+    Args:
+        lines: At most.
+        size_px: Of the type.
+        muted: Whether it is less important than what is around it.
+        kept: Lines whose room it keeps, so that what is below doesn't jump when the text changes.
+    """
+
+    def __init__(self, lines: int, size_px: int = TEXT_PX, *, muted: bool = True, kept: int = 0) -> None:
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setWordWrap(True)
@@ -114,12 +125,20 @@ class ClampedLabel(QLabel):
         self.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._room_px = lines * self.fontMetrics().lineSpacing() + 2
+        self._kept_px = kept * self.fontMetrics().lineSpacing() + 2 if kept else 0
+        self._others: tuple[str, ...] = ()
         self.whole_text = ""
+        self._clamp()
 
     def show_text(self, text: str) -> None:
         """Show another text."""
-        self.whole_text = text
-        self.setAccessibleName(text)
+        self.whole_text = safe_text(text)
+        self.setAccessibleName(self.whole_text)
+        self._clamp()
+
+    def keep_room_for(self, texts: Iterable[str]) -> None:
+        """Keep the room of the longest of these texts, whatever is shown, so that nothing below jumps."""
+        self._others = tuple(texts)
         self._clamp()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -129,7 +148,7 @@ class ClampedLabel(QLabel):
 
     def sizeHint(self) -> QSize:
         """Ask for no more lines than the text has."""
-        return QSize(0, min(self._height(self.text()), self._room_px))
+        return QSize(0, self._wanted_px(self.text()))
 
     def minimumSizeHint(self) -> QSize:
         """Allow any width."""
@@ -142,9 +161,13 @@ class ClampedLabel(QLabel):
             words.pop()
             shown = f"{' '.join(words)} …"
         set_tip(self, self.whole_text if shown.endswith(" …") else "")
-        self.setFixedHeight(min(self._height(shown), self._room_px))
+        self.setFixedHeight(self._wanted_px(shown))
         if shown != self.text():
             self.setText(shown)
+
+    def _wanted_px(self, text: str) -> int:
+        longest_px = max((self._height(each) for each in (text, *self._others)), default=0)
+        return max(self._kept_px, min(longest_px, self._room_px))
 
     def _height(self, text: str) -> int:
         box = QRect(0, 0, max(40, self.width()), 10_000)
@@ -230,73 +253,6 @@ class Button(QPushButton):
         self.setIcon(icon(self._icon_name, colour, chosen))
 
 
-class Pill(QLabel):
-    """A short fact in a rounded frame."""
-
-    def __init__(self, text: str = "", tone: Tone = "") -> None:
-        super().__init__(text)
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setFont(font(12, QFont.Weight.Medium))
-        self.setFixedHeight(PILL_PX)
-        self.setProperty("pill", True)
-        self.setProperty("tone", tone)
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-
-
-class PillRow(QWidget):
-    """One line of short facts; hidden ones are counted at its end, with all of them as tooltip."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._facts: list[str] = []
-        self._pills: list[Pill] = []
-        self._more = Pill()
-        self._more.setParent(self)
-        self.setFixedHeight(PILL_PX)
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-
-    def show_facts(self, facts: Iterable[str]) -> None:
-        """Show other facts, the most important first."""
-        for pill in self._pills:
-            pill.hide()
-            pill.deleteLater()
-        self._facts = list(facts)
-        self._pills = [Pill(fact) for fact in self._facts]
-        for pill in self._pills:
-            pill.setParent(self)
-        self.setAccessibleName(", ".join(self._facts))
-        self._place()
-
-    @property
-    def shown_facts(self) -> list[str]:
-        """The facts there is room for."""
-        return [pill.text() for pill in self._pills if not pill.isHidden()]
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show as many facts as the new width has room for."""
-        super().resizeEvent(event)
-        self._place()
-
-    def _place(self) -> None:
-        shown = len(self._pills)
-        while self._wanted_px(shown) > self.width() and shown:
-            shown -= 1
-        for number, pill in enumerate(self._pills):
-            pill.setVisible(number < shown)
-        self._more.setVisible(shown < len(self._pills))
-        x_px = 0
-        for pill in (*self._pills[:shown], self._more):
-            pill.setGeometry(x_px, 0, pill.sizeHint().width(), PILL_PX)
-            x_px += pill.width() + GAP_PX
-        set_tip(self, " · ".join(self._facts) if shown < len(self._pills) else "")
-
-    def _wanted_px(self, count: int) -> int:
-        """Return the width of this many pills, including the one that counts the others."""
-        self._more.setText(f"+{len(self._pills) - count}")
-        pills = [*self._pills[:count], *([self._more] if count < len(self._pills) else [])]
-        return sum(pill.sizeHint().width() + GAP_PX for pill in pills) - GAP_PX
-
-
 def set_tone(widget: QWidget, tone: Tone) -> None:
     """Change a widget's tone; Qt re-reads properties only when asked to."""
     if widget.property("tone") != tone:
@@ -356,6 +312,21 @@ def row(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QHBoxLayo
 def column(*items: QWidget | QLayout | None, spacing_px: int = GAP_PX) -> QVBoxLayout:
     """Return widgets below each other; None is the stretchable gap."""
     return _filled(QVBoxLayout(), items, spacing_px)
+
+
+def instructions(heading: str, steps: Iterable[tuple[str, str]]) -> QWidget:
+    """Return what an empty page shows: a heading, and steps with a sign each."""
+    lines = []
+    for sign_text, step_text in steps:
+        sign = label(sign_text, TITLE_PX, QFont.Weight.DemiBold)
+        sign.setFixedWidth(16)
+        step = row(sign, label(step_text, muted=True, wrap=True), spacing_px=2 * GAP_PX)
+        step.setStretch(1, 1)
+        lines.append(step)
+    page = QWidget()
+    head = label(heading, TITLE_PX, QFont.Weight.DemiBold)
+    page.setLayout(column(None, head, *lines, None, None, spacing_px=2 * GAP_PX))
+    return page
 
 
 def scrolled(*items: QWidget | QLayout | None) -> QScrollArea:

@@ -21,6 +21,7 @@ from app.gui.widgets.basics import row, set_tip
 from app.gui.widgets.choice_box import ChoiceBox
 from workloads.protocol.parameters import Parameter
 from workloads.protocol.spec import ParameterValue
+from workloads.settings import Value
 
 INT_LIMIT = 2**31 - 1
 FLOAT_LIMIT = 1e12
@@ -129,7 +130,7 @@ _Spin = TypeVar("_Spin", bound=QAbstractSpinBox)
 
 def indented(spin: _Spin) -> _Spin:
     """Return a spin box whose text begins where that of other editors does: its style sheet can't move it."""
-    spin.lineEdit().setTextMargins(8, 0, 0, 0)
+    spin.lineEdit().setTextMargins(7, 0, 0, 0)
     return spin
 
 
@@ -154,3 +155,12 @@ def set_edited(editor: Editor, value: ParameterValue) -> None:
         editor.line.setText(str(value))
     else:
         editor.setValue(value)  # type: ignore[arg-type]
+
+
+def in_editor(value: Value, parameter: Parameter) -> ParameterValue:
+    """Return a setting's value as its editor has it: what is left to the engine is 0 or "auto" there."""
+    if value is None:
+        return 0 if parameter.kind == "int" else "auto"
+    if parameter.kind == "choice" and isinstance(value, bool):
+        return "on" if value else "off"
+    return value

@@ -72,6 +72,16 @@ def set_up_items(table: QTableWidget, name: str) -> None:
     table.verticalHeader().hide()
 
 
+def fit_columns(table: QTableWidget, row_px: int) -> None:
+    """Give a small table columns as wide as their texts, left-aligned headings, and rows of one height."""
+    header = table.horizontalHeader()
+    header.setHighlightSections(False)
+    header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+    header.setStretchLastSection(True)
+    header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+    table.verticalHeader().setDefaultSectionSize(row_px)
+
+
 def set_up_table(table: QTableView, model: TableModel, name: str, row_px: int) -> None:
     """Give a view its model and the look of all tables.
 

@@ -98,7 +98,7 @@ def test_telemetry_is_drawn_against_the_axis_of_its_unit(qtbot: QtBot, applicati
     assert chart.right.viewRange()[1][1] >= 288.0
     # The host took nothing, and a card's memory is no share of the computer's.
     assert set(chart.lines) == set(curves) - {"steal_pct", "gpu0_memory_used_bytes"}
-    assert [text for _, text, _ in chart.entries] == ["CPU 98 %", "memory 8.0 GB", "clock 4.7 GHz", "GPU 288 W"]
+    assert [text for _, text, _ in chart.entries] == ["CPU 98 %", "memory 7.5 GB", "clock 4.7 GHz", "GPU 288 W"]
     chart.show_curves(curves, memory_bytes=16_000_000_000, live=False)
     assert chart.entries[0][1] == "CPU 74 %"  # of a run that is over, what was typical
     chart.show_curves({"cpu_pct": Curve([3.0], [None])})

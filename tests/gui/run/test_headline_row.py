@@ -25,6 +25,7 @@ WIDTHS_PX = st.integers(390, 3_600)
 def line(application_theme: Theme, qtbot: QtBot) -> HeadlineRow:
     line = HeadlineRow(application_theme, Button(application_theme, "Why?", kind="flat"))
     qtbot.addWidget(line)
+    application_theme.dress(line)
     line.show()
     return line
 

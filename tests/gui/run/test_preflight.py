@@ -4,7 +4,8 @@ import threading
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QPoint
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.core.hardware.telemetry.monitor import read_telemetry
@@ -75,7 +76,7 @@ def test_it_checks_repeatedly_in_the_background_while_visible(
 
 
 def test_disturbances_come_first_then_what_to_do(line: PreflightLine, qtbot: QtBot) -> None:
-    height = line.height()
+    line.resize(420, line.sizeHint().height())
     with qtbot.waitSignal(line.changed):
         line.show_telemetry(BUSY)
     assert [reason.code for reason in line.cautions] == ["on_battery", "other_load"]
@@ -84,11 +85,23 @@ def test_disturbances_come_first_then_what_to_do(line: PreflightLine, qtbot: QtB
     assert told.endswith("updates and backups finish.")
     assert line.text.property("tone") == "caution"
     line.show()
+    assert line.text.text() == told
+    line.resize(200, line.height())
     assert "Plug in the charger" in line.text.toolTip()
-    assert line.height() == height
     with qtbot.waitSignal(line.changed):
         line.show_telemetry(CALM)
-    assert (line.cautions, line.text.property("tone"), line.height()) == ((), "", height)
+    assert (line.cautions, line.text.property("tone")) == ((), "")
+
+
+def test_several_lines_of_cautions_leave_the_button_where_it_is(driver: Driver) -> None:
+    setup = driver.page.setup
+    driver.window.resize(1024, 700)
+    setup.preflight.show_telemetry(CALM)
+    QApplication.processEvents()
+    place, height = setup.run_button.mapTo(driver.window, QPoint(0, 0)), setup.preflight.height()
+    setup.preflight.show_telemetry(BUSY)
+    driver.until(lambda: setup.preflight.height() > height)
+    assert setup.run_button.mapTo(driver.window, QPoint(0, 0)) == place
 
 
 def test_another_choice_is_judged_by_the_same_telemetry(line: PreflightLine, machine: Machine) -> None:

@@ -41,7 +41,7 @@ def answer(monkeypatch: pytest.MonkeyPatch, button: QMessageBox.StandardButton) 
 def test_first_look(driver: Driver) -> None:
     setup = driver.page.setup
     published = comparable_rows("cifar10_keras_cnn")
-    assert [bar.kind for bar in setup.bars.bars] == ["reference"] * len(published)
+    assert [bar.kind for bar in setup.known.bars.bars] == ["reference"] * len(published)
     assert "1,337,002" in setup.summary.text()
     assert setup.run_button.isEnabled()
     assert "60 s" in setup.presets["quick"].accessibleName()

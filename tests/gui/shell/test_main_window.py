@@ -13,36 +13,36 @@ from app.gui.shell import main_window
 from app.gui.shell.pages import PAGES, Entry
 from tests.gui.driving import Driver
 
-STUDIES = """
+SCORES = """
 from PySide6.QtWidgets import QLabel
 
 
-class StudiesPage(QLabel):
+class ScoresPage(QLabel):
     def __init__(self, services):
-        super().__init__("Studies")
+        super().__init__("Scores")
 """
 
 
 @pytest.fixture
-def studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """One more page, before the settings."""
-    (tmp_path / "studies").mkdir()
-    (tmp_path / "studies" / "page.py").write_text(STUDIES)
+    (tmp_path / "scores").mkdir()
+    (tmp_path / "scores" / "page.py").write_text(SCORES)
     monkeypatch.setattr(app.gui.pages, "__path__", [*app.gui.pages.__path__, str(tmp_path)])
-    entry = Entry("studies", "label.workload", "list", "StudiesPage")
+    entry = Entry("scores", "label.workload", "list", "ScoresPage")
     monkeypatch.setattr(main_window, "PAGES", (*PAGES[:-1], entry, PAGES[-1]))
     yield
-    sys.modules.pop("app.gui.pages.studies.page", None)
+    sys.modules.pop("app.gui.pages.scores.page", None)
 
 
-def test_a_page_is_a_folder_and_a_row(studies: None, driver: Driver) -> None:
+def test_a_page_is_a_folder_and_a_row(scores: None, driver: Driver) -> None:
     window = driver.window
-    driver.press(window.side_bar.places["studies"])
+    driver.press(window.side_bar.places["scores"])
     assert isinstance(window.page, QLabel)
-    assert window.page.text() == "Studies"
-    assert window.side_bar.places["studies"].isChecked()
+    assert window.page.text() == "Scores"
+    assert window.side_bar.places["scores"].isChecked()
     shortcuts = {code: window.action(code).shortcut().toString() for code in ("label.workload", "page.settings")}
-    assert shortcuts == {"label.workload": "Ctrl+6", "page.settings": "Ctrl+7"}
+    assert shortcuts == {"label.workload": "Ctrl+7", "page.settings": "Ctrl+8"}
 
 
 def test_every_row_opens_its_page(driver: Driver) -> None:

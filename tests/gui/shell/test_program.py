@@ -32,6 +32,14 @@ def open_window(environment: dict[str, str]) -> "subprocess.Popen[str]":
     return process
 
 
+def command_of(process: psutil.Process) -> list[str]:
+    """Return a process' command; [] for one that ends just now, such as a helper that looked for a GPU."""
+    try:
+        return list(process.cmdline())
+    except psutil.NoSuchProcess:
+        return []
+
+
 def catches_sigterm(pid: int) -> bool:
     """Say whether a process would hear a request to end, which would end it at once before."""
     mask = next(line.split()[1] for line in read_status(pid) if line.startswith("SigCgt"))
@@ -92,7 +100,7 @@ def test_a_window_that_is_killed_leaves_no_worker(environment: dict[str, str], t
     window = psutil.Process(process.pid)
 
     def workers() -> list[psutil.Process]:
-        return [child for child in window.children() if "workloads" in child.cmdline()]
+        return [child for child in window.children() if "workloads" in command_of(child)]
 
     wait_until(workers)
     found = workers()

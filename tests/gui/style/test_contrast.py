@@ -157,9 +157,9 @@ def test_the_systems_high_contrast_is_followed_at_once(qapp: QApplication, appli
     hints = qapp.styleHints().accessibility()
     hints.contrastPreferenceChanged.emit(Qt.ContrastPreference.HighContrast)
     assert application_theme.tokens == LIGHT_CONTRAST
-    assert LIGHT_CONTRAST.control in qapp.styleSheet()
+    assert LIGHT_CONTRAST.control in application_theme.sheet
     application_theme.choose("dark")
     assert application_theme.tokens == DARK_CONTRAST
     hints.contrastPreferenceChanged.emit(Qt.ContrastPreference.NoPreference)
     assert application_theme.tokens == DARK
-    assert DARK_CONTRAST.control not in qapp.styleSheet()
+    assert DARK_CONTRAST.control not in application_theme.sheet

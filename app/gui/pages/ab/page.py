@@ -1,12 +1,12 @@
 """The A/B page: run a workload in two ways, in turn, and see which is faster."""
 
 import time
+from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QFont, QShowEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QProgressBar,
     QSizePolicy,
     QStackedWidget,
     QVBoxLayout,
@@ -14,27 +14,31 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.analysis.ab import judge_pairs
-from app.core.analysis.groups import group_remarks, group_sentence
+from app.core.analysis.groups import group_example, group_remarks, group_sentence
 from app.core.errors import AppError
 from app.core.messages import sentence
-from app.core.metrics import format_time_left, headline_kind
-from app.core.records import Group, Plan
+from app.core.metrics import headline_kind
+from app.core.records import Group, Plan, Run
 from app.core.storage.database import Database
 from app.core.storage.groups import list_groups
+from app.core.storage.runs import load_run
 from app.gui.charts.pair_plot import PairPlot
+from app.gui.pages.ab.foot import Foot
+from app.gui.pages.ab.refill import refill
 from app.gui.pages.ab.setup import AbSetup
+from app.gui.run.actions import ResultActions
 from app.gui.services.bundle import Services
 from app.gui.services.run_bridge import BusyError
 from app.gui.style.theme import figures
-from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TEXT_PX, TITLE_PX
+from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
 from app.gui.widgets.basics import (
-    Button,
     Card,
     ClampedLabel,
     ElidedLabel,
     Tone,
     column,
     give_way,
+    instructions,
     label,
     row,
     scrolled,
@@ -50,7 +54,6 @@ from workloads.protocol.machine import Machine
 
 HISTORY_LIMIT = 50
 TEXT_INTERVAL_S = 0.2  # every tick of the bridge
-PROGRESS_STEPS = 1_000
 # Sign, and message code of the instruction.
 NOTHING = (
     ("1", "ab_page.step_1"),
@@ -61,7 +64,13 @@ NOTHING = (
 
 
 class AbPage(QWidget):
-    """Sets up, runs and shows an A/B, and shows earlier ones."""
+    """Sets up, runs and shows an A/B, and shows earlier ones.
+
+    Signals:
+        state_changed: What can be done now is something else: copy, save.
+    """
+
+    state_changed = Signal()
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -74,15 +83,12 @@ class AbPage(QWidget):
         self.setup = AbSetup(services)
         self.history = ChoiceBox()
         self.value, self.who = label("–"), label("", TITLE_PX, muted=True)
-        self.sentence = ClampedLabel(lines=3, size_px=TITLE_PX - 2, muted=False)
-        self.remarks = ClampedLabel(lines=2)
+        self.sentence = ClampedLabel(lines=3, size_px=TITLE_PX - 2, muted=False, kept=2)
+        self.remarks = ClampedLabel(lines=2, kept=2)
         self.legend = ElidedLabel("", muted=True)
         self.plot = PairPlot(services.theme)
-        self.progress_text = ElidedLabel("", weight=QFont.Weight.DemiBold)
-        self.remaining = label(muted=True)
-        self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
-        self.question = ClampedLabel(lines=2, muted=False)
-        self._make_buttons()
+        self.foot = Foot(services.theme)
+        self._actions = ResultActions(services, self)
         self._lay_out()
         self._connect()
         self._show_state()
@@ -112,32 +118,63 @@ class AbPage(QWidget):
         self._services.tasks.start(look, self._on_found, self._services.complain)
 
     def run_again(self, plan: Plan, machine: Machine) -> None:
-        """Start a stored A/B once more; it's shown while it runs, and the setup stays as it is."""
+        """Fill the setup with what a stored A/B was asked for, and start it."""
+        refill(self.setup, plan)
         self._begin(plan, machine)
 
     def cancel(self) -> None:
         """Cancel the current run and those that would follow it."""
         if self._is_live:
             self._services.bridge.cancel()
-            self.cancel_button.setEnabled(False)
+            self.foot.cancel_button.setEnabled(False)
             self._show_progress()
+
+    @property
+    def can_copy(self) -> bool:
+        """Whether an A/B with a result is shown."""
+        return self.group is not None and group_example(self.group) is not None
+
+    can_share = can_copy
+
+    def save_picture(self) -> None:
+        """Save the share picture of the A/B shown."""
+        self._with_run(self._actions.save_picture)
+
+    def copy_picture(self) -> None:
+        """Copy the share picture of the A/B shown."""
+        self._with_run(self._actions.copy_picture)
+
+    def copy_text(self) -> None:
+        """Copy the result of the A/B shown as text."""
+        self._with_run(self._actions.copy_text)
+
+    def _with_run(self, do: Callable[[Run, Group], None]) -> None:
+        """Load the run whose details are shown with the result."""
+        group, path = self.group, self._services.paths.database
+        example = group_example(group) if group is not None else None
+        if group is None or example is None:
+            return
+        run_id, shown = example.id, group
+
+        def load() -> Run:
+            with Database(path) as database:
+                return load_run(database, run_id)
+
+        self._services.tasks.start(load, lambda run: do(run, shown), self._services.complain)
 
     @property
     def _is_live(self) -> bool:
         bridge = self._services.bridge
         return bridge.is_running and bridge.is_ab
 
-    def _make_buttons(self) -> None:
-        theme = self._services.theme
-        self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop")
-        self.cancel_button.clicked.connect(self.cancel)
-        self.go_button = Button(theme, sentence("ab_page.continue"), "play", kind="primary")
-        self.go_button.clicked.connect(lambda: self._services.bridge.answer(True))
-        self.stop_button = Button(theme, sentence("ab_page.stop"), "circle-stop")
-        self.stop_button.clicked.connect(lambda: self._services.bridge.answer(False))
-
     def _connect(self) -> None:
-        bridge = self._services.bridge
+        bridge, foot = self._services.bridge, self.foot
+        foot.cancel_button.clicked.connect(self.cancel)
+        foot.go_button.clicked.connect(lambda: bridge.answer(True))
+        foot.stop_button.clicked.connect(lambda: bridge.answer(False))
+        foot.save_button.clicked.connect(self.save_picture)
+        foot.picture_button.clicked.connect(self.copy_picture)
+        foot.copy_button.clicked.connect(self.copy_text)
         self.setup.run_requested.connect(self._begin)
         self.history.activated.connect(self._show_state)
         bridge.started.connect(self._on_started)
@@ -150,10 +187,10 @@ class AbPage(QWidget):
         self._asked = (plan, machine)
         self._runs_s, self._run_began_s = [], time.monotonic()
         self._services.bridge.start_plan(plan, machine, beside=beside)
-        self.cancel_button.setFocus()
+        self.foot.cancel_button.setFocus()
 
     def _on_started(self) -> None:
-        self.cancel_button.setEnabled(True)
+        self.foot.cancel_button.setEnabled(True)
         self._show_state()
 
     def _on_moved_on(self) -> None:
@@ -166,7 +203,7 @@ class AbPage(QWidget):
         self._run_began_s = now_s
         self._show_live()
         if bridge.asks is not None and self.isVisible():
-            self.go_button.setFocus()
+            self.foot.go_button.setFocus()
 
     def _on_advanced(self, _: set[type[events.Event]]) -> None:
         """Update texts at most four times a second: more would slow down the measurement."""
@@ -213,17 +250,18 @@ class AbPage(QWidget):
         self.setup.set_busy(sentence("ab_page.running") if live else sentence("ab_page.busy") if running else "")
         self.history.setVisible(bool(self._groups))
         self.history.setEnabled(not live)
-        self._foot.setVisible(live)
-        # The same height throughout an A/B, so that nothing jumps when it asks.
-        self._foot.setFixedHeight(84 if live and bridge.plan and bridge.plan.by_hand else 48)
         group = self.group
+        self.foot.setVisible(live or group is not None)
         self._stack.setCurrentIndex(1 if live or group is not None else 0)
         if live:
+            self._show_progress()
             self._show_live()
         elif group is not None:
             self._show_group(group)
             remarks = [*group_remarks(group), *(run.error_message for run in group.runs if run.error_message)]
             self._show_remarks(" ".join(remarks), _tone(group))
+            self.foot.show_done(can_share=self.can_share)
+        self.state_changed.emit()
 
     def _show_live(self) -> None:
         bridge = self._services.bridge
@@ -254,41 +292,12 @@ class AbPage(QWidget):
 
     def _show_remarks(self, text: str, tone: Tone) -> None:
         self.remarks.show_text(text)
-        self.remarks.setVisible(bool(text))
         set_tone(self.remarks, tone)
 
     def _show_progress(self) -> None:
-        """Show the running run and the time left, or ask the user to set up the next side."""
         bridge = self._services.bridge
-        planned, asks, plan = bridge.planned, bridge.asks, bridge.plan
-        self._foot.setCurrentIndex(1 if asks is not None else 0)
-        if asks is not None:
-            self.question.show_text(
-                sentence(
-                    "ab_page.set_up_side",
-                    number=asks.number,
-                    planned=asks.count,
-                    side=asks.side,
-                    label=asks.label,
-                )
-            )
-            return
-        count = planned.count if planned else 2 * plan.times if plan else 0
-        progress = sentence("ab_page.first_run", planned=count)
-        if bridge.is_cancelled:
-            progress = sentence("run.cancelling")
-        elif planned:
-            progress = sentence("ab_page.run_of", number=planned.number, planned=count, label=planned.label)
-        self.progress_text.show_text(progress)
-        within = (bridge.state.progress.fraction if bridge.state else None) or 0.0
-        done = len(bridge.done)
-        self.progress_bar.setValue(round(PROGRESS_STEPS * min(1.0, (done + within) / max(1, count))))
-        left_s = self._left_s(count - done)
-        self.remaining.setText(
-            sentence("run.time_left", time_left=format_time_left(left_s))
-            if left_s and not bridge.is_cancelled
-            else ""
-        )
+        count = bridge.planned.count if bridge.planned else bridge.plan.count if bridge.plan else 0
+        self.foot.show_live(bridge, self._left_s(count - len(bridge.done)))
 
     def _left_s(self, runs: int) -> float | None:
         """Return how long the remaining runs take, judging by the finished ones; None before the first."""
@@ -302,19 +311,16 @@ class AbPage(QWidget):
         set_tip(self.history, sentence("ab_page.earlier"))
         give_way(self.history)
         self.history.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.progress_bar.setAccessibleName(sentence("run.progress"))
         self.value.setFont(figures(HEADLINE_PX, QFont.Weight.Bold))
-        self.progress_text.setFont(figures(TEXT_PX, QFont.Weight.DemiBold))
-        self.remaining.setFont(figures(TEXT_PX))
         self._stack = QStackedWidget()
-        self._stack.addWidget(_empty())
+        steps = [(sign, sentence(step)) for sign, step in NOTHING]
+        self._stack.addWidget(instructions(sentence("ab_page.nothing"), steps))
         self._stack.addWidget(self._shown())
         result = Card(sentence("heading.result"))
         result.note.hide()
         result.corner.addWidget(self.history, stretch=1)
         result.body.addWidget(self._stack, stretch=1)
-        self._foot = self._make_foot()
-        result.body.addWidget(self._foot)
+        result.body.addWidget(self.foot)
         halves = QHBoxLayout()
         halves.setSpacing(2 * GAP_PX)
         halves.addWidget(self.setup, stretch=5)
@@ -335,34 +341,6 @@ class AbPage(QWidget):
         whole.setStretch(4, 1)
         page.setLayout(whole)
         return page
-
-    def _make_foot(self) -> QStackedWidget:
-        texts = row(self.progress_text, self.remaining)
-        texts.setStretch(0, 1)
-        going = QWidget()
-        both = row(column(None, texts, self.progress_bar, None), self.cancel_button, spacing_px=2 * GAP_PX)
-        both.setStretch(0, 1)
-        going.setLayout(both)
-        asking = QWidget()
-        asking.setLayout(column(self.question, row(None, self.stop_button, self.go_button)))
-        foot = QStackedWidget()
-        foot.addWidget(going)
-        foot.addWidget(asking)
-        return foot
-
-
-def _empty() -> QWidget:
-    steps = []
-    for number, code in NOTHING:
-        sign = label(number, TITLE_PX, QFont.Weight.DemiBold)
-        sign.setFixedWidth(16)
-        step = row(sign, label(sentence(code), muted=True, wrap=True), spacing_px=2 * GAP_PX)
-        step.setStretch(1, 1)
-        steps.append(step)
-    head = label(sentence("ab_page.nothing"), TITLE_PX, QFont.Weight.DemiBold)
-    page = QWidget()
-    page.setLayout(column(None, head, *steps, None, None, spacing_px=2 * GAP_PX))
-    return page
 
 
 def _name(group: Group) -> str:

@@ -1,15 +1,13 @@
 """The setup of an A/B: the workload, and what is special about each side."""
 
 import msgspec
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QFrame,
     QGridLayout,
     QLineEdit,
-    QScrollArea,
     QSpinBox,
     QWidget,
 )
@@ -40,6 +38,7 @@ from app.gui.widgets.basics import (
 from app.gui.widgets.choice_box import ChoiceBox
 from app.gui.widgets.device_list import DeviceList, EngineList
 from app.gui.widgets.editors import INT_LIMIT, Editor, Switch, edited_value, indented, make_editor
+from app.gui.widgets.form_scroll import FormScroll
 from app.gui.widgets.segments import Segments
 from workloads import CATALOGUE, STANDARD
 from workloads.engines.registry import ENGINES, compiles_always, engine_title
@@ -50,7 +49,7 @@ from workloads.workload import Workload
 
 ESTIMATE_MS = 150
 PAIRS = 6
-EDITOR_PX = 96
+EDITOR_PX, FORM_MAX_PX = 96, 720
 EQUAL = "ab_setup.equal"
 
 
@@ -326,16 +325,12 @@ class AbSetup(Card):
             grid.addWidget(label(name, muted=True), number, 0)
         choosing = row(self.preset, label(sentence("ab_setup.pairs"), muted=True), self.pairs, None)
         content = QWidget()
-        content.setObjectName("scrolled")
         content.setLayout(
             column(self.workload, choosing, grid, self.by_hand, self.length, None, spacing_px=GAP_PX + 2)
         )
-        scroll = QScrollArea(widgetResizable=True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(content)
-        self.body.addWidget(scroll, stretch=1)
+        self.setMaximumWidth(FORM_MAX_PX)
+        self.body.addWidget(FormScroll(content))
         self.body.addWidget(self.problem)
         self.body.addWidget(self.preflight)
         self.body.addWidget(self.run_button)
+        self.body.addStretch(1)

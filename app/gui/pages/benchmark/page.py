@@ -1,5 +1,6 @@
 """The first page: choose, run, watch, and see the result."""
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from app.core.storage.groups import load_group
 from app.core.storage.runs import load_run
 from app.gui.pages.benchmark.refill import refill
 from app.gui.pages.benchmark.setup import SetupView
+from app.gui.pages.benchmark.workload_box import with_recent
 from app.gui.run.actions import ResultActions
 from app.gui.run.log_dialog import LogDialog
 from app.gui.services.bundle import Services
@@ -101,7 +103,7 @@ class BenchmarkPage(QWidget):
 
     def cancel(self) -> None:
         """Cancel the current run and those that would follow it."""
-        if self._services.bridge.is_running and not self._services.bridge.is_ab:
+        if self._services.bridge.is_running and not self._services.bridge.has_own_page:
             self._services.bridge.cancel()
             self.cancel_button.setEnabled(False)
             if self.view is not None:
@@ -175,6 +177,7 @@ class BenchmarkPage(QWidget):
 
     def _begin(self, plan: Plan, machine: Machine, *, beside: bool = False) -> None:
         self._asked = (plan, machine)
+        self._remember(plan.specs[0].workload)
         self.show_run_view()
         if plan.count > 1:
             self._services.bridge.start_plan(plan, machine, beside=beside)
@@ -183,16 +186,25 @@ class BenchmarkPage(QWidget):
         self.cancel_button.setFocus()
         self.state_changed.emit()
 
+    def _remember(self, workload_id: str) -> None:
+        """Keep a workload among those used recently; if it can't be kept, that's no reason to complain."""
+        preferences = self._services.preferences
+        recent = with_recent(preferences.settings, workload_id)
+        if recent != preferences.settings.recent_workloads:
+            with contextlib.suppress(AppError):
+                preferences.change(recent_workloads=recent)
+
     def _on_busy(self) -> None:
         """Refuse to start a run during an A/B."""
         bridge = self._services.bridge
-        self.setup.set_busy(sentence("benchmark.ab_running") if bridge.is_running and bridge.is_ab else "")
+        code = "benchmark.study_running" if bridge.is_study else "benchmark.ab_running"
+        self.setup.set_busy(sentence(code) if bridge.is_running and bridge.has_own_page else "")
         for button in (self.again_button, self.retry_button):
             button.setEnabled(not bridge.is_running)
 
     def _on_refused(self, error: AppError) -> None:
         self._on_busy()
-        if self._services.bridge.is_ab:
+        if self._services.bridge.has_own_page:
             return
         if self._services.bridge.is_cancelled:  # nothing waits for it any more
             self.choose()
@@ -212,7 +224,7 @@ class BenchmarkPage(QWidget):
     def _on_ended(self, run_id: int) -> None:
         bridge = self._services.bridge
         self._on_busy()
-        if bridge.is_ab:
+        if bridge.has_own_page:
             return
         if bridge.trouble is not None:
             self._services.complain(bridge.trouble)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
-    QFormLayout,
+    QGridLayout,
     QLabel,
     QWidget,
 )
@@ -32,10 +32,11 @@ class ParameterForm(QWidget):
     def __init__(self, parameters: Sequence[Parameter], names: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self._editors: dict[str, Editor] = {}
-        form = QFormLayout(self)
+        form = QGridLayout(self)  # which centres labels beside editors
         form.setContentsMargins(0, 0, 0, 0)
         form.setSpacing(GAP_PX)
-        for parameter in parameters:
+        form.setColumnStretch(1, 1)
+        for place, parameter in enumerate(parameters):
             name = (names or {}).get(parameter.name, parameter.name.replace("_", " ").capitalize())
             editor = make_editor(parameter, self.changed)
             guard_wheel(editor)
@@ -43,7 +44,9 @@ class ParameterForm(QWidget):
             set_tip(editor, parameter.description)
             text: QLabel = label(name, muted=True)
             set_tip(text, parameter.description)
-            form.addRow(text, editor)
+            text.setBuddy(editor)
+            form.addWidget(text, place, 0)
+            form.addWidget(editor, place, 1)
             self._editors[parameter.name] = editor
 
     def values(self) -> dict[str, ParameterValue]:

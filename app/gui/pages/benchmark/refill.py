@@ -2,15 +2,15 @@
 
 from app.core.records import Plan
 from app.gui.pages.benchmark.setup import SetupView
-from workloads.protocol.parameters import Parameter
-from workloads.protocol.spec import ParameterValue, RunSpec
+from app.gui.widgets.editors import in_editor
+from workloads.protocol.spec import RunSpec
 from workloads.settings import Value, all_settings
 
 
 def refill(setup: SetupView, plan: Plan) -> None:
     """Set the form to a plan's first run and its number of runs, as far as the form has a place for each value."""
     spec = plan.specs[0]
-    setup.workload.setCurrentIndex(setup.workload.findData(spec.workload))
+    setup.workload.choose(spec.workload)
     setup.presets[spec.preset].setChecked(True)
     _choose_device(setup, spec)
     setup.dataset.choose(spec.data)
@@ -24,7 +24,7 @@ def refill(setup: SetupView, plan: Plan) -> None:
     values |= {"repeat": plan.times, "all_engines": plan.kind == "engines"}
     edited = setup.form.values()
     for parameter in (*workload.parameters, *workload.setting_parameters()):
-        setup.form.set_value(parameter.name, _in_editor(values[parameter.name], parameter))
+        setup.form.set_value(parameter.name, in_editor(values[parameter.name], parameter))
     for name in ("repeat", "all_engines"):
         if name in edited:
             value = values[name]
@@ -41,12 +41,3 @@ def _choose_device(setup: SetupView, spec: RunSpec) -> None:
     if setup.device.engine != spec.engine:
         for device in ("cpu", "gpu:0"):  # the last one that is there stays
             setup.device.take(spec.engine, device)
-
-
-def _in_editor(value: Value, parameter: Parameter) -> ParameterValue:
-    """Return a value as its editor has it: what is left to the engine is 0 or "auto" there."""
-    if value is None:
-        return 0 if parameter.kind == "int" else "auto"
-    if parameter.kind == "choice" and isinstance(value, bool):
-        return "on" if value else "off"
-    return value

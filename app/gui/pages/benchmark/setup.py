@@ -1,11 +1,10 @@
 """The setup of a run: workload, preset, device, data, and more settings one click away."""
 
 import msgspec
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from app.core.analysis.compare import bars, chart_note, shortlist
 from app.core.errors import UsageError
 from app.core.messages import message, sentence, text
 from app.core.runs.memory_check import memory_problem
@@ -13,39 +12,39 @@ from app.core.runs.overview import probe_key
 from app.core.runs.runner import checked_workload
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
-from app.gui.charts.bar_list import BarList
 from app.gui.pages.benchmark.dataset_row import DatasetRow
 from app.gui.pages.benchmark.device_row import DeviceRow
+from app.gui.pages.benchmark.known_hardware import KnownHardware
 from app.gui.pages.benchmark.machine_facts import machine_facts
 from app.gui.pages.benchmark.parameter_form import run_form
+from app.gui.pages.benchmark.workload_box import Star, WorkloadBox
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.run.preflight import PreflightLine
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX, TITLE_PX
 from app.gui.widgets.basics import (
+    HEAD_PX,
     Button,
     Card,
     ClampedLabel,
     ElidedLabel,
-    PillRow,
     column,
-    give_way,
-    guard_wheel,
     label,
     row,
     set_tip,
 )
-from app.gui.widgets.choice_box import ChoiceBox
-from workloads import CATALOGUE, STANDARD
+from app.gui.widgets.form_scroll import FormScroll
+from app.gui.widgets.pills import PillRow
+from workloads import CATALOGUE
 from workloads.engines.registry import USUAL, compiles_always, engine_title
 from workloads.protocol.machine import Machine
 from workloads.protocol.spec import Preset, RunSpec
 from workloads.settings import all_settings
 from workloads.workload import Workload
 
-BARS_LIMIT = 12
 # Spin boxes change faster than a thread is worth.
 ESTIMATE_MS = 150
+FORM_MAX_PX = 720  # wider, it is only emptier; on large screens the ranking has the room
 PRESETS: tuple[Preset, ...] = ("quick", "standard", "sustained")
 
 
@@ -55,31 +54,30 @@ class SetupView(QWidget):
     Signals:
         run_requested: The big button was pressed; with the RunSpec and the Machine.
         install_wanted: The user wants to install an engine; with its name.
+        import_wanted: The user wants to import a data set.
     """
 
     run_requested = Signal(object, object)
     install_wanted = Signal(str)
+    import_wanted = Signal()
 
     def __init__(self, services: Services) -> None:
         super().__init__()
         self._services = services
         self.machine_name = ElidedLabel(sentence("setup.looking"), TITLE_PX, QFont.Weight.DemiBold)
+        self.machine_name.setFixedHeight(HEAD_PX)
         self.facts = PillRow()
         self._asked, self._busy = 0, ""
         self._estimated: tuple[RunSpec, Machine] | None = None
         self._soon = QTimer(self, singleShot=True, interval=ESTIMATE_MS)
         self._soon.timeout.connect(self._estimate)
-        self.workload, self.device_row = ChoiceBox(sentence("label.workload")), DeviceRow(services)
-        self.device = self.device_row.list
-        give_way(self.workload)
-        guard_wheel(self.workload)
-        for workload in CATALOGUE.values():
-            self.workload.addItem(workload.title, workload.id)
+        self.workload, self.device_row = WorkloadBox(services), DeviceRow(services)
+        self.device, self.star = self.device_row.list, Star(services)
         self.browse_button = Button(services.theme, sentence("setup.browse"), "search")
         self.browse_button.setAccessibleName(sentence("setup.browse_all"))
         self.probed_s: dict[tuple[str, str, str], float] = {}  # results of probes
-        self.workload.setCurrentIndex(self.workload.findData(STANDARD))
-        self.summary = ClampedLabel(2, 12)
+        self.summary = ClampedLabel(4, 12)
+        self.summary.keep_room_for(workload.summary.replace("\n", " ") for workload in CATALOGUE.values())
         self.presets = {preset: Button(services.theme, "", kind="segment") for preset in PRESETS}
         self._name("quick", sentence("preset.quick_note"))
         self.dataset = DatasetRow(services)
@@ -95,8 +93,7 @@ class SetupView(QWidget):
         self.run_button.setMinimumHeight(48)
         self.run_button.setFont(_large(self.run_button.font()))
         self.run_button.setEnabled(False)
-        self.bars = BarList(services.theme, row_max_px=64)
-        self._bars_card = Card(sentence("chart.against_known"))
+        self.known = KnownHardware(services)
         settings = services.preferences.settings
         self._preferred = (settings.preset, settings.data)
         self.presets[settings.preset or "quick"].setChecked(True)
@@ -107,7 +104,7 @@ class SetupView(QWidget):
     @property
     def chosen_workload(self) -> Workload:
         """The chosen workload."""
-        return CATALOGUE[self.workload.currentData()]
+        return CATALOGUE[self.workload.chosen_id]
 
     @property
     def repeats(self) -> int:
@@ -133,6 +130,7 @@ class SetupView(QWidget):
         """Reload what may have changed: data sets, engines, and durations of runs."""
         self._services.engines.look()
         self.dataset.show_dataset(self.chosen_workload.dataset)
+        self.known.refresh()
         self._estimate_soon()
 
     def run(self) -> None:
@@ -156,7 +154,7 @@ class SetupView(QWidget):
             chosen=(self.device.engine or USUAL, self.device.device or "auto"),
         )
         if chooser.exec():
-            self.workload.setCurrentIndex(self.workload.findData(chooser.chosen_id))
+            self.workload.choose(chooser.chosen_id)
         chooser.deleteLater()
         self._estimate_soon()
 
@@ -188,6 +186,7 @@ class SetupView(QWidget):
         self.device_row.install_wanted.connect(self.install_wanted)
         self._services.engines.changed.connect(self._on_engines)
         self.dataset.changed.connect(self._on_choice)
+        self.dataset.import_wanted.connect(self.import_wanted)
         self.preflight.changed.connect(self._on_preflight)
         self.advanced_button.toggled.connect(self._on_advanced)
         self.run_button.clicked.connect(self.run)
@@ -215,6 +214,7 @@ class SetupView(QWidget):
     def _on_workload(self) -> None:
         workload = self.chosen_workload
         self.summary.show_text(workload.summary.replace("\n", " "))
+        self.star.show_workload(workload.id)
         set_tip(self.workload, workload.source)
         self.dataset.show_dataset(workload.dataset)
         same = workload.fixed_duration_s is not None
@@ -225,11 +225,7 @@ class SetupView(QWidget):
             self.advanced_button.setChecked(True)
             # Once the form is laid out: required fields must be visible.
             QTimer.singleShot(0, self, lambda: self._scroll.ensureWidgetVisible(self.form))
-        published = shortlist(bars(workload.id, None), BARS_LIMIT)
-        self.bars.show_bars(
-            published, slot=(sentence("compare_page.you"), sentence("compare_page.run_to_see_rank"))
-        )
-        self._bars_card.note.show_text(chart_note(workload.metric, published) if published else "")
+        self.known.show_workload(workload.id)
         self._on_choice()
 
     def _offer_sustained(self) -> None:
@@ -270,6 +266,7 @@ class SetupView(QWidget):
     def _check(self) -> None:
         """Show what is wrong with the setup at once, not only after the click."""
         machine, variant = self._services.finder.machine, self._services.engines.variant
+        spec, choice = None, self.device.choice
         try:
             spec = self.spec()
             unfit = memory_problem(spec, machine, variant(spec.engine)) if machine is not None else None
@@ -278,6 +275,7 @@ class SetupView(QWidget):
                 self.preflight.show_choice(spec, machine)
         except UsageError as error:
             problem = str(error)
+        self.known.show_setup(spec, choice.device if choice is not None else None)
         self.problem.setText(problem or "")
         self.run_button.setEnabled(not problem and machine is not None)
         self.problem.setVisible(bool(self.problem.text()))
@@ -353,11 +351,10 @@ class SetupView(QWidget):
 
     def _lay_out(self) -> None:
         workload = QWidget()
-        choosing = row(self.workload, self.browse_button)
+        choosing = row(self.workload, self.star, self.browse_button)
         choosing.setStretch(0, 1)
         workload.setLayout(choosing)
         form = QWidget()
-        form.setObjectName("scrolled")
         form.setLayout(
             column(
                 _field("label.workload", workload, self.summary),
@@ -370,29 +367,26 @@ class SetupView(QWidget):
                 spacing_px=GAP_PX,
             )
         )
-        scroll = self._scroll = QScrollArea(widgetResizable=True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setWidget(form)
-        left, right = Card(), self._bars_card
-        left.body.addWidget(scroll, stretch=1)
+        self._scroll = FormScroll(form)
+        left = Card()
+        left.setMaximumWidth(FORM_MAX_PX)
+        left.body.addWidget(self._scroll)
         left.body.addWidget(self.problem)
         left.body.addWidget(self.preflight)
         left.body.addWidget(self.run_button)
-        right.body.addWidget(self.bars, stretch=1)
+        left.body.addStretch(1)
         halves = QHBoxLayout()
         halves.setSpacing(2 * GAP_PX)
         halves.addWidget(left, stretch=5)
-        halves.addWidget(right, stretch=5)
-        head = column(self.machine_name, self.facts, spacing_px=6)
+        halves.addWidget(self.known, stretch=5)
+        head = column(self.machine_name, self.facts, spacing_px=0)
         whole = column(head, halves, spacing_px=GAP_PX + 4)
         whole.setStretch(1, 1)
         self.setLayout(whole)
 
 
 def _field(code: str, *items: QWidget) -> QVBoxLayout:
-    return column(label(sentence(code), weight=QFont.Weight.Medium), *items, spacing_px=4)
+    return column(label(sentence(code), weight=QFont.Weight.Medium), *items, spacing_px=3)
 
 
 def _large(font: QFont) -> QFont:

@@ -11,6 +11,7 @@ from app.core.metrics import headline_kind
 from app.core.runs.overview import Entry, overview, probe_key
 from app.core.runs.session import Session
 from app.core.runs.time_estimate import probe_duration_s
+from app.gui.pages.benchmark.workload_box import Star
 from app.gui.pages.benchmark.workload_table import WorkloadTable
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX, TITLE_PX
@@ -54,7 +55,7 @@ class WorkloadChooser(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle(sentence("workloads.choose_one"))
-        self.resize(820, 640)
+        self.resize(844, 640)
         self._services, self._machine, self._probed_s = services, machine, probed_s
         self._chosen = chosen
         self._entries: list[Entry] = []
@@ -70,11 +71,12 @@ class WorkloadChooser(QDialog):
         self.search = QLineEdit(placeholderText=sentence("label.search"))
         self.search.setAccessibleName(sentence("label.search"))
         self.search.setClearButtonEnabled(True)
-        self.table = WorkloadTable(services.theme)
+        self.table = WorkloadTable(services)
         self.title = ElidedLabel("", TITLE_PX - 2, QFont.Weight.DemiBold)
         self.summary = ClampedLabel(2)
         self.facts = ClampedLabel(3)
         self.answer = ClampedLabel(2, muted=False)
+        self.star = Star(services)
         self.probe_button = Button(services.theme, sentence("workloads.probe"), "gauge")
         self.choose_button = Button(services.theme, sentence("workloads.choose"), "check", kind="primary")
         self.close_button = Button(services.theme, sentence("button.cancel"))
@@ -166,6 +168,7 @@ class WorkloadChooser(QDialog):
         """Show the selected workload's details."""
         entry = self.table.chosen
         self.choose_button.setEnabled(entry is not None)
+        self.star.show_workload(entry.workload.id if entry else "")
         self.probe_button.setEnabled(entry is not None and not self._probing and not entry.problem)
         if entry is None:
             self.title.show_text(sentence("workloads.nothing_found" if self._entries else "workloads.looking"))
@@ -186,7 +189,7 @@ class WorkloadChooser(QDialog):
         detail = Card()
         detail.body.addLayout(column(self.title, self.summary, self.facts, self.answer, None, spacing_px=4))
         detail.setMinimumHeight(192)  # for all its lines, so that nothing jumps
-        buttons = row(self.probe_button, None, self.close_button, self.choose_button)
+        buttons = row(self.star, self.probe_button, None, self.close_button, self.choose_button)
         head = row(self.kinds, None, label(""), self.search)
         head.setStretch(3, 1)
         whole = column(head, self.table, detail, buttons, spacing_px=GAP_PX + 4)

@@ -8,14 +8,15 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QTableView
 
 from app.core.messages import sentence, text
-from app.core.metrics import format_bytes, format_time_left
+from app.core.metrics import format_memory, format_time_left
 from app.core.runs.overview import Entry
-from app.gui.style.theme import Theme
+from app.gui.services.bundle import Services
+from app.gui.style.icons import icon
 from app.gui.widgets.basics import plain_tip
 from app.gui.widgets.tables import Column, Index, TableModel, set_up_table
 
 COLUMNS = (
-    Column("label.workload", 256),
+    Column("label.workload", 280),
     Column("heading.study", 146),
     Column("heading.whole_run", 162),
     Column("heading.memory", 96),
@@ -30,9 +31,9 @@ class WorkloadModel(TableModel):
 
     columns = COLUMNS
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, services: Services) -> None:
         super().__init__()
-        self._theme = theme
+        self._theme, self._preferences = services.theme, services.preferences
         self._entries: Sequence[Entry] = ()
         self._probed_s: Mapping[tuple[str, str, str], float] = {}
         self._kind = ""
@@ -64,9 +65,14 @@ class WorkloadModel(TableModel):
             return self._texts(entry)[index.column()]
         if role == Qt.ItemDataRole.ToolTipRole:
             return plain_tip(text(entry.problem) if entry.problem else entry.workload.summary)
+        if role == Qt.ItemDataRole.DecorationRole and index.column() == 0 and self._is_favourite(entry):
+            return icon("star-filled", self._theme.tokens.accent)
         if role == Qt.ItemDataRole.ForegroundRole and entry.problem and index.column() == _MEMORY:
             return QColor(self._theme.tokens.invalid)
         return None
+
+    def _is_favourite(self, entry: Entry) -> bool:
+        return entry.workload.id in self._preferences.settings.favourite_workloads
 
     def _texts(self, entry: Entry) -> tuple[str, ...]:
         duration_s = self.duration_s(entry)
@@ -74,7 +80,7 @@ class WorkloadModel(TableModel):
             entry.workload.title,
             entry.workload.study_name or "–",
             format_time_left(duration_s) if duration_s is not None else sentence("workloads.duration_unknown"),
-            format_bytes(entry.memory_bytes) if entry.memory_bytes else "n/a",
+            format_memory(entry.memory_bytes) if entry.memory_bytes else "n/a",
             entry.data,
         )
 
@@ -93,9 +99,10 @@ class WorkloadModel(TableModel):
 class WorkloadTable(QTableView):
     """Shows the model, one workload per row."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, services: Services) -> None:
         super().__init__()
-        self.entries = WorkloadModel(theme)
+        self.entries = WorkloadModel(services)
+        services.preferences.changed.connect(self.viewport().update)
         set_up_table(self, self.entries, sentence("workloads.table"), ROW_PX)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setTabKeyNavigation(False)

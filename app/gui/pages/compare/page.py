@@ -46,7 +46,7 @@ OWN_LIMITS = (5, 20, 100)
 SELECTED_LIMIT = 1_000  # read of them: enough for as many with a result as are drawn
 # In the place of a number: the best and the latest, or those that were selected on another page.
 BEST_AND_LATEST, SELECTED = 0, -1
-ROW_PX, COMBO_MAX_PX = 40, 300
+ROW_PX, COMBO_MAX_PX = 96, 300
 LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 

@@ -90,6 +90,11 @@ class DoctorView(QWidget):
         """Whether an examination is running."""
         return self._cancel is not None
 
+    @property
+    def diagnosis(self) -> Diagnosis | None:
+        """What the latest examination came to; None before the first one, and during one."""
+        return self._diagnosis
+
     def examine(self) -> None:
         """Start an examination, unless one is running or it would slow down a run."""
         if self.is_examining or self._services.bridge.is_running:

@@ -12,7 +12,7 @@ from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import Monitor, TelemetryReader
 from app.core.hardware.unknown import reason
 from app.core.messages import sentence, text
-from app.core.metrics import format_bytes
+from app.core.metrics import format_gpu_memory, format_installed_memory, format_memory
 from app.gui.charts.telemetry_chart import TelemetryChart
 from app.gui.charts.training_charts import Legend
 from app.gui.services.bundle import Services
@@ -192,7 +192,7 @@ class Figures(QWidget):
             self._make()
         figures = [(section, *figure) for section in self.sections for figure in section.figures]
         for (name, value), (section, code, value_text) in zip(self._cells, figures, strict=True):
-            name_text = _label(code, section.memory_bytes)
+            name_text = _label(code, section.memory)
             name.show_text(name_text)
             set_tip(name, sentence("live.steal_tip") if code == "live.steal" else "")
             value.show_text(value_text)
@@ -228,12 +228,12 @@ class Section:
 
     Attributes:
         name: Name of the GPU; "" for the computer itself.
-        memory_bytes: Size of its memory.
+        memory: Size of its memory; "" if unknown.
         figures: Message code of each value's label, and the value with a unit.
     """
 
     name: str
-    memory_bytes: int | None
+    memory: str
     figures: tuple[tuple[str, str], ...]
 
 
@@ -245,8 +245,8 @@ def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Secti
         ("live.temperature", _number(telemetry.cpu_temperature_c, "°C")),
         ("live.power", _number(telemetry.cpu_power_w, "W")),
         ("live.steal", _number(telemetry.steal_pct, "%")),
-        ("live.memory", format_bytes(telemetry.memory_used_bytes)),
-        ("live.swap_used", format_bytes(telemetry.swap_used_bytes)),
+        ("live.memory", format_memory(telemetry.memory_used_bytes)),
+        ("live.swap_used", format_memory(telemetry.swap_used_bytes)),
         ("live.swapping", _rate(telemetry.swap_bytes_per_s)),
         ("live.disk_reads", _rate(telemetry.disk_read_bytes_per_s)),
         ("live.disk_writes", _rate(telemetry.disk_write_bytes_per_s)),
@@ -254,14 +254,16 @@ def figure_sections(telemetry: Telemetry, machine: Machine | None) -> list[Secti
     gpus = machine.gpus if machine else ()
     by_index = {gpu.index: gpu for gpu in telemetry.gpus}
     count = max(len(gpus), max(by_index, default=-1) + 1)
-    sections = [Section("", machine.memory_bytes if machine else None, computer)]
+    installed = format_installed_memory(machine.memory_bytes) if machine and machine.memory_bytes else ""
+    sections = [Section("", installed, computer)]
     for number in range(count):
         gpu = gpus[number] if number < len(gpus) else None
         name = sentence("part.gpu") if count == 1 else sentence("part.gpu_of_several", number=number)
         if gpu:
             name = sentence("live.gpu_named", gpu=name, name=gpu.name)
         figures = _gpu_figures(by_index.get(number) or GpuTelemetry(number))
-        sections.append(Section(name, gpu.memory_bytes if gpu else None, figures))
+        memory = format_gpu_memory(gpu.memory_bytes) if gpu and gpu.memory_bytes else ""
+        sections.append(Section(name, memory, figures))
     return sections
 
 
@@ -273,7 +275,7 @@ def _gpu_figures(gpu: GpuTelemetry) -> tuple[tuple[str, str], ...]:
     )
     return (
         ("live.gpu_use", _number(gpu.utilization_pct, "%")),
-        ("live.memory", format_bytes(gpu.memory_used_bytes)),
+        ("live.memory", format_memory(gpu.memory_used_bytes)),
         ("live.gpu_temperature", _number(gpu.temperature_c, "°C")),
         ("live.gpu_power", _number(gpu.power_w, "W")),
         ("live.gpu_clock", _clock(gpu.clock_mhz)),
@@ -304,7 +306,7 @@ def _rate(value_bytes_per_s: float | None) -> str:
     return "n/a" if value_bytes_per_s is None else f"{value_bytes_per_s / 1e6:.1f} MB/s"
 
 
-def _label(code: str, memory_bytes: int | None) -> str:
-    if code == "live.memory" and memory_bytes is not None:
-        return sentence("live.memory_of", size_bytes=memory_bytes)
+def _label(code: str, memory: str) -> str:
+    if code == "live.memory" and memory:
+        return sentence("live.memory_of", memory=memory)
     return sentence(code)

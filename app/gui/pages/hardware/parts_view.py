@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.core.hardware.part_texts import Part, machine_parts
 from app.core.messages import sentence
+from app.core.plain_text import safe_text
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import Card, column, label, row, set_tip
@@ -88,7 +89,7 @@ def _card(group: str, parts: list[Part]) -> Card:
     grid.setColumnStretch(1, 1)
     for number, part in enumerate(parts):
         name = label(_capital(part.name), muted=True, wrap=True)
-        text = label(part.value, wrap=True, muted=bool(part.reason))
+        text = label(safe_text(part.value), wrap=True, muted=bool(part.reason))
         spoken = f"{_capital(part.name)}: {part.value}" + (f" ({part.reason})" if part.reason else "")
         text.setAccessibleName(spoken)
         text.setObjectName("value")

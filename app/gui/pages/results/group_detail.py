@@ -11,12 +11,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.analysis.groups import (
+    group_example,
     group_headline,
     group_kind,
     group_note,
     group_remarks,
     group_sentence,
-    group_summary,
     group_workloads,
     side_names,
 )
@@ -45,10 +45,12 @@ class GroupDetail(QWidget):
     Signals:
         left: The user goes back to the table.
         run_chosen: The user wants to see one of its runs; with its number.
+        study_chosen: The user wants to see what a study says; with the group's number.
     """
 
     left = Signal()
     run_chosen = Signal(int)
+    study_chosen = Signal(int)
 
     def __init__(self, services: Services, handlers: Handlers) -> None:
         super().__init__()
@@ -58,6 +60,10 @@ class GroupDetail(QWidget):
         )
         self.back_button = Button(services.theme, sentence("results_page.all_results"), "arrow-left", kind="flat")
         self.back_button.clicked.connect(self.left)
+        self.study_button = Button(
+            services.theme, sentence("results_page.open_study"), "chart-line", kind="primary"
+        )
+        self.study_button.clicked.connect(self._on_study)
         self.place = ElidedLabel("", weight=QFont.Weight.DemiBold)
         self.value = label("", HEADLINE_PX, QFont.Weight.Bold)
         self.note = ElidedLabel("", TITLE_PX, muted=True)
@@ -86,7 +92,7 @@ class GroupDetail(QWidget):
         remarks = " ".join([*group_remarks(group), *failures])
         self.remarks.show_text(remarks)
         self.remarks.setVisible(bool(remarks))
-        can_share = group_summary(group) is not None
+        can_share = group_example(group) is not None
         self.commands.allow({"picture": can_share, "copy_picture": can_share})
         self._show_result(group)
 
@@ -97,6 +103,7 @@ class GroupDetail(QWidget):
     def _show_result(self, group: Group) -> None:
         """Show the pairs of an A/B; of other kinds the runs, in their order, below the table of the engines."""
         is_ab = group.kind == "ab"
+        self.study_button.setVisible(group.kind == "study")
         self.engines.setVisible(group.kind == "engines")
         if group.kind == "engines":
             self.engines.show_group(group)
@@ -118,6 +125,10 @@ class GroupDetail(QWidget):
         for key in ("workload", "engine"):
             self.runs.setColumnHidden(_COLUMNS.index(key), is_one_engine)
 
+    def _on_study(self) -> None:
+        if self.group is not None:
+            self.study_chosen.emit(self.group.id)
+
     def _on_activated(self, index: QModelIndex) -> None:
         if self.group is not None and index.isValid():
             self.run_chosen.emit(self.group.runs[index.row()].id)
@@ -138,7 +149,7 @@ class GroupDetail(QWidget):
         head.setStretch(1, 1)
         below = column(None, self.note)
         below.setContentsMargins(0, 0, 0, 8)
-        number = row(self.value, below, spacing_px=2 * GAP_PX)
+        number = row(self.value, below, self.study_button, spacing_px=2 * GAP_PX)
         number.setStretch(1, 1)
         card = self._card = Card(" ")
         card.body.addLayout(number)

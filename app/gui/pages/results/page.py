@@ -7,11 +7,9 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.analysis.groups import group_summary
+from app.core.analysis.groups import group_example
 from app.core.messages import sentence
-from app.core.plain_text import safe_text
 from app.core.records import Group, Plan, Run
-from app.core.report.group_text import group_text
 from app.core.runs.again import check_again, plan_of_group, plan_of_run
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
@@ -38,12 +36,14 @@ class ResultsPage(QWidget):
         run_requested: The user has no result yet and wants one.
         again_requested: What was run is to be run again; with the Plan, which can be run here.
         compare_requested: Runs are to be compared; with their numbers.
+        study_requested: A study is to be shown; with its number.
     """
 
     state_changed = Signal()
     run_requested = Signal()
     again_requested = Signal(object)
     compare_requested = Signal(object)
+    study_requested = Signal(int)
 
     def __init__(self, services: Services) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class ResultsPage(QWidget):
     def can_share(self) -> bool:
         """Whether a run with a headline is shown, or a group that has one."""
         of_run = self.run is not None and self.run.summary.value is not None
-        return of_run or (self.group is not None and group_summary(self.group) is not None)
+        return of_run or (self.group is not None and group_example(self.group) is not None)
 
     @property
     def can_undo(self) -> bool:
@@ -157,9 +157,10 @@ class ResultsPage(QWidget):
         """Copy the run or group shown as text, or the selected rows as a table."""
         if self.run is not None:
             self.result_actions.copy_text(self.run)
+        elif self.group is not None and self.group.kind == "ab" and self.can_share:
+            self._with_run(self.result_actions.copy_text)
         elif self.group is not None:
-            QGuiApplication.clipboard().setText(safe_text(group_text(self.group)))
-            self._services.tell(sentence("result.copied"), "", "", None)
+            self.result_actions.copy_group(self.group)
         elif ids := self.selected_ids():
             self._copy_rows(ids)
 
@@ -212,8 +213,8 @@ class ResultsPage(QWidget):
         rows, group = self._targeted(), self.group
         if self.run is not None:
             do(self.run, None)
-        elif group is not None and (typical := group_summary(group)) is not None:
-            self._load(typical.id, lambda run: do(run, group))
+        elif group is not None and (example := group_example(group)) is not None:
+            self._load(example.id, lambda run: do(run, group))
         elif len(rows) == 1 and rows[0] > 0:
             self._load(rows[0], lambda run: do(run, None))
 
@@ -355,6 +356,7 @@ class ResultsPage(QWidget):
             self.group_detail = GroupDetail(self._services, self._handlers)
             self.group_detail.left.connect(self._show_table)
             self.group_detail.run_chosen.connect(self.open_run)
+            self.group_detail.study_chosen.connect(self.study_requested)
             self._stack.addWidget(self.group_detail)
         self.group_detail.show_group(group)
         self._show(self.group_detail, self.group_detail.back_button)
@@ -386,10 +388,8 @@ class ResultsPage(QWidget):
             self.model.comment(run_id, text, partial(detail.rename, run_id, text))
 
     def _copy_rows(self, ids: Sequence[int]) -> None:
-        path = self._services.paths.database
-
         def read() -> str:
-            with Database(path) as database:
+            with Database(self._services.paths.database) as database:
                 return table_text(list_runs(database, ids=ids))
 
         def done(text: str) -> None:

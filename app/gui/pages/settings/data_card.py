@@ -15,8 +15,10 @@ from app.core.messages import message, sentence
 from app.core.plain_text import one_line
 from app.gui.pages.settings.parts import ask, open_dialog, open_folder, setting
 from app.gui.services.bundle import Services
+from app.gui.services.downloads import Download
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, Card, ElidedLabel, line
+from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, line
+from app.gui.widgets.progress_row import ProgressRow
 
 
 class DataCard(Card):
@@ -43,6 +45,8 @@ class DataCard(Card):
         self.usual_button = Button(theme, sentence("settings.default_folder"), "undo-2")
         self.usual_button.clicked.connect(lambda: self._take(None))
         self.rows: dict[str, DatasetLine] = {}
+        services.downloads.moved.connect(self._show_download)
+        services.downloads.ended.connect(self._on_download_ended)
         self._list = QVBoxLayout()
         self._list.setSpacing(GAP_PX)
         buttons = (self.usual_button, self.change_button, self.open_button)
@@ -57,29 +61,45 @@ class DataCard(Card):
         custom = self._services.preferences.settings.datasets_folder is not None
         self.usual_button.setVisible(custom)
 
-        def look() -> tuple[int, int | None, list[InstalledDataset]]:
+        def look() -> tuple[int, dict[str, int] | None, list[InstalledDataset]]:
             datasets = list_datasets(paths)
             installed = [dataset.id for dataset in datasets if dataset.installed]
-            return number, folder_bytes(paths.datasets, installed), datasets
+            return number, dataset_bytes(paths.datasets, installed), datasets
 
         self._services.tasks.start(look, self._on_looked, self._services.complain)
 
-    def _on_looked(self, answer: tuple[int, int | None, list[InstalledDataset]]) -> None:
-        number, size_bytes, datasets = answer
+    def _on_looked(self, answer: tuple[int, dict[str, int] | None, list[InstalledDataset]]) -> None:
+        number, sizes_bytes, datasets = answer
         if number != self._asked:
             return  # a later check is on its way
-        there = size_bytes is not None
+        there = sizes_bytes is not None
+        sizes_bytes = sizes_bytes or {}
         self.open_button.setEnabled(there)
         code = "settings.folder_of_size" if there else "settings.folder_missing"
         folder = str(self._services.paths.datasets)
-        self.folder.show_text(sentence(code, folder=folder, size_bytes=size_bytes))
+        self.folder.show_text(sentence(code, folder=folder, size_bytes=sum(sizes_bytes.values())))
         for dataset in datasets:
             if dataset.id not in self.rows:
                 self.rows[dataset.id] = DatasetLine(self._services, dataset)
                 self.rows[dataset.id].import_button.clicked.connect(partial(self._on_import, dataset))
                 self.rows[dataset.id].remove_button.clicked.connect(partial(self._on_remove, dataset))
+                self.rows[dataset.id].get_button.clicked.connect(partial(self._on_get, dataset))
                 self._list.addWidget(self.rows[dataset.id])
-            self.rows[dataset.id].show_state(dataset)
+            self.rows[dataset.id].show_state(dataset, sizes_bytes.get(dataset.id, 0))
+        self._show_download()
+
+    def _on_get(self, dataset: InstalledDataset) -> None:
+        self._services.downloads.start(self._services.paths, dataset)
+
+    def _show_download(self) -> None:
+        """Show the progress in its line; meanwhile nothing else can be downloaded."""
+        for line_ in self.rows.values():
+            line_.show_download(self._services.downloads.of(line_.dataset.id))
+            line_.allow_download(allowed=self._services.downloads.current is None)
+
+    def _on_download_ended(self, *_: object) -> None:
+        self._show_download()
+        self.refresh()
 
     def _on_change(self) -> None:
         dialog = QFileDialog(self, sentence("settings.choose_data_folder"), str(self._services.paths.datasets))
@@ -144,35 +164,65 @@ class DataCard(Card):
 
 
 class DatasetLine(QWidget):
-    """One data set: whether it is installed, with buttons to import or remove it."""
+    """One data set: whether it is installed, with buttons to download, import or remove it."""
 
     def __init__(self, services: Services, dataset: InstalledDataset) -> None:
         super().__init__()
-        self.state = ElidedLabel(muted=True)
-        self.import_button = Button(services.theme, sentence("button.import"), "file-down")
-        self.import_button.setAccessibleName(sentence("settings.import_named", title=dataset.title))
-        self.remove_button = Button(services.theme, sentence("button.remove"), "trash-2")
-        self.remove_button.setAccessibleName(sentence("settings.remove_named", title=dataset.title))
-        self.setLayout(setting(dataset.title, self.state, self.import_button, self.remove_button))
+        self.dataset = dataset
+        theme, title = services.theme, dataset.title
+        self.state = ClampedLabel(2)
+        self.get_button = Button(theme, sentence("settings.data_get"), "download")
+        self.get_button.setAccessibleName(sentence("settings.data_get_named", title=title))
+        if not dataset.fetchable:  # without a parent, showing it would make it a window
+            self.get_button.hide()
+        self.import_button = Button(theme, sentence("button.import"), "file-down")
+        self.import_button.setAccessibleName(sentence("settings.import_named", title=title))
+        self.remove_button = Button(theme, sentence("button.remove"), "trash-2")
+        self.remove_button.setAccessibleName(sentence("settings.remove_named", title=title))
+        progress = sentence("settings.data_progress", title=title)
+        self.progress = ProgressRow(theme, progress, sentence("settings.data_cancel", title=title))
+        self.progress.cancel_button.clicked.connect(services.downloads.cancel)
+        self.progress.hide()
+        buttons = (self.get_button, self.import_button, self.remove_button)
+        self.setLayout(column(setting(title, self.state, *buttons), self.progress, spacing_px=4))
 
-    def show_state(self, dataset: InstalledDataset) -> None:
-        """Show whether the data set is installed."""
+    def show_state(self, dataset: InstalledDataset, size_bytes: int) -> None:
+        """Show whether the data set is installed, and which data "automatic" therefore means.
+
+        Args:
+            dataset: Its state now.
+            size_bytes: What it takes on the disk.
+        """
+        self.dataset = dataset
+        used = sentence("data_row.auto_real" if dataset.installed else "data_row.auto_synthetic")
         if dataset.installed:
-            text = sentence("data_row.installed")
+            text = sentence("settings.data_there", size_bytes=size_bytes, used=used)
         elif not dataset.fetchable:
-            text = sentence("settings.not_installed_own", files=[file.name for file in dataset.files])
+            files = [file.name for file in dataset.files]
+            text = sentence("settings.not_installed_own", files=files, used=used)
         else:
             # The size of everything that can be downloaded is known.
-            text = sentence("settings.not_installed", size_bytes=dataset.size_bytes or 0)
+            text = sentence("settings.not_installed", size_bytes=dataset.size_bytes or 0, used=used)
         self.state.show_text(text)
         self.import_button.setEnabled(not dataset.installed)
         self.remove_button.setEnabled(dataset.installed)
 
+    def show_download(self, download: Download | None) -> None:
+        """Show the progress of its download; None if there is none."""
+        self.progress.setVisible(download is not None)
+        if download is not None:
+            self.progress.show_progress(download.sentence(), download.share, may_cancel=not download.cancelled)
+            self.import_button.setEnabled(False)
+
+    def allow_download(self, *, allowed: bool) -> None:
+        """Allow to download it, unless it is there."""
+        self.get_button.setEnabled(allowed and not self.dataset.installed)
+
     def show_busy(self, text: str) -> None:
         """Show that work is going on that can't be stopped."""
         self.state.show_text(text)
-        self.import_button.setEnabled(False)
-        self.remove_button.setEnabled(False)
+        for button in (self.get_button, self.import_button, self.remove_button):
+            button.setEnabled(False)
 
 
 def _give_up(dataset: InstalledDataset) -> None:
@@ -187,12 +237,13 @@ def _told(dataset: InstalledDataset, removal: Removal) -> str:
     return sentence("settings.data_removed_in_part", title=dataset.title, folder=folder, names=names)
 
 
-def folder_bytes(folder: Path, names: Sequence[str]) -> int | None:
-    """Return the size of the data sets in a folder; None if it doesn't exist."""
+def dataset_bytes(folder: Path, names: Sequence[str]) -> dict[str, int] | None:
+    """Return the size of each data set in a folder; None if it doesn't exist."""
     if not folder.is_dir():
         return None
-    size_bytes = 0
-    for path in (path for name in names for path in (folder / name).rglob("*")):
-        with contextlib.suppress(OSError):  # gone by now
-            size_bytes += path.lstat().st_size
-    return size_bytes
+    sizes_bytes = dict.fromkeys(names, 0)
+    for name in names:
+        for path in (folder / name).rglob("*"):
+            with contextlib.suppress(OSError):  # gone by now
+                sizes_bytes[name] += path.lstat().st_size
+    return sizes_bytes

@@ -9,7 +9,17 @@ from app.core.engines.overview import EngineRow
 from app.core.messages import sentence, text
 from app.gui.pages.settings.engine_work import EngineWork
 from app.gui.services.bundle import Services
-from app.gui.widgets.basics import Button, ClampedLabel, column, give_way, guard_wheel, label, row, set_tone
+from app.gui.widgets.basics import (
+    HEAD_PX,
+    Button,
+    ClampedLabel,
+    column,
+    give_way,
+    guard_wheel,
+    label,
+    row,
+    set_tone,
+)
 from app.gui.widgets.choice_box import ChoiceBox
 from workloads.protocol.machine import Gpu
 
@@ -167,7 +177,7 @@ class EngineLine(QWidget):
         working.setLayout(work)
         self._below.addWidget(buttons)
         self._below.addWidget(working)
-        self._below.setFixedHeight(self.install_button.sizeHint().height() + 6)
+        self._below.setFixedHeight(HEAD_PX + 6)
         self.setLayout(column(self.title, self.note, self._below, spacing_px=4))
 
 

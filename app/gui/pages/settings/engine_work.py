@@ -12,9 +12,9 @@ from app.core.messages import sentence
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.outcomes import check_engine_unused
+from app.gui.services.rate import Rate
 
 _Result = TypeVar("_Result")
-_SETTLED_S = 1.0  # before, a rate says nothing
 
 
 class WorkCancelledError(Exception):
@@ -32,9 +32,8 @@ class EngineWork:
     def __init__(self, title: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.title = title
         self.cancelled = False
-        self._clock = clock
+        self._rate = Rate(clock)
         self._now: tuple[Phase, int, int] = ("resolve", 0, 0)
-        self._begun: tuple[float, int] | None = None  # when the download began, and what was there already
 
     def install(self, paths: Paths, variant: Variant, source: Path | None) -> Stamp | None:
         """Install, unless a run needs what is there; return None if cancelled."""
@@ -63,17 +62,10 @@ class EngineWork:
             "total_bytes": total_bytes,
             "share_pct": 100 * done_bytes // total_bytes,
         }
-        rate_bytes = self._rate_bytes(done_bytes)
+        rate_bytes = self._rate.bytes_per_s(done_bytes)
         if rate_bytes is None:
             return sentence("engines_card.downloading", **arrived)
         return sentence("engines_card.downloading_at", **arrived, rate_bytes=rate_bytes)
-
-    def _rate_bytes(self, done_bytes: int) -> float | None:
-        begun = self._begun
-        if begun is None:
-            return None
-        elapsed_s, arrived_bytes = self._clock() - begun[0], done_bytes - begun[1]
-        return arrived_bytes / elapsed_s if elapsed_s >= _SETTLED_S and arrived_bytes else None
 
     def _cancellable(self, do: Callable[[Progress], _Result]) -> _Result | None:
         try:
@@ -85,8 +77,8 @@ class EngineWork:
         """Note how far it is; called by the work itself. Raises WorkCancelledError."""
         if self.cancelled:
             raise WorkCancelledError
-        if phase == "download" and self._begun is None:
-            self._begun = self._clock(), done_bytes
+        if phase == "download":
+            self._rate.note(done_bytes)
         self._now = phase, done_bytes, total_bytes
 
 

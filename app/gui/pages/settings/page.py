@@ -3,7 +3,7 @@
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.errors import AppError
@@ -14,7 +14,7 @@ from app.gui.pages.settings.engines_card import EnginesCard
 from app.gui.pages.settings.parts import ask, open_folder, setting
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
-from app.gui.widgets.basics import Button, Card, ElidedLabel, column, label, line, title
+from app.gui.widgets.basics import Button, Card, ElidedLabel, column, label, line, row, title
 from app.gui.widgets.segments import Segments
 
 WIDTH_PX = 880
@@ -57,10 +57,21 @@ class SettingsPage(QWidget):
         self.engines_card.refresh()
         self.data_card.refresh()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the cards in two columns where there is room for both."""
+        super().resizeEvent(event)
+        beside = self.width() - 6 * GAP_PX >= 2 * WIDTH_PX  # what is inside has its old size still
+        if beside != self._is_beside:
+            self._place(beside=beside)
+
     def show_engines(self, engine: str) -> None:
         """Scroll to the engines, now or when they are listed: the user wants to install one of them."""
         self._wanted_engine = engine
         self._on_engines()
+
+    def show_data_sets(self) -> None:
+        """Scroll to the data sets."""
+        QTimer.singleShot(0, self, lambda: self.view.ensureWidgetVisible(self.data_card))  # once it is laid out
 
     def _on_engines(self) -> None:
         wanted = self.engines_card.rows.get(self._wanted_engine)
@@ -104,19 +115,14 @@ class SettingsPage(QWidget):
             privacy.body.addLayout(setting(name, ElidedLabel(str(folder), muted=True), button))
         note = sentence("settings.reset_note")
         reset.body.addLayout(setting(sentence("settings.all"), note, self.reset_button))
-        cards = (
-            appearance,
-            benchmark,
-            self.engines_card,
-            self.data_card,
-            privacy,
-            reset,
-            None,
-        )
-        content = QWidget()
+        self._left, self._right = (appearance, benchmark, privacy, reset), (self.engines_card, self.data_card)
+        self._one = (*self._left[:2], *self._right, *self._left[2:])
+        self._columns = (column(None, spacing_px=2 * GAP_PX), column(None, spacing_px=2 * GAP_PX))
+        content = self._content = QWidget()
         content.setObjectName("scrolled")
-        content.setLayout(column(*cards, spacing_px=2 * GAP_PX))
-        content.setMaximumWidth(WIDTH_PX)
+        self._both = row(*self._columns)
+        content.setLayout(self._both)
+        self._place(beside=False)
         self.view = QScrollArea(widgetResizable=True)
         self.view.setFrameShape(QFrame.Shape.NoFrame)
         self.view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -125,10 +131,23 @@ class SettingsPage(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
         layout.setSpacing(GAP_PX + 4)
-        heading = title(sentence("page.settings"))
-        heading.setMinimumHeight(self.reset_button.sizeHint().height())  # the same height as on other pages
-        layout.addWidget(heading)
+        layout.addWidget(title(sentence("page.settings")))
         layout.addWidget(self.view, stretch=1)
+
+    def _place(self, *, beside: bool) -> None:
+        self._is_beside = beside
+        for each in self._columns:
+            for card in self._one:
+                each.removeWidget(card)
+        for each, cards in zip(
+            self._columns, (self._left, self._right) if beside else (self._one, ()), strict=True
+        ):
+            for number, card in enumerate(cards):
+                each.insertWidget(number, card)
+        self._both.setStretch(0, 1)
+        self._both.setStretch(1, int(beside))
+        self._both.setSpacing(2 * GAP_PX if beside else 0)
+        self._content.setMaximumWidth(2 * WIDTH_PX + 2 * GAP_PX if beside else WIDTH_PX)
 
     def _on_changed(self) -> None:
         settings = self._services.preferences.settings

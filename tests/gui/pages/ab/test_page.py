@@ -3,11 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QMessageBox, QSpinBox
 
 from app.core.analysis.ab import PairResult
@@ -19,6 +21,7 @@ from app.gui.charts.pair_plot import ratio_scale
 from app.gui.pages.ab.page import AbPage
 from app.gui.widgets.editors import set_edited
 from tests.gui.driving import Driver
+from tests.gui.pages.results.using import save_to
 from tests.gui.run.test_runs import NO, YES, answer, workers
 from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
@@ -74,7 +77,7 @@ def test_with_nothing_compared_the_page_says_what_to_do(driver: Driver) -> None:
     assert isinstance(batch, QSpinBox)
     batch.setValue(batch.maximum())
     assert page.setup.problem.property("tone") == "invalid"
-    assert "this computer has 8.0 GB" in page.setup.problem.text()
+    assert "this computer has 7.5 GB" in page.setup.problem.text()
 
 
 def test_all_settings_reach_their_side(driver: Driver) -> None:
@@ -122,16 +125,16 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     page = open_page(driver, pairs=2)
     driver.press(page.setup.run_button)
     driver.until(lambda: driver.services.bridge.planned is not None)
-    assert page.cancel_button.isVisible()
+    assert page.foot.cancel_button.isVisible()
     assert len(page.plot.pairs) == 2
     driver.until(lambda: len(driver.services.bridge.done) >= 2)
-    assert "of 4 · batch" in page.progress_text.whole_text
-    driver.until(lambda: page.remaining.text().endswith(" left"))
+    assert "of 4 · batch" in page.foot.progress_text.whole_text
+    driver.until(lambda: page.foot.remaining.text().endswith(" left"))
     driver.until(ended(driver, page))
     group = page.group
     assert group is not None
     assert [run.side for run in group.runs] == ["A", "B", "B", "A"]
-    assert not page.cancel_button.isVisible()
+    assert not page.foot.cancel_button.isVisible()
     assert "“batch 200” is " in page.sentence.whole_text
     assert 1.2 < float(page.value.text().rstrip("×")) < 4
     # Two pairs on a busy computer may leave it open.
@@ -140,6 +143,41 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     assert page.plot.accessibleDescription().startswith("pair 1: batch 100 0.1")
     assert page.history.count() == 1
     assert not workers()
+
+
+@pytest.mark.slow
+def test_a_finished_ab_can_be_saved_copied_and_run_again(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    page = open_page(driver, pairs=1)
+    page.setup.sides[0].name.setText("usual")
+    assert not driver.window.action("menu.save_picture").isEnabled()
+    driver.press(page.setup.run_button)
+    driver.until(ended(driver, page))
+    save_to(monkeypatch, tmp_path / "ab.png")
+    driver.press(page.foot.save_button)
+    driver.until(lambda: driver.message == "Saved picture as ab.png")
+    assert QImage(str(tmp_path / "ab.png")).size().toTuple() == (1200, 630)
+    driver.window.action("menu.copy_picture").trigger()
+    driver.until(lambda: driver.message == sentence("picture.copied"))
+    assert QGuiApplication.clipboard().image().width() == 1200
+    driver.press(page.foot.copy_button)
+    driver.until(lambda: driver.message == sentence("result.copied"))
+    assert "in the only pair · A/B test · Demo" in QGuiApplication.clipboard().text()
+    setup = page.setup
+    setup.workload.setCurrentIndex(setup.workload.findData("mnist_mlp"))
+    setup.pairs.setValue(9)
+    setup.sides[0].name.setText("")
+    results = driver.open_results()
+    results.table.selectRow(0)
+    results.commands.actions["again"].trigger()
+    driver.until(lambda: driver.window.page is page and driver.services.bridge.is_running)
+    plan = setup.plan()
+    assert (plan.specs[0].workload, plan.times) == ("demo", 1)
+    assert [spec.batch_size for spec in plan.specs] == [100, 200]
+    assert (plan.label_a, plan.label_b, setup.sides[1].name.text()) == ("usual", "batch 200", "")
+    page.cancel()
+    driver.until(lambda: not driver.services.bridge.is_running)
 
 
 @pytest.mark.slow
@@ -188,8 +226,8 @@ def test_cancel_keeps_the_finished_pairs(driver: Driver) -> None:
     page = open_page(driver, pairs=20)
     driver.press(page.setup.run_button)
     driver.until(lambda: len(driver.services.bridge.done) >= 3)
-    driver.press(page.cancel_button)
-    assert page.progress_text.whole_text == "Cancelling …"
+    driver.press(page.foot.cancel_button)
+    assert page.foot.progress_text.whole_text == "Cancelling …"
     driver.until(ended(driver, page))
     assert "in the only pair" in page.sentence.whole_text
     assert "weren't started" in page.remarks.whole_text
@@ -203,15 +241,15 @@ def test_by_hand_asks_before_each_change_and_can_be_stopped(driver: Driver) -> N
     for side, name in zip(page.setup.sides, ("plugged in", "on battery"), strict=True):
         side.name.setText(name)
     driver.press(page.setup.run_button)
-    driver.until(page.go_button.isVisible)
-    assert page.question.whole_text == "Set up side A, plugged in, then continue (run 1 of 4)."
+    driver.until(page.foot.go_button.isVisible)
+    assert page.foot.question.whole_text == "Set up side A, plugged in, then continue (run 1 of 4)."
     assert not driver.stored()
-    driver.press(page.go_button)
-    assert page.cancel_button.isVisible()
-    driver.until(page.go_button.isVisible)
-    assert "Set up side B, on battery" in page.question.whole_text
+    driver.press(page.foot.go_button)
+    assert page.foot.cancel_button.isVisible()
+    driver.until(page.foot.go_button.isVisible)
+    assert "Set up side B, on battery" in page.foot.question.whole_text
     assert len(driver.stored()) == 1
-    driver.press(page.stop_button)
+    driver.press(page.foot.stop_button)
     driver.until(ended(driver, page))
     assert "3 of 4 planned runs weren't started" in page.remarks.whole_text
 
@@ -220,7 +258,7 @@ def test_cancel_while_it_asks_ends_it(driver: Driver) -> None:
     page = open_page(driver)
     page.setup.by_hand.setChecked(True)
     driver.press(page.setup.run_button)
-    driver.until(page.go_button.isVisible)
+    driver.until(page.foot.go_button.isVisible)
     driver.window.action("menu.cancel").trigger()
     driver.until(lambda: not driver.services.bridge.is_running)
     assert not driver.stored()

@@ -45,8 +45,7 @@ def offered(driver: Driver) -> list[str]:
 
 
 def choose(driver: Driver, workload: str) -> None:
-    box = driver.page.setup.workload
-    box.setCurrentIndex(box.findData(workload))
+    driver.page.setup.workload.choose(workload)
 
 
 def asked(driver: Driver) -> tuple[str, str, bool]:

@@ -16,7 +16,7 @@ def one_more(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_forms_have_its_editor(driver: Driver) -> None:
     window = driver.window
     setup = window.benchmark.setup
-    setup.workload.setCurrentIndex(setup.workload.findData("mnist_cnn"))
+    setup.workload.choose("mnist_cnn")
     setup.form.set_value("tf32", "off")
     assert setup.spec().settings == {"tf32": False}
     window.show_page("ab")

@@ -16,7 +16,7 @@ PLACES = Parameter("places", "folders", "", "Where to <measure>", required=True)
 
 def editor_of(driver: Driver) -> FolderEdit:
     setup = driver.page.setup
-    setup.workload.setCurrentIndex(setup.workload.findData("storage"))
+    setup.workload.choose("storage")
     editor = setup.form.findChild(FolderEdit)
     assert isinstance(editor, FolderEdit)
     return editor

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QScrollArea, QSpinBox, QWidget
 
 from app.core.datasets.install import InstalledDataset, list_datasets
-from app.core.metrics import format_bytes
+from app.core.metrics import format_file_size
 from app.core.paths import Paths
 from app.core.storage.database import Database
 from app.core.storage.queries import expected_duration_s
@@ -27,13 +27,13 @@ from workloads import CATALOGUE
 from workloads.datasets import cifar10
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import ParameterValue, RunSpec
+from workloads.protocol.telemetry import Telemetry
 
 NOTCH = 120
 
 
 def choose(driver: Driver, workload: str) -> None:
-    box = driver.page.setup.workload
-    box.setCurrentIndex(box.findData(workload))
+    driver.page.setup.workload.choose(workload)
 
 
 def told_time(driver: Driver, text: str) -> Callable[[], bool]:
@@ -126,12 +126,12 @@ def test_the_machine_keeps_its_name_however_many_parts_it_has(driver: Driver) ->
     assert finder.machine is not None
     driver.window.resize(1024, 700)
     name = "AMD Ryzen Threadripper PRO 7995WX 96-Cores"
-    gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12_900_000_000)
+    gpu = Gpu("NVIDIA GeForce RTX 4070", "nvidia", memory_bytes=12_282 * 2**20)
     finder.machine = replace(finder.machine, cpu_name=name, gpus=(gpu,) * 2, os_name="Linux", virtual_machine=None)
     finder.found.emit()
     driver.until(lambda: len(setup.facts.shown_facts) == 5)
     assert setup.machine_name.text() == name
-    assert setup.facts.shown_facts[2:4] == ["RTX 4070 · 12.9 GB"] * 2
+    assert setup.facts.shown_facts[2:4] == ["RTX 4070 · 12 GB"] * 2
     finder.machine = replace(finder.machine, gpus=(gpu,) * 8)
     finder.found.emit()
     shown, row_px = setup.facts.shown_facts, setup.facts.width()
@@ -150,8 +150,10 @@ def test_all_choices_are_seen_in_a_small_window(driver: Driver) -> None:
     driver.until(setup.dataset.get_button.isVisible)
     scroll = setup.findChild(QScrollArea)
     assert isinstance(scroll, QScrollArea)
-    driver.until(lambda: setup.summary.height() <= 2 * setup.summary.fontMetrics().lineSpacing() + 4)
-    assert scroll.verticalScrollBar().maximum() == 0
+    driver.until(lambda: not setup.preflight.is_checking)
+    setup.preflight.show_telemetry((Telemetry(other_cpu_pct=1.0),) * 2)  # cautions would need more lines
+    driver.until(lambda: scroll.verticalScrollBar().maximum() == 0)
+    assert setup.summary.text() == setup.summary.whole_text
     assert setup.summary.whole_text.endswith("for validation.")
 
 
@@ -169,11 +171,11 @@ def test_in_the_smallest_window_the_choices_scroll_above_the_button(driver: Driv
 
 
 def test_a_place_is_kept_for_this_computer(driver: Driver) -> None:
-    slot = driver.page.setup.bars.slot
+    slot = driver.page.setup.known.bars.slot
     assert slot is not None
     assert slot[0] == "This computer"
     choose(driver, "demo")
-    assert driver.page.setup.bars.slot == slot
+    assert driver.page.setup.known.bars.slot == slot
 
 
 def test_the_wheel_scrolls_and_changes_only_what_has_the_focus(driver: Driver) -> None:
@@ -269,7 +271,7 @@ def look_again(driver: Driver, server: Server) -> DatasetRow:
     """Let the row see what the server has."""
     row = driver.page.setup.dataset
     driver.page.setup.refresh()
-    offered = f"Download CIFAR-10 ({format_bytes(len(server.content))})"
+    offered = f"Download CIFAR-10 ({format_file_size(len(server.content))})"
     driver.until(lambda: row.get_button.isVisible() and row.get_button.accessibleName() == offered)
     return row
 
@@ -308,22 +310,24 @@ def test_the_data_is_fetched_when_its_button_is_pressed(driver: Driver, server: 
     assert not row.get_button.isVisible()
 
 
-def test_data_that_only_its_user_has_is_not_offered(driver: Driver) -> None:
+def test_data_that_only_its_user_has_is_imported_in_the_settings(driver: Driver) -> None:
     row = driver.page.setup.dataset
     choose(driver, next(workload.id for workload in CATALOGUE.values() if workload.dataset == "ptb"))
-    driver.until(lambda: row.state.text() == "Real data: import your own copy in Settings.")
-    assert row.state.isVisible()
-    assert not row.get_button.isVisible()
+    driver.until(lambda: row.get_button.text().strip() == "Import your own copy …" and row.get_button.isVisible())
     assert row.choice.findData("real") < 0
+    driver.press(row.get_button)
+    assert driver.window.page is driver.window.settings
+    card = driver.window.settings.data_card
+    driver.until(lambda: not card.visibleRegion().isEmpty())
 
 
 def test_a_download_can_be_cancelled_and_resumed(driver: Driver, server: Server) -> None:
     go_on, row = halted(server), look_again(driver, server)
     driver.press(row.get_button)
     driver.until(lambda: server.ranges != [])
-    assert "of" in row.progress_text.text()
-    driver.press(row.cancel_button)
-    assert row.progress_text.text() == "Cancelling …"
+    assert "of" in row.progress.text.whole_text
+    driver.press(row.progress.cancel_button)
+    assert row.progress.text.whole_text == "Cancelling …"
     go_on.set()
     driver.until(lambda: "Download cancelled" in driver.message)
     assert row.get_button.isVisible()
@@ -348,7 +352,7 @@ def test_a_download_continues_while_another_workload_is_shown(driver: Driver, se
     assert not row.choice.isEnabled()
     assert not row.progress.isVisible()
     choose(driver, "cifar10_keras_cnn")
-    assert row.cancel_button.isVisible()
+    assert row.progress.cancel_button.isVisible()
     assert row.progress.isVisible()
     choose(driver, "demo")
     go_on.set()
@@ -357,7 +361,7 @@ def test_a_download_continues_while_another_workload_is_shown(driver: Driver, se
     assert not row.choice.isEnabled()
     choose(driver, "cifar10_keras_cnn")
     assert row.choice.itemText(0) == "Automatic: real"
-    assert not row.cancel_button.isVisible()
+    assert not row.progress.cancel_button.isVisible()
 
 
 def test_a_slow_disk_neither_stops_the_window_nor_has_the_last_word(

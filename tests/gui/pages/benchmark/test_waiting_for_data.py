@@ -45,12 +45,12 @@ def test_a_download_waits_can_be_cancelled_and_resumes(
         driver.until(lambda: row.get_button.isVisible() and row.get_button.isEnabled())
         with hold(driver.services):
             driver.press(row.get_button)
-            driver.until(lambda: row.progress_text.text() == "Waiting: it's being installed elsewhere …")
-            driver.press(row.cancel_button)
+            driver.until(lambda: row.progress.text.whole_text == "Waiting: it's being installed elsewhere …")
+            driver.press(row.progress.cancel_button)
             driver.until(lambda: "Download cancelled" in driver.message)
             driver.until(row.get_button.isEnabled)
             driver.press(row.get_button)
-            driver.until(lambda: row.progress_text.text().startswith("Waiting"))
+            driver.until(lambda: row.progress.text.whole_text.startswith("Waiting"))
         driver.until(lambda: "Data set installed" in driver.message)
         assert server.ranges == [None]
 

@@ -16,7 +16,7 @@ from tests.core.storage.storing import store
 from tests.gui.driving import PATIENCE_MS, Driver
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
-from workloads.workload import Workload
+from workloads.workload import MemoryNeed, Workload
 
 
 @pytest.fixture
@@ -104,14 +104,13 @@ def test_a_probe_estimates_the_time_of_a_whole_run(chooser: WorkloadChooser, qtb
 def test_a_workload_that_does_not_fit_says_so_and_is_not_probed(
     services: Services, machine: Machine, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Workload, "memory_base_bytes", 10**11)
-    monkeypatch.setattr(type(CATALOGUE["demo"]), "memory_base_bytes", 10**11)
+    monkeypatch.setattr(Workload, "memory_need", lambda *_: MemoryNeed(10**11, 0))
     dialog = WorkloadChooser(services, machine, "demo", {})
     qtbot.addWidget(dialog)
     dialog.show()
     qtbot.waitUntil(lambda: bool(dialog.table.entries.rows), timeout=PATIENCE_MS)
-    assert cells(dialog, "demo")[3] == "100.0 GB"
-    assert dialog.answer.text().startswith("A batch of 100 needs about 100.0 GB, but this computer has 16.0 GB.")
+    assert cells(dialog, "demo")[3] == "93.1 GB"
+    assert dialog.answer.text().startswith("A batch of 100 needs about 93.1 GB, but this computer has 15 GB.")
     assert not dialog.probe_button.isEnabled()
     dialog.reject()
 
@@ -138,10 +137,9 @@ def test_a_workload_that_certainly_does_not_fit_cannot_be_started(
     finder = driver.services.finder
     assert finder.machine is not None
     finder.machine = replace(finder.machine, memory_bytes=10**9)
-    demo = type(CATALOGUE["demo"])
-    monkeypatch.setattr(demo, "memory_base_bytes", 2 * 10**9)
+    monkeypatch.setattr(Workload, "memory_need", lambda *_: MemoryNeed(2 * 10**9, 0))
     driver.choose_demo()
-    assert driver.page.setup.problem.text().startswith("A batch of 100 needs about 2.0 GB")
+    assert driver.page.setup.problem.text().startswith("A batch of 100 needs about 1.9 GB")
     assert not driver.page.setup.run_button.isEnabled()
 
 

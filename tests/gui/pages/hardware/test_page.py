@@ -11,10 +11,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
+from app.core.errors import AppError
 from app.core.hardware.gpu.gpus import GpuReader
 from app.core.hardware.telemetry.monitor import TelemetryReader
 from app.core.hardware.telemetry.sensors import Power, Sensors
-from app.gui.pages.hardware import live_view
+from app.gui.pages.hardware import doctor_view, live_view
 from app.gui.pages.hardware.live_view import BAR_MOST_PX, BARS_PX, SPAN_S, LiveView, figure_sections
 from app.gui.pages.hardware.page import HardwarePage
 from app.gui.services import machine_finder
@@ -60,7 +61,7 @@ def test_the_parts_are_shown_when_they_are_found_and_can_be_selected(
     services.finder.found.emit()
     texts = [label.text() for label in labels(page)]
     assert texts[:2] == ["Test CPU", "4 physical, 8 logical"]
-    assert "16.0 GB" in texts
+    assert "15 GB" in texts
     for label in labels(page):
         assert label.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByKeyboard
         assert label.text() in label.accessibleName()
@@ -243,27 +244,35 @@ def test_each_gpu_has_its_telemetry_and_a_missing_one_has_none(machine: Machine,
         "186 W",
         "71 °C",
     )
-    assert (told["live.memory"], told["live.gpu_limited_by"], told["live.gpu_fan"]) == ("7.8 GB", "thermal", "n/a")
+    assert (told["live.memory"], told["live.gpu_limited_by"], told["live.gpu_fan"]) == ("7.3 GB", "thermal", "n/a")
     two = replace(machine, gpus=(card, card))
     look = Telemetry(cpu_clock_mhz=4712.0, gpus=(first,))
     computer, *cards = figure_sections(look, two)
     assert (dict(computer.figures)["live.clock"], dict(computer.figures)["live.memory"]) == ("4.7 GHz", "n/a")
     assert [each.name for each in cards] == [f"GPU {number}: NVIDIA GeForce RTX 4070" for number in (0, 1)]
-    assert dict(cards[0].figures)["live.memory"] == "7.8 GB"
+    assert dict(cards[0].figures)["live.memory"] == "7.3 GB"
     assert {text for _, text in cards[1].figures} == {"n/a"}
     shown = live_view.Figures()
     qtbot.addWidget(shown)
     shown.show_telemetry(None, machine)
     shown.show_telemetry(look, two)
-    assert [label.whole_text for label in shown.findChildren(ElidedLabel)].count("7.8 GB") == 1
+    assert [label.whole_text for label in shown.findChildren(ElidedLabel)].count("7.3 GB") == 1
 
 
-def test_the_menu_leads_to_the_doctor(driver: Driver) -> None:
+def test_the_menu_leads_to_the_doctor_who_begins(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[object] = []
+
+    def examine(*given: object) -> None:
+        begun.append(given)
+        raise AppError("Over.")
+
+    monkeypatch.setattr(doctor_view, "examine", examine)
     driver.window.action("menu.doctor").trigger()
     page = driver.window.page
     assert isinstance(page, HardwarePage)
     assert page.doctor.isVisible()
     assert not page.live.is_sampling
+    driver.until(lambda: len(begun) == 1 and not page.doctor.is_examining)
 
 
 def test_buttons_have_names_and_can_be_reached_by_keys(page: HardwarePage) -> None:

@@ -6,19 +6,22 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QScrollArea
 
 from app.core.records import Run
 from app.core.storage.database import Database
 from app.core.storage.queries import set_comment
 from app.core.storage.recording import RunWriter
 from app.core.storage.runs import load_run
+from app.gui.charts.plots import Plot
 from app.gui.pages.results import model as runs_model
 from app.gui.pages.results import page as results_page
 from app.gui.pages.results.page import ResultsPage
 from tests.gui.driving import Driver
-from tests.gui.pages.results.using import column, save_to, select, show_in_full
+from tests.gui.pages.results.using import column, press_key, save_to, select, show_in_full
 from workloads.protocol import events
 
 
@@ -136,3 +139,22 @@ def test_the_curves_are_those_of_the_run_that_is_shown(driver: Driver, page: Res
         assert f"loss {run_id}.000" in charts.loss.accessibleDescription()
         assert max(charts.throughput.line.item.getData()[1]) == run_id
         assert charts.epochs.accessibleDescription() == f"3 of 10 epochs: {seconds}"
+
+
+def test_charts_of_an_opened_run_can_be_read_in_a_small_window(driver: Driver, page: ResultsPage) -> None:
+    driver.window.resize(1024, 700)
+    detail = show_in_full(driver, page, 2)
+    plots = [plot for plot in detail.view.charts.findChildren(Plot) if plot.isVisible()]
+    assert len(plots) >= 4
+    assert min(plot.getViewBox().height() for plot in plots) >= 105  # and labels
+    scroll = next(area for area in detail.view.findChildren(QScrollArea) if area.isAncestorOf(plots[0]))
+    below = scroll.verticalScrollBar()
+    assert below.maximum() > 0
+    press_key(driver, detail.again_button, Qt.Key.Key_PageDown)  # without a mouse
+    assert below.value() > 0
+    below.setValue(0)
+    at = plots[0].mapTo(driver.window, plots[0].rect().center())
+    QTest.wheelEvent(driver.window.windowHandle(), QPointF(at), QPoint(0, -240))
+    assert below.value() > 0  # over a chart too
+    driver.window.resize(1440, 900)
+    driver.until(lambda: below.maximum() == 0)

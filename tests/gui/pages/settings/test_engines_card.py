@@ -26,7 +26,7 @@ from tests.core.engines.conftest import make_variant, put_engine
 from tests.core.engines.index import Index
 from tests.core.engines.test_offers import GTX_1080, LINUX, RTX_5070, RTX_5070_OLD_DRIVER, WINDOWS
 from tests.gui.driving import Driver
-from tests.gui.keyboard import round_trip
+from tests.gui.keyboard import is_control, round_trip
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu
 
@@ -190,6 +190,8 @@ def test_it_prefers_the_build_that_helps(driver: Driver, opened: Opened, paths: 
 def test_tab_goes_from_top_to_bottom(driver: Driver, opened: Opened) -> None:
     card, settings = opened(WINDOWS, RTX_5070), driver.window.settings
     driver.until(lambda: "cifar10" in settings.data_card.rows)
+    # A row is shown a moment after it came.
+    driver.until(lambda: is_control(settings.data_card.rows["cifar10"].import_button))
     stops: list[QWidget] = [
         settings.data.buttons["auto"],
         card.rows["torch"].variant,

@@ -150,7 +150,9 @@ def test_a_data_set_is_imported_from_a_file_and_removed_after_a_question(
         pick(page, official)
     assert told.messages == [("Installed CIFAR-10", "")]
     qtbot.waitUntil(row.remove_button.isEnabled, timeout=10_000)
-    assert row.state.whole_text == "Installed and checked"
+    assert row.state.whole_text.startswith("Installed and checked, ")
+    assert row.state.whole_text.endswith(" kB · Automatic: real")
+    assert not row.get_button.isEnabled()
     assert page.data_card.folder.whole_text.endswith("kB")
     assert not row.import_button.isEnabled()
     press(row.remove_button)
@@ -179,9 +181,9 @@ def test_a_data_set_of_several_files_is_imported_from_files_chosen_together(
     for name, raw in texts.items():
         (tmp_path / name).write_bytes(raw)
     row = page.data_card.rows["ptb"]
-    assert (
-        row.state.whole_text == "Not installed; import your own copy (ptb.train.txt, ptb.valid.txt, ptb.test.txt)"
-    )
+    files = "ptb.train.txt, ptb.valid.txt, ptb.test.txt"
+    assert row.state.whole_text == f"Not installed; import your own copy ({files}) · Automatic: synthetic"
+    assert not row.get_button.isVisible()
     press(row.import_button)
     dialog = page.findChild(QFileDialog)
     assert dialog is not None

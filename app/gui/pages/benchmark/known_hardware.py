@@ -1,0 +1,102 @@
+"""Published results of the chosen workload, and this computer among them as soon as it has run it."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent
+
+from app.core.analysis.compare import Bar, bars, chart_note, find_baseline, shortlist
+from app.core.analysis.own_runs import runs_like
+from app.core.messages import sentence
+from app.core.records import RunSummary
+from app.core.storage.database import Database
+from app.core.storage.queries import own_runs
+from app.gui.charts.bar_list import BarList
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import LABEL_PX
+from app.gui.widgets.basics import Card, ClampedLabel
+from workloads import STANDARD
+from workloads.protocol.spec import RunSpec
+
+BARS_LIMIT, RUNS_LIMIT, ROW_MAX_PX = 12, 100, 140
+
+
+class KnownHardware(Card):
+    """Shows the bars.
+
+    Signals:
+        run_chosen: The user clicked a run of their own; with its number.
+    """
+
+    run_chosen = Signal(int)
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(sentence("chart.against_known"))
+        self._services = services
+        self._workload_id = STANDARD
+        self._setup: tuple[RunSpec, str | None] | None = None
+        self._runs: list[RunSummary] = []
+        self._asked = 0
+        self.bars = BarList(services.theme, row_max_px=ROW_MAX_PX)
+        self.bars.opens_runs = True
+        self.bars.chosen.connect(self._on_bar)
+        self.scale = ClampedLabel(2, LABEL_PX)
+        self.body.addWidget(self.scale)
+        self.body.addWidget(self.bars, stretch=1)
+        services.bridge.ended.connect(self.refresh)
+
+    def show_workload(self, workload_id: str) -> None:
+        """Be about a workload from now on."""
+        self._workload_id, self._setup, self._runs = workload_id, None, []
+        self._draw()
+        self.refresh()
+
+    def show_setup(self, spec: RunSpec | None, device: str | None) -> None:
+        """Show the runs that did what a setup asks for.
+
+        Args:
+            spec: The setup, of the workload shown; None if it can't be run.
+            device: What its device stands for; None if that isn't known.
+        """
+        setup = None if spec is None else (spec, device)
+        if setup != self._setup:
+            self._setup = setup
+            self._draw()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Check for runs that were made or deleted elsewhere."""
+        super().showEvent(event)
+        self.refresh()
+
+    def refresh(self, *_: object) -> None:
+        """Reload the user's runs."""
+        self._asked += 1
+        number, workload_id, path = self._asked, self._workload_id, self._services.paths.database
+
+        def look() -> tuple[int, list[RunSummary]]:
+            with Database(path) as database:
+                return number, own_runs(database, workload_id, RUNS_LIMIT)
+
+        self._services.tasks.start(look, self._on_runs, self._services.complain)
+
+    def _on_runs(self, answer: tuple[int, list[RunSummary]]) -> None:
+        number, runs = answer
+        if number == self._asked and runs != self._runs:  # otherwise the workload has changed
+            self._runs = runs
+            self._draw()
+
+    def _on_bar(self, bar: Bar) -> None:
+        if bar.run is not None:
+            self.run_chosen.emit(bar.run.id)
+
+    def _draw(self) -> None:
+        machine = self._services.finder.machine
+        own: list[RunSummary] = []
+        if self._setup is not None and machine is not None:
+            own = runs_like(self._runs, *self._setup, machine.cpu_name)
+        if own:
+            shown = shortlist(bars(self._workload_id, own[0], own[1:]), BARS_LIMIT)
+            self.bars.show_bars(shown, find_baseline(shown, None, self._workload_id))
+        else:
+            shown = shortlist(bars(self._workload_id, None), BARS_LIMIT)
+            hint = sentence("compare_page.run_to_see_rank")
+            self.bars.show_bars(shown, slot=(sentence("compare_page.you"), hint))
+        self.scale.show_text(chart_note(shown[0].metric, shown) if shown else "")

@@ -1,0 +1,1 @@
+"""The Studies page: several runs that answer one question."""

@@ -1,0 +1,363 @@
+"""The Studies page: questions that one run can't answer, their charts and what they say."""
+
+import time
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QSizePolicy,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.core.errors import AppError, UsageError
+from app.core.messages import sentence
+from app.core.records import Plan
+from app.core.storage.database import Database
+from app.core.studies.costs import Costs, load_costs
+from app.core.studies.details import NO_DETAILS, Details, load_details
+from app.core.studies.figures import Figure
+from app.core.studies.figures import figures as figures_of
+from app.core.studies.points import (
+    StudyResult,
+    finished_specs,
+    list_studies,
+    remaining_runs,
+)
+from app.core.studies.share import StudyCard, study_card, study_lines_to_read, study_text
+from app.gui.charts.figure import FigureView
+from app.gui.pages.studies.foot import Foot
+from app.gui.pages.studies.prices import PricesDialog
+from app.gui.pages.studies.setup import StudySetup
+from app.gui.pages.studies.table import StudyTable
+from app.gui.run.actions import ResultActions
+from app.gui.services.bundle import Services
+from app.gui.services.run_bridge import BusyError, Resumed
+from app.gui.style.tokens import GAP_PX, TITLE_PX
+from app.gui.widgets.basics import (
+    Button,
+    Card,
+    column,
+    give_way,
+    instructions,
+    label,
+    row,
+    scrolled,
+    set_tip,
+    title,
+)
+from app.gui.widgets.choice_box import ChoiceBox
+from app.gui.widgets.dialogs import ask_to_run_beside
+from workloads import CATALOGUE
+from workloads.protocol import events
+from workloads.protocol.machine import Machine
+
+HISTORY_LIMIT = 50
+TEXT_INTERVAL_S = 0.2
+_STEPS = (
+    ("1", "studies_page.step_1"),
+    ("2", "studies_page.step_2"),
+    ("3", "studies_page.step_3"),
+)
+_Loaded = tuple[int, int | None, list[tuple[StudyResult, Details]], Costs, UsageError | None]
+
+
+class StudiesPage(QWidget):
+    """Sets up, runs, resumes and shows studies.
+
+    Signals:
+        state_changed: Whether there is something to share may have changed.
+    """
+
+    state_changed = Signal()
+
+    def __init__(self, services: Services) -> None:
+        super().__init__()
+        self._services = services
+        self._asked: tuple[Plan, Machine, Resumed | None] | None = None
+        self._number, self._texts_s = 0, 0.0
+        self._studies: dict[int, tuple[StudyResult, Details]] = {}
+        self._costs = Costs()
+        self._figures: tuple[Figure, ...] = ()
+        self._details = NO_DETAILS
+        self.actions_on_result = ResultActions(services, self)
+        self.setup = StudySetup(services)
+        self.history = ChoiceBox()
+        self.headline = label("", TITLE_PX - 2, wrap=True)
+        self.more = label(muted=True, wrap=True)
+        self.charts = ChoiceBox(sentence("studies_page.which_chart"))
+        self.view = FigureView(services.theme)
+        self.table, self.foot = StudyTable(), Foot(services.theme)
+        self._make_buttons()
+        self._lay_out()
+        self._connect()
+        self._show_state()
+
+    @property
+    def result(self) -> StudyResult | None:
+        """The study being shown."""
+        if self._is_live:
+            return self._services.bridge.study_result()
+        shown = self._studies.get(self.history.currentData() or 0)
+        return shown[0] if shown else None
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Refresh the history, and catch up on a study that ran while the page was hidden."""
+        super().showEvent(event)
+        if self._is_live:
+            self._show_state()
+        else:
+            self.refresh()
+
+    def refresh(self, choose: int | None = None) -> None:
+        """Reload the studies, and show the one with this number, or the newest."""
+        self._number += 1
+        number, paths = self._number, self._services.paths
+
+        def look() -> _Loaded:
+            with Database(paths.database) as database:
+                studies = list_studies(database, HISTORY_LIMIT)
+                loaded = [(each, load_details(database, each)) for each in studies]
+            return number, choose, loaded, *load_costs(paths)
+
+        self._services.tasks.start(look, self._on_loaded, self._services.complain)
+
+    def run_again(self, plan: Plan, machine: Machine) -> None:
+        """Run a stored study once more, from the start."""
+        self._begin(plan, machine, None)
+
+    def cancel(self) -> None:
+        """Cancel the current run; the study can be resumed."""
+        if self._is_live:
+            self._services.bridge.cancel()
+            self.foot.cancel_button.setEnabled(False)
+            self.foot.show_progress(self._services.bridge)
+
+    def resume(self) -> None:
+        """Run what is left of the study being shown."""
+        result, machine = self.result, self._services.finder.machine
+        if result is None or machine is None or self._services.bridge.is_running:
+            return
+        left = remaining_runs(result.group.plan, finished_specs(result.points))
+        if left:
+            self._begin(result.group.plan, machine, (result.group, left))
+
+    @property
+    def can_share(self) -> bool:
+        """Whether there is a result to share."""
+        return bool(self._figures) and not self._is_live and self.result is not None
+
+    @property
+    def can_copy(self) -> bool:
+        """Whether there is a text to copy."""
+        return self.can_share
+
+    def save_picture(self) -> None:
+        """Save the picture of the chart being shown."""
+        if (card := self.card()) is not None and self.result is not None:
+            self.actions_on_result.save_study(card, self.result.group.id)
+
+    def copy_picture(self) -> None:
+        """Put that picture on the clipboard."""
+        if (card := self.card()) is not None:
+            self.actions_on_result.copy_study(card)
+
+    def copy_text(self) -> None:
+        """Put the study on the clipboard as text."""
+        if self.result is not None and self.can_share:
+            self.actions_on_result.copy_plain(study_text(self.result, self._details, self._costs))
+
+    def export(self) -> None:
+        """Write the study to a file."""
+        if self.result is not None:
+            self.actions_on_result.export_study(self.result, self._details)
+
+    def card(self) -> StudyCard | None:
+        """Return the picture of the chart being shown; None without a result."""
+        if self.result is None or not self.can_share:
+            return None
+        return study_card(self.result, self._details, self._costs, self.charts.currentIndex())
+
+    @property
+    def _is_live(self) -> bool:
+        bridge = self._services.bridge
+        return bridge.is_running and bridge.is_study
+
+    def _make_buttons(self) -> None:
+        theme = self._services.theme
+        self.foot.cancel_button.clicked.connect(self.cancel)
+        self.resume_button = Button(theme, sentence("studies_page.resume"), "play")
+        self.resume_button.clicked.connect(self.resume)
+        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
+        self.save_button.clicked.connect(self.save_picture)
+        self.copy_button = Button(theme, sentence("button.copy"), "copy")
+        self.copy_button.clicked.connect(self.copy_text)
+        self.export_button = Button(theme, sentence("studies_page.export_button"), "file-down")
+        self.export_button.clicked.connect(self.export)
+
+    def _connect(self) -> None:
+        bridge = self._services.bridge
+        self.setup.run_requested.connect(self._on_run_requested)
+        self.setup.prices_requested.connect(self._on_prices)
+        self.history.activated.connect(self._show_state)
+        self.charts.activated.connect(self._show_figure)
+        bridge.started.connect(self._on_started)
+        bridge.moved_on.connect(self._on_moved_on)
+        bridge.advanced.connect(self._on_advanced)
+        bridge.ended.connect(self._on_ended)
+        bridge.refused.connect(self._on_refused)
+
+    def _on_run_requested(self, plan: Plan, machine: Machine) -> None:
+        self._begin(plan, machine, None)
+
+    def _begin(self, plan: Plan, machine: Machine, resumed: Resumed | None, *, beside: bool = False) -> None:
+        self._asked = (plan, machine, resumed)
+        self._services.bridge.start_plan(plan, machine, beside=beside, resumed=resumed)
+        self.foot.cancel_button.setFocus()
+
+    def _on_prices(self) -> None:
+        dialog = PricesDialog(self._services, self)
+        dialog.accepted.connect(self.refresh)
+        dialog.open()
+
+    def _on_started(self) -> None:
+        self.foot.cancel_button.setEnabled(True)
+        self._show_state()
+
+    def _on_moved_on(self) -> None:
+        if self._is_live and self.isVisible():
+            self._show_state()
+
+    def _on_advanced(self, _: set[type[events.Event]]) -> None:
+        """Update texts at most four times a second: more would slow down the measurement."""
+        now_s = time.monotonic()
+        if self._is_live and self.isVisible() and now_s - self._texts_s >= TEXT_INTERVAL_S:
+            self._texts_s = now_s
+            self.foot.show_progress(self._services.bridge)
+
+    def _on_ended(self, _: int) -> None:
+        bridge = self._services.bridge
+        if not bridge.is_study:
+            self._show_state()
+            return
+        # What is shown stays until the stored study is loaded: an older one would flash up.
+        self.foot.hide()
+        self.setup.set_busy("")
+        if bridge.trouble is not None:
+            self._services.complain(bridge.trouble)
+        self.refresh(choose=bridge.group_id)
+
+    def _on_refused(self, error: AppError) -> None:
+        bridge = self._services.bridge
+        self._show_state()
+        if not bridge.is_study or bridge.is_cancelled:
+            return
+        if not isinstance(error, BusyError):
+            self._services.complain(error)
+        elif self._asked is not None and ask_to_run_beside(self, error):
+            self._begin(*self._asked, beside=True)
+
+    def _on_loaded(self, answer: _Loaded) -> None:
+        number, choose, loaded, costs, problem = answer
+        if number != self._number:
+            return  # a later request is on its way
+        chosen = choose or self.history.currentData()
+        self._costs = costs
+        if problem is not None and any(result.study.preset == "cost" for result, _ in loaded):
+            self._services.complain(problem)
+        self._studies = {result.group.id: (result, details) for result, details in loaded}
+        self.history.clear()
+        for result, _ in loaded:
+            self.history.addItem(_name(result), result.group.id)
+        self.history.setCurrentIndex(max(0, self.history.findData(chosen)) if loaded else -1)
+        self._show_state()
+
+    def _show_state(self) -> None:
+        """Show the running study, the chosen one, or the instructions."""
+        bridge, live = self._services.bridge, self._is_live
+        busy = "studies_page.running" if live else "ab_page.busy" if bridge.is_running else ""
+        self.setup.set_busy(sentence(busy) if busy else "")
+        self.history.setVisible(bool(self._studies))
+        self.history.setEnabled(not live)
+        self.foot.setVisible(live)
+        result = self.result
+        self._stack.setCurrentIndex(1 if result is not None else 0)
+        if result is not None:
+            details = self._studies.get(result.group.id, (result, NO_DETAILS))[1] if not live else NO_DETAILS
+            self._show_result(result, details)
+        if live:
+            self.foot.show_progress(self._services.bridge)
+
+    def _show_result(self, result: StudyResult, details: Details) -> None:
+        self._details = details
+        lines = study_lines_to_read(result, details, self._costs)
+        self.headline.setText(lines[0])
+        self.more.setText(" ".join(lines[1:]))
+        self.more.setVisible(len(lines) > 1)
+        self.resume_button.setVisible(not self._services.bridge.is_running and not result.is_finished)
+        self._figures = figures_of(result, details, self._costs)
+        shown = self.charts.currentText()
+        self.charts.clear()
+        self.charts.addItems([figure.name for figure in self._figures])
+        self.charts.setCurrentIndex(max(0, self.charts.findText(shown)))
+        self.charts.setVisible(len(self._figures) > 1)
+        self._show_figure()
+        self.table.show_study(result)
+        for button in (self.save_button, self.copy_button):
+            button.setEnabled(self.can_share)
+        for button in (self.save_button, self.copy_button, self.export_button):
+            button.setVisible(not self._is_live)
+        self.state_changed.emit()
+
+    def _show_figure(self) -> None:
+        place = self.charts.currentIndex()
+        self.view.show_figure(self._figures[place] if 0 <= place < len(self._figures) else None)
+
+    def _lay_out(self) -> None:
+        for box, code in ((self.history, "studies_page.earlier"), (self.charts, "studies_page.which_chart")):
+            box.setAccessibleName(sentence(code))
+            set_tip(box, sentence(code))
+            give_way(box)
+        self.history.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._stack = QStackedWidget()
+        steps = [(sign, sentence(step)) for sign, step in _STEPS]
+        self._stack.addWidget(instructions(sentence("studies_page.nothing"), steps))
+        self._stack.addWidget(self._shown())
+        card = Card(sentence("heading.result"))
+        card.note.hide()
+        card.corner.addWidget(self.history, stretch=1)
+        card.body.addWidget(self._stack, stretch=1)
+        card.body.addWidget(self.foot)
+        halves = QHBoxLayout()
+        halves.setSpacing(2 * GAP_PX)
+        halves.addWidget(self.setup, stretch=3)
+        halves.addWidget(card, stretch=7)
+        head = row(title(sentence("page.studies")), label(sentence("studies_page.what"), muted=True), None)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(3 * GAP_PX, 2 * GAP_PX, 3 * GAP_PX, 2 * GAP_PX)
+        layout.setSpacing(GAP_PX + 4)
+        layout.addLayout(head)
+        layout.addLayout(halves, stretch=1)
+
+    def _shown(self) -> QWidget:
+        commands = row(None, self.resume_button, self.export_button, self.copy_button, self.save_button)
+        page = QWidget()
+        answer = scrolled(self.more, row(self.charts, None), self.view, self.table)
+        whole = column(self.headline, answer, commands)
+        whole.setStretch(1, 1)
+        page.setLayout(whole)
+        return page
+
+
+def _name(result: StudyResult) -> str:
+    names = [CATALOGUE[name].title for name in result.workloads if name in CATALOGUE]
+    what = names[0] if len(names) == 1 else sentence("group.workloads", count=len(names))
+    return sentence(
+        "studies_page.history_entry",
+        group_id=result.group.id,
+        title=result.title,
+        workload=what,
+        date=result.group.created_at[:10],
+    )

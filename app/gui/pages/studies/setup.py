@@ -1,0 +1,266 @@
+"""The setup of a study: which question, about which workload, and the points that this makes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QSpinBox, QWidget
+
+from app.core.errors import AppError, UsageError
+from app.core.messages import message, sentence
+from app.core.records import Plan
+from app.core.runs.runner import Runner, known_workload
+from app.core.studies.axes import read_axis
+from app.core.studies.planning import ROUNDS_LIMIT, plan_axes, plan_preset
+from app.core.studies.points import point_name
+from app.core.studies.presets import PRESETS
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import GAP_PX
+from app.gui.widgets.basics import (
+    Button,
+    Card,
+    ClampedLabel,
+    column,
+    give_way,
+    guard_wheel,
+    label,
+    row,
+    set_tip,
+    set_tone,
+)
+from app.gui.widgets.choice_box import ChoiceBox
+from app.gui.widgets.editors import indented
+from app.gui.widgets.segments import Segments
+from workloads import CATALOGUE
+from workloads.protocol.spec import Preset
+
+PLAN_MS = 200
+OWN = ""  # a study with axes of the user's own
+ROW_PX = 28
+POINTS_NAMED = 12
+_AXIS = "batch=16,32,64,128"
+
+
+class StudySetup(Card):
+    """The card with the setup.
+
+    Signals:
+        run_requested: The button was pressed; with the Plan and the Machine.
+        prices_requested: The user wants to enter prices.
+    """
+
+    run_requested = Signal(object, object)
+    prices_requested = Signal()
+
+    def __init__(self, services: Services) -> None:
+        super().__init__(sentence("studies_page.new"))
+        self._services = services
+        self._busy, self._asked = "", 0
+        self._plan: Plan | None = None
+        self._soon = QTimer(self, singleShot=True, interval=PLAN_MS)
+        self._soon.timeout.connect(self._make_plan)
+        self.studies = QListWidget()
+        self.question = ClampedLabel(lines=2, muted=False)
+        self.workload = ChoiceBox(sentence("label.workload"))
+        self.axis, self.second_axis = QLineEdit(_AXIS), QLineEdit()
+        presets = tuple((preset, sentence(f"preset.{preset}")) for preset in ("quick", "standard"))
+        self.preset = Segments(services.theme, sentence("label.preset"), presets)
+        self.rounds = indented(QSpinBox(minimum=1, maximum=ROUNDS_LIMIT))
+        self.points = ClampedLabel(lines=3)
+        self.problem = label(wrap=True)
+        self.prices_button = Button(services.theme, sentence("studies_page.prices"), "pencil")
+        self.run_button = Button(services.theme, sentence("studies_page.run"), "play", kind="primary")
+        self._fill()
+        self._lay_out()
+        self._connect()
+        self.studies.setCurrentRow(0)
+
+    @property
+    def study(self) -> str:
+        """The chosen study's key; "" for axes of the user's own."""
+        return str(self.studies.item(max(0, self.studies.currentRow())).data(Qt.ItemDataRole.UserRole))
+
+    def set_busy(self, reason: str) -> None:
+        """Refuse to run for a reason of the window's; "" for none."""
+        self._busy = reason
+        self._show_problem("")
+
+    def run(self) -> None:
+        """Request the study, unless it can't be run."""
+        machine = self._services.finder.machine
+        if machine is not None and self._plan is not None and self.run_button.isEnabled():
+            self.run_requested.emit(self._plan, machine)
+
+    def _fill(self) -> None:
+        for key, title in (
+            *((key, preset.title) for key, preset in PRESETS.items()),
+            (OWN, sentence("studies.title_own")),
+        ):
+            item = QListWidgetItem(title)
+            item.setData(Qt.ItemDataRole.UserRole, key)
+            item.setSizeHint(QSize(0, ROW_PX))
+            self.studies.addItem(item)
+        for workload in CATALOGUE.values():
+            if not any(parameter.required for parameter in workload.parameters):
+                self.workload.addItem(workload.title, workload.id)
+
+    def _connect(self) -> None:
+        self.studies.currentRowChanged.connect(self._on_study)
+        self.workload.currentIndexChanged.connect(self._on_choice)
+        for edit in (self.axis, self.second_axis):
+            edit.textChanged.connect(self._on_choice)
+        self.preset.chosen.connect(self._on_choice)
+        self.rounds.valueChanged.connect(self._on_choice)
+        self.run_button.clicked.connect(self.run)
+        self.prices_button.clicked.connect(self.prices_requested)
+        self._services.finder.found.connect(self._on_choice)
+        self._services.engines.changed.connect(self._on_choice)
+        self._services.preferences.changed.connect(self._on_choice)
+
+    def _on_study(self) -> None:
+        preset = PRESETS.get(self.study)
+        self.question.show_text(preset.question if preset else sentence("studies_page.own_question"))
+        several = preset is not None and len(preset.workloads) > 1
+        text = sentence("studies_page.own_workloads", count=len(preset.workloads)) if preset and several else ""
+        first = self.workload.itemData(0)
+        if first == "":
+            self.workload.removeItem(0)
+        if several:
+            self.workload.insertItem(0, text, "")
+        usual = "" if several else preset.workloads[0] if preset else self.workload.currentData()
+        self.workload.setCurrentIndex(max(0, self.workload.findData(usual)))
+        self.rounds.setValue(preset.rounds if preset else 1)
+        self.preset.take("standard" if self.study == "convergence" else "quick")
+        self._own.setVisible(preset is None)
+        self.prices_button.setVisible(self.study == "cost")
+        self._on_choice()
+
+    def _on_choice(self) -> None:
+        self._asked += 1
+        self._plan = None
+        self.run_button.setEnabled(False)
+        self._soon.start()
+
+    def _make_plan(self) -> None:
+        """Make the plan in the background: it looks at engines and devices."""
+        machine, number = self._services.finder.machine, self._asked
+        if machine is None:
+            return
+        asked = _Asked(
+            key=self.study,
+            workload=self.workload.currentData(),
+            axes=(self.axis.text(), self.second_axis.text()),
+            preset="standard" if self.preset.value == "standard" else "quick",
+            rounds=self.rounds.value(),
+            data=self._services.preferences.settings.data,
+        )
+        runner = Runner(self._services.paths, machine)
+
+        def failed(error: AppError) -> None:
+            if number == self._asked:
+                self.points.show_text("")
+                self._show_problem(str(error))
+
+        def done(plan: Plan) -> None:
+            if number == self._asked:
+                self._plan = plan
+                self._show_plan(plan)
+
+        self._services.tasks.start(partial(asked.plan, runner), done, failed)
+
+    def _show_plan(self, plan: Plan) -> None:
+        names = [point_name(plan, spec) for spec in plan.specs]
+        more = len(names) - POINTS_NAMED
+        shown = names[:POINTS_NAMED] + ([sentence("studies_page.more_points", count=more)] if more > 0 else [])
+        refused = len(plan.study.refused) if plan.study else 0
+        text = sentence("studies_page.points", count=len(names), runs=plan.count, points=shown)
+        if refused:
+            text += " " + sentence("studies_page.not_run", count=refused)
+        self.points.show_text(text)
+        self._show_problem("")
+
+    def _show_problem(self, problem: str) -> None:
+        problem = self._busy or problem
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
+        set_tone(self.problem, "" if self._busy else "invalid")
+        self.run_button.setEnabled(not problem and self._plan is not None)
+
+    def _lay_out(self) -> None:
+        self.studies.setAccessibleName(sentence("studies_page.which"))
+        self.studies.setFrameShape(QListWidget.Shape.NoFrame)
+        self.studies.setUniformItemSizes(True)
+        give_way(self.workload)
+        for editor in (self.workload, self.rounds):
+            guard_wheel(editor)
+        self.rounds.setAccessibleName(sentence("studies_page.rounds"))
+        set_tip(self.rounds, sentence("studies_page.rounds_tip"))
+        self.axis.setAccessibleName(sentence("studies_page.axis"))
+        self.second_axis.setAccessibleName(sentence("studies_page.second_axis"))
+        self.second_axis.setPlaceholderText(sentence("studies_page.axis_example"))
+        self.run_button.setMinimumHeight(40)
+        self._own = QWidget()
+        self._own.setLayout(
+            column(
+                label(sentence("studies_page.axis"), muted=True),
+                self.axis,
+                label(sentence("studies_page.second_axis"), muted=True),
+                self.second_axis,
+            )
+        )
+        rounds = row(self.preset, label(sentence("studies_page.rounds"), muted=True), self.rounds, None)
+        self.studies.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+        self.studies.setMaximumHeight(ROW_PX * self.studies.count() + 4)
+        self.body.addWidget(self.studies, stretch=1)
+        self.body.addWidget(self.question)
+        self.body.addLayout(
+            column(
+                label(sentence("label.workload"), muted=True, weight=QFont.Weight.Normal),
+                self.workload,
+                self._own,
+                rounds,
+                self.points,
+                self.problem,
+                self.prices_button,
+                spacing_px=GAP_PX,
+            )
+        )
+        self.body.addStretch(0)
+        self.body.addWidget(self.run_button)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What the setup says."""
+
+    key: str
+    workload: str
+    axes: Sequence[str]
+    preset: Preset
+    rounds: int
+    data: str
+
+    def plan(self, runner: Runner) -> Plan:
+        """Return the plan; raises UsageError with the message to show if it can't be run."""
+        choice = {"data": self.data}
+        if self.key != OWN:
+            return plan_preset(
+                self.key,
+                runner,
+                workloads=(self.workload,) if self.workload else (),
+                preset=None if self.key == "convergence" else self.preset,
+                rounds=self.rounds,
+                choice=choice,
+            )
+        workload = known_workload(self.workload)
+        values = {}
+        for typed in filter(str.strip, self.axes):
+            name, of_axis, _ = read_axis(typed, workload)
+            if name in values:
+                raise UsageError(message("studies.axis_twice", axis=name))
+            values[name] = of_axis
+        if not values:
+            raise UsageError(message("studies.no_axis"))
+        return plan_axes(workload.default_spec(self.preset, **choice), values, runner, self.rounds)

@@ -1,0 +1,125 @@
+"""What all pictures to share have in common: size, head, verdict, and text that never leaves its place."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath, QPen
+from PySide6.QtSvg import QSvgRenderer
+
+from app.gui.charts.bars import unhinted
+from app.gui.style.icons import FOLDER, LEVELS, renderer
+from app.gui.style.theme import font
+from app.gui.style.tokens import CARD_RADIUS_PX, Tokens
+
+WIDTH_PX, HEIGHT_PX, MARGIN_PX = 1200, 630, 56
+SMALLEST_PX = 16  # still readable where a forum shows the picture at half its size
+_DOTS_PER_METER = 3780  # 96 per inch; by default, Qt uses the screen's
+_BADGE_ICON_PX, _BADGE_PX = 20, 40
+
+
+def empty_picture(tokens: Tokens) -> QImage:
+    """Return a picture without content, in a theme's colour."""
+    picture = QImage(WIDTH_PX, HEIGHT_PX, QImage.Format.Format_RGB32)
+    picture.setDevicePixelRatio(1)
+    picture.setDotsPerMeterX(_DOTS_PER_METER)
+    picture.setDotsPerMeterY(_DOTS_PER_METER)
+    picture.fill(QColor(tokens.window))
+    return picture
+
+
+def paint_head(painter: QPainter, title: str, tokens: Tokens) -> None:
+    """Paint the program's name and the picture's title."""
+    QSvgRenderer(str(FOLDER / "epochmark.svg")).render(painter, QRectF(MARGIN_PX, 46, 36, 36))
+    write(painter, QPointF(MARGIN_PX + 50, 73), "Epochmark", type_of(26, QFont.Weight.Bold), tokens.text)
+    chosen = fitting(title, type_of(20), 760)
+    text = _elided(title, chosen, 760)
+    write(painter, QPointF(WIDTH_PX - MARGIN_PX - width_of(text, chosen), 72), text, chosen, tokens.muted)
+
+
+def paint_card(painter: QPainter, box: QRectF, tokens: Tokens) -> None:
+    """Paint the card that a chart is on."""
+    painter.setPen(QPen(QColor(tokens.border), 1))
+    painter.setBrush(QColor(tokens.surface))
+    painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), CARD_RADIUS_PX, CARD_RADIUS_PX)
+
+
+def paint_badge(
+    painter: QPainter,
+    corner: QPointF,
+    level: Literal["valid", "caution", "invalid"],
+    texts: Sequence[str],
+    tokens: Tokens,
+    *,
+    width: float,
+) -> None:
+    """Paint a verdict in as many words as fit; `corner` is its lower left one."""
+    colour, room = getattr(tokens, level), width - 44 - _BADGE_ICON_PX
+    sizes = [type_of(size_px, QFont.Weight.DemiBold) for size_px in (18, 17, SMALLEST_PX)]
+    chosen, text = next(
+        ((each, text) for text in texts for each in sizes if width_of(text, each) <= room),
+        (sizes[-1], level.capitalize()),
+    )
+    of_text = width_of(text, chosen) + 36 + _BADGE_ICON_PX + 8
+    box = QRectF(corner.x() + 0.5, corner.y() - _BADGE_PX - 0.5, of_text, _BADGE_PX)
+    ground, frame = QColor(colour), QColor(colour)
+    ground.setAlphaF(0.12)
+    frame.setAlphaF(0.45)
+    painter.setPen(QPen(frame, 1))
+    painter.setBrush(ground)
+    painter.drawRoundedRect(box, _BADGE_PX / 2, _BADGE_PX / 2)
+    icon = QRectF(box.left() + 16, box.center().y() - _BADGE_ICON_PX / 2, _BADGE_ICON_PX, _BADGE_ICON_PX)
+    renderer(LEVELS[level], colour).render(painter, icon)
+    base = box.center().y() + 0.36 * chosen.pixelSize()
+    write(painter, QPointF(icon.right() + 8, base), text, chosen, colour)
+
+
+def type_of(size_px: int, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+    """Return the bundled font, with proportional figures, as nothing here changes."""
+    return unhinted(font(size_px, weight))
+
+
+def fitting(text: str, wanted: QFont, width: float) -> QFont:
+    """Return a font that makes a text fit, at most a third smaller than wanted."""
+    chosen, smallest_px = QFont(wanted), max(SMALLEST_PX, wanted.pixelSize() * 2 // 3)
+    while chosen.pixelSize() > smallest_px and width_of(text, chosen) > width:
+        chosen.setPixelSize(chosen.pixelSize() - 1)
+    return chosen
+
+
+def wrapped(text: str, chosen: QFont, width: float, between: str = " · ") -> list[str]:
+    """Return a text in lines, broken only between its parts."""
+    lines: list[str] = []
+    for part in text.split(between):
+        longer = f"{lines[-1]}{between}{part}" if lines else part
+        if lines and width_of(longer, chosen) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return lines
+
+
+def width_of(text: str, chosen: QFont) -> float:
+    """Return the width of a line in pixels."""
+    return QFontMetricsF(chosen).horizontalAdvance(text)
+
+
+def write_within(
+    painter: QPainter, place: QPointF, text: str, wanted: QFont, colour: str, *, width: float
+) -> None:
+    """Write a line within a width: smaller if necessary, then cut."""
+    chosen = fitting(text, wanted, width)
+    write(painter, place, _elided(text, chosen, width), chosen, colour)
+
+
+def write(painter: QPainter, place: QPointF, text: str, chosen: QFont, colour: str) -> None:
+    """Write a line on its baseline, as outlines: the system's letters differ between systems."""
+    shapes = QPainterPath()
+    shapes.addText(place, chosen, text)
+    # First letters begin slightly right of their position, which shows in large type.
+    shapes.translate(place.x() - shapes.boundingRect().left(), 0)
+    painter.fillPath(shapes, QColor(colour))
+
+
+def _elided(text: str, chosen: QFont, width: float) -> str:
+    return QFontMetricsF(chosen).elidedText(text, Qt.TextElideMode.ElideRight, width)

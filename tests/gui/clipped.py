@@ -1,0 +1,75 @@
+"""Finds texts in the window that can't be read whole: elided, or larger than the room they have."""
+
+from collections.abc import Collection, Iterator
+
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtWidgets import QAbstractButton, QAbstractScrollArea, QLabel, QWidget
+
+from app.gui.charts.plots import Plot
+from app.gui.widgets.basics import ClampedLabel, ElidedLabel
+
+# Fonts have fractions of pixels.
+ABOUT_PX = 1
+
+
+def clipped(root: QWidget, may_elide: Collection[QWidget] = (), left_out: Collection[QWidget] = ()) -> list[str]:
+    """Return a line for each visible text of labels and buttons that isn't shown whole.
+
+    Args:
+        root: The window, or a part of it.
+        may_elide: Labels that may be elided, with the whole text as tooltip.
+        left_out: What isn't looked at.
+    """
+    return [
+        f"{type(widget).__name__} {_text(widget)[:60]!r}: {why}"
+        for widget in root.findChildren(QWidget)
+        if isinstance(widget, QLabel | QAbstractButton) and widget.isVisible() and _text(widget)
+        if widget not in left_out
+        for why in _faults(widget, is_allowed=widget in may_elide)
+    ]
+
+
+def _faults(widget: QLabel | QAbstractButton, *, is_allowed: bool) -> Iterator[str]:
+    if isinstance(widget, ElidedLabel | ClampedLabel) and widget.text() != widget.whole_text:
+        if not is_allowed:
+            yield f"elided from {widget.whole_text[:300]!r}"
+        elif not widget.toolTip():
+            yield "elided without a tooltip"
+    need, room = _need(widget), widget.contentsRect().size()
+    if need[0] > room.width() + ABOUT_PX or need[1] > room.height() + ABOUT_PX:
+        yield f"needs {need}, has {(room.width(), room.height())}"
+    if (where := _outside(widget)) is not None:
+        yield f"lies outside of {where}"
+
+
+def _text(widget: QLabel | QAbstractButton) -> str:
+    return widget.text().strip()
+
+
+def _need(widget: QLabel | QAbstractButton) -> tuple[int, int]:
+    """Return the width and height that the text needs."""
+    if isinstance(widget, QAbstractButton):
+        inner = widget.size() - widget.contentsRect().size()
+        wanted = widget.sizeHint() - inner
+        return wanted.width(), wanted.height()
+    metrics, text = widget.fontMetrics(), widget.text()
+    if widget.wordWrap():
+        box = QRect(0, 0, widget.contentsRect().width(), 100_000)
+        needed = metrics.boundingRect(box, int(Qt.TextFlag.TextWordWrap), text)
+        return needed.width(), needed.height()
+    lines = text.split("\n")
+    return max(map(metrics.horizontalAdvance, lines)), metrics.height() * len(lines)
+
+
+def _outside(widget: QWidget) -> str | None:
+    """Return the parent that cuts a widget off, if it isn't one that scrolls."""
+    child, parent = widget, widget.parentWidget()
+    while parent is not None and not child.isWindow():
+        above = parent.parentWidget()
+        if isinstance(above, QAbstractScrollArea) and not isinstance(above, Plot) and above.viewport() is parent:
+            return None
+        placed = QRect(widget.mapTo(parent, QPoint(0, 0)), widget.size())
+        if not parent.rect().adjusted(-ABOUT_PX, -ABOUT_PX, ABOUT_PX, ABOUT_PX).contains(placed):
+            return type(parent).__name__
+        child, parent = parent, above
+    return None

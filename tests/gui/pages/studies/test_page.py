@@ -1,0 +1,240 @@
+"""The Studies page in the real window: planning, running the demo, resuming, sharing, and stored studies."""
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QApplication
+
+from app.core.records import Plan
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.studies.planning import plan_axes, plan_preset
+from app.core.studies.points import StudyResult
+from app.core.studies.presets import PRESETS
+from app.gui.pages.studies.page import StudiesPage
+from app.gui.pages.studies.prices import PricesDialog
+from app.gui.pages.studies.setup import OWN
+from tests.core.studies.storing_studies import Outcome, store_study
+from tests.gui.accessible import faults
+from tests.gui.clipped import clipped
+from tests.gui.driving import Driver
+from tests.gui.pages.results.using import save_to
+from workloads import CATALOGUE
+from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
+
+CIFAR = CATALOGUE["cifar10_keras_cnn"]
+
+
+def open_page(driver: Driver) -> StudiesPage:
+    driver.window.show_page("studies")
+    page = driver.window.studies
+    driver.until(lambda: page.setup.run_button.isEnabled() or bool(page.setup.problem.text()))
+    return page
+
+
+def choose(driver: Driver, page: StudiesPage, key: str, *, axis: str = "", workload: str = "demo") -> None:
+    """Choose a study of the demo, and wait for its plan."""
+    setup = page.setup
+    setup.studies.setCurrentRow([*PRESETS, OWN].index(key))
+    setup.workload.setCurrentIndex(setup.workload.findData(workload))
+    setup.axis.setText(axis)
+    driver.until(lambda: setup.run_button.isEnabled() or bool(setup.problem.text()))
+
+
+def runner(driver: Driver, machine: Machine) -> Runner:
+    return Runner(driver.services.paths, machine)
+
+
+def speed(spec: RunSpec) -> Outcome:
+    return 4_000.0 / spec.batch_size if spec.batch_size < 400 else "out_of_memory"
+
+
+def batches(driver: Driver, machine: Machine, **how: int) -> StudyResult:
+    """Store a study of three batches that fit and one that doesn't."""
+    with Database(driver.services.paths.database) as database:
+        plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100, 200, 400)}, runner(driver, machine))
+        return store_study(database, machine, plan, speed, **how)
+
+
+def shown_runs(driver: Driver) -> set[int]:
+    """Return the runs with a result of the study that is running."""
+    result = driver.services.bridge.study_result()
+    return {run.id for point in result.done for run in point.runs} if result is not None else set()
+
+
+def rows(page: StudiesPage) -> list[list[str]]:
+    table = page.table
+    return [
+        [table.item(row, column).text() for column in range(table.columnCount())]  # type: ignore[union-attr]
+        for row in range(table.rowCount())
+    ]
+
+
+def test_each_study_says_what_it_asks_and_which_points_it_has(driver: Driver) -> None:
+    page = open_page(driver)
+    for key, preset in PRESETS.items():
+        page.setup.studies.setCurrentRow(list(PRESETS).index(key))
+        assert page.setup.question.whole_text == preset.question
+        driver.until(lambda: bool(page.setup.points.whole_text) and page.setup.run_button.isEnabled())
+        assert page.setup.prices_button.isVisible() == (key == "cost")
+        assert page.setup.rounds.value() == preset.rounds
+
+
+@pytest.mark.parametrize(
+    ("axis", "problem"), [("", "Enter an axis"), ("batch=x", "whole number"), ("colour=red", "no axis 'colour'")]
+)
+def test_an_axis_that_makes_no_sense_is_told_at_once(driver: Driver, axis: str, problem: str) -> None:
+    page = open_page(driver)
+    choose(driver, page, OWN, axis=axis)
+    assert problem in page.setup.problem.text()
+    assert not page.setup.run_button.isEnabled()
+
+
+@pytest.mark.slow
+def test_a_study_runs_shows_its_answer_and_can_be_posted(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    page = open_page(driver)
+    choose(driver, page, OWN, axis="batch=50,200")
+    driver.press(page.setup.preset.buttons["standard"])
+    driver.until(page.setup.run_button.isEnabled)
+    driver.press(page.setup.run_button)
+    driver.until(lambda: page.foot.isVisible() and "of 2 ·" in page.foot.progress_text.whole_text)
+    assert not page.setup.run_button.isEnabled()
+    driver.until(lambda: not driver.services.bridge.is_running and page.save_button.isVisible())
+    assert page.headline.text().startswith("Fastest at 200: ")
+    assert [row[0] for row in rows(page)] == ["50", "200"]
+    assert page.view.figure is not None
+    assert "200: " in page.view.accessibleDescription()
+    save_to(monkeypatch, tmp_path / "study.png")
+    driver.press(page.save_button)
+    driver.until((tmp_path / "study.png").is_file)
+    assert QImage(str(tmp_path / "study.png")).width() == 1200
+    driver.press(page.copy_button)
+    assert "Fastest at 200: " in QGuiApplication.clipboard().text()
+
+
+@pytest.mark.slow
+def test_a_cancelled_study_is_resumed_without_what_is_finished(driver: Driver) -> None:
+    page = open_page(driver)
+    choose(driver, page, OWN, axis="step_s=0.05,0.06,0.07,0.08")
+    driver.press(page.setup.preset.buttons["standard"])
+    driver.until(page.setup.run_button.isEnabled)
+    driver.press(page.setup.run_button)
+    driver.until(lambda: len(driver.services.bridge.done) >= 1)
+    driver.press(page.foot.cancel_button)
+    driver.until(lambda: not driver.services.bridge.is_running and page.resume_button.isVisible())
+    assert page.result is not None
+    finished = {run.id for point in page.result.done for run in point.runs}
+    assert finished
+    driver.press(page.resume_button)
+    driver.until(page.foot.isVisible)
+    driver.until(lambda: shown_runs(driver) >= finished)  # while the rest runs
+    driver.until(
+        lambda: not driver.services.bridge.is_running and page.result is not None and page.result.is_finished
+    )
+    assert len(page.result.done) == 4
+    completed = [run.id for point in page.result.points for run in point.runs if run.status == "completed"]
+    assert len(completed) == 4
+    assert set(completed) >= finished
+
+
+def test_a_stored_study_shows_points_out_of_memory_and_what_is_left(driver: Driver, machine: Machine) -> None:
+    batches(driver, machine, runs=3)
+    page = open_page(driver)
+    driver.until(lambda: page.result is not None)
+    assert page.resume_button.isVisible()
+    states = [row[-1] for row in rows(page)]
+    assert states.count("Waiting") == 1
+    assert set(states) <= {"Valid", "Waiting", "Out of memory"}
+    assert page.charts.count() == 2
+    page.charts.setCurrentIndex(1)
+    page.charts.activated.emit(1)
+    assert page.view.figure is not None
+    assert page.view.figure.value_title == "Milliseconds per step"
+
+
+def test_results_open_a_study_and_never_show_a_median_of_its_points(driver: Driver, machine: Machine) -> None:
+    result = batches(driver, machine)
+    results = driver.open_results()
+    results.open_group(result.group.id)
+    driver.until(lambda: results.group is not None)
+    detail = results.group_detail
+    assert detail is not None
+    assert (detail.value.text(), detail.sentence.whole_text) == ("3 runs", "3 of 4 runs have a result.")
+    driver.press(detail.study_button)
+    page = driver.window.studies
+    driver.until(lambda: page.isVisible() and page.result is not None)
+    assert page.result is not None
+    assert page.result.group.id == result.group.id
+
+
+def test_an_export_has_every_point(
+    driver: Driver, machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    batches(driver, machine)
+    page = open_page(driver)
+    driver.until(lambda: page.can_share)
+    save_to(monkeypatch, tmp_path / "study.json")
+    driver.press(page.export_button)
+    driver.until((tmp_path / "study.json").is_file)
+    plain = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
+    assert [point["state"] for point in plain["points"]] == ["done", "done", "done", "out_of_memory"]
+
+
+def test_prices_are_kept_and_change_the_answer(driver: Driver, machine: Machine) -> None:
+    with Database(driver.services.paths.database) as database:
+        plan: Plan = plan_preset("cost", runner(driver, machine))
+        store_study(database, machine, plan, lambda _: 10.0)
+    page = open_page(driver)
+    driver.until(lambda: page.can_share)
+    assert "Enter what your computer costs" in page.more.text()
+    page.setup.studies.setCurrentRow(list(PRESETS).index("cost"))
+    driver.press(page.setup.prices_button)
+    dialog = page.findChild(PricesDialog)
+    assert dialog is not None
+    dialog.editors["power_w"].setValue(200)
+    dialog.editors["electricity_usd_per_kwh"].setValue(0.25)
+    dialog.buttons.button(dialog.buttons.StandardButton.Save).click()
+    driver.until(lambda: "An hour of training costs 0.050 USD here" in page.more.text())
+    assert driver.services.preferences.settings.own_computer.purchase_usd is None
+
+
+def test_a_table_of_prices_that_makes_no_sense_hides_no_study(driver: Driver, machine: Machine) -> None:
+    driver.services.paths.prices.write_text("device,usd_per_hour\nTesla K80,-1\n")
+    with Database(driver.services.paths.database) as database:
+        store_study(database, machine, plan_preset("cost", runner(driver, machine)), lambda _: 10.0)
+    page = open_page(driver)
+    driver.until(lambda: page.can_share)
+    assert "line 2" in driver.message
+    assert page.charts.count() > 1
+
+
+def test_every_text_of_a_study_can_be_read_and_heard(driver: Driver, machine: Machine) -> None:
+    with Database(driver.services.paths.database) as database:
+        for key in ("cost", "software", "threads"):
+            plan = plan_preset(key, runner(driver, machine))
+            store_study(database, machine, plan, lambda spec: 40.0 + spec.batch_size / 100)
+    page = open_page(driver)
+    driver.until(lambda: page.history.count() == 3)
+    for number in range(3):
+        page.history.setCurrentIndex(number)
+        page.history.activated.emit(number)
+        for size in ((1024, 600), (1440, 900), (3840, 2160)):
+            driver.window.resize(*size)
+            for _ in range(5):
+                QApplication.processEvents()
+            # The names of the points are all in the table, and in the tooltip.
+            assert clipped(driver.window, [page.setup.points]) == [], size
+        assert faults(driver.window) == []
+
+
+def test_keys_choose_a_study(driver: Driver) -> None:
+    page = open_page(driver)
+    page.setup.studies.setFocus()
+    driver.qtbot.keyClick(page.setup.studies, Qt.Key.Key_Down)  # type: ignore[no-untyped-call]
+    assert page.setup.study == list(PRESETS)[1]

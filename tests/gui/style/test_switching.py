@@ -1,0 +1,86 @@
+"""Another theme: at once and everywhere, in what is open, in what is opened later and in dialogs."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+
+from app.gui.shell.pages import PAGES
+from app.gui.style.theme import Choice
+from app.gui.style.tokens import DARK, LIGHT, Tokens
+from tests.gui.driving import Driver
+
+# Grounds and frames, which have no shades in between as letters do.
+MANY = 60
+GROUNDS = ("window", "surface", "raised", "border", "selected", "grid")
+THEMES: tuple[tuple[Choice, Tokens, Tokens], ...] = (("dark", DARK, LIGHT), ("light", LIGHT, DARK))
+
+
+def colours(picture: QImage) -> set[int]:
+    """Return the colours of a picture without those of few pixels, as letters have them at their edges."""
+    pixels = Counter(
+        picture.pixel(x, y) for x in range(0, picture.width(), 2) for y in range(0, picture.height(), 2)
+    )
+    return {colour for colour, count in pixels.items() if count > MANY}
+
+
+def stale(widget: QWidget, now: Tokens, before: Tokens) -> list[str]:
+    """Return which colours a widget still has of the theme before."""
+    shown = colours(widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB32))
+    names = {name: int(getattr(before, name)[1:], 16) | 0xFF000000 for name in GROUNDS}
+    own = {int(getattr(now, name)[1:], 16) | 0xFF000000 for name in GROUNDS}
+    assert shown & own
+    return [name for name, colour in names.items() if colour in shown - own]
+
+
+@pytest.fixture
+def opened(driver: Driver) -> Iterator[Driver]:
+    """Every page has been open, in the light theme."""
+    for page in PAGES:
+        driver.window.show_page(page.code)
+        QApplication.processEvents()
+    yield driver
+    driver.services.theme.choose("light")
+
+
+def test_every_page_has_the_new_colours_whenever_it_is_opened(opened: Driver) -> None:
+    window = opened.window
+    window.show_page("benchmark")
+    for choice, now, before in THEMES:
+        opened.services.theme.choose(choice)
+        for page in PAGES:
+            window.show_page(page.code)
+            QApplication.processEvents()
+            assert stale(window.page, now, before) == [], page.code
+        assert stale(window.menuBar(), now, before) == []
+        window.show_page("benchmark")
+        workload = window.benchmark.setup.workload
+        workload.showPopup()
+        assert stale(workload.view().window(), now, before) == []
+        workload.hidePopup()
+
+
+def test_a_page_and_a_dialog_that_are_made_later_have_them_too(driver: Driver) -> None:
+    window = driver.window
+    driver.services.theme.choose("dark")
+    window.show_page("settings")
+    window.benchmark.log.show()
+    QApplication.processEvents()
+    for widget in (window.settings, window.benchmark.log):
+        assert stale(widget, DARK, LIGHT) == []
+    driver.services.theme.choose("light")
+    QApplication.processEvents()
+    for widget in (window.settings, window.benchmark.log):
+        assert stale(widget, LIGHT, DARK) == []
+    window.benchmark.log.hide()
+
+
+def test_only_the_window_is_styled(driver: Driver, qapp: QApplication) -> None:
+    """A sheet of the application would also be applied to hundreds of hidden widgets of the charts."""
+    assert qapp.styleSheet() == ""
+    assert driver.window.styleSheet()
+    button = driver.window.findChild(QPushButton)
+    assert button is not None
+    assert button.sizeHint().height() >= 34

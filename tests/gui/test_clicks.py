@@ -1,0 +1,164 @@
+"""How many clicks it takes, with real mouse events; dialogs of the system are confirmed with Enter."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.core.doctor.diagnosis import Diagnosis
+from app.core.doctor.rules import diagnose
+from app.core.storage.database import Database
+from app.gui.pages.hardware import doctor_view
+from tests.core.doctor.cases import BLACKWELL, INVALID_PTX, driven, listing, work
+from tests.core.storage.storing import store
+from tests.gui.driving import Driver
+from tests.gui.pages.results.using import save_to
+
+
+class Hand:
+    """Clicks, and counts."""
+
+    def __init__(self) -> None:
+        self.clicks = 0
+
+    def click(self, widget: QWidget, at: QPoint | None = None) -> None:
+        assert widget.isVisible(), widget.accessibleName()
+        assert widget.isEnabled(), widget.accessibleName()
+        self.clicks += 1
+        place = at if at is not None else widget.rect().center()
+        assert widget.rect().contains(place)
+        QTest.mouseClick(widget, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
+
+
+@pytest.fixture
+def hand() -> Hand:
+    return Hand()
+
+
+def store_runs(driver: Driver, *durations_s: float) -> list[int]:
+    """Store runs of the standard workload on this computer, before anything is shown."""
+    machine = driver.services.finder.machine
+    assert machine is not None
+    columns = {"verdict": "valid", "device": "cpu"}
+    with Database(driver.services.paths.database) as database:
+        ids = [store(database, machine, each, each, each, columns=columns) for each in durations_s]
+    driver.page.setup.refresh()
+    driver.until(lambda: driver.page.setup.known.bars.slot is None)
+    return ids
+
+
+def click_row(driver: Driver, hand: Hand, run_id: int) -> None:
+    """Click a run's row in Results."""
+    results = driver.window.results
+    driver.until(lambda: run_id in results.model.rows)
+    index = results.model.index(results.model.rows.index(run_id), 1)
+    hand.click(results.table.viewport(), results.table.visualRect(index).center())
+
+
+def click_own_bar(driver: Driver, hand: Hand) -> None:
+    """Click this computer's bar on Benchmark."""
+    bars = driver.page.setup.known.bars
+    at = QPoint(bars.width() // 3, 0)
+    pointed: list[Any] = []
+    bars.pointed.connect(pointed.append)
+    for y in range(0, bars.height(), 5):
+        at.setY(y)
+        QTest.mouseMove(bars, at)
+        if pointed and pointed[-1] is not None and pointed[-1].kind == "you":
+            break
+    hand.click(bars, at)
+
+
+@pytest.mark.slow
+def test_from_a_run_to_its_picture_on_disk_in_two(
+    driver: Driver, hand: Hand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    driver.choose_demo(epochs=3)
+    save_to(monkeypatch, tmp_path / "mine.png")
+    hand.click(driver.page.setup.run_button)
+    driver.wait_for_result()
+    hand.click(driver.page.save_button)
+    driver.until((tmp_path / "mine.png").exists)
+    assert hand.clicks <= 2
+
+
+def test_from_an_old_run_to_a_csv_file_in_three(
+    driver: Driver, hand: Hand, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    first, _ = store_runs(driver, 50.0, 60.0)
+    save_to(monkeypatch, tmp_path / "old.csv")
+    hand.click(driver.window.side_bar.places["results"])
+    click_row(driver, hand, first)
+    hand.click(driver.window.results.export_button)
+    driver.until(lambda: driver.message == "Exported 1 run to old.csv")
+    assert hand.clicks <= 3
+
+
+def test_comparing_with_an_own_run_takes_two(driver: Driver, hand: Hand) -> None:
+    _, latest = store_runs(driver, 50.0, 60.0)
+    click_own_bar(driver, hand)
+    results = driver.window.results
+    driver.until(lambda: results.detail is not None and results.run is not None)
+    assert results.detail is not None
+    hand.click(results.detail.compare_button)
+    compared = driver.window.compare
+    driver.until(lambda: [bar.run.id for bar in compared.bar_list.bars if bar.run is not None] == [latest])
+    assert hand.clicks <= 2
+
+
+def test_comparing_with_any_run_of_the_history_takes_two(driver: Driver, hand: Hand) -> None:
+    first, _ = store_runs(driver, 50.0, 60.0)
+    driver.open_results()
+    click_row(driver, hand, first)
+    hand.click(driver.window.results.compare_button)
+    compared = driver.window.compare
+    driver.until(lambda: [bar.run.id for bar in compared.bar_list.bars if bar.run is not None] == [first])
+    assert hand.clicks <= 2
+
+
+@pytest.mark.slow
+def test_running_again_takes_one(driver: Driver, hand: Hand) -> None:
+    driver.run_demo(epochs=2)
+    hand.click(driver.page.again_button)
+    driver.until(lambda: len(driver.stored()) == 2 and not driver.services.bridge.is_running)
+    driver.wait_for_result()
+    assert hand.clicks <= 1
+    hand.clicks = 0
+    results = driver.open_results()
+    results.open_run(1)
+    driver.until(lambda: results.run is not None)
+    assert results.detail is not None
+    hand.click(results.detail.again_button)
+    driver.until(lambda: len(driver.stored()) == 3 and not driver.services.bridge.is_running)
+    assert hand.clicks <= 1
+
+
+def test_seeing_why_the_gpu_is_not_used_takes_two(
+    driver: Driver, hand: Hand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = f"{INVALID_PTX}\nlibdevice not found at ./libdevice.10.bc"
+    trials = [listing(BLACKWELL), work(), work("gpu:0", status="failed", exit_code=1, log=said)]
+    diagnosis = diagnose(driven(BLACKWELL), trials)
+
+    def examine(*_: Any) -> Diagnosis:
+        return diagnosis
+
+    monkeypatch.setattr(doctor_view, "examine", examine)
+    bar = driver.window.menuBar()
+    action = driver.window.action("menu.doctor")
+    entry = next(each for each in bar.actions() if action in menu_of(each.menu()).actions())
+    hand.click(bar, bar.actionGeometry(entry).center())
+    menu = menu_of(entry.menu())
+    driver.until(menu.isVisible)
+    hand.click(menu, menu.actionGeometry(action).center())
+    doctor = driver.window.hardware.doctor
+    driver.until(lambda: doctor.isVisible() and doctor.head.text().endswith("too new for this TensorFlow."))
+    assert hand.clicks <= 2
+
+
+def menu_of(menu: object) -> QMenu:
+    assert isinstance(menu, QMenu)
+    return menu

@@ -1,0 +1,126 @@
+"""Editors are as high as each other, labels stand beside them, and nothing jumps when a text changes."""
+
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QGridLayout, QLabel, QLineEdit, QWidget
+
+from app.core.records import Plan
+from app.core.storage.database import Database
+from app.gui.shell.pages import PAGES
+from app.gui.style.tokens import TITLE_PX
+from tests.gui.driving import Driver
+from tests.gui.pages.results.test_groups import store_group
+from workloads import CATALOGUE, STANDARD
+from workloads.protocol.machine import Machine
+
+ABOUT_PX = 1
+INDENT_PX = 3  # letters have different bearings
+
+
+def forms(driver: Driver) -> list[tuple[QWidget, QWidget]]:
+    """Return the labels and editors of both forms, shown in turn."""
+    window, rows = driver.window, list[tuple[QWidget, QWidget]]()
+    window.resize(1440, 1100)
+    window.benchmark.setup.advanced_button.setChecked(True)
+    for code in ("benchmark", "ab"):
+        window.show_page(code)
+        QApplication.processEvents()
+        for grid in window.page.findChildren(QGridLayout):
+            for row in range(grid.rowCount()):
+                items = [grid.itemAtPosition(row, place) for place in range(grid.columnCount())]
+                widgets = [widget for item in items if item is not None and (widget := item.widget()) is not None]
+                rows += [(widgets[0], editor) for editor in widgets[1:] if not isinstance(editor, QLabel)]
+    assert {type(editor).__name__ for _, editor in rows} >= {"QSpinBox", "ChoiceBox", "QLineEdit"}
+    return rows
+
+
+def test_all_editors_are_as_high_and_stand_beside_their_labels(driver: Driver) -> None:
+    pairs = forms(driver)
+    high = [editor for _, editor in pairs if isinstance(editor, QAbstractSpinBox | QComboBox | QLineEdit)]
+    high += [driver.window.ab.setup.pairs, driver.window.benchmark.setup.workload]
+    assert {editor.sizeHint().height() for editor in high} == {32}
+    assert {editor.height() for editor in high} == {32}
+    for label, editor in pairs:
+        text = label.text() if isinstance(label, QLabel) else ""
+        assert text
+        assert abs(label.geometry().center().y() - editor.geometry().center().y()) <= ABOUT_PX, text
+
+
+def test_the_texts_of_editors_begin_at_the_same_place(driver: Driver) -> None:
+    window = driver.window
+    window.resize(1440, 1100)
+    window.show_page("ab")
+    side = window.ab.setup.sides[0]
+    begins = {
+        name: text_begins_px(editor, driver.services.theme.tokens.text)
+        for name, editor in side.editors.items()
+        if isinstance(editor, QAbstractSpinBox | QComboBox)
+    }
+    assert min(begins.values()) >= 8  # clear of the border
+    assert max(begins.values()) - min(begins.values()) <= INDENT_PX, begins
+
+
+def text_begins_px(editor: QWidget, colour: str) -> int:
+    """Return how far from the left the first pixel in about the colour of text is."""
+    picture, text = editor.grab().toImage(), QColor(colour)
+    return next(
+        x
+        for x in range(2, picture.width())
+        for y in range(8, picture.height() - 8)
+        if abs(picture.pixelColor(x, y).lightness() - text.lightness()) < 90
+    )
+
+
+def test_nothing_below_moves_with_the_length_of_a_workloads_description(driver: Driver) -> None:
+    driver.window.resize(1440, 900)
+    setup, places = driver.page.setup, set()
+    names = [name for name, each in CATALOGUE.items() if not any(one.required for one in each.parameters)]
+    lengths = set()
+    for name in names:
+        setup.workload.choose(name)
+        QApplication.processEvents()
+        lengths.add(len(setup.summary.whole_text))
+        places.add(setup.device_row.mapTo(driver.window, QPoint(0, 0)).y())
+    assert len(lengths) > 10
+    assert len(places) == 1
+
+
+def test_titles_are_in_the_same_place_on_every_page(driver: Driver) -> None:
+    driver.window.resize(1440, 900)
+    middles = {}
+    for page in PAGES:
+        driver.window.show_page(page.code)
+        QApplication.processEvents()
+        titles = [
+            label.mapTo(driver.window, label.rect().center()).y()
+            for label in driver.window.page.findChildren(QLabel)
+            if label.isVisible() and label.font().pixelSize() == TITLE_PX and label.text()
+        ]
+        middles[page.code] = min(titles)
+    assert max(middles.values()) - min(middles.values()) <= ABOUT_PX, middles
+
+
+def test_the_pairs_of_an_ab_stay_where_they_are_whatever_is_said_above(driver: Driver, machine: Machine) -> None:
+    spec = CATALOGUE[STANDARD].default_spec()
+    long = ("plugged in, fans at full speed", "on battery, fans silent")
+    with Database(driver.services.paths.database) as database:
+        for labels, durations_s in (
+            (("A", "B"), (60.0, 61.0)),
+            (long, (60.0, 80.0, 60.5, 80.5, 60.2, 80.2)),
+            (long, (60.0, 60.1, 60.5, 60.2, 60.2, 60.4)),
+        ):
+            plan = Plan(kind="ab", specs=(spec, spec), times=3, label_a=labels[0], label_b=labels[1])
+            store_group(database, machine, plan, *durations_s)
+    driver.window.resize(1440, 900)
+    driver.window.show_page("ab")
+    page = driver.window.ab
+    driver.until(lambda: page.history.count() == 3)
+    places, sentences = set(), set()
+    for number in range(page.history.count()):
+        page.history.setCurrentIndex(number)
+        page.history.activated.emit(number)
+        QApplication.processEvents()
+        sentences.add(page.sentence.whole_text)
+        places.add(page.plot.mapTo(driver.window, QPoint(0, 0)).y())
+    assert len(sentences) == 3
+    assert len(places) == 1

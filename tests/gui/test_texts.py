@@ -1,0 +1,210 @@
+"""Every text of labels and buttons can be read: on each page, in each theme, size and zoom, with any name."""
+
+import os
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+
+from app.core.storage.database import Database
+from app.gui.pages.settings.data_card import DataCard
+from app.gui.pages.settings.engine_line import EngineLine
+from app.gui.run.view import RunView
+from app.gui.style.theme import Choice
+from tests.gui.clipped import clipped
+from tests.gui.driving import Driver, replay
+from tests.recording import as_preset, recorded_events, store_recording, until_epoch
+from workloads.protocol import events
+from workloads.protocol.machine import Gpu
+from workloads.protocol.telemetry import Telemetry
+
+SIZES = ((1024, 600), (1440, 900), (3840, 2160))
+SETTLING = 8  # a label that becomes higher makes another layout necessary, and so on upwards
+THEMES: tuple[Choice, ...] = ("dark", "light")
+LONG = "NVIDIA GeForce RTX 5090 Founders Edition " * 8
+NAMES = {
+    "long": LONG[:300],
+    "without spaces": "W" * 300,
+    "right to left": "מעבד גרפי של המחשב הזה، بطاقة الرسومات",
+    "zero width": "RTX\u200b 40\u200d90\ufeff",
+    "turns the line around": "RTX \u202e4090",
+    "empty": "\u200b",
+}
+CRASH = events.Error(code="crashed", message="The worker was ended by signal 9 (SIGKILL).")
+CAUTION = events.Judged(
+    level="caution",
+    reasons=(
+        events.Reason(
+            code="other_load",
+            level="caution",
+            text="Other programs used 34 % of the CPU.",
+            advice="Close other programs, and wait for updates and backups to finish.",
+        ),
+    ),
+    interrupted_t_s=(96.0, 140.0),
+)
+
+
+def may_elide(driver: Driver) -> list[QWidget]:
+    """Return the labels that may be elided, with a tooltip."""
+    window = driver.window
+    return [
+        window.benchmark.setup.machine_name,  # the CPU's name: firmware may say anything
+        # The device's name, of any length; they give way to what was measured, and *Why?* has them all.
+        *(view.headline.facts for view in window.findChildren(RunView)),
+        *(line.note for line in window.findChildren(EngineLine)),  # says which devices an engine would use
+        *(card.folder for card in window.findChildren(DataCard)),  # a path
+    ]
+
+
+def faults(driver: Driver, state: str, themes: Sequence[Choice] = THEMES) -> list[str]:
+    """Return what can't be read in the window as it is, in every theme and size."""
+    window, result = driver.window, []
+    # Its line is higher than its figures, for which test_headline_row.py looks.
+    numbers = [view.headline.value for view in window.findChildren(RunView)]
+    for theme in themes:
+        driver.services.theme.choose(theme)
+        for width, height in SIZES:
+            window.resize(width, height)
+            for _ in range(SETTLING):
+                QApplication.processEvents()
+            assert (window.width(), window.height()) == (width, height), state
+            seen = [*clipped(window, may_elide(driver), numbers), *steering(window)]
+            result += [f"{state}, {theme}, {width}: {fault}" for fault in seen]
+    return result
+
+
+def steering(window: QWidget) -> list[str]:
+    """Return the labels with characters that nobody sees, but that may turn around what follows."""
+    labels = [label for label in window.findChildren(QLabel) if label.isVisible()]
+    return [
+        repr(label.text()) for label in labels if any(unicodedata.category(each) == "Cf" for each in label.text())
+    ]
+
+
+def show_setup(driver: Driver) -> None:
+    driver.window.show_page("benchmark")
+    driver.page.choose()
+    driver.page.setup.preflight.show_telemetry((Telemetry(other_cpu_pct=1.0),) * 2)
+
+
+def show_result(driver: Driver, run_id: int) -> None:
+    driver.page.show_result(run_id)
+    driver.wait_for_result()
+
+
+def open_in_results(driver: Driver, run_id: int) -> None:
+    driver.window.show_page("results")
+    driver.window.results.open_run(run_id)
+    driver.until(lambda: driver.window.results.run is not None)
+
+
+def test_every_text_can_be_read_before_and_during_a_run(driver: Driver) -> None:
+    recorded, seen = recorded_events(), list[str]()
+    show_setup(driver)
+    seen += faults(driver, "setup")
+    driver.page.setup.advanced_button.setChecked(True)
+    seen += faults(driver, "more settings")
+    driver.page.setup.preflight.show_telemetry((Telemetry(on_battery=True, other_cpu_pct=34.0),) * 2)
+    seen += faults(driver, "cautions", ("light",))
+    later = until_epoch(recorded, 5, more_steps=214)
+    for name, events_so_far in (
+        ("begun", recorded[:3]),
+        ("running", later),
+        ("running with a caution", [*later, CAUTION]),
+        ("running Quick", as_preset(until_epoch(recorded, 0, more_steps=200), "quick")),
+    ):
+        replay(driver.window, driver.services, events_so_far)
+        seen += faults(driver, name)
+    assert seen == []
+
+
+def test_every_text_of_stored_runs_and_settings_can_be_read(driver: Driver) -> None:
+    recorded, seen = recorded_events(), list[str]()
+    driver.window.show_page("results")
+    seen += faults(driver, "no results", ("light",))
+    with Database(driver.services.paths.database) as database:
+        runs = {
+            "finished": store_recording(database, recorded),
+            "failed": store_recording(database, until_epoch(recorded, 2), status="failed", error=CRASH),
+            "sustained": store_recording(database, as_preset(recorded, "sustained")),
+            "quick": store_recording(database, as_preset(until_epoch(recorded, 0, more_steps=320), "quick")),
+        }
+    driver.window.show_page("benchmark")
+    for name, run_id in runs.items():
+        show_result(driver, run_id)
+        seen += faults(driver, name)
+    driver.open_results()
+    seen += faults(driver, "results")
+    open_in_results(driver, runs["finished"])
+    seen += faults(driver, "opened run")
+    detail = driver.window.results.detail
+    assert detail is not None
+    for button in (detail.table_button, detail.trend_button):
+        driver.press(button)
+        seen += faults(driver, f"opened run, {button.text()}")
+    for code in ("compare", "ab", "hardware", "settings"):
+        driver.window.show_page(code)
+        seen += faults(driver, code)
+    assert seen == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name_of_a_device_leaves_the_other_texts_whole(driver: Driver, name: str) -> None:
+    named, finder, seen = NAMES[name], driver.services.finder, list[str]()
+    assert finder.machine is not None
+    gpu = Gpu(named, "nvidia", memory_bytes=12_282 * 2**20)
+    finder.machine = replace(finder.machine, cpu_name=named, gpus=(gpu, gpu))
+    finder.found.emit()
+    show_setup(driver)
+    seen += faults(driver, "setup", ("light",))
+    recorded = [_renamed(event, named) for event in recorded_events()]
+    with Database(driver.services.paths.database) as database:
+        run_id = store_recording(database, recorded)
+    show_result(driver, run_id)
+    seen += faults(driver, "result", ("light",))
+    open_in_results(driver, run_id)
+    seen += faults(driver, "opened run", ("light",))
+    for code in ("compare", "ab", "hardware", "settings"):
+        driver.window.show_page(code)
+        seen += faults(driver, code, ("light",))
+    assert seen == []
+
+
+def _renamed(event: events.AnyEvent, name: str) -> events.AnyEvent:
+    if isinstance(event, events.Run):
+        return msgspec.structs.replace(event, machine=replace(event.machine, cpu_name=name))
+    if isinstance(event, events.Environment):
+        return msgspec.structs.replace(event, device_name=name)
+    return event
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("zoom", ["1.5"])
+def test_every_text_can_be_read_in_every_zoom(zoom: str) -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            __file__,
+            "-k",
+            "before_and or stored_runs",
+        ],
+        env={**os.environ, "QT_SCALE_FACTOR": zoom},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout

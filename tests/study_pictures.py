@@ -1,0 +1,53 @@
+"""Studies for pictures of the Studies page. Their figures are computed, not measured; nothing is run for them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from app.core.paths import Paths
+from app.core.runs.runner import Runner
+from app.core.storage.database import Database
+from app.core.studies.axes import points
+from app.core.studies.planning import make_plan, plan_preset
+from tests.core.studies.storing_studies import Outcome, store_study
+from workloads import CATALOGUE, STANDARD
+from workloads.protocol.machine import Machine
+from workloads.protocol.spec import RunSpec
+
+EPOCH_S = {
+    "mnist_mlp": 2.1,
+    "mnist_cnn": 21.0,
+    "cifar10_cnn": 24.0,
+    "imdb_fasttext": 60.0,
+    "imdb_bidirectional_lstm": 19.0,
+    "lstm_text_generation": 22.0,
+    "text_generator_keras": 25.0,
+}
+KEYS = ("batch", "software", "precision", "devices", "phases", "sizing", "convergence", "cost")
+
+
+def computed(spec: RunSpec) -> Outcome:
+    """Return seconds, or images per second, that grow with batch and CPUs as they do on a desktop."""
+    if spec.batch_size >= 1_024:
+        return "out_of_memory"
+    workload = CATALOGUE[spec.workload]
+    epoch_s: float = EPOCH_S.get(spec.workload, 22.0) * (0.6 + 0.4 * workload.batch_size / spec.batch_size)
+    cpus = spec.threads or int(spec.settings.get("cpus") or 8)
+    epoch_s *= (8 / min(cpus, 8)) ** 0.9 * (1.07 if cpus > 8 else 1.0)
+    epoch_s *= (1.25 if spec.onednn is False else 1.0) * (0.93 if spec.jit else 1.0)
+    epoch_s *= {"float32": 1.0, "mixed_float16": 2.6, "mixed_bfloat16": 0.8}[spec.precision]
+    return 50_000 / epoch_s if workload.metric == "images_per_s" else epoch_s
+
+
+def store_studies(database: Database, paths: Paths, machine: Machine) -> Iterator[tuple[str, int]]:
+    """Store a finished study of each kind, and one that was cut short; yield their names and numbers."""
+    desktop = replace(machine, cpu_name="Desktop CPU, 8 cores", physical_cores=8, logical_cores=16)
+    runner = Runner(paths, desktop)
+    usual = CATALOGUE[STANDARD].default_spec("quick", device="cpu")
+    specs = points(usual, {"threads": (1, 2, 4, 8, 16)})
+    plan = make_plan(specs, ("threads",), runner, key="threads", rounds=1)
+    yield "threads", store_study(database, desktop, plan, computed).group.id
+    for key in KEYS:
+        plan = plan_preset(key, runner)
+        yield key, store_study(database, desktop, plan, computed).group.id
+    plan = plan_preset("batch", runner)
+    yield "cut-short", store_study(database, desktop, plan, computed, runs=3).group.id
