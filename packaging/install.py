@@ -1,21 +1,29 @@
 """Fills .venv with locked packages. start.py runs this with .venv's Python: `install.py LOCK [LOCK ...]`.
 
 The first lock holds the tools that build the one package that ships no wheel (GPUtil), so it is installed
-before the others. One line per stage goes to stderr, everything that pip says to start.log in .venv. After a
-failure the last line is one sentence that says what to do, and the exit code is 2.
+before the others. One line per stage goes to stderr, with percentage and rate of what takes long: in place on a
+terminal, or else a line every quarter. Everything that pip says goes to start.log in .venv. After a failure the
+last line is one sentence that says what to do, and the exit code is 2.
 """
 
+import contextlib
 import os
 import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO
 
 LOG_NAME = "start.log"
 SCRATCH_NAME = "tmp"
 LARGE_MB = 50
+LOOK_EVERY_S = 0.5
+SETTLED_S = 1.0  # before, a rate says nothing
 # They would put packages elsewhere, or silence what explain() reads.
 MISLEADING_SETTINGS = ("DRY_RUN", "PREFIX", "PYTHON", "QUIET", "ROOT", "TARGET", "USER")
 # What pip prints -> what to tell the user. The first that fits counts.
@@ -77,6 +85,107 @@ def progress_of(line: str) -> str:
     return "  installing ..." if line.startswith("Installing collected packages: ") else ""
 
 
+class Meter:
+    """Shows how far a large download or the installation is. pip itself says only when each begins.
+
+    Args:
+        scratch: Where pip downloads to; the files there grow.
+        packages: Where pip installs to.
+        out: stderr.
+        clock: Seconds.
+    """
+
+    def __init__(
+        self,
+        scratch: Path,
+        packages: Path,
+        out: "TextIO | None" = None,
+        clock: "Callable[[], float]" = time.monotonic,
+    ) -> None:
+        self._scratch, self._packages = scratch, packages
+        self._out = out or sys.stderr
+        self._clock = clock
+        self._is_live = self._out.isatty()
+        self._turn = threading.Lock()
+        self._note = ""
+        self._file, self._total = "", 0  # what is downloaded, and its bytes; or the number of packages to install
+        self._begun_s = 0.0
+        self._before: frozenset[str] = frozenset()
+        self._quarter = self._width = 0
+
+    def see(self, line: str) -> None:
+        """Take a line of pip's output, and announce what begins."""
+        with self._turn:
+            download = re.search(r"Downloading (?:\S*/)?(\S+\.(?:whl|tar\.gz)) \((\d+(?:\.\d+)?) MB\)", line)
+            installing = re.match(r"Installing collected packages: (.+)", line)
+            note = progress_of(line)
+            if line and not note and not self._note:
+                return
+            self._end()
+            if note:
+                self._note, self._quarter, self._begun_s = note, 0, self._clock()
+                self._file = download[1] if download else ""
+                self._total = round(float(download[2]) * 1e6) if download else 0
+                if installing:
+                    self._total, self._before = installing[1].count(",") + 1, self._installed()
+                self._write(note)
+
+    def tick(self) -> None:
+        """Show how far it is by now."""
+        with self._turn:
+            if not self._note or not self._total:
+                return
+            done = self._arrived() if self._file else len(self._installed() - self._before)
+            percent = min(100, 100 * done // self._total)
+            if not self._is_live and percent // 25 <= self._quarter:
+                return
+            self._quarter = percent // 25
+            self._write(f"{self._note.removesuffix(' ...')}: {percent} %{self._rate(done)}")
+
+    def close(self) -> None:
+        """End the line."""
+        with self._turn:
+            self._end()
+
+    def _rate(self, done: int) -> str:
+        elapsed_s = self._clock() - self._begun_s
+        if not self._file or elapsed_s < SETTLED_S or not done:
+            return ""
+        return f", {done / elapsed_s / 1e6:.1f} MB/s"
+
+    def _write(self, text: str) -> None:
+        if self._is_live:
+            text = text[: shutil.get_terminal_size().columns - 1]
+            # Spaces over what was longer: not every console on Windows knows a sequence for that.
+            self._out.write("\r" + text.ljust(self._width))
+            self._width = len(text)
+        else:
+            self._out.write(text + "\n")
+        self._out.flush()
+
+    def _end(self) -> None:
+        if self._note and self._is_live:
+            self._out.write("\n")
+            self._out.flush()
+        self._note, self._width = "", 0
+
+    def _arrived(self) -> int:
+        """Return the bytes of the file that have arrived."""
+        sizes = [0]
+        for path in self._scratch.rglob(self._file):
+            with contextlib.suppress(OSError):  # gone by now
+                sizes.append(path.stat().st_size)
+        return max(sizes)
+
+    def _installed(self) -> "frozenset[str]":
+        """Return what is installed completely, each time that it was: pip writes INSTALLER last."""
+        stamps = set()
+        for path in self._packages.glob("*.dist-info/INSTALLER"):
+            with contextlib.suppress(OSError):
+                stamps.add(f"{path.parent.name} {path.stat().st_mtime_ns}")
+        return frozenset(stamps)
+
+
 def drop_partial_packages(packages: Path) -> None:
     """Forget packages that an interruption left half copied; pip would take them for installed.
 
@@ -101,6 +210,13 @@ def run_pip(arguments: list[str], log: Path) -> bool:
     scratch = log.parent / SCRATCH_NAME
     scratch.mkdir(exist_ok=True)
     lines = []
+    meter, is_over = Meter(scratch, Path(sysconfig.get_path("purelib"))), threading.Event()
+
+    def look() -> None:
+        while not is_over.wait(LOOK_EVERY_S):
+            meter.tick()
+
+    threading.Thread(target=look, daemon=True).start()
     pip = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=pip_environment(scratch))
     with pip, log.open("a", encoding="utf-8") as writer:
         assert pip.stdout
@@ -109,11 +225,13 @@ def run_pip(arguments: list[str], log: Path) -> bool:
                 line = raw.decode("utf-8", "replace").rstrip()
                 writer.write(line + "\n")
                 lines.append(line)
-                if note := progress_of(line):
-                    say(note)
+                meter.see(line)
         except KeyboardInterrupt:
             pip.communicate()  # Ctrl-C reached pip as well; the next start must not meet it
             raise
+        finally:
+            is_over.set()
+            meter.close()
     if pip.returncode:
         last_lines = "\n".join(lines[-8:])
         say(explain("\n".join(lines)) or f"{last_lines}\nThe packages could not be installed; see {log}")

@@ -7,38 +7,49 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+import msgspec
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.core.analysis.groups import group_example
 from app.core.errors import AppError
 from app.core.paths import default_paths
+from app.core.records import Plan
+from app.core.report.share import card_of
 from app.core.storage.database import Database
+from app.core.storage.groups import begin_group, load_group
 from app.core.storage.queries import set_comment
 from app.core.storage.runs import load_run
+from app.core.studies.presets import PRESETS
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.pages.hardware.page import VIEWS, HardwarePage
 from app.gui.pages.settings.engine_work import EngineWork
+from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.services.bundle import Services
 from app.gui.shell.application import open_window
 from app.gui.shell.main_window import MainWindow
 from app.gui.style.theme import Choice, Theme
+from app.gui.style.tokens import DARK, LIGHT
 from tests.conftest import pretend_installed
 from tests.core.verdict.records import quiet_run
 from tests.gui.driving import replay
-from tests.recording import as_preset, recorded_events, store_recording, until_epoch
+from tests.recording import as_preset, asked, recorded_events, store_recording, until_epoch
+from tests.study_pictures import store_studies
 from workloads.protocol import events
 from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import Telemetry
 
 THEMES: tuple[Choice, ...] = ("dark", "light")
 SIZES = ((1024, 700), (1440, 900))
+# Times of both sides, pair by pair, as factors of the recorded ones.
+AB_FACTORS = ((1.0, 1.06), (1.004, 1.083), (0.996, 1.071), (1.002, 1.079), (0.999, 1.069), (1.006, 1.077))
 CRASH = events.Error(
     code="crashed",
     message="The worker was ended by signal 9 (SIGKILL) before the run was done; it may have been out of memory.",
@@ -132,6 +143,7 @@ def take_all(camera: Photographer) -> None:
         ("results-empty", "results"),
         ("compare-empty", "compare"),
         ("ab-empty", "ab"),
+        ("studies-empty", "studies"),
     ):
         camera.take(name, number, camera.calm)
     take_chooser(camera)
@@ -155,6 +167,7 @@ def take_all(camera: Photographer) -> None:
         sustained = store_recording(database, as_preset(recorded, "sustained"))
         finished = store_recording(database, recorded)
         set_comment(database, finished, "first full run")
+        tested = store_ab(database, recorded)
     camera.show_stored(failed)
     camera.take("benchmark-failed", "benchmark")
     for name, run_id in (("quick", quick), ("sustained", sustained), ("finished", finished)):
@@ -167,10 +180,31 @@ def take_all(camera: Photographer) -> None:
     camera.wait(lambda: camera.window.results.run is not None)
     camera.take("results-detail", "results")
     camera.take("compare", "compare")
+    take_ab(camera, tested)
+    take_studies(camera)
     take_hardware(camera)
     camera.take("settings", "settings")
     take_engines(camera)
-    take_share_pictures(camera, finished)
+    take_share_pictures(camera, finished, tested)
+
+
+def take_studies(camera: Photographer) -> None:
+    """Show a study of each kind, and its picture to share."""
+    services, page = camera.services, camera.window.studies
+    machine = services.finder.machine
+    assert machine is not None
+    with Database(services.paths.database) as database:
+        studies = list(store_studies(database, services.paths, machine))
+    camera.window.show_page("studies")
+    for name, group_id in studies:
+        page.refresh(choose=group_id)
+        camera.wait(lambda: page.result is not None and page.result.group.id == group_id)  # noqa: B023 - at once
+        page.setup.studies.setCurrentRow(max(0, list(PRESETS).index(name) if name in PRESETS else 0))
+        camera.take(f"studies-{name}", "studies")
+        card = page.card()
+        assert card is not None
+        for theme, tokens in (("dark", DARK), ("light", LIGHT)):
+            paint_share_picture(card, tokens).save(str(camera.folder / f"share-study-{name}-{theme}.png"))
 
 
 def take_engines(camera: Photographer) -> None:
@@ -261,16 +295,47 @@ def take_verdict(camera: Photographer) -> None:
         camera.wait(lambda: camera.window.findChild(VerdictDialog) is None)
 
 
-def take_share_pictures(camera: Photographer, run_id: int) -> None:
-    """Draw the share picture in both themes."""
-    from app.core.report.share import share_card
-    from app.gui.run.share_picture import save_share_picture
-    from app.gui.style.tokens import DARK, LIGHT
+def store_ab(database: Database, recorded: Sequence[events.AnyEvent]) -> int:
+    """Store a finished A/B of two numbers of threads, with times around the recorded ones; returns its number."""
+    spec, _ = asked(recorded)
+    sides = (spec, msgspec.structs.replace(spec, threads=1))
+    plan = Plan(kind="ab", specs=sides, times=len(AB_FACTORS), label_a="automatic", label_b="1 thread")
+    group_id, ids = begin_group(database, plan), []
+    factors = {"A": [a for a, _ in AB_FACTORS], "B": [b for _, b in AB_FACTORS]}
+    for planned in plan.runs():
+        ids.append(store_recording(database, recorded))
+        assert planned.side is not None
+        sql = "UPDATE runs SET group_id = ?, side = ?, value = value * ? WHERE id = ?"
+        factor = factors[planned.side].pop(0)
+        database.connection.execute(sql, (group_id, planned.side, factor, ids[-1]))
+    sql = "UPDATE groups SET plan = json_set(plan, '$.run_ids', json(?)) WHERE id = ?"
+    database.connection.execute(sql, (str(ids), group_id))
+    return group_id
 
+
+def take_ab(camera: Photographer, group_id: int) -> None:
+    """Show a finished A/B on its page and in Results."""
+    camera.window.show_page("ab")
+    camera.wait(lambda: camera.window.ab.group is not None)
+    preflight = camera.window.ab.setup.preflight
+    camera.take("ab", "ab", lambda: preflight.show_telemetry((Telemetry(other_cpu_pct=1.0),) * 2))
+    camera.window.show_page("results")
+    camera.window.results.open_group(group_id)
+    camera.wait(lambda: camera.window.results.group is not None)
+    camera.take("results-ab", "results")
+
+
+def take_share_pictures(camera: Photographer, run_id: int, group_id: int) -> None:
+    """Draw the pictures of a run and of an A/B in both themes."""
     with Database(camera.services.paths.database) as database:
-        card = share_card(load_run(database, run_id))
-    for name, tokens in (("dark", DARK), ("light", LIGHT)):
-        save_share_picture(card, tokens, camera.folder / f"share-{name}.png")
+        group = load_group(database, group_id)
+        example = group_example(group)
+        assert example is not None
+        cards = {"share": card_of(load_run(database, run_id))}
+        cards["share-ab"] = card_of(load_run(database, example.id), group)
+    for name, card in cards.items():
+        for theme, tokens in (("dark", DARK), ("light", LIGHT)):
+            save_share_picture(card, tokens, camera.folder / f"{name}-{theme}.png")
 
 
 if __name__ == "__main__":

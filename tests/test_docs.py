@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from workloads.workload import STUDIES
 
 README_LIMIT_BYTES = 8_000
 IMAGE_LIMIT_BYTES = 300_000
@@ -37,6 +38,18 @@ def test_every_page_and_picture_of_the_docs_is_linked() -> None:
     }
     docs = [*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "images").iterdir()]
     assert [path.name for path in docs if path.resolve() not in linked] == []
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_studies_are_called_by_author_and_year_as_on_the_screens(page: Path) -> None:
+    by_number = re.compile(r"\bstud(?:y|ies) (00[0-4])\b|\| (00[0-4])\b")
+    nameless = [
+        line
+        for line in page.read_text(encoding="utf-8").splitlines()
+        for numbers in by_number.findall(line)
+        if STUDIES["".join(numbers)] not in line
+    ]
+    assert nameless == []
 
 
 def leads_somewhere(page: Path, link: str) -> bool:

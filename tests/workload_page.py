@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 
 from app.core.analysis.published import comparable_rows
-from app.core.metrics import format_bytes, headline_kind
+from app.core.metrics import format_memory, headline_kind
 from tests.conftest import ROOT
 from workloads import CATALOGUE
 from workloads.networks.inference import Inference
 from workloads.training.training import Training
-from workloads.workload import Workload
+from workloads.workload import STUDIES, Workload
 
 PAGE = ROOT / "docs" / "workloads.md"
+NAMES = {f"study_{number}": name for number, name in STUDIES.items()}
 INTRODUCTION = """# Workloads
 
 <!-- Made by tests/workload_page.py: change that, or the catalogue. -->
@@ -35,33 +36,33 @@ Parameter counts are checked in every run. Networks that the study started from 
 random ones here: nothing is downloaded, and the time is the same.
 
 """
-STUDIES = (
+QUESTIONS = (
     (
-        "004 (2019)",
+        "004",
         "how fast are ordinary laptops and cards?",
         "`cifar10_keras_cnn`, the standard",
         "seconds per epoch",
     ),
     (
-        "000 (2017)",
+        "000",
         "are many cloud CPUs as good as a GPU?",
         "MNIST, CIFAR-10 with augmentation, IMDb, Nietzsche: nine networks",
         "seconds per epoch",
     ),
     (
-        "003 (2017)",
+        "003",
         "which deep-learning software is fastest?",
         "FCN, AlexNet, ResNet, PTB LSTM: eight networks; `matmul`, `host_to_device`",
         "seconds per mini-batch",
     ),
     (
-        "001 (2018)",
+        "001",
         "how much do CPU, memory and disks matter for a GPU?",
         "AlexNet, GoogLeNet, ResNet-50, VGG-16, Inception-v3, PTB LSTM; `storage`",
         "images or words per second",
     ),
     (
-        "002 (2020)",
+        "002",
         "GPU or TPU for a competition?",
         "Xception, ResNet-50, VGG-16 on 331 × 331 flowers",
         "seconds per epoch",
@@ -71,16 +72,16 @@ DIFFERENCES = """
 ## Where they differ from their studies
 
 - Everything runs in Keras 3 on TensorFlow 2, so the effects of a study's own software are not reproduced.
-- `fcn_s`, `alexnet_s`, `resnet_50_s` and study 001's image networks get their one generated batch from the
-  computer's memory in each step; study 003's TensorFlow scripts kept those of `alexnet_s` and `resnet_50_s` on
-  the device.
+- `fcn_s`, `alexnet_s`, `resnet_50_s` and the image networks of {study_001} get their one generated batch from
+  the computer's memory in each step; the TensorFlow scripts of {study_003} kept those of `alexnet_s` and
+  `resnet_50_s` on the device.
 - `cifar10_cnn` augments a whole batch of images at once, in one thread; the study's generator went image by image.
 - `lstm_text_generation` generates no text after training, which the study's times didn't include either.
 - `lstm_ptb_*` look words up on the device; the study pinned this to the CPU.
 - `ptb_lstm_mxnet` counts 22 words a sentence (22.1 on average), batches sentences of similar length, and cuts
   those beyond 60 words. A partial epoch can be off by up to 15 %, and says so.
-- `resnet_50`, `vgg16` and `inception_v3` use gradient descent at 0.01 with momentum 0.9; study 001 states no
-  solver. Weight decay is Keras', apart from the gradient.
+- `resnet_50`, `vgg16` and `inception_v3` use gradient descent at 0.01 with momentum 0.9; {study_001}
+  states no solver. Weight decay is Keras', apart from the gradient.
 - `fcn_s` has the three hidden layers that the study measured; its paper says four.
 - The flower networks start from random weights instead of ImageNet's: nothing is downloaded, and the time is
   the same.
@@ -90,7 +91,7 @@ INFERENCE = """
 ## Inference
 
 Untrained networks on generated images, batch 64: images per second, and the latency (median and 95th
-percentile) of 1 and of 16 images; study 002's also predict 160 images, 16 at a time.
+percentile) of 1 and of 16 images; those of {study_002} also predict 160 images, 16 at a time.
 
 """
 MACHINE = """
@@ -126,7 +127,10 @@ def page() -> str:
     inference = [workload for workload in CATALOGUE.values() if isinstance(workload, Inference)]
     parts = [
         INTRODUCTION,
-        _table(("study", "what it asked", "workloads", "headline"), STUDIES),
+        _table(
+            ("study", "what it asked", "workloads", "headline"),
+            [(f"{STUDIES[study]} (study {study})", *rest) for study, *rest in QUESTIONS],
+        ),
         READING,
         "## Training\n\n",
         _table(
@@ -140,15 +144,15 @@ def page() -> str:
             for workload in training
             for parameter in workload.parameters
         ),
-        DIFFERENCES,
-        INFERENCE,
+        DIFFERENCES.format(**NAMES),
+        INFERENCE.format(**NAMES),
         ", ".join(f"`{workload.id}`" for workload in inference) + "\n",
         "\n## The machine\n",
         MACHINE,
         _table(
             ("workload", "study", "headline", "what it measures"),
             [
-                (f"`{w.id}`", w.study or "–", headline_kind(w.metric).label, w.summary.replace("\n", " "))
+                (f"`{w.id}`", w.study_name or "–", headline_kind(w.metric).label, w.summary.replace("\n", " "))
                 for w in others
             ],
         ),
@@ -161,14 +165,14 @@ def _training_row(workload: Workload) -> tuple[str, ...]:
     low, high = workload.loss_band or (None, None)
     return (
         f"`{workload.id}`",
-        workload.study or "–",
+        workload.study_name or "–",
         headline_kind(workload.metric).label,
         f"{workload.parameters_count:,}" if workload.parameters_count else "depends on vocabulary",
         str(workload.batch_size),
         str(workload.epochs),
         workload.epoch_text,
         "–" if high is None else f"{low:g} to {high:g}",
-        format_bytes(memory_bytes) if memory_bytes else "–",
+        format_memory(memory_bytes) if memory_bytes else "–",
         str(len(comparable_rows(workload.id))),
     )
 
