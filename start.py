@@ -347,7 +347,8 @@ def check(environment: Dict[str, str]) -> int:
         if subprocess.call([str(PYTHON), *arguments], env=environment):
             failed.append(name)
     say("Failed before the tests: " + ", ".join(failed) if failed else "== pytest")
-    return 1 if wait_for([*PYTEST, *SELECTIONS["--engines"]], environment) or failed else 0
+    tests = ["-m", "tests.once_more", *PYTEST[2:], *SELECTIONS["--engines"]]
+    return 1 if wait_for(tests, environment) or failed else 0
 
 
 def start(arguments: List[str]) -> int:
