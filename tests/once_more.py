@@ -1,7 +1,7 @@
 """Runs pytest, then the few tests that failed once more, alone.
 
-A test computer may stand still for seconds, and then a test fails that measures or waits. What passes alone is named
-at the end, for someone to look at; what fails again fails. `python -m tests.once_more ARGS`, ARGS as pytest's.
+A test computer may stand still for seconds, and then a test fails that measures or waits. What passes alone is
+named at the end, for someone to look at; what fails again fails. `python -m tests.once_more ARGS`, with pytest's.
 """
 
 import json
