@@ -1,6 +1,6 @@
-"""Pictures of every page, in both themes and two sizes: python3 -m tests.screenshots FOLDER.
+"""Pictures of every page, in both themes and three sizes: python3 -m tests.screenshots FOLDER [SCALE_PCT].
 
-What they show is a real run that was recorded; nothing is run for them.
+At 200 %, each has twice the pixels in both directions. What they show is a real run that was recorded; nothing is run for them.
 """
 
 import os
@@ -47,7 +47,7 @@ from workloads.protocol.machine import Gpu
 from workloads.protocol.telemetry import Telemetry
 
 THEMES: tuple[Choice, ...] = ("dark", "light")
-SIZES = ((1024, 700), (1440, 900))
+SIZES = ((1024, 700), (1440, 900), (1920, 1080))
 # Times of both sides, pair by pair, as factors of the recorded ones.
 AB_FACTORS = ((1.0, 1.06), (1.004, 1.083), (0.996, 1.071), (1.002, 1.079), (0.999, 1.069), (1.006, 1.077))
 CRASH = events.Error(
@@ -339,8 +339,10 @@ def take_share_pictures(camera: Photographer, run_id: int, group_id: int) -> Non
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit("Usage: python3 -m tests.screenshots FOLDER")
+    if len(sys.argv) not in (2, 3):
+        sys.exit("Usage: python3 -m tests.screenshots FOLDER [SCALE_PCT]")
+    if len(sys.argv) == 3:
+        os.environ["QT_SCALE_FACTOR"] = str(int(sys.argv[2]) / 100)
     try:
         main(Path(sys.argv[1]))
     except AppError as error:

@@ -5,8 +5,10 @@ import app.gui.shell.lean_imports  # before everything that is imported with Qt
 # isort: split
 import contextlib
 import logging
+import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -99,7 +101,16 @@ def run_window() -> int:
     services.bridge.finish(END_PATIENCE_S)
     catcher.remove()
     garbage.close()
-    return code
+    return _start_again() if window.wants_restart else code
+
+
+def _start_again() -> int:
+    """Open the window anew, with what only a start can change, such as the zoom."""
+    command = [sys.executable, *sys.orig_argv[1:]]
+    if os.name == "posix":
+        os.execv(sys.executable, command)  # noqa: S606 - this very program
+    subprocess.Popen(command)  # Windows' own exec would leave the terminal waiting for nothing
+    return 0
 
 
 def _make_application() -> QApplication:

@@ -62,6 +62,7 @@ class MainWindow(QMainWindow):
         self._services = services
         services.theme.dress(self)
         self._closing = False
+        self.wants_restart = False  # once it is closed
         self.setWindowTitle("Epochmark")
         self.setMinimumSize(*SMALLEST_PX)
         self.benchmark = BenchmarkPage(services)
@@ -227,7 +228,7 @@ class MainWindow(QMainWindow):
         for number, page in enumerate(PAGES, 1):
             self._add(view, page.title, f"Ctrl+{number}", partial(self.show_page, page.code))
         view.addSeparator()
-        zoom = Zoom(self._services, QSize(*SMALLEST_PX))
+        zoom = Zoom(self._services, QSize(*SMALLEST_PX), self._on_restart)
         self._add(view, "menu.zoom_in", "Ctrl++", lambda: zoom.larger(self.screen().availableSize())).setShortcuts(
             [QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")]
         )
@@ -298,6 +299,9 @@ class MainWindow(QMainWindow):
         """Open a file or a folder with the system's own program."""
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
             self.tell(sentence("settings.folder_not_opened", folder=str(path)), "caution", "", None)
+
+    def _on_restart(self) -> None:
+        self.wants_restart = self.close()
 
     def _on_shortcuts(self) -> None:
         ShortcutSheet(self, self._actions.values()).open()

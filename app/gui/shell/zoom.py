@@ -1,8 +1,8 @@
-"""Zoom of the whole window. Qt scales everything, also what is painted, but only from the next start on."""
+"""Zoom of the whole window. Qt scales everything, also what is painted, but only when it starts."""
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from PySide6.QtCore import QSize
@@ -34,16 +34,18 @@ def zoomed(settings_file: Path) -> Iterator[None]:
 
 
 class Zoom:
-    """Stores another zoom, and says from when on it is seen.
+    """Stores another zoom, and offers to start again, as it is seen only then.
 
     Args:
         services: The application's services.
         smallest: The window's smallest size, for which each zoom needs room.
+        restart: Closes the window and opens it anew.
     """
 
-    def __init__(self, services: Services, smallest: QSize) -> None:
+    def __init__(self, services: Services, smallest: QSize, restart: Callable[[], None]) -> None:
         self._services = services
         self._smallest = smallest
+        self._restart = restart
         self._now_pct = services.preferences.settings.zoom_pct  # as the window was opened
 
     def larger(self, screen: QSize) -> None:
@@ -75,5 +77,8 @@ class Zoom:
         except AppError as error:
             self._services.complain(error)
             return
-        code = "zoom.stays" if zoom_pct == self._now_pct else "zoom.next_start"
-        self._services.tell(sentence(code, zoom_pct=zoom_pct), "", "", None)
+        if zoom_pct == self._now_pct:
+            self._services.tell(sentence("zoom.stays", zoom_pct=zoom_pct), "", "", None)
+            return
+        action = "" if self._services.bridge.is_running else sentence("zoom.restart")
+        self._services.tell(sentence("zoom.next_start", zoom_pct=zoom_pct), "", action, self._restart)

@@ -1,4 +1,4 @@
-"""Zoom: stored by the menu's keys, within what the screen has room for, and in effect from the next start on."""
+"""Zoom: stored by the menu's keys, within what the screen has room for, and seen after a restart."""
 
 import os
 import subprocess
@@ -25,6 +25,23 @@ QApplication.exec = lambda self: print("ratio", self.devicePixelRatio()) or 0
 from app.gui.shell.application import run_window
 run_window()
 """
+# Zooms in and restarts as a user would; after that, as above.
+RESTART = """
+from PySide6.QtWidgets import QApplication
+
+def use(application):
+    window = next(each for each in application.topLevelWidgets() if hasattr(each, "banner"))
+    print("ratio", window.devicePixelRatio(), flush=True)
+    if window.devicePixelRatio() == 1:
+        window._actions["menu.zoom_out"].trigger()
+        window.banner.button.click()
+        assert not window.isVisible()
+    return 0
+
+QApplication.exec = use
+from app.gui.shell.application import run_window
+run_window()
+"""
 
 
 def press(driver: Driver, key: Qt.Key) -> int:
@@ -43,7 +60,7 @@ def test_the_keys_store_a_zoom_and_say_when_it_is_seen(driver: Driver) -> None:
 
 
 def test_there_are_a_smallest_and_a_largest_zoom(services: Services) -> None:
-    zoom, seen = Zoom(services, SMALLEST), []
+    zoom, seen = Zoom(services, SMALLEST, lambda: None), []
     for _ in STEPS_PCT:
         zoom.larger(HUGE)
         seen.append(services.preferences.settings.zoom_pct)
@@ -54,12 +71,12 @@ def test_there_are_a_smallest_and_a_largest_zoom(services: Services) -> None:
 
 
 def test_the_window_never_becomes_larger_than_the_screen(services: Services, told: Told) -> None:
-    zoom = Zoom(services, SMALLEST)
+    zoom = Zoom(services, SMALLEST, lambda: None)
     for _ in STEPS_PCT:
         zoom.larger(QSize(1366, 768))
     assert services.preferences.settings.zoom_pct == 125
     assert told.messages[-1][0] == "This screen has no room for 150 %. The zoom stays at 125 %."
-    zoomed_since = Zoom(services, SMALLEST)  # as after a restart: screens seem smaller by as much
+    zoomed_since = Zoom(services, SMALLEST, lambda: None)  # as after a restart: screens seem smaller by as much
     zoomed_since.larger(QSize(1366 * 100 // 125, 768 * 100 // 125))
     assert services.preferences.settings.zoom_pct == 125
     zoomed_since.larger(QSize(1920 * 100 // 125, 1080 * 100 // 125))
@@ -109,3 +126,24 @@ def test_the_next_start_is_zoomed(paths: Paths) -> None:
     command = [sys.executable, "-c", START]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert "ratio 1.5" in done.stdout, done.stderr
+
+
+@pytest.mark.slow
+def test_one_click_restarts_with_the_zoom(paths: Paths) -> None:
+    environment = {**os.environ, "EPOCHMARK_HOME": str(paths.data.parent), "QT_QPA_PLATFORM": "offscreen"}
+    environment.pop(VARIABLE, None)
+    command = [sys.executable, "-c", RESTART]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.splitlines() == ["ratio 1.0", "ratio 0.9"], done.stderr
+
+
+@pytest.mark.slow
+def test_a_run_is_not_ended_for_a_zoom(driver: Driver) -> None:
+    driver.choose_demo(epochs=50)
+    driver.press(driver.page.setup.run_button)
+    driver.until(lambda: driver.services.bridge.is_running)
+    press(driver, Qt.Key.Key_Minus)
+    assert driver.message == "Zoom set to 90 %. Restart Epochmark to see it."
+    assert not driver.window.banner.button.isVisible()
+    driver.window.benchmark.cancel()
+    driver.wait_for_result()

@@ -74,5 +74,6 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "window.title_running": "{what} – {name}",
     "zoom.next_start": "Zoom set to {zoom_pct} %. Restart Epochmark to see it.",
     "zoom.no_room": "This screen has no room for {zoom_pct} %. The zoom stays at {kept_pct} %.",
+    "zoom.restart": "Restart now",
     "zoom.stays": "The zoom stays at {zoom_pct} %.",
 }
