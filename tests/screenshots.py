@@ -1,6 +1,7 @@
 """Pictures of every page, in both themes and three sizes: python3 -m tests.screenshots FOLDER [SCALE_PCT].
 
-At 200 %, each has twice the pixels in both directions. What they show is a real run that was recorded; nothing is run for them.
+At 200 %, each has twice the pixels in both directions. What they show is a real run that was recorded; nothing is
+run for them.
 """
 
 import os
