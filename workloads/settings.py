@@ -268,6 +268,16 @@ SETTINGS: tuple[Setting, ...] = (
         in_words=_word({None: "oneDNN automatic", True: "oneDNN", False: "without oneDNN"}, ""),
     ),
     Setting(
+        name="tf32",
+        kind="switch",
+        label="TF32",
+        description="Multiply float32 as TensorFloat-32 on NVIDIA's GPUs since Ampere; auto: as the engine does.",
+        flag="--tf32",
+        may_be_auto=True,
+        in_form=False,  # few have a use for it
+        in_words=_word({None: "TF32 automatic", True: "TF32", False: "without TF32"}, ""),
+    ),
+    Setting(
         name="threads",
         kind="int",
         label="Threads",

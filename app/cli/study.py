@@ -25,7 +25,7 @@ from app.core.studies.costs import Costs, load_costs
 from app.core.studies.details import load_details
 from app.core.studies.export import study_lines
 from app.core.studies.planning import plan_axes, plan_preset
-from app.core.studies.points import StudyResult, finished_specs, list_studies, load_study, remaining_runs
+from app.core.studies.points import StudyResult, list_studies, load_study
 from app.core.studies.presets import PRESETS
 from app.core.studies.share import study_card, study_lines_to_read
 from app.core.studies.tables import study_as_dict, study_table
@@ -85,7 +85,7 @@ def resume(options: argparse.Namespace, paths: Paths) -> int:
     """Run what is left of a study; return 0 done, 1 failed, 130 cancelled."""
     with _open(paths) as database:
         result = load_study(database, options.id)
-    left = remaining_runs(result.group.plan, finished_specs(result.points))
+    left = list(result.left)
     if not left:
         raise UsageError(message("cli.study_finished", group_id=options.id))
     return carry_out(
@@ -158,7 +158,8 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
     with _open(paths) as database:
         result = load_study(database, options.id)
         details = load_details(database, result)
-    put(study_lines(result, options.format, details), options.output, "cli.study_exported", group_id=options.id)
+    lines = study_lines(result, options.format, details, _costs(result, paths))
+    put(lines, options.output, "cli.study_exported", group_id=options.id)
     return 0
 
 
@@ -175,7 +176,8 @@ def _conclusion(paths: Paths) -> Conclusion:
 
 def _as_dict(result: StudyResult, paths: Paths) -> dict[str, Any]:
     with Database(paths.database) as database:
-        return study_as_dict(result, load_details(database, result))
+        details = load_details(database, result)
+    return study_as_dict(result, details, _costs(result, paths))
 
 
 def _say_study(result: StudyResult, paths: Paths) -> None:

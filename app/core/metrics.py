@@ -117,6 +117,7 @@ METRICS = {
     "images_per_s": Metric("Images per second", "", 0),
     "words_per_s": Metric("Words per second", "", 0),
     "peak_memory_bytes": Metric("Peak memory of the worker", is_memory=True),
+    "settled_memory_bytes": Metric("Peak memory after 50 steps", is_memory=True),
     "peak_gpu_memory_bytes": Metric("Peak memory of the GPU", is_memory=True),
 }
 for _number in range(1, FOLDERS_LIMIT + 1):

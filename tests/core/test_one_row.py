@@ -25,11 +25,11 @@ from workloads.protocol.spec import Job, RunSpec, read_job, write_job
 from workloads.settings import Setting, differing
 
 ROW = Setting(
-    name="tf32",
+    name="autotune",
     kind="switch",
-    label="TF32",
-    description="Let graphics cards round the numbers of matrix products.",
-    flag="--tf32",
+    label="Autotune",
+    description="Let the engine try several kernels.",
+    flag="--autotune",
     may_be_auto=True,
     compared="alike",
 )
@@ -45,25 +45,25 @@ def asked(paths: Paths, *arguments: str) -> RunSpec:
 
 
 def stored(database: Database, machine: Machine, spec: RunSpec) -> RunSummary:
-    run_id = store(database, machine, 2.0, 1.0, workload="demo", tf32=ROW.of(spec))
+    run_id = store(database, machine, 2.0, 1.0, workload="demo", autotune=ROW.of(spec))
     return next(list_runs(database, ids=[run_id]))
 
 
 def test_the_command_line_has_its_option(paths: Paths) -> None:
     assert ROW.of(asked(paths)) is None
     assert asked(paths).settings == {}
-    assert ROW.of(asked(paths, "--tf32", "off")) is False
-    assert asked(paths, "--tf32", "on").settings == {"tf32": True}
+    assert ROW.of(asked(paths, "--autotune", "off")) is False
+    assert asked(paths, "--autotune", "on").settings == {"autotune": True}
 
 
 def test_the_worker_receives_it(paths: Paths) -> None:
-    spec = asked(paths, "--tf32", "off")
+    spec = asked(paths, "--autotune", "off")
     CATALOGUE["demo"].check(spec)
-    assert read_job(write_job(Job(spec=spec, datasets_folder=b""))).spec.settings == {"tf32": False}
+    assert read_job(write_job(Job(spec=spec, datasets_folder=b""))).spec.settings == {"autotune": False}
 
 
 def test_a_setting_that_has_no_row_is_refused(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = asked(paths, "--tf32", "off")
+    spec = asked(paths, "--autotune", "off")
     monkeypatch.setattr(settings, "SETTINGS", settings.SETTINGS[:-1])
     with pytest.raises(WorkloadError) as found:
         CATALOGUE["demo"].check(spec)
@@ -78,24 +78,24 @@ def test_the_sides_of_an_ab_may_differ_in_it(paths: Paths, monkeypatch: pytest.M
         return 0
 
     monkeypatch.setattr(ab, "carry_out", take)
-    options = make_parser().parse_args(["ab", "demo", "--a", "tf32=on", "--b", "tf32=off"])
+    options = make_parser().parse_args(["ab", "demo", "--a", "autotune=on", "--b", "autotune=off"])
     assert ab.ab(options, paths) == 0
-    assert [spec.settings for spec in plans[0].specs] == [{"tf32": True}, {"tf32": False}]
-    assert differing(*plans[0].specs) == ("TF32", "without TF32")
+    assert [spec.settings for spec in plans[0].specs] == [{"autotune": True}, {"autotune": False}]
+    assert differing(*plans[0].specs) == ("Autotune", "without Autotune")
 
 
 def test_the_record_keeps_it_and_comparison_knows_it(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         usual = stored(database, machine, asked(paths))
-        off = stored(database, machine, asked(paths, "--tf32", "off"))
+        off = stored(database, machine, asked(paths, "--autotune", "off"))
         run = load_run(database, off.id)
         spec = json.loads(
             database.connection.execute("SELECT spec FROM runs WHERE id = ?", (off.id,)).fetchone()[0]
         )
-    assert (usual.settings, off.settings, spec["settings"]) == ("", "tf32=off", {"tf32": False})
-    assert run_refusal(usual, off) == "without TF32, not TF32 automatic"
+    assert (usual.settings, off.settings, spec["settings"]) == ("", "autotune=off", {"autotune": False})
+    assert run_refusal(usual, off) == "without Autotune, not Autotune automatic"
     assert bars("demo", usual, [off]) == bars("demo", usual)
-    assert ("TF32", "off") in comparison_key(run)
+    assert ("Autotune", "off") in comparison_key(run)
 
 
 def test_it_may_also_be_shown_beside_a_result(
@@ -105,9 +105,9 @@ def test_it_may_also_be_shown_beside_a_result(
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], told))
     with Database(paths.database) as database:
         usual = stored(database, machine, asked(paths))
-        on = stored(database, machine, asked(paths, "--tf32", "on"))
+        on = stored(database, machine, asked(paths, "--autotune", "on"))
     assert run_refusal(usual, on) is None
-    assert differences(usual, on) == ("TF32",)
+    assert differences(usual, on) == ("Autotune",)
 
 
 def test_a_record_without_it_has_its_default(
@@ -115,11 +115,11 @@ def test_a_record_without_it_has_its_default(
 ) -> None:
     usually_on = replace(ROW, default=True)
     monkeypatch.setattr(settings, "SETTINGS", (*settings.SETTINGS[:-1], usually_on))
-    assert asked(paths, "--tf32", "on").settings == {}
+    assert asked(paths, "--autotune", "on").settings == {}
     with Database(paths.database) as database:
         earlier = stored(database, machine, asked(paths))
-        off = stored(database, machine, asked(paths, "--tf32", "off"))
-    assert run_refusal(earlier, off) == "without TF32, not TF32"
+        off = stored(database, machine, asked(paths, "--autotune", "off"))
+    assert run_refusal(earlier, off) == "without Autotune, not Autotune"
 
 
 def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,18 +140,18 @@ def test_values_that_it_cannot_have_are_refused(paths: Paths, monkeypatch: pytes
 def test_a_result_names_it_where_its_engine_is_named(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
         usual = stored(database, machine, asked(paths))
-        off = stored(database, machine, asked(paths, "--tf32", "off"))
-    assert run_engine_line(off) == f"{run_engine_line(usual)} · without TF32"
+        off = stored(database, machine, asked(paths, "--autotune", "off"))
+    assert run_engine_line(off) == f"{run_engine_line(usual)} · without Autotune"
 
 
 def test_expected_times_are_those_of_runs_with_the_same_value(paths: Paths, machine: Machine) -> None:
     with Database(paths.database) as database:
-        stored(database, machine, asked(paths, "--tf32", "off"))
-        assert expected_duration_s(database, asked(paths, "--tf32", "off"), machine) is not None
+        stored(database, machine, asked(paths, "--autotune", "off"))
+        assert expected_duration_s(database, asked(paths, "--autotune", "off"), machine) is not None
         assert expected_duration_s(database, asked(paths), machine) is None
 
 
-@pytest.mark.parametrize("cell", ["tf32=banana", "future=1", "n/a"])
+@pytest.mark.parametrize("cell", ["autotune=banana", "future=1", "n/a"])
 def test_what_only_another_version_knows_never_counts_as_the_usual(
     paths: Paths, machine: Machine, cell: str
 ) -> None:
@@ -163,4 +163,4 @@ def test_what_only_another_version_knows_never_counts_as_the_usual(
     assert run_refusal(usual, other)
     assert run_refusal(other, other) is None
     assert bars("demo", usual, [other]) == bars("demo", usual)
-    assert run_engine_line(other).endswith(cell.replace("tf32=", "TF32 ") if "tf32" in cell else cell)
+    assert run_engine_line(other).endswith(cell.replace("autotune=", "Autotune ") if "autotune" in cell else cell)

@@ -30,6 +30,11 @@ class Started:
     threads: int | None = None
 
 
+def tf32_refusal() -> Message:
+    """Explain why a run can't choose TensorFloat-32."""
+    return Message("engine.tf32_needs_gpu", {})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepEvidence:
     """What the training steps of a model have really done, by the engine's own account.
@@ -94,7 +99,11 @@ class Engine:
         for name, usual in (("jit", False), ("onednn", None)):
             if name not in self.settings and getattr(spec, name) != usual:
                 return Message("engine.without_setting", {"engine": self.title, "setting": name})
-        return None
+        if spec.settings.get("tf32") is None:
+            return None
+        if "tf32" not in self.settings:
+            return Message("engine.without_setting", {"engine": self.title, "setting": "tf32"})
+        return tf32_refusal() if spec.device == "cpu" else None
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Explain why a network can't do what is asked for without a GPU; None if it can."""

@@ -20,7 +20,7 @@ class Jax(KerasFeed):
     backend = "jax"
     vendors = frozenset({"nvidia"})
     reads = ("JAX_", "XLA_", "NPROC")
-    settings = frozenset({"jit"})
+    settings = frozenset({"jit", "tf32"})
     compiles_always = True
     _device: Any = None
     _watched: tuple[Any, StepWatch] | None = None
@@ -57,6 +57,8 @@ class Jax(KerasFeed):
 
         device, self._device = _choose_device(jax, spec.device)
         jax.config.update("jax_default_device", self._device)
+        if (tf32 := spec.settings.get("tf32")) is not None:
+            jax.config.update("jax_default_matmul_precision", "tensorfloat32" if tf32 else "float32")
         self._seed = spec.seed
         on_cpu = device == "cpu"
         return Started(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from workloads.engines.cpu_allowance import cpu_quota, visible_cpus
-from workloads.engines.engine import Engine
+from workloads.engines.engine import Engine, tf32_refusal
 from workloads.engines.registry import engine_named
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.events import Environment, Metric
@@ -39,6 +39,8 @@ def start_engine(spec: RunSpec, reporter: Reporter) -> Engine:
         if engine.backend in sys.modules and not isinstance(error, ImportError):
             raise  # it was imported
         raise _not_imported(engine, error) from error
+    if spec.settings.get("tf32") is not None and started.tf32 is None:
+        raise WorkloadError("device_unavailable", tf32_refusal())
     try:
         import keras  # some engines choose Keras' device
     except MemoryError:
@@ -110,13 +112,14 @@ def foreign_variables(environment: Mapping[str, str], spec: RunSpec) -> tuple[st
 
 def report_memory(engine: Engine, reporter: Reporter) -> None:
     """Report the peak memory of this process and its GPU so far; nothing if unknown."""
-    if (peak_bytes := _peak_bytes()) is not None:
-        reporter.send(Metric(key="peak_memory_bytes", value=float(peak_bytes)))
+    if (process_bytes := peak_bytes()) is not None:
+        reporter.send(Metric(key="peak_memory_bytes", value=float(process_bytes)))
     if (peak_gpu_bytes := engine.gpu_memory_peak_bytes()) is not None:
         reporter.send(Metric(key="peak_gpu_memory_bytes", value=float(peak_gpu_bytes)))
 
 
-def _peak_bytes() -> int | None:
+def peak_bytes() -> int | None:
+    """Return the peak memory of this process so far in bytes; None if unknown."""
     if sys.platform == "win32":
         try:
             import psutil  # a worker's Python may lack it

@@ -23,7 +23,7 @@ class TensorFlow(Engine):
     backend = "tensorflow"
     vendors = frozenset({"nvidia"})
     reads = ("TF_", "XLA_")
-    settings = frozenset({"jit", "onednn"})
+    settings = frozenset({"jit", "onednn", "tf32"})
     capabilities = (6.0, 10.0)  # of 2.21: not the RTX 50 series
     _watched: tuple[Any, StepWatch] | None = None
 
@@ -58,6 +58,8 @@ class TensorFlow(Engine):
             tf.config.threading.set_intra_op_parallelism_threads(spec.threads)
         device, device_name = _choose_device(tf, spec.device)
         leave_untuned()
+        if (tf32 := spec.settings.get("tf32")) is not None:
+            tf.config.experimental.enable_tensor_float_32_execution(bool(tf32))
         on_cpu = device == "cpu"
         return Started(
             version=str(tf.__version__),

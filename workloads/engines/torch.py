@@ -30,7 +30,7 @@ class Torch(KerasFeed):
     backend = "torch"
     vendors = frozenset({"nvidia", "amd", "intel", "apple"})
     reads = ("TORCH_", "TORCHINDUCTOR_", "PYTORCH_", "HSA_", "HIP_", "ROCR_", "MIOPEN_", "ZE_", "ONEAPI_")
-    settings = frozenset({"jit", "onednn"})
+    settings = frozenset({"jit", "onednn", "tf32"})
     compiler = "torch.compile"
     _device = "cpu"
     _watched: tuple[Any, StepWatch] | None = None
@@ -77,6 +77,8 @@ class Torch(KerasFeed):
             _compile_each_shape(torch)
         if spec.onednn is not None:
             torch.backends.mkldnn.set_flags(spec.onednn)
+        if (tf32 := spec.settings.get("tf32")) is not None:
+            _use_tf32(torch, allowed=bool(tf32))
         device, self._device, device_name = _choose_device(torch, spec.device)
         os.environ["KERAS_TORCH_DEVICE"] = self._device
         self._seed = spec.seed
@@ -246,6 +248,13 @@ def _compile_each_shape(torch: Any) -> None:
 def _uses_tf32(torch: Any) -> bool:
     """Return whether products and convolutions in float32 use TensorFloat-32: by default, only convolutions do."""
     return bool(torch.backends.cudnn.conv.fp32_precision == torch.backends.cuda.matmul.fp32_precision == "tf32")
+
+
+def _use_tf32(torch: Any, *, allowed: bool) -> None:
+    """Allow products and convolutions in float32 to use TensorFloat-32, or forbid it."""
+    # All three: PyTorch raises an error if it later finds cuDNN's two apart.
+    for part in (torch.backends.cuda.matmul, torch.backends.cudnn.conv, torch.backends.cudnn.rnn):
+        part.fp32_precision = "tf32" if allowed else "ieee"
 
 
 def _uses_onednn(torch: Any) -> bool:

@@ -4,10 +4,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from workloads.engines.setup import peak_bytes
 from workloads.protocol import events
 from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import message
 from workloads.protocol.reporter import Reporter
+
+# By then, an engine has what each step needs; what is added later grows with the number of steps.
+SETTLED_STEPS = 50
 
 
 def stopwatch(
@@ -36,8 +40,8 @@ def stopwatch(
             loss = logs["loss"]
             _check_finite(loss, batch)
             reporter.step_end(loss)
-            if (batch + 1, self.epoch) == (proof_steps, 0):
-                reporter.send(events.Metric(key="proof_loss", value=loss))
+            if self.epoch == 0:
+                _report_mark(batch + 1, proof_steps, loss, reporter)
             if is_over():
                 self.model.stop_training = True
 
@@ -60,6 +64,14 @@ def stopwatch(
             _check_loss(logs["loss"], loss_band if epoch == 0 else None, reporter)
 
     return Stopwatch()
+
+
+def _report_mark(steps: int, proof_steps: int | None, loss: float, reporter: Reporter) -> None:
+    """Report what is wanted after so many steps of the first epoch."""
+    if steps == proof_steps:
+        reporter.send(events.Metric(key="proof_loss", value=loss))
+    if steps == SETTLED_STEPS and (peak := peak_bytes()) is not None:
+        reporter.send(events.Metric(key="settled_memory_bytes", value=float(peak)))
 
 
 def _check_finite(loss: float, batch: int) -> None:

@@ -97,7 +97,7 @@ def comparison_key(run: Run) -> list[tuple[str, str]]:
         *(
             setting.words(recorded(summary, setting))
             for setting in _settings("told")
-            if setting.name not in (*_TOLD_APART, "jit", "onednn")
+            if setting.name not in (*_TOLD_APART, "jit", "onednn", "tf32")
         ),
         _data(summary),
         sentence("compare.seed", seed=summary.seed),

@@ -146,6 +146,8 @@ def axis_text(name: str, spec: RunSpec, specs: Iterable[RunSpec]) -> str:
     setting = _setting(name)
     if setting is None:
         return str(value)
+    if name == "precision" and spec.settings.get("tf32"):
+        return sentence("studies.with_tf32", precision=value)
     return setting.words(value) if setting.kind in ("device", "choice", "switch") else setting.beside_label(value)
 
 

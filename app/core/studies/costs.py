@@ -8,6 +8,8 @@ from functools import cache
 from io import StringIO
 from pathlib import Path
 
+import msgspec
+
 from app.core.analysis.published import PublishedRow, comparable_rows, short_software
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
@@ -175,7 +177,7 @@ def _own_values(result: StudyResult, workload: str, costs: Costs, what: str) -> 
     values = {}
     for point in result.done:
         if point.spec.workload == workload and point.value and point.metric == "seconds_per_epoch_s":
-            cost = epoch_cost(point.value, costs.own.usd_per_hour)
+            cost = epoch_cost(point.value, own_usd_per_hour(point, costs.own))
             value = point.value if what == "time" else cost
             if value is not None:
                 values[_device_name(point)] = value
@@ -197,6 +199,24 @@ def _published_value(row: PublishedRow, what: str) -> float | None:
 def epoch_cost(epoch_s: float, usd_per_hour: float | None) -> float | None:
     """Return what an epoch costs; None without a price."""
     return None if usd_per_hour is None else epoch_s / 3_600 * usd_per_hour
+
+
+def own_usd_per_hour(point: Point, own: OwnComputer) -> float | None:
+    """Return what an hour of a point costs on the user's computer; None without prices.
+
+    If the user told no power, what CPU and GPU were measured to use stands for it.
+    """
+    power_w = _power_for_price(point, own)
+    return (own if power_w is None else msgspec.structs.replace(own, power_w=power_w)).usd_per_hour
+
+
+def _power_for_price(point: Point, own: OwnComputer) -> float | None:
+    """Return a point's measured power in watts if it's what electricity is charged for; else None."""
+    energy_j = point.energy_per_epoch_j
+    is_wanted = own.power_w is None and own.electricity_usd_per_kwh is not None
+    if not is_wanted or energy_j is None or point.metric != "seconds_per_epoch_s" or not point.value:
+        return None
+    return energy_j / point.value
 
 
 def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast: float = 1.0) -> float | None:
@@ -229,12 +249,15 @@ def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True
     if not done:
         return []
     lines = [*_against_baseline(result, costs, "time"), *_against_baseline(result, costs, "cost")]
-    if costs.own.usd_per_hour is None:
-        return [*lines, sentence("studies.cost_no_price")] if with_advice else lines
-    lines.append(sentence("studies.cost_per_hour", price=costs.own.usd_per_hour))
     cheapest = min(done, key=lambda point: point.value or 0.0)
+    price = own_usd_per_hour(cheapest, costs.own)
+    if price is None:
+        return [*lines, sentence("studies.cost_no_price")] if with_advice else lines
+    lines.append(sentence("studies.cost_per_hour", price=price))
+    if (power_w := _power_for_price(cheapest, costs.own)) is not None:
+        lines.append(sentence("studies.cost_measured_power", power_w=power_w))
     epochs = CATALOGUE[cheapest.spec.workload].epochs
-    per_epoch = epoch_cost(cheapest.value or 0.0, costs.own.usd_per_hour) or 0.0
+    per_epoch = epoch_cost(cheapest.value or 0.0, price) or 0.0
     lines.append(
         sentence(
             "studies.cost_of_epoch",

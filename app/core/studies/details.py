@@ -7,6 +7,7 @@ from app.core.storage.database import Database
 from app.core.storage.runs import load_runs
 from app.core.studies.points import StudyResult
 from app.core.verdict.bottleneck import explain
+from workloads import CATALOGUE
 from workloads.protocol.events import Epoch
 
 _WITH_EPOCHS, _WITH_LIMITS = "convergence", "sizing"
@@ -17,7 +18,7 @@ class Details:
     """More about the run that stands for each point.
 
     Attributes:
-        epochs: Of a study of convergence, by run number.
+        epochs: Of a study that shows how training went, by run number.
         limits: What limited each point of a study of sizes, by the point's name.
     """
 
@@ -28,16 +29,30 @@ class Details:
 NO_DETAILS = Details()
 
 
+def wants_epochs(result: StudyResult) -> bool:
+    """Return whether a study shows how training went: of convergence, or the user's own with several epochs."""
+    if result.study.preset:
+        return result.study.preset == _WITH_EPOCHS
+    specs = [point.spec for point in result.done]
+    return (
+        len(result.workloads) == 1
+        and bool(specs)
+        and all(
+            spec.preset == "standard" and spec.epochs > 1 and CATALOGUE[spec.workload].trains for spec in specs
+        )
+    )
+
+
 def load_details(database: Database, result: StudyResult) -> Details:
     """Return what a study's findings and charts need besides its points; nothing for most studies."""
-    preset = result.study.preset
-    if preset not in (_WITH_EPOCHS, _WITH_LIMITS):
+    with_limits = result.study.preset == _WITH_LIMITS
+    if not with_limits and not wants_epochs(result):
         return NO_DETAILS
     names = {best.id: point.name for point in result.done if (best := point.best_run) is not None}
     epochs: dict[int, Sequence[Epoch]] = {}
     limits: dict[str, str] = {}
     for run in load_runs(database, names):
-        if preset == _WITH_EPOCHS:
+        if not with_limits:
             epochs[run.summary.id] = run.epochs
         elif (explanation := explain(run)) is not None:
             limits[names[run.summary.id]] = explanation.text

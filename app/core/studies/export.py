@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from app.core.report.formats.csv_table import guarded
 from app.core.report.private_texts import hide, private_texts
+from app.core.studies.costs import Costs
 from app.core.studies.details import NO_DETAILS, Details
 from app.core.studies.points import StudyResult
 from app.core.studies.tables import COLUMNS, study_as_dict, study_cells
@@ -15,11 +16,13 @@ FORMATS = ("csv", "json")
 FORMAT_VERSION = 1
 
 
-def study_lines(result: StudyResult, form: str, details: Details = NO_DETAILS) -> Iterator[str]:
-    """Yield a study's file piece by piece; `form` is one of FORMATS."""
+def study_lines(
+    result: StudyResult, form: str, details: Details = NO_DETAILS, costs: Costs | None = None
+) -> Iterator[str]:
+    """Yield a study's file piece by piece; `form` is one of FORMATS, `costs` are prices for a study of costs."""
     private = private_texts()
     if form == "json":
-        plain = {"format_version": FORMAT_VERSION, **study_as_dict(result, details)}
+        plain = {"format_version": FORMAT_VERSION, **study_as_dict(result, details, costs)}
         for point in plain["points"]:
             point["reason"] = hide(point["reason"], private)
         yield json.dumps(plain, indent=2, allow_nan=False) + "\n"
@@ -27,7 +30,7 @@ def study_lines(result: StudyResult, form: str, details: Details = NO_DETAILS) -
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(("format_version", *COLUMNS))
-    for cells in study_cells(result):
+    for cells in study_cells(result, costs):
         texts = [guarded(hide(cell, private) or "") if isinstance(cell, str) else cell for cell in cells]
         writer.writerow((FORMAT_VERSION, *texts))
     yield buffer.getvalue()

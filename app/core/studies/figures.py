@@ -8,7 +8,7 @@ from app.core.messages import sentence
 from app.core.records import RunSummary
 from app.core.studies.axes import axis_title, axis_value
 from app.core.studies.costs import BASELINE, Costs, relative_rows
-from app.core.studies.details import NO_DETAILS, Details
+from app.core.studies.details import NO_DETAILS, Details, wants_epochs
 from app.core.studies.points import Point, StudyResult
 from app.core.studies.units import Unit, count_text, rate_text, unit_of
 from workloads import CATALOGUE
@@ -111,17 +111,17 @@ def figures(result: StudyResult, details: Details = NO_DETAILS, costs: Costs | N
         details: What was loaded for it.
         costs: Prices of what it ran on; None for none.
     """
-    epochs = details.epochs
     done = [point for point in result.done if point.rate is not None]
     if not done:
         return ()
-    if result.study.preset == "convergence" and (charts := tuple(filter(None, convergence(done, epochs)))):
-        return charts
+    curves = tuple(filter(None, convergence(done, details.epochs))) if wants_epochs(result) else ()
+    if curves and result.study.preset:
+        return curves
     if result.study.preset == "cost" and costs is not None:
         return (*_relative(result, costs), *_speeds(result, done))
     if _is_numeric(result):
-        return (_lines(result, done), _step_times(result, done))
-    return _speeds(result, done)
+        return (_lines(result, done), _step_times(result, done), *curves)
+    return (*_speeds(result, done), *curves)
 
 
 def _is_numeric(result: StudyResult) -> bool:

@@ -8,7 +8,7 @@ from app.core.analysis.groups import worst_verdict
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.studies.axes import axis_value
-from app.core.studies.details import NO_DETAILS, Details
+from app.core.studies.details import NO_DETAILS, Details, wants_epochs
 from app.core.studies.points import Point, StudyResult
 from app.core.studies.units import rate_text, unit_of
 from workloads import CATALOGUE
@@ -16,6 +16,9 @@ from workloads import CATALOGUE
 # "As fast as": within this of the best.
 CLOSE = 0.95
 NAMED_POINTS = 3
+
+# Less is noise: an allocator takes a few megabytes at any time.
+GROWTH_BYTES = 32 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +53,9 @@ def findings(result: StudyResult, details: Details = NO_DETAILS, *, has_costs: b
     done = [point for point in result.done if point.rate is not None]
     if not done:
         return [sentence("studies.nothing_yet"), *_missing(result)]
-    if result.study.preset == "convergence":
-        lines = _convergence(result, done, details) or _in_general(result, done)
+    if wants_epochs(result):
+        reached = _convergence(result, done, details)
+        lines = reached if reached and result.study.preset else [*_in_general(result, done), *reached]
     else:
         lines = _BY_PRESET.get(result.study.preset, _in_general)(result, done)
     if not lines and result.study.preset == "cost" and not has_costs:
@@ -216,6 +220,11 @@ def _sizing(_: StudyResult, done: list[Point]) -> list[str]:
     peaks = [point.metrics["peak_memory_bytes"] for point in done if "peak_memory_bytes" in point.metrics]
     if peaks:
         lines.append(sentence("studies.memory_peak", memory_bytes=max(peaks)))
+    growths = [growth for point in done if (growth := point.memory_growth_bytes) is not None]
+    if growths:
+        grows = max(growths) >= GROWTH_BYTES
+        code = "studies.memory_growth" if grows else "studies.memory_level"
+        lines.append(sentence(code, memory_bytes=max(growths)))
     return lines
 
 

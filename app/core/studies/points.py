@@ -21,7 +21,7 @@ from workloads import CATALOGUE
 from workloads.protocol.spec import RunSpec
 
 KIND = "study"
-METRICS = ("peak_memory_bytes", "proof_loss", "latency_1_median_s", "latency_16_median_s")
+METRICS = ("peak_memory_bytes", "settled_memory_bytes", "proof_loss", "latency_1_median_s", "latency_16_median_s")
 State = Literal["done", "waiting", "out_of_memory", "failed", "refused"]
 
 
@@ -47,7 +47,7 @@ class Point:
         runs: Its runs, in order.
         state: What came of it; "done" as soon as one run counts.
         reason: Why it isn't done; "" if it is, or waits.
-        rounds: The headline of each finished round, None for one that doesn't count.
+        rounds: The headline of each round, None for one that doesn't count or is still to come.
         value, low, high: Median of the headlines and its interval, or the interval of a single run.
         metrics: What its runs reported besides: the largest value of each of METRICS.
     """
@@ -99,6 +99,12 @@ class Point:
         return run.step_median_s if run is not None else None
 
     @property
+    def memory_growth_bytes(self) -> float | None:
+        """By how much the peak memory rose after the first steps; None if unknown or no run was long enough."""
+        peak, settled = (self.metrics.get(key) for key in ("peak_memory_bytes", "settled_memory_bytes"))
+        return None if peak is None or settled is None else max(0.0, peak - settled)
+
+    @property
     def energy_per_epoch_j(self) -> float | None:
         """Energy of CPU and GPU for an epoch, as far as their counters tell; None if they don't."""
         run = self.best_run
@@ -113,6 +119,7 @@ class StudyResult:
 
     group: Group
     points: tuple[Point, ...]
+    left: tuple[PlannedRun, ...] = ()  # what is still to run
 
     @property
     def study(self) -> Study:
@@ -137,7 +144,7 @@ class StudyResult:
     @property
     def is_finished(self) -> bool:
         """Whether nothing is left to run."""
-        return not remaining_runs(self.group.plan, finished_specs(self.points))
+        return not self.left
 
 
 def study_title(study: Study) -> str:
@@ -186,28 +193,25 @@ def make_result(
     """
     plan, study = group.plan, group.plan.study or Study()
     specs = [*plan.specs, *(refusal.spec for refusal in study.refused)]
-    runs: dict[bytes, list[RunSummary]] = {_key(spec): [] for spec in plan.specs}
-    for run in group.runs:
-        if run.id in asked and (key := _key(asked[run.id])) in runs:
-            runs[key].append(run)
-    results = [
-        _point(spec, _place(spec, specs, study.axes), runs[_key(spec)], metrics or {})
-        for spec in plan.specs
-        if spec.workload in CATALOGUE
-    ]
+    began = [run for run in group.runs if run.id in asked]
+    left, numbers = followed(plan, [(asked[run.id], is_final(run)) for run in began])
+    results = []
+    for spec in plan.specs:
+        if spec.workload not in CATALOGUE:
+            continue
+        own = [(run, number) for run, number in zip(began, numbers, strict=True) if asked[run.id] == spec]
+        rounds: list[float | None] = [None] * plan.times
+        for run, number in own:
+            if number is not None and counts(run):
+                rounds[number] = run.value
+        results.append(
+            _point(spec, _place(spec, specs, study.axes), [run for run, _ in own], rounds, metrics or {})
+        )
     for refusal in study.refused:
         if refusal.spec.workload in CATALOGUE:
             place = _place(refusal.spec, specs, study.axes)
             results.append(Point(spec=refusal.spec, place=place, state="refused", reason=_said(refusal.reason)))
-    return StudyResult(group, tuple(results))
-
-
-def finished_specs(points: Sequence[Point]) -> Counter[bytes]:
-    """Return how many runs of each point are finished: measured to the end, or out of memory."""
-    finished: Counter[bytes] = Counter()
-    for point in points:
-        finished[_key(point.spec)] = sum(map(is_final, point.runs))
-    return finished
+    return StudyResult(group, tuple(results), left)
 
 
 def is_final(run: RunSummary) -> bool:
@@ -215,22 +219,37 @@ def is_final(run: RunSummary) -> bool:
     return run.status == "completed" or run.error_code == "out_of_memory"
 
 
-def remaining_runs(plan: Plan, finished: Mapping[bytes, int]) -> list[PlannedRun]:
-    """Return the runs of a study that are still to come, in the plan's order.
+def followed(plan: Plan, runs: Sequence[tuple[RunSpec, bool]]) -> tuple[tuple[PlannedRun, ...], list[int | None]]:
+    """Follow a study's runs through its plan; return the planned runs still to come, and the round of each run.
+
+    A run is the next planned one. If that is of another point, the study was resumed, which repeats in the plan's
+    order what isn't final; or runs between them were deleted. A round is None for a run that wasn't planned.
 
     Args:
         plan: The study.
-        finished: How many runs of each point are finished, as `finished_specs` returns it.
+        runs: The spec of each run that began, in order, and whether the run is final.
     """
-    done = dict(finished)
-    left = []
-    for planned in plan.runs():
-        key = _key(planned.spec)
-        if done.get(key, 0) > 0:
-            done[key] -= 1
-        else:
-            left.append(planned)
-    return left
+    planned, seen = plan.runs(), Counter[bytes]()
+    slots = []
+    for each in planned:
+        key = _key(each.spec)
+        slots.append((key, seen[key]))
+        seen[key] += 1
+    waiting, place = set(range(len(slots))), 0
+    rounds: list[int | None] = []
+    for spec, final in runs:
+        key = _key(spec)
+        order = sorted(waiting)
+        fitting = [at for at in order if slots[at][0] == key]
+        ahead = [at for at in order if at >= place]
+        at = next((at for at in (*ahead[:1], *order[:1]) if at in fitting), None)
+        if at is None:
+            at = next((at for at in fitting if at >= place), fitting[0] if fitting else None)
+        rounds.append(None if at is None else slots[at][1])
+        if at is not None:
+            place = at + 1
+            waiting -= {at} if final else set()
+    return tuple(planned[at] for at in sorted(waiting)), rounds
 
 
 def _key(spec: RunSpec) -> bytes:
@@ -245,9 +264,9 @@ def _point(
     spec: RunSpec,
     place: tuple[str, ...],
     runs: Sequence[RunSummary],
+    rounds: Sequence[float | None],
     metrics: Mapping[str, Mapping[int, float]],
 ) -> Point:
-    rounds = tuple(run.value if counts(run) else None for run in runs if is_final(run))
     counted = [run for run in runs if counts(run)]
     result = between_runs([run.value for run in counted if run.value is not None], [])
     low, high = result.low, result.high
@@ -265,7 +284,7 @@ def _point(
         runs=tuple(runs),
         state=state,
         reason=reason,
-        rounds=rounds,
+        rounds=tuple(rounds),
         value=result.median,
         low=low,
         high=high,

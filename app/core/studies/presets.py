@@ -22,6 +22,9 @@ WOOLF = (
     *("imdb_bidirectional_lstm", "lstm_text_generation", "text_generator_keras"),
 )
 FLOWERS = ("flowers_xception_331", "flowers_vgg16_331", "flowers_resnet50_331")
+PRECISIONS: tuple[Precision, ...] = ("float32", "mixed_float16", "mixed_bfloat16")
+# Of NVIDIA's GPUs since Ampere.
+TF32_CAPABILITY = 8.0
 CONVERGENCE_EPOCHS = 3
 # Smaller and larger batches, as factors of the usual one.
 CONVERGENCE_BATCHES = (0.5, 1, 4)
@@ -138,10 +141,24 @@ def software(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
 
 
 def precisions(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:
-    """Return each precision, on the chosen device."""
+    """Return each precision on the chosen device; float32 with TF32 and without, if it can be."""
     (workload,) = workloads
-    values: tuple[Precision, ...] = ("float32", "mixed_float16", "mixed_bfloat16")
-    return [place.spec(workload, precision=precision) for precision in values]
+    specs = [place.spec(workload, precision=precision) for precision in PRECISIONS]
+    if not has_tf32(place, specs[0], workload):
+        return specs
+    plain, *mixed = specs
+    return [with_values(plain, {"tf32": False}), with_values(plain, {"tf32": True}), *mixed]
+
+
+def has_tf32(place: Place, spec: RunSpec, workload: Workload) -> bool:
+    """Return whether a run would use a GPU that has TensorFloat-32."""
+    pairs = [choice for choice in place.choices(workload) if choice.engine == spec.engine]
+    wanted = [choice for choice in pairs if spec.device in (choice.device, "auto")]
+    gpu = next((choice.gpu for choice in wanted if choice.gpu is not None), None)
+    try:
+        return gpu is not None and float(gpu.compute_capability or 0) >= TF32_CAPABILITY
+    except ValueError:
+        return False
 
 
 def devices(place: Place, workloads: Sequence[Workload]) -> list[RunSpec]:

@@ -6,6 +6,7 @@ from typing import Any
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.studies.axes import axis_title, axis_value
+from app.core.studies.costs import Costs, cost_findings, epoch_cost, own_usd_per_hour
 from app.core.studies.details import NO_DETAILS, Details
 from app.core.studies.findings import close_to_best, findings
 from app.core.studies.points import Point, StudyResult
@@ -78,9 +79,11 @@ def state_text(point: Point) -> str:
     return sentence(f"studies.state_{point.state}")
 
 
-def study_as_dict(result: StudyResult, details: Details = NO_DETAILS) -> dict[str, Any]:
-    """Return a study as plain JSON types, with every point's spec, rounds and interval."""
-    group = result.group
+def study_as_dict(
+    result: StudyResult, details: Details = NO_DETAILS, costs: Costs | None = None
+) -> dict[str, Any]:
+    """Return a study as plain JSON types, with every point's spec, rounds, interval and, given prices, cost."""
+    group, costs = result.group, costs if result.study.preset == "cost" else None
     return {
         "id": group.id,
         "kind": group.kind,
@@ -92,13 +95,18 @@ def study_as_dict(result: StudyResult, details: Details = NO_DETAILS) -> dict[st
         "rounds": group.plan.times,
         "planned_runs": group.planned,
         "is_finished": result.is_finished,
-        "points": [_point_as_dict(point, result) for point in result.points],
-        "findings": findings(result, details),
+        "points": [_point_as_dict(point, result, costs) for point in result.points],
+        "findings": [
+            *findings(result, details, has_costs=costs is not None),
+            *(cost_findings(result, costs, with_advice=False) if costs is not None else ()),
+        ],
     }
 
 
-def _point_as_dict(point: Point, result: StudyResult) -> dict[str, Any]:
+def _point_as_dict(point: Point, result: StudyResult, costs: Costs | None) -> dict[str, Any]:
     rate = point.rate
+    price = own_usd_per_hour(point, costs.own) if costs is not None else None
+    per_epoch = point.value if point.metric == "seconds_per_epoch_s" else None
     return {
         "place": {name: axis_value(name, point.spec) for name in result.study.axes if name != "configuration"},
         "name": point.name,
@@ -114,7 +122,10 @@ def _point_as_dict(point: Point, result: StudyResult) -> dict[str, Any]:
         "per_s_unit": unit_of([point]).text,
         "step_median_s": point.step_s,
         "peak_memory_bytes": point.metrics.get("peak_memory_bytes"),
+        "memory_growth_bytes": point.memory_growth_bytes,
         "energy_per_epoch_j": point.energy_per_epoch_j,
+        "usd_per_hour": price,
+        "usd_per_epoch": epoch_cost(per_epoch, price) if per_epoch is not None else None,
         "rounds": list(point.rounds),
         "run_ids": [run.id for run in point.runs],
         "spec": spec_as_dict(point.spec),
@@ -124,15 +135,16 @@ def _point_as_dict(point: Point, result: StudyResult) -> dict[str, Any]:
 COLUMNS = (
     *("place", "workload", "engine", "device", "batch_size", "precision", "threads", "state", "metric"),
     *("value", "value_low", "value_high", "per_s", "per_s_low", "per_s_high", "per_s_unit", "step_median_s"),
-    *("peak_memory_bytes", "energy_per_epoch_j", "rounds", "run_ids", "reason"),
+    *("peak_memory_bytes", "memory_growth_bytes", "energy_per_epoch_j", "usd_per_hour", "usd_per_epoch"),
+    *("rounds", "run_ids", "reason"),
 )
 
 
-def study_cells(result: StudyResult) -> list[list[Any]]:
+def study_cells(result: StudyResult, costs: Costs | None = None) -> list[list[Any]]:
     """Return a row of plain values for each point, in the order of COLUMNS, for a CSV file."""
-    rows = []
+    rows, costs = [], costs if result.study.preset == "cost" else None
     for point in result.points:
-        plain = _point_as_dict(point, result)
+        plain = _point_as_dict(point, result, costs)
         plain |= {"place": plain["name"], "rounds": _joined(plain["rounds"]), "run_ids": _joined(plain["run_ids"])}
         plain |= {name: getattr(point.spec, name) for name in ("workload", "engine", "device", "batch_size")}
         plain |= {"precision": point.spec.precision, "threads": point.spec.threads}

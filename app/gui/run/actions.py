@@ -19,6 +19,7 @@ from app.core.report.group_text import group_text
 from app.core.report.share import Card, card_of, text_of
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids
+from app.core.studies.costs import Costs
 from app.core.studies.details import Details
 from app.core.studies.export import study_lines
 from app.core.studies.points import StudyResult
@@ -78,7 +79,7 @@ class ResultActions:
         QGuiApplication.clipboard().setText(safe_text(text))
         self._services.tell(sentence("result.copied"), "", "", None)
 
-    def export_study(self, result: StudyResult, details: Details) -> None:
+    def export_study(self, result: StudyResult, details: Details, costs: Costs) -> None:
         """Write a study as CSV or JSON, by the name of the file that is asked for."""
         kinds = f"{sentence('export.csv')} (*.csv);;{sentence('export.json')} (*.json)"
         documents = QStandardPaths.StandardLocation.DocumentsLocation
@@ -90,7 +91,7 @@ class ResultActions:
         def write() -> None:
             _check_is_file(target)
             form = "json" if target.suffix.lower() == ".json" else "csv"
-            write_lines(target, study_lines(result, form, details))
+            write_lines(target, study_lines(result, form, details, costs))
 
         def done(_: None) -> None:
             self._tell_saved(sentence("studies_page.exported", name=target.name), target)

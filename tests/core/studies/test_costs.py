@@ -1,7 +1,10 @@
 """Prices, costs and break-even: by hand, and what makes no sense."""
 
+import csv
+import io
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,12 +21,15 @@ from app.core.studies.costs import (
     cost_findings,
     epoch_cost,
     load_prices,
+    own_usd_per_hour,
     read_prices,
     relative_rows,
 )
+from app.core.studies.export import study_lines
 from app.core.studies.figures import figures
 from app.core.studies.planning import plan_preset
 from app.core.studies.share import study_text
+from app.core.studies.tables import study_as_dict
 from tests.core.studies.storing_studies import store_study
 from workloads.protocol.machine import Machine
 
@@ -132,3 +138,31 @@ def test_what_costs_say(runner: Runner, database: Database, eight_cores: Machine
     assert f"{hours:,.0f} h a month" in lines[-1]
     assert "Enter what" not in study_text(result, costs=Costs())
     assert cost_findings(result, Costs())[-1] == "Enter what your computer costs to see the cost of an epoch."
+
+
+def test_measured_power_stands_for_one_that_nobody_told(
+    runner: Runner, database: Database, eight_cores: Machine
+) -> None:
+    plan = plan_preset("cost", runner, workloads=["cifar10_cnn"])
+    energy: dict[str, Any] = {"cpu_energy_per_epoch_j": 1_000.0, "gpu_energy_per_epoch_j": 7_000.0}
+    result = store_study(database, eight_cores, plan, lambda _: 80.0, **energy)
+    unpriced = Costs(OwnComputer(electricity_usd_per_kwh=0.5))
+    assert own_usd_per_hour(result.points[0], unpriced.own) == pytest.approx(0.05)  # 100 W
+    lines = cost_findings(result, unpriced)
+    assert "Electricity is that of CPU and GPU as measured, 100 W; the whole computer takes more." in lines
+    # What the user says counts, and without a price nothing does.
+    assert own_usd_per_hour(result.points[0], OWN) == OWN.usd_per_hour
+    assert own_usd_per_hour(result.points[0], OwnComputer()) is None
+    assert not any("as measured" in line for line in cost_findings(result, Costs(OWN)))
+
+
+def test_files_of_a_study_of_costs_have_them(runner: Runner, database: Database, eight_cores: Machine) -> None:
+    result = store_study(database, eight_cores, plan_preset("cost", runner), lambda _: 36.0)
+    plain = study_as_dict(result, costs=Costs(OWN))
+    assert [point["usd_per_hour"] for point in plain["points"]] == [0.56] * 7
+    assert [point["usd_per_epoch"] for point in plain["points"]] == pytest.approx([0.0056] * 7)
+    assert any("costs" in line for line in plain["findings"])
+    rows = list(csv.DictReader(io.StringIO("".join(study_lines(result, "csv", costs=Costs(OWN))))))
+    assert [float(row["usd_per_epoch"]) for row in rows] == pytest.approx([0.0056] * 7)
+    other = store_study(database, eight_cores, plan_preset("batch", runner), lambda _: 36.0)
+    assert {point["usd_per_epoch"] for point in study_as_dict(other, costs=Costs(OWN))["points"]} == {None}

@@ -9,7 +9,8 @@ from app.core.paths import Paths
 from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.studies.costs import Costs
-from app.core.studies.details import Details
+from app.core.studies.details import Details, wants_epochs
+from app.core.studies.figures import figures
 from app.core.studies.findings import findings
 from app.core.studies.planning import plan_axes, plan_preset
 from app.core.studies.points import StudyResult
@@ -178,3 +179,51 @@ def test_a_demo_says_that_it_means_nothing(runner: Runner, database: Database, e
     plan = plan_axes(CATALOGUE["demo"].default_spec("quick"), {"seed": (1, 2)}, runner)
     result = store_study(database, replace(eight_cores), plan, lambda _: 1.0, verdict="invalid")
     assert findings(result)[-1].startswith("The demo doesn't train")
+
+
+def curves_of(result: StudyResult) -> Details:
+    epochs = {}
+    for point in result.done:
+        assert point.best_run is not None
+        epochs[point.best_run.id] = tuple(
+            Epoch(index=number, duration_s=30.0, train_s=1.0, loss=2.0 - number, accuracy=0.2 + 0.1 * number)
+            for number in range(2)
+        )
+    return Details(epochs=epochs)
+
+
+def test_a_study_of_ones_own_shows_how_training_went_if_it_has_epochs(
+    runner: Runner, database: Database, eight_cores: Machine
+) -> None:
+    axes = {"precision": ("float32", "mixed_bfloat16")}
+    whole = plan_axes(CIFAR.default_spec("standard", epochs=2), axes, runner)
+    result = store_study(database, eight_cores, whole, lambda _: 40.0)
+    assert [figure.name for figure in figures(result, curves_of(result))][1:] == [
+        "Loss",
+        "Accuracy",
+        "Loss by epoch",
+    ]
+    lines = findings(result, curves_of(result))
+    assert any("the first to reach 30.0 % accuracy" in line for line in lines)
+    quick = plan_axes(CIFAR.default_spec("quick"), axes, runner)
+    result = store_study(database, eight_cores, quick, lambda _: 40.0)
+    assert not wants_epochs(result)
+    assert len(figures(result, curves_of(result))) == 1
+
+
+@pytest.mark.parametrize(
+    ("settled_bytes", "says"),
+    [
+        (1_300 * 2**20, "It grew by 100 MB after the first 50 steps."),
+        (1_390 * 2**20, "It hardly grew after the first 50 steps."),
+        (None, None),
+    ],
+)
+def test_sizing_says_whether_memory_grows(study: Make, settled_bytes: int | None, says: str | None) -> None:
+    result = study("sizing", lambda _: 40.0)
+    metrics = {"peak_memory_bytes": 1_400.0 * 2**20}
+    if settled_bytes is not None:
+        metrics["settled_memory_bytes"] = float(settled_bytes)
+    points = tuple(replace(point, metrics=metrics) for point in result.points)
+    lines = findings(replace(result, points=points))
+    assert [line for line in lines if "after the first 50 steps" in line] == ([says] if says else [])

@@ -10,7 +10,7 @@ from app.core.runs.runner import Runner
 from app.core.storage.database import Database
 from app.core.storage.queries import trash_runs
 from app.core.studies.planning import plan_axes, plan_preset
-from app.core.studies.points import finished_specs, list_studies, load_study, remaining_runs
+from app.core.studies.points import list_studies, load_study
 from tests.core.studies.storing_studies import Outcome, store_point, store_study
 from workloads import CATALOGUE
 from workloads.protocol.machine import Machine
@@ -30,8 +30,7 @@ def seconds(spec: RunSpec) -> Outcome:
 
 def left_of(database: Database, group_id: int) -> Counter[int]:
     result = load_study(database, group_id)
-    left = remaining_runs(result.group.plan, finished_specs(result.points))
-    return Counter(planned.spec.batch_size for planned in left)
+    return Counter(planned.spec.batch_size for planned in result.left)
 
 
 def test_a_point_has_the_median_of_its_rounds_and_its_speed(
@@ -59,7 +58,7 @@ def test_the_interval_of_a_single_run_is_its_own_turned_into_speed(
 def test_what_is_finished_is_never_run_again(database: Database, eight_cores: Machine, plan: Plan) -> None:
     for runs in range(len(plan.runs()) + 1):
         result = store_study(database, eight_cores, plan, seconds, runs=runs)
-        left = remaining_runs(plan, finished_specs(result.points))
+        left = result.left
         begun = Counter(planned.spec.batch_size for planned in plan.runs()[:runs])
         both = begun + Counter(planned.spec.batch_size for planned in left)
         assert both == Counter({50: 2, 100: 2, 200: 2, 400: 2})
@@ -110,3 +109,36 @@ def test_other_groups_and_damaged_plans_are_no_studies(
     assert [each.group.id for each in list_studies(database)] == [good.group.id]
     with pytest.raises(UsageError, match=f"no study {bad.group.id}"):
         load_study(database, bad.group.id)
+
+
+def test_rounds_stay_neighbours_when_a_study_was_resumed(
+    database: Database, runner: Runner, eight_cores: Machine
+) -> None:
+    plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=3)
+    order = [planned.spec for planned in plan.runs()]
+    # A run of the first round fails, the rest of two rounds is done, then comes Cancel. Not the point that is next
+    # in the third round, or else nobody could tell the repetition from it.
+    again = 0 if order[4] != order[0] else 1
+    outcomes: list[Outcome] = [10.0, 10.0, 20.0, 20.0]
+    outcomes[again] = "crashed"
+    group_id = store_study(database, eight_cores, plan, seconds, runs=0).group.id
+    for spec, outcome in zip(order, outcomes, strict=False):
+        store_point(database, eight_cores, spec, group_id, outcome)
+    left = [planned.spec for planned in load_study(database, group_id).left]
+    assert left == [order[again], *order[4:]]
+    for spec, outcome in zip(left, (11.0, 30.0, 30.0), strict=True):
+        store_point(database, eight_cores, spec, group_id, outcome)
+    result = load_study(database, group_id)
+    assert result.is_finished
+    rounds = {point.spec.batch_size: point.rounds for point in result.points}
+    assert rounds[order[again].batch_size] == (11.0, 20.0, 30.0)
+    assert rounds[order[1 - again].batch_size] == (10.0, 20.0, 30.0)
+
+
+def test_a_deleted_run_leaves_its_round_empty(database: Database, runner: Runner, eight_cores: Machine) -> None:
+    plan = plan_axes(CIFAR.default_spec("quick"), {"batch_size": (50, 100)}, runner, rounds=2)
+    result = store_study(database, eight_cores, plan, seconds)
+    gone = next(point for point in result.points if point.spec == plan.runs()[0].spec)
+    trash_runs(database, [gone.runs[0].id])
+    after = next(point for point in load_study(database, result.group.id).points if point.spec == gone.spec)
+    assert after.rounds == (None, gone.rounds[1])

@@ -103,6 +103,8 @@ def test_a_short_run_reports_what_the_study_measures(epochmark: CommandLine, tmp
     assert metrics["test_accuracy"] > 0.5
     assert metrics["evaluate_s"] > 0
     assert metrics["predict_s"] > 0
+    # The peak never falls, and of 120 steps the 50th came first.
+    assert 0.5e9 < metrics["settled_memory_bytes"] <= metrics["peak_memory_bytes"]
     assert of(stream, "result") == [], "a short run has no epoch time"
     shown = epochmark("results", "show", "1").stdout
     assert "A short run: 120 of 500 steps" in shown

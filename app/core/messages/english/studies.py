@@ -37,6 +37,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.column_state": "Verdict",
     "studies.column_step": "Step",
     "studies.compiled_device": "{device}, compiled",
+    "studies.cost_measured_power": (
+        "Electricity is that of CPU and GPU as measured, {power_w:.0f} W; the whole computer takes more."
+    ),
     "studies.cost_no_price": "Enter what your computer costs to see the cost of an epoch.",
     "studies.cost_of_epoch": "An epoch of {workload} costs {epoch:.4f} USD here, its {epochs} epochs {run:.3f} USD.",
     "studies.cost_per_hour": "An hour of training costs {price:.3f} USD here.",
@@ -65,6 +68,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.loss_title": "Training loss",
     "studies.losses": "{point}: loss {loss:.3g} after the first steps, {usual_loss:.3g} in float32.",
     "studies.memory": "{memory_bytes:memory}",
+    "studies.memory_growth": "It grew by {memory_bytes:memory} after the first 50 steps.",
+    "studies.memory_level": "It hardly grew after the first 50 steps.",
     "studies.memory_peak": "Peak memory of a run: {memory_bytes:memory}.",
     "studies.no_study": "There's no study {group_id}.",
     "studies.not_whole": "{value} isn't a whole number. {axis} takes whole numbers, such as 16,32.",
@@ -139,6 +144,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "studies.verdict_caution": "Caution",
     "studies.verdict_invalid": "Invalid",
     "studies.verdict_valid": "Valid",
+    "studies.with_tf32": "{precision} with TF32",
     "studies.waiting": ("1 point is still to come.", "{count} points are still to come."),
     "studies.axis_twice": "The axis {axis} is there twice. Give all its values at once, with commas.",
     "studies.chart": "Chart of the study",

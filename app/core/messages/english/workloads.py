@@ -25,6 +25,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "engine.other_backend": "Keras started with {backend} instead of {engine}.",
     "engine.sees_no_gpu": "{engine} can't use {device}: it sees no GPU on this computer.",
     "engine.sees_other_devices": "{engine} can't use {device}: it sees only {seen:, } on this computer.",
+    "engine.tf32_needs_gpu": "TF32 is for NVIDIA GPUs, and this run uses none. Leave it as it is.",
     "engine.unknown": "There's no engine {engine}. Choose {engines:, }.",
     "engine.without_setting": "{engine} has no setting {setting}. Leave it as it is.",
     "folder.missing": "There's no folder {folder}. Create it, or choose another one.",

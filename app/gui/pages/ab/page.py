@@ -126,7 +126,7 @@ class AbPage(QWidget):
         """Cancel the current run and those that would follow it."""
         if self._is_live:
             self._services.bridge.cancel()
-            self.foot.cancel_button.setEnabled(False)
+            self.foot.going.cancel_button.setEnabled(False)
             self._show_progress()
 
     @property
@@ -169,7 +169,7 @@ class AbPage(QWidget):
 
     def _connect(self) -> None:
         bridge, foot = self._services.bridge, self.foot
-        foot.cancel_button.clicked.connect(self.cancel)
+        foot.going.cancel_button.clicked.connect(self.cancel)
         foot.go_button.clicked.connect(lambda: bridge.answer(True))
         foot.stop_button.clicked.connect(lambda: bridge.answer(False))
         foot.save_button.clicked.connect(self.save_picture)
@@ -187,10 +187,10 @@ class AbPage(QWidget):
         self._asked = (plan, machine)
         self._runs_s, self._run_began_s = [], time.monotonic()
         self._services.bridge.start_plan(plan, machine, beside=beside)
-        self.foot.cancel_button.setFocus()
+        self.foot.going.cancel_button.setFocus()
 
     def _on_started(self) -> None:
-        self.foot.cancel_button.setEnabled(True)
+        self.foot.going.cancel_button.setEnabled(True)
         self._show_state()
 
     def _on_moved_on(self) -> None:

@@ -22,9 +22,7 @@ from app.core.studies.figures import Figure
 from app.core.studies.figures import figures as figures_of
 from app.core.studies.points import (
     StudyResult,
-    finished_specs,
     list_studies,
-    remaining_runs,
 )
 from app.core.studies.share import StudyCard, study_card, study_lines_to_read, study_text
 from app.gui.charts.figure import FigureView
@@ -114,13 +112,18 @@ class StudiesPage(QWidget):
     def refresh(self, choose: int | None = None) -> None:
         """Reload the studies, and show the one with this number, or the newest."""
         self._number += 1
-        number, paths = self._number, self._services.paths
+        number, paths, wanted = self._number, self._services.paths, choose or self.history.currentData()
 
         def look() -> _Loaded:
             with Database(paths.database) as database:
                 studies = list_studies(database, HISTORY_LIMIT)
-                loaded = [(each, load_details(database, each)) for each in studies]
-            return number, choose, loaded, *load_costs(paths)
+                shown = next(
+                    (each for each in studies if each.group.id == wanted), studies[0] if studies else None
+                )
+                # All of them could be thousands of runs.
+                details = NO_DETAILS if shown is None else load_details(database, shown)
+            loaded = [(each, details if each is shown else NO_DETAILS) for each in studies]
+            return number, wanted, loaded, *load_costs(paths)
 
         self._services.tasks.start(look, self._on_loaded, self._services.complain)
 
@@ -140,7 +143,7 @@ class StudiesPage(QWidget):
         result, machine = self.result, self._services.finder.machine
         if result is None or machine is None or self._services.bridge.is_running:
             return
-        left = remaining_runs(result.group.plan, finished_specs(result.points))
+        left = list(result.left)
         if left:
             self._begin(result.group.plan, machine, (result.group, left))
 
@@ -172,7 +175,7 @@ class StudiesPage(QWidget):
     def export(self) -> None:
         """Write the study to a file."""
         if self.result is not None:
-            self.actions_on_result.export_study(self.result, self._details)
+            self.actions_on_result.export_study(self.result, self._details, self._costs)
 
     def card(self) -> StudyCard | None:
         """Return the picture of the chart being shown; None without a result."""
@@ -201,7 +204,7 @@ class StudiesPage(QWidget):
         bridge = self._services.bridge
         self.setup.run_requested.connect(self._on_run_requested)
         self.setup.prices_requested.connect(self._on_prices)
-        self.history.activated.connect(self._show_state)
+        self.history.activated.connect(lambda _: self.refresh())
         self.charts.activated.connect(self._show_figure)
         bridge.started.connect(self._on_started)
         bridge.moved_on.connect(self._on_moved_on)
@@ -260,10 +263,9 @@ class StudiesPage(QWidget):
             self._begin(*self._asked, beside=True)
 
     def _on_loaded(self, answer: _Loaded) -> None:
-        number, choose, loaded, costs, problem = answer
+        number, wanted, loaded, costs, problem = answer
         if number != self._number:
             return  # a later request is on its way
-        chosen = choose or self.history.currentData()
         self._costs = costs
         if problem is not None and any(result.study.preset == "cost" for result, _ in loaded):
             self._services.complain(problem)
@@ -271,7 +273,7 @@ class StudiesPage(QWidget):
         self.history.clear()
         for result, _ in loaded:
             self.history.addItem(_name(result), result.group.id)
-        self.history.setCurrentIndex(max(0, self.history.findData(chosen)) if loaded else -1)
+        self.history.setCurrentIndex(max(0, self.history.findData(wanted)) if loaded else -1)
         self._show_state()
 
     def _show_state(self) -> None:

@@ -125,16 +125,16 @@ def test_an_ab_is_run_shown_and_kept(driver: Driver) -> None:
     page = open_page(driver, pairs=2)
     driver.press(page.setup.run_button)
     driver.until(lambda: driver.services.bridge.planned is not None)
-    assert page.foot.cancel_button.isVisible()
+    assert page.foot.going.cancel_button.isVisible()
     assert len(page.plot.pairs) == 2
     driver.until(lambda: len(driver.services.bridge.done) >= 2)
-    assert "of 4 · batch" in page.foot.progress_text.whole_text
-    driver.until(lambda: page.foot.remaining.text().endswith(" left"))
+    assert "of 4 · batch" in page.foot.going.progress_text.whole_text
+    driver.until(lambda: page.foot.going.remaining.text().endswith(" left"))
     driver.until(ended(driver, page))
     group = page.group
     assert group is not None
     assert [run.side for run in group.runs] == ["A", "B", "B", "A"]
-    assert not page.foot.cancel_button.isVisible()
+    assert not page.foot.going.cancel_button.isVisible()
     assert "“batch 200” is " in page.sentence.whole_text
     assert 1.2 < float(page.value.text().rstrip("×")) < 4
     # Two pairs on a busy computer may leave it open.
@@ -226,8 +226,8 @@ def test_cancel_keeps_the_finished_pairs(driver: Driver) -> None:
     page = open_page(driver, pairs=20)
     driver.press(page.setup.run_button)
     driver.until(lambda: len(driver.services.bridge.done) >= 3)
-    driver.press(page.foot.cancel_button)
-    assert page.foot.progress_text.whole_text == "Cancelling …"
+    driver.press(page.foot.going.cancel_button)
+    assert page.foot.going.progress_text.whole_text == "Cancelling …"
     driver.until(ended(driver, page))
     assert "in the only pair" in page.sentence.whole_text
     assert "weren't started" in page.remarks.whole_text
@@ -245,7 +245,7 @@ def test_by_hand_asks_before_each_change_and_can_be_stopped(driver: Driver) -> N
     assert page.foot.question.whole_text == "Set up side A, plugged in, then continue (run 1 of 4)."
     assert not driver.stored()
     driver.press(page.foot.go_button)
-    assert page.foot.cancel_button.isVisible()
+    assert page.foot.going.cancel_button.isVisible()
     driver.until(page.foot.go_button.isVisible)
     assert "Set up side B, on battery" in page.foot.question.whole_text
     assert len(driver.stored()) == 1

@@ -17,10 +17,10 @@ def test_the_forms_have_its_editor(driver: Driver) -> None:
     window = driver.window
     setup = window.benchmark.setup
     setup.workload.choose("mnist_cnn")
-    setup.form.set_value("tf32", "off")
-    assert setup.spec().settings == {"tf32": False}
+    setup.form.set_value("autotune", "off")
+    assert setup.spec().settings == {"autotune": False}
     window.show_page("ab")
     sides = window.ab.setup.sides
-    assert sides[1].editors["tf32"].accessibleName() == "TF32 of side B"
-    set_edited(sides[1].editors["tf32"], "on")
-    assert window.ab.setup.plan().label_b == "TF32"
+    assert sides[1].editors["autotune"].accessibleName() == "Autotune of side B"
+    set_edited(sides[1].editors["autotune"], "on")
+    assert window.ab.setup.plan().label_b == "Autotune"

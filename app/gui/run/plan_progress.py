@@ -1,0 +1,50 @@
+"""Progress of several runs that were started as one: which of them runs, a bar, the time left, and Cancel."""
+
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QProgressBar, QWidget
+
+from app.core.messages import sentence
+from app.core.metrics import format_time_left
+from app.gui.services.run_bridge import RunBridge
+from app.gui.style.theme import Theme, figures
+from app.gui.style.tokens import GAP_PX, TEXT_PX
+from app.gui.widgets.basics import Button, ElidedLabel, column, label, row
+
+PROGRESS_STEPS, HEIGHT_PX = 1_000, 48
+
+
+class PlanProgress(QWidget):
+    """Shows the progress; its button is connected by the page."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.progress_text = ElidedLabel("", weight=QFont.Weight.DemiBold)
+        self.remaining = label(muted=True)
+        self.progress_bar = QProgressBar(maximum=PROGRESS_STEPS, textVisible=False)
+        self.progress_bar.setAccessibleName(sentence("run.progress"))
+        self.progress_text.setFont(figures(TEXT_PX, QFont.Weight.DemiBold))
+        self.remaining.setFont(figures(TEXT_PX))
+        self.cancel_button = Button(theme, sentence("button.cancel"), "circle-stop")
+        texts = row(self.progress_text, self.remaining)
+        texts.setStretch(0, 1)
+        going = row(column(None, texts, self.progress_bar, None), self.cancel_button, spacing_px=2 * GAP_PX)
+        going.setStretch(0, 1)
+        self.setLayout(going)
+
+    def show_plan(self, bridge: RunBridge, current: str, left_s: float | None) -> None:
+        """Show how far a plan is.
+
+        Args:
+            bridge: It runs the plan.
+            current: What to say of the current run.
+            left_s: Seconds that the rest takes; None if unknown.
+        """
+        text = sentence("ab_page.first_run", planned=bridge.planned_runs)
+        if bridge.is_cancelled:
+            text = sentence("run.cancelling")
+        elif bridge.planned is not None:
+            text = current
+        self.progress_text.show_text(text)
+        self.progress_bar.setValue(round(PROGRESS_STEPS * (bridge.fraction or 0.0)))
+        left = "" if left_s is None or bridge.is_cancelled else format_time_left(left_s)
+        self.remaining.setText(sentence("run.time_left", time_left=left) if left else "")
