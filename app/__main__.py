@@ -80,7 +80,7 @@ def _run_without_window() -> int:
     return run_command(["run", "cifar10_keras_cnn", "--preset", "quick"], notice=sentence("start.no_display"))
 
 
-def _draw_share(card: "Card", path: "Path", dark: bool) -> None:
+def _draw_share(card: "Card", path: "Path", dark: bool, enclosed: bytes) -> None:
     """Draw a result for the command line, which has no Qt; raises AppError if Qt can't be loaded."""
     from app.core.errors import AppError
     from app.core.messages import message
@@ -94,7 +94,7 @@ def _draw_share(card: "Card", path: "Path", dark: bool) -> None:
             message("start.qt_not_loaded", reason=str(error)),
             message("start.install_packages", packages=DEBIAN_PACKAGES),
         ) from error
-    draw_headless(card, path, dark)
+    draw_headless(card, path, dark, enclosed)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from app.core.settings import load_settings
 
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 EXIT_CANCELLED = EXIT_INTERRUPTED
-DrawShare: TypeAlias = Callable[[Card, Path, bool], None]
+DrawShare: TypeAlias = Callable[[Card, Path, bool, bytes], None]
 _log = logging.getLogger(__name__)
 
 
@@ -35,8 +35,8 @@ def main(
 
     Args:
         arguments: The command's arguments; by default, those of this process.
-        draw_share: Writes a result's picture to a file, in dark colours or not; drawing belongs to the layer
-            above.
+        draw_share: Writes a result's picture to a file, in dark colours or not, with a result file in it; drawing
+            belongs to the layer above.
         notice: Printed before anything else.
     """
     ending = Ending()

@@ -22,6 +22,7 @@ from app.core.metrics import format_metric, format_value, headline_kind, metric_
 from app.core.paths import Paths
 from app.core.records import Group, Run, RunSummary
 from app.core.report.export import FORMATS, write_lines
+from app.core.report.formats import result_document
 from app.core.report.formats.json_document import run_as_dict
 from app.core.report.share import card_of
 from app.core.report.wording import (
@@ -35,6 +36,7 @@ from app.core.report.wording import (
     round_name,
     run_engine_line,
 )
+from app.core.result_file.canonical import file_bytes
 from app.core.storage.database import Database
 from app.core.storage.groups import group_places, load_group
 from app.core.storage.outcomes import recover_runs
@@ -147,12 +149,13 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
     with _open(paths) as database:
         if options.group:
             group, run = _example(database, options.id)
-            card = card_of(run, group)
+            card, ids = card_of(run, group), [each.id for each in group.runs]
         else:
-            card = card_of(load_run(database, options.id))
+            card, ids = card_of(load_run(database, options.id)), [options.id]
+        enclosed = result_document.enclosed_file(database, ids)
     if options.draw_share is None:
         raise AppError(message("cli.no_pictures_here"), message("cli.use_start_py"))
-    options.draw_share(card, options.output, options.theme == "dark")
+    options.draw_share(card, options.output, options.theme == "dark", enclosed)
     code = "cli.picture_of_group_saved" if options.group else "cli.picture_saved"
     say(sentence(code, number=options.id, path=in_line(str(options.output))))
     return 0
@@ -182,6 +185,12 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
         if missing := sorted(set(options.ids) - set(ids_stored)):
             raise missing_runs(missing)
         ids = sorted(set(options.ids)) or ids_stored
+        if options.format == result_document.FORMAT.name:
+            results = result_document.results_of(database, ids)
+            text, without = file_bytes(results).decode("utf-8"), len(ids) - len(results)
+            code = "cli.results_exported" if without else "cli.runs_exported"
+            put([text], options.output, code, count=len(results), without=without)
+            return 0
         with closing(FORMATS[options.format].lines(database, options.ids)) as lines:
             put(lines, options.output, "cli.runs_exported", count=len(ids))
     return 0

@@ -16,6 +16,7 @@ from app.core.hardware.machine import detect_machine
 from app.core.messages import message, sentence, text
 from app.core.paths import Paths
 from app.core.records import Group, Plan
+from app.core.report.formats.result_document import enclosed_file
 from app.core.runs.runner import Runner, known_workload
 from app.core.settings import load_settings
 from app.core.storage.database import Database
@@ -140,6 +141,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
     with _open(paths) as database:
         result = load_study(database, options.id)
         details = load_details(database, result)
+        enclosed = enclosed_file(database, [run.id for run in result.group.runs])
     if options.chart is not None and options.chart < 1:
         raise UsageError(
             message("cli.number_out_of_range", option="--chart", least=1, most=20, given=options.chart)
@@ -147,7 +149,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
     card = study_card(result, details, _costs(result, paths), (options.chart or 1) - 1)
     if options.draw_share is None:
         raise AppError(message("cli.no_pictures_here"), message("cli.use_start_py"))
-    options.draw_share(card, options.output, options.theme == "dark")
+    options.draw_share(card, options.output, options.theme == "dark", enclosed)
     path = in_line(str(options.output))
     say(sentence("cli.picture_of_study_saved", group_id=options.id, path=path))
     return 0

@@ -154,9 +154,6 @@ class Run:
     damage: tuple[str, ...] = ()  # which parts of the record can't be read, in clauses
     # Then everything stored of it, unchanged, by table; without anything that may name folders.
     raw: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    # JSON as stored, with sorted keys: the input of the record's checksum, whatever version wrote it.
-    stored_spec: str = "{}"
-    stored_environment: str = "null"
 
 
 Side = Literal["A", "B"]

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from app.core.exchange.picture import extract
+from app.core.result_file.canonical import decode
 from tests.cli.commands import sentence_of
 from tests.conftest import ROOT, CommandLine
 
@@ -35,6 +37,8 @@ def test_a_run_becomes_a_picture_without_a_display(
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"Saved a picture of run 1 to {dark}.\n"
     assert size_of(dark) == (1200, 630)
+    (carried,) = decode(extract(dark.read_bytes()))
+    assert (carried.spec.workload, carried.spec.epochs) == ("demo", 2), "the picture carries the result file"
     assert stored("results", "share", "1", "--output", str(light), "--theme", "light").returncode == 0
     assert light.read_bytes() != dark.read_bytes()
     again = stored(

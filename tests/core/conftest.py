@@ -74,10 +74,6 @@ def stored_run(summary: RunSummary) -> Run:
             precision="float32",
             jit=False,
         ),
-        stored_spec='{"batch_size":100,"device":"auto","workload":"cifar10_keras_cnn"}',
-        stored_environment=(
-            '{"device":"cpu","engine":"tensorflow","engine_version":"2.21.0","keras_version":"3.15.1"}'
-        ),
         dataset=events.Dataset(name="cifar10", source="real", samples=50_000),
         model=None,
         epochs=(

@@ -6,16 +6,19 @@ from pathlib import Path
 from app.core.errors import AppError
 from app.core.files import write_whole
 from app.core.messages import message
-from app.core.report.formats import csv_table, json_document
+from app.core.report.formats import csv_table, json_document, result_document
 from app.core.report.formats.export_format import ExportFormat
 
-FORMATS: dict[str, ExportFormat] = {each.name: each for each in (csv_table.FORMAT, json_document.FORMAT)}
+FORMATS: dict[str, ExportFormat] = {
+    each.name: each for each in (csv_table.FORMAT, json_document.FORMAT, result_document.FORMAT)
+}
 USUAL = csv_table.FORMAT
 
 
 def format_of(path: Path) -> ExportFormat:
     """Return the format for a file's ending, or else the default one."""
-    return next((each for each in FORMATS.values() if each.ending == path.suffix.lower()), USUAL)
+    fitting = [each for each in FORMATS.values() if path.name.lower().endswith(each.ending)]
+    return max(fitting, key=lambda each: len(each.ending), default=USUAL)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

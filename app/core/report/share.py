@@ -1,7 +1,5 @@
 """The texts and bars of the picture to share."""
 
-import hashlib
-import json
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +13,7 @@ from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Group, Run, RunSummary
 from app.core.report.ab_result import AbCard, ab_card, ab_text
+from app.core.report.result_records import result_code
 from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
 from app.core.report.wording import CONFIDENCE_PCT, rate_text, result_text, verdict_texts, workload_title
 from app.core.verdict.rules import judge
@@ -71,11 +70,12 @@ def share_card(run: Run, group: Group | None = None) -> ShareCard:
         raise UsageError(message("share.no_result", run_id=summary.id), message("share.choose_another"))
     chart = tuple(bars(summary.workload, summary))
     kind = headline_kind(summary.metric)
+    code = result_code(run)
     footer = (
         position(summary),
         summary.started_at[:10],
         sentence("share.version", version=summary.app_version),
-        sentence("share.result_code", checksum=result_code(run)),
+        sentence("share.result_code", checksum=code) if code else "",
     )
     return ShareCard(
         title=_title(run),
@@ -90,18 +90,6 @@ def share_card(run: Run, group: Group | None = None) -> ShareCard:
         axis=_axis(chart, summary.metric),
         footer=" · ".join(part for part in footer if part),
     )
-
-
-def result_code(run: Run) -> str:
-    """Return a short checksum of what was asked, what ran and all raw durations: "7F3A-91C2"."""
-    epochs = [(epoch.index, epoch.duration_s, epoch.train_s, epoch.validation_s) for epoch in run.epochs]
-    steps = [(block.phase, block.epoch, block.first_index, block.durations_s) for block in run.steps]
-    durations = [json.dumps(each, separators=(",", ":")) for each in (epochs, steps)]
-    parts = (run.stored_environment, durations[0], run.stored_spec, durations[1])
-    names = ("environment", "epochs", "spec", "steps")
-    text = "{" + ",".join(f'"{name}":{part}' for name, part in zip(names, parts, strict=True)) + "}"
-    digits = hashlib.sha256(text.encode()).hexdigest()[:8].upper()
-    return f"{digits[:4]}-{digits[4:]}"
 
 
 def _title(run: Run) -> str:

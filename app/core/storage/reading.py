@@ -1,7 +1,6 @@
 """Stored rows as records. Whatever can't be read is left out and reported; all other rows stay readable."""
 
 import dataclasses
-import json
 import math
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -118,15 +117,6 @@ def read_object(text: object, shape: Any, label: str, damage: list[str]) -> dict
         damage.append(label)
         return None
     return plain
-
-
-def sorted_json(cell: object, otherwise: str) -> str:
-    """Return a JSON cell with sorted keys and without spaces; `otherwise` if it can't be read."""
-    try:
-        plain = msgspec.json.decode(_text(cell), type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError):
-        return otherwise
-    return json.dumps(plain, sort_keys=True, separators=(",", ":"))
 
 
 def read_spec(text: object, damage: list[str]) -> RunSpec:

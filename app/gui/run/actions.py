@@ -15,6 +15,7 @@ from app.core.messages import message, sentence
 from app.core.plain_text import safe_text
 from app.core.records import Group, Run
 from app.core.report.export import FORMATS, format_of, write_lines
+from app.core.report.formats.result_document import enclosed_file
 from app.core.report.group_text import group_text
 from app.core.report.share import Card, card_of, text_of
 from app.core.storage.database import Database
@@ -47,27 +48,29 @@ class ResultActions:
             pictures = QStandardPaths.StandardLocation.PicturesLocation
             path = self._ask(sentence("picture.save"), name, sentence("picture.png"), pictures)
         if path is not None:
-            self._save_card(card, path)
+            self._save_card(card, path, _ids(run, group))
 
-    def _save_card(self, card: Card | StudyCard, target: Path) -> None:
-        tokens = self._services.theme.tokens
+    def _save_card(self, card: Card | StudyCard, target: Path, ids: Sequence[int]) -> None:
+        tokens, database_path = self._services.theme.tokens, self._services.paths.database
 
         def done(_: None) -> None:
             self._tell_saved(sentence("picture.saved", name=target.name), target)
 
         def write() -> None:
             _check_is_file(target)
-            save_share_picture(card, tokens, target)
+            with Database(database_path) as database:
+                enclosed = enclosed_file(database, ids)
+            save_share_picture(card, tokens, target, enclosed)
 
         self._services.tasks.start(write, done, self._services.complain)
 
-    def save_study(self, card: StudyCard, group_id: int) -> None:
+    def save_study(self, card: StudyCard, group: Group) -> None:
         """Save a study's picture; ask for a file."""
         pictures = QStandardPaths.StandardLocation.PicturesLocation
-        name = f"epochmark-study-{group_id}.png"
+        name = f"epochmark-study-{group.id}.png"
         path = self._ask(sentence("picture.save"), name, sentence("picture.png"), pictures)
         if path is not None:
-            self._save_card(card, path)
+            self._save_card(card, path, [run.id for run in group.runs])
 
     def copy_study(self, card: StudyCard) -> None:
         """Put a study's picture on the clipboard."""
@@ -180,6 +183,10 @@ class ResultActions:
         return answer == buttons.Yes
 
 
+def _ids(run: Run, group: Group | None) -> list[int]:
+    return [run.summary.id] if group is None else [each.id for each in group.runs]
+
+
 def _number(run: Run, group: Group | None) -> str:
     return str(run.summary.id) if group is None or group.kind != "ab" else f"ab-{group.id}"
 
@@ -192,7 +199,7 @@ def _check_is_file(path: Path) -> None:
 
 def _endings(kinds: str) -> list[str]:
     """Return the endings of a file dialog's types: ".csv" for "CSV table (*.csv)"."""
-    return re.findall(r"\*(\.\w+)", kinds)
+    return re.findall(r"\*((?:\.\w+)+)", kinds)
 
 
 def _write(target: Path, database: Database, ids: Sequence[int]) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QFont, QGuiApplication, QImage, QPainter
 
 from app.core.analysis.compare import Bar, shortlist
 from app.core.errors import AppError, UsageError
+from app.core.exchange.picture import embed
 from app.core.files import write_whole
 from app.core.messages import message
 from app.core.metrics import headline_kind
@@ -65,8 +66,14 @@ def paint_share_picture(card: Card | StudyCard, tokens: Tokens) -> QImage:
     return picture
 
 
-def save_share_picture(card: Card | StudyCard, tokens: Tokens, path: Path) -> None:
+def save_share_picture(card: Card | StudyCard, tokens: Tokens, path: Path, enclosed: bytes = b"") -> None:
     """Write the picture as a PNG, completely or not at all.
+
+    Args:
+        card: What is painted.
+        tokens: In which colours.
+        path: The file.
+        enclosed: The result file that the picture carries; b"" for none.
 
     Raises:
         UsageError: The name doesn't end in .png.
@@ -77,8 +84,9 @@ def save_share_picture(card: Card | StudyCard, tokens: Tokens, path: Path) -> No
     content = QBuffer()
     content.open(QIODevice.OpenModeFlag.WriteOnly)
     paint_share_picture(card, tokens).save(content, "PNG")  # type: ignore[call-overload]
+    picture = bytes(content.data().data())
     try:
-        write_whole(path, [bytes(content.data().data())])
+        write_whole(path, [embed(picture, enclosed) if enclosed else picture])
     except OSError as error:
         raise AppError(
             message("picture.not_saved", path=str(path), reason=error.strerror or str(error)),
@@ -86,7 +94,7 @@ def save_share_picture(card: Card | StudyCard, tokens: Tokens, path: Path) -> No
         ) from error
 
 
-def draw_headless(card: Card | StudyCard, path: Path, dark: bool) -> None:
+def draw_headless(card: Card | StudyCard, path: Path, dark: bool, enclosed: bytes = b"") -> None:
     """Write the picture from a process without a window; needs and uses no display.
 
     Raises:
@@ -95,7 +103,7 @@ def draw_headless(card: Card | StudyCard, path: Path, dark: bool) -> None:
     application = QGuiApplication(["epochmark", "-platform", "offscreen"])
     try:
         load_fonts()
-        save_share_picture(card, DARK if dark else LIGHT, path)
+        save_share_picture(card, DARK if dark else LIGHT, path, enclosed)
     finally:
         application.shutdown()
 

@@ -215,4 +215,8 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.engine_marks": "* fastest   = can't be told from the fastest",
     "cli.engines_title": "Comparing engines · {preset} · {rounds} rounds",
     "cli.kind_engines": "engines",
+    "cli.results_exported": (
+        "Exported {count:,} result to {path} and left out {without:,} without a result.",
+        "Exported {count:,} results to {path} and left out {without:,} without a result.",
+    ),
 }

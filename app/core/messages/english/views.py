@@ -104,6 +104,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "export.done": ("Exported {count:,} run to {name}", "Exported {count:,} runs to {name}"),
     "export.csv": "CSV table",
     "export.json": "JSON with everything",
+    "export.result": "Result file",
     "failure.crashed": "The worker process crashed",
     "failure.data_missing": "The data is missing",
     "failure.device_unavailable": "The device can't be used",

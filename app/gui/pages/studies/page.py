@@ -160,7 +160,7 @@ class StudiesPage(QWidget):
     def save_picture(self) -> None:
         """Save the picture of the chart being shown."""
         if (card := self.card()) is not None and self.result is not None:
-            self.actions_on_result.save_study(card, self.result.group.id)
+            self.actions_on_result.save_study(card, self.result.group)
 
     def copy_picture(self) -> None:
         """Put that picture on the clipboard."""

@@ -8,6 +8,8 @@ import pytest
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QMessageBox
 
+from app.core.exchange.picture import extract
+from app.core.result_file.canonical import decode
 from app.gui.pages.results.page import ResultsPage
 from tests.gui.driving import Driver
 from tests.gui.pages.results.using import (
@@ -99,6 +101,7 @@ def test_a_file_that_exists_is_not_written_over_unasked(
     driver.window.action("menu.save_picture").trigger()
     driver.until(lambda: "Saved picture as result v1.2.png" in driver.message)
     assert QImage(str(file)).width() == 1200
+    assert len(decode(extract(file.read_bytes()))) == 1, "the picture carries the result file"
 
 
 def test_copying_rows(driver: Driver, page: ResultsPage) -> None:

@@ -1,0 +1,93 @@
+"""A result file inside a picture: a compressed text chunk of a PNG. No picture is ever decoded here."""
+
+import struct
+import zlib
+from collections.abc import Iterator
+
+from app.core.result_file.canonical import UnfitError
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+KEYWORD = b"epochmark-result"
+# Of the text, before and after it is unpacked.
+PACKED_LIMIT_BYTES, TEXT_LIMIT_BYTES = 8_000_000, 32_000_000
+CHUNKS_LIMIT = 10_000
+# Keyword · compressed, by deflate · no language, no translated keyword (PNG, 11.3.3.4).
+_HEAD = KEYWORD + b"\0\x01\0\0\0"
+
+
+def embed(picture: bytes, content: bytes) -> bytes:
+    """Return a PNG with a text in it, in place of one that it had.
+
+    Raises:
+        UnfitError: It isn't a PNG, or the text is too large.
+    """
+    packed = _HEAD + zlib.compress(content, 6)
+    if len(packed) > PACKED_LIMIT_BYTES or len(content) > TEXT_LIMIT_BYTES:
+        raise UnfitError("exchange.text_too_large", limit_bytes=TEXT_LIMIT_BYTES)
+    parts = [SIGNATURE]
+    for kind, body in _chunks(picture):
+        if kind == b"IEND":
+            parts.append(_chunk(b"iTXt", packed))
+        if not _is_ours(kind, body):
+            parts.append(_chunk(kind, body))
+    return b"".join(parts)
+
+
+def extract(picture: bytes) -> bytes:
+    """Return the text in a PNG; raises UnfitError if it isn't a PNG, is damaged, or has no such text."""
+    texts = [body for kind, body in _chunks(picture) if _is_ours(kind, body)]
+    if not texts:
+        raise UnfitError("exchange.no_text")
+    if len(texts) > 1:
+        raise UnfitError("exchange.several_texts", count=len(texts))
+    return _unpacked(texts[0])
+
+
+def _is_ours(kind: bytes, body: memoryview) -> bool:
+    return kind in (b"iTXt", b"zTXt", b"tEXt") and bytes(body[: len(KEYWORD) + 1]) == KEYWORD + b"\0"
+
+
+def _chunks(picture: bytes) -> Iterator[tuple[bytes, memoryview]]:
+    """Yield type and content of each chunk up to the last; raises UnfitError at the first one that is wrong."""
+    if not picture.startswith(SIGNATURE):
+        raise UnfitError("exchange.not_png")
+    view, at = memoryview(picture), len(SIGNATURE)
+    for number in range(CHUNKS_LIMIT):
+        if at + 12 > len(view):
+            raise UnfitError("exchange.cut_off", position=len(view))
+        (length,) = struct.unpack(">I", view[at : at + 4])
+        kind, end = bytes(view[at + 4 : at + 8]), at + 8 + length
+        if end + 4 > len(view):
+            raise UnfitError("exchange.chunk_too_long", position=at)
+        (checksum,) = struct.unpack(">I", view[end : end + 4])
+        if not kind.isalpha() or (number == 0) != (kind == b"IHDR"):
+            raise UnfitError("exchange.bad_chunk", position=at)
+        if zlib.crc32(view[at + 4 : end]) != checksum:
+            raise UnfitError("exchange.bad_checksum", position=at)
+        yield kind, view[at + 8 : end]
+        if kind == b"IEND":
+            return
+        at = end + 4
+    raise UnfitError("exchange.too_many_chunks", limit=CHUNKS_LIMIT)
+
+
+def _chunk(kind: bytes, body: bytes | memoryview) -> bytes:
+    checksum = zlib.crc32(body, zlib.crc32(kind))
+    return b"".join((struct.pack(">I", len(body)), kind, body, struct.pack(">I", checksum)))
+
+
+def _unpacked(body: memoryview) -> bytes:
+    if bytes(body[: len(_HEAD)]) != _HEAD:
+        raise UnfitError("exchange.other_packing")
+    if len(body) > PACKED_LIMIT_BYTES:
+        raise UnfitError("exchange.text_too_large", limit_bytes=TEXT_LIMIT_BYTES)
+    unpacking = zlib.decompressobj()
+    try:
+        text = unpacking.decompress(body[len(_HEAD) :], TEXT_LIMIT_BYTES + 1)
+    except zlib.error as error:
+        raise UnfitError("exchange.not_unpacked") from error
+    if len(text) > TEXT_LIMIT_BYTES:
+        raise UnfitError("exchange.text_too_large", limit_bytes=TEXT_LIMIT_BYTES)
+    if not unpacking.eof or unpacking.unused_data:
+        raise UnfitError("exchange.not_unpacked")
+    return text

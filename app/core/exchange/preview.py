@@ -1,0 +1,191 @@
+"""What is inside a result before it leaves the computer: each field in words, and how to remove it."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import msgspec
+
+from app.core.analysis.comparability import engine_name, unusual_settings
+from app.core.errors import UsageError
+from app.core.messages import message, sentence
+from app.core.metrics import format_gpu_memory, format_installed_memory, format_value, headline_kind
+from app.core.plain_text import one_line
+from app.core.result_file.canonical import sealed, without_durations
+from app.core.result_file.record import Gpu, Result
+from app.core.result_file.summary import summary_of
+from workloads import CATALOGUE
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field as a preview shows it.
+
+    Attributes:
+        name: For `without`.
+        label: What it is.
+        text: What it says.
+        removable: Whether the result can leave without it.
+    """
+
+    name: str
+    label: str
+    text: str
+    removable: bool
+
+
+def preview(result: Result) -> list[Field]:
+    """Return every field that has a content, in the order of a result file's readers: what, how fast, on what."""
+    fields = []
+    for name, (label, words, without_it) in _FIELDS.items():
+        text = words(result)
+        if text:
+            fields.append(Field(name, sentence(label), text, without_it is not None))
+    return fields
+
+
+def without(result: Result, names: Collection[str]) -> Result:
+    """Return a result without some fields, with a digest of its own.
+
+    Raises:
+        UsageError: One of them can't be removed, or there is no such field.
+    """
+    for name in names:
+        remove = _FIELDS[name][2] if name in _FIELDS else None
+        if remove is None:
+            removable = [each for each, row in _FIELDS.items() if row[2] is not None]
+            raise UsageError(
+                message("exchange.not_removable", name=one_line(name, 40)),
+                message("exchange.choose_removable", names=removable),
+            )
+        result = remove(result)
+    return sealed(result)
+
+
+def _of_machine(*names: str) -> Callable[[Result], Result]:
+    def remove(result: Result) -> Result:
+        machine = msgspec.structs.replace(result.machine, **dict.fromkeys(names))
+        return msgspec.structs.replace(result, machine=machine)
+
+    return remove
+
+
+def _of_result(*names: str) -> Callable[[Result], Result]:
+    return lambda result: msgspec.structs.replace(result, **dict.fromkeys(names))
+
+
+def _workload(result: Result) -> str:
+    spec = result.spec
+    title = CATALOGUE[spec.workload].title if spec.workload in CATALOGUE else spec.workload
+    return sentence("exchange.workload_version", workload=title, version=spec.workload_version)
+
+
+def _settings(result: Result) -> str:
+    spec = result.spec
+    parameters = (f"{name}={value}" for name, value in (spec.parameters or {}).items())
+    settings = unusual_settings(summary_of(result))
+    batch = sentence("compare.batch", batch_size=spec.batch_size)
+    seed = sentence("compare.seed", seed=spec.seed)
+    return " · ".join((spec.preset, batch, spec.precision, *settings, *parameters, seed))
+
+
+def _value(result: Result) -> str:
+    numbers = result.statistics
+    unit = headline_kind(numbers.metric).unit
+    value = f"{format_value(numbers.metric, numbers.value)} {unit}"
+    if numbers.low is None or numbers.high is None:
+        return value
+    low, high = (format_value(numbers.metric, end) for end in (numbers.low, numbers.high))
+    return sentence("exchange.value_within", value=value, low=low, high=high)
+
+
+def _verdict(result: Result) -> str:
+    if result.verdict is None:
+        return ""
+    return ": ".join(filter(None, (result.verdict.level, ", ".join(result.verdict.reasons))))
+
+
+def _engine(result: Result) -> str:
+    environment = result.environment
+    keras = f"Keras {environment.keras_version}" if environment.keras_version else ""
+    name = engine_name(environment.engine, environment.engine_version)
+    return " · ".join(part for part in (name, keras, environment.device) if part)
+
+
+def _gpus(result: Result) -> str:
+    machine = result.machine
+    named = [_gpu(gpu) for gpu in machine.gpus or ()]
+    return " · ".join(dict.fromkeys([*([machine.device_name] if machine.device_name else []), *named]))
+
+
+def _gpu(gpu: Gpu) -> str:
+    memory = format_gpu_memory(gpu.memory_bytes) if gpu.memory_bytes else ""
+    driver = sentence("exchange.driver", driver=gpu.driver) if gpu.driver else ""
+    return ", ".join(part for part in (gpu.name, memory, driver) if part)
+
+
+def _cores(result: Result) -> str:
+    machine = result.machine
+    if machine.physical_cores is None and machine.logical_cores is None:
+        return ""
+    return sentence("result.cores", physical=machine.physical_cores or "?", logical=machine.logical_cores or "?")
+
+
+def _memory(result: Result) -> str:
+    memory_bytes = result.machine.memory_bytes
+    return format_installed_memory(memory_bytes) if memory_bytes else ""
+
+
+def _virtual(result: Result) -> str:
+    return sentence("result.virtual") if result.machine.virtual_machine else ""
+
+
+def _data(result: Result) -> str:
+    dataset = result.dataset
+    return sentence("compare.data", source=dataset.source) if dataset is not None else ""
+
+
+def _date(result: Result) -> str:
+    return (result.started_at or "").replace("T", " ").removesuffix("Z")
+
+
+def _system(result: Result) -> str:
+    return " · ".join(part for part in (result.machine.os_name, result.machine.architecture) if part)
+
+
+def _epochs(result: Result) -> str:
+    return sentence("exchange.epochs", count=len(result.epochs)) if result.epochs else ""
+
+
+def _steps(result: Result) -> str:
+    steps = result.steps
+    if steps is None or steps.durations_s is None:
+        return ""
+    return sentence("exchange.steps", count=steps.count)
+
+
+def _telemetry(result: Result) -> str:
+    return sentence("exchange.telemetry", names=list(result.telemetry)) if result.telemetry else ""
+
+
+_Remove = Callable[[Result], Result]
+# Name: label, content in words, and how to leave it out; None for what the number means nothing without.
+_FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
+    "workload": ("field.workload", _workload, None),
+    "settings": ("field.settings", _settings, None),
+    "value": ("field.value", _value, None),
+    "verdict": ("field.verdict", _verdict, None),
+    "engine": ("field.engine", _engine, None),
+    "data": ("field.data", _data, None),
+    "cpu": ("field.cpu", lambda result: result.machine.cpu_name or "", _of_machine("cpu_name")),
+    "cores": ("field.cores", _cores, _of_machine("physical_cores", "logical_cores")),
+    "memory": ("field.memory", _memory, _of_machine("memory_bytes")),
+    "gpu": ("field.gpu", _gpus, _of_machine("device_name", "gpus")),
+    "system": ("field.system", _system, _of_machine("os_name", "architecture")),
+    "virtual": ("field.virtual", _virtual, None),
+    "date": ("field.date", _date, _of_result("started_at", "finished_at")),
+    "comment": ("field.comment", lambda result: result.comment or "", _of_result("comment")),
+    "epochs": ("field.epochs", _epochs, None),
+    "steps": ("field.steps", _steps, without_durations),
+    "telemetry": ("field.telemetry", _telemetry, _of_result("telemetry")),
+    "version": ("field.version", lambda result: f"Epochmark {result.app_version}", None),
+}

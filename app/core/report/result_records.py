@@ -1,0 +1,214 @@
+"""Stored runs as results for others, as result files say them. They name neither user, computer nor folder."""
+
+import itertools
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from app.core.errors import UsageError
+from app.core.messages import message
+from app.core.plain_text import one_line
+from app.core.records import Run
+from app.core.report.private_texts import hide, private_texts, without_folders
+from app.core.result_file.canonical import UnfitError, check, sealed, short_code, steps_hash
+from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT, Result
+from app.core.verdict.rules import judge
+from workloads.protocol import events
+from workloads.protocol.telemetry import Telemetry
+
+_LINE, _COMMENT = 300, 2_000
+# What a summary of telemetry has: fields of Telemetry, and of the GPU that trained.
+_FIGURES = (
+    *("cpu_pct", "other_cpu_pct", "steal_pct", "cpu_clock_mhz", "cpu_temperature_c", "cpu_power_w"),
+    *("memory_used_bytes", "memory_available_bytes", "swap_used_bytes"),
+)
+_GPU_FIGURES = ("utilization_pct", "memory_used_bytes", "temperature_c", "power_w", "clock_mhz")
+_SAME = {
+    "spec": (
+        *("workload", "workload_version", "preset", "epochs", "steps", "steps_per_epoch", "samples_per_epoch"),
+        *("batch_size", "precision", "jit", "threads", "seed"),
+    ),
+    "machine": ("physical_cores", "logical_cores", "memory_bytes", "virtual_machine"),
+    "statistics": (
+        *("metric", "value", "confidence_pct", "spread_pct", "basis", "seconds_per_epoch_s", "first_epoch_s"),
+        *("minimum_s", "maximum_s", "step_median_s", "epochs_done", "warmup_steps", "interruptions"),
+        *("interruptions_s", "sustained_pct", "cpu_energy_j", "cpu_energy_per_epoch_j", "gpu_energy_j"),
+        *("gpu_energy_per_epoch_j", "gpu_energy_basis"),
+    ),
+}
+
+
+def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
+    """Return what a result file says of a run, with its digest.
+
+    Args:
+        run: With a headline.
+        private: Texts that must not leave the computer; by default, those of this one.
+
+    Raises:
+        UsageError: It has no result, or its record is damaged.
+    """
+    if run.summary.value is None:
+        raise UsageError(message("result_file.no_result", run_id=run.summary.id))
+    try:
+        result = sealed(msgspec.convert(_plain(run, private_texts() if private is None else private), Result))
+        check(result)
+    except (msgspec.ValidationError, UnfitError) as error:
+        problem = error.problem if isinstance(error, UnfitError) else one_line(str(error), 200)
+        raise UsageError(message("result_file.unfit", run_id=run.summary.id, problem=problem)) from error
+    return result
+
+
+def result_code(run: Run) -> str:
+    """Return the first digits of the digest of a run's result: "7F3A-91C2"; "" if it can't be in a result file."""
+    try:
+        return short_code(result_of(run).digest or "")
+    except UsageError:
+        return ""
+
+
+def _plain(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
+    summary = run.summary
+    level, reasons = summary.verdict, (summary.reasons or "").split()
+    if level is None:  # from before verdicts were stored
+        verdict = judge(run)
+        level, reasons = verdict.level, [each.code for each in verdict.reasons if each.level != "fact"]
+    epochs = run.epochs if len(run.epochs) == summary.epochs_done <= EPOCHS_LIMIT else ()
+    return {
+        "app_version": summary.app_version,
+        "status": summary.status,
+        "started_at": summary.started_at,
+        "finished_at": summary.finished_at,
+        "spec": _spec(run, private),
+        "environment": _environment(run),
+        "machine": _machine(run),
+        "dataset": _dataset(run),
+        "epochs": [_epoch(epoch) for epoch in epochs] or None,
+        "steps": _steps(run.steps),
+        "statistics": _statistics(run),
+        "verdict": {"level": level, "reasons": reasons},
+        "telemetry": _telemetry(run) or None,
+        "comment": _line(hide(summary.comment, private), _COMMENT),
+    }
+
+
+def _spec(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
+    summary = run.summary
+    plain = {name: getattr(summary, name) for name in _SAME["spec"]}
+    plain["variant"] = _line(hide(summary.variant, private))
+    plain["settings"] = _line(hide(summary.settings, private))
+    parameters = without_folders(run.spec)["parameters"]
+    texts = {
+        name: _line(hide(value, private)) if isinstance(value, str) else value
+        for name, value in parameters.items()
+    }
+    plain["parameters"] = {name: value for name, value in texts.items() if value is not None} or None
+    return plain
+
+
+def _environment(run: Run) -> dict[str, Any]:
+    summary = run.summary
+    plain = {"engine": summary.engine, "engine_version": _line(summary.engine_version), "device": summary.device}
+    if run.environment is not None:
+        plain["keras_version"] = _line(run.environment.keras_version)
+        for name in ("tf32", "onednn", "intra_op_threads", "visible_cpus"):
+            plain[name] = getattr(run.environment, name)
+    return plain
+
+
+def _machine(run: Run) -> dict[str, Any]:
+    summary = run.summary
+    plain = {name: getattr(summary, name) for name in _SAME["machine"]}
+    for name in ("cpu_name", "os_name", "device_name"):
+        plain[name] = _line(getattr(summary, name))
+    plain["architecture"] = _line(run.machine.architecture)
+    plain["gpus"] = [
+        {
+            "name": _line(gpu.name),
+            "vendor": gpu.vendor,
+            "memory_bytes": gpu.memory_bytes,
+            "driver": _line(gpu.driver),
+        }
+        for gpu in run.machine.gpus
+    ] or None
+    # A core or more, or unknown.
+    return {name: None if value == 0 and name.endswith("cores") else value for name, value in plain.items()}
+
+
+def _dataset(run: Run) -> dict[str, Any] | None:
+    if run.summary.data_source not in ("real", "synthetic"):
+        return None
+    dataset = run.dataset
+    name, checksum = (dataset.name, dataset.checksum) if dataset is not None else (None, None)
+    return {"name": name, "source": run.summary.data_source, "checksum": _line(checksum)}
+
+
+def _epoch(epoch: events.Epoch) -> dict[str, Any]:
+    names = ("duration_s", "train_s", "validation_s", "loss", "accuracy", "val_loss", "val_accuracy")
+    return {name: getattr(epoch, name) for name in names}
+
+
+def _steps(blocks: Sequence[events.Steps]) -> dict[str, Any] | None:
+    """Return timed steps, with their durations unless there are too many; None without any."""
+    durations_s = tuple(itertools.chain.from_iterable(block.durations_s for block in blocks))
+    if not durations_s:
+        return None
+    plain: dict[str, Any] = {"count": len(durations_s), "sha256": steps_hash(durations_s)}
+    if len(durations_s) <= STEPS_LIMIT:
+        plain |= {"blocks": list(_joined(blocks)), "durations_s": durations_s}
+    return plain
+
+
+def _joined(blocks: Sequence[events.Steps]) -> Iterator[dict[str, Any]]:
+    """Yield blocks of which each goes on where the one before ends as one."""
+    latest: dict[str, Any] = {}
+    for block in blocks:
+        count = len(block.durations_s)
+        follows = latest and (latest["phase"], latest["epoch"]) == (block.phase, block.epoch)
+        if follows and latest["first_index"] + latest["count"] == block.first_index:
+            latest["count"] += count
+            continue
+        if latest:
+            yield latest
+        latest = {"phase": block.phase, "epoch": block.epoch, "first_index": block.first_index, "count": count}
+    if latest:
+        yield latest
+
+
+def _statistics(run: Run) -> dict[str, Any]:
+    summary = run.summary
+    plain = {name: getattr(summary, name) for name in _SAME["statistics"]}
+    plain |= {"low": summary.value_low, "high": summary.value_high, "mean": summary.value_mean}
+    peak_bytes = run.metrics.get("peak_memory_bytes")
+    return plain | {"peak_memory_bytes": None if peak_bytes is None else round(peak_bytes)}
+
+
+def _telemetry(run: Run) -> dict[str, Any]:
+    """Return the lowest, median and highest of the main figures; none of other GPUs."""
+    device = run.summary.device or ""
+    index = int(device[4:]) if device.startswith("gpu:") and device[4:].isdecimal() else None
+    values: dict[str, list[float]] = {}
+    for event in run.telemetry:
+        for name, value in _figures(event.telemetry, index):
+            if value is not None:
+                values.setdefault(name, []).append(float(value))
+    return {
+        name: {"low": min(each), "median": statistics.median(each), "high": max(each)}
+        for name, each in values.items()
+    }
+
+
+def _figures(telemetry: Telemetry, index: int | None) -> Iterator[tuple[str, float | None]]:
+    for name in _FIGURES:
+        yield name, getattr(telemetry, name)
+    gpu = telemetry.gpu(index) if index is not None else None
+    if gpu is not None:
+        for name in _GPU_FIGURES:
+            yield f"gpu_{name}", getattr(gpu, name)
+
+
+def _line(text: str | None, limit: int = _LINE) -> str | None:
+    """Return a text from outside as one safe line; None for nothing."""
+    return one_line(text, limit).strip() or None if text else None

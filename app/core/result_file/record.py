@@ -1,0 +1,243 @@
+"""The record of the result file, format 1: what a result says to others.
+
+It stands apart from the app's own records, so that these may change. Nothing here may change its meaning: whatever
+is added is None by default, which isn't written, so that digests of older files stay true, and raises the version,
+because readers refuse fields that they don't know.
+"""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+
+FORMAT: Final = "epochmark-result"
+FORMAT_VERSION: Final = 1
+# Of one file; a picture of a long study is far below.
+RESULTS_LIMIT = 20_000
+# Of one result: more epochs or steps than these are left out, which `epochs_done` and `steps.count` show.
+EPOCHS_LIMIT, STEPS_LIMIT = 1_000, 20_000
+
+Word = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.:+-]*$", max_length=80)]
+Line = Annotated[str, msgspec.Meta(min_length=1, max_length=300)]
+Comment = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
+Moment = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$")]
+Hash = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}$")]
+# Whole numbers that every JSON reader knows exactly.
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53 - 1)]
+Number = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
+Cores = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+Epochs = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
+# A year in one piece, and a headline that could be of a computer.
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=31_536_000)]
+Amount = Annotated[float, msgspec.Meta(gt=0, le=1e24)]
+Percent = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+Finite = Annotated[float, msgspec.Meta(ge=-1e300, le=1e300)]
+Value = bool | Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)] | Finite | Line
+Level = Literal["valid", "caution", "invalid"]
+Status = Literal["completed", "cancelled", "failed", "interrupted"]
+Basis = Literal["later_epochs", "first_epoch", "estimate", "repetitions"]
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What all parts have in common: None means unknown, and isn't written."""
+
+
+class Spec(Part, frozen=True, kw_only=True):
+    """What was asked for.
+
+    Attributes:
+        variant: How the network differs from the usual one.
+        steps: What each epoch was cut to.
+        parameters: The workload's own; folders are numbered.
+        settings: Settings without a field here that differ from their defaults: "name=value …".
+    """
+
+    workload: Word
+    workload_version: Number
+    variant: Line | None = None
+    preset: Word
+    epochs: Epochs
+    steps: Positive | None = None
+    steps_per_epoch: Positive
+    samples_per_epoch: Count
+    batch_size: Positive
+    precision: Word
+    jit: bool
+    threads: Positive | None = None
+    seed: Count
+    parameters: dict[Word, Value] | None = None
+    settings: Line | None = None
+
+
+class Environment(Part, frozen=True, kw_only=True):
+    """What really ran."""
+
+    engine: Word
+    engine_version: Line | None = None
+    keras_version: Line | None = None
+    device: Word | None = None
+    tf32: bool | None = None
+    onednn: bool | None = None
+    intra_op_threads: Count | None = None
+    visible_cpus: Count | None = None
+
+
+class Gpu(Part, frozen=True, kw_only=True):
+    """One graphics card."""
+
+    name: Line
+    vendor: Word | None = None
+    memory_bytes: Count | None = None
+    driver: Line | None = None
+
+
+class Machine(Part, frozen=True, kw_only=True):
+    """The computer, without anything that identifies it or its owner.
+
+    Attributes:
+        device_name: Of the graphics card that trained; None on the CPU.
+    """
+
+    cpu_name: Line | None = None
+    physical_cores: Cores | None = None
+    logical_cores: Cores | None = None
+    memory_bytes: Count | None = None
+    os_name: Line | None = None
+    architecture: Word | None = None
+    virtual_machine: bool | None = None
+    device_name: Line | None = None
+    gpus: tuple[Gpu, ...] | None = None
+
+
+class Dataset(Part, frozen=True, kw_only=True):
+    """What it trained on."""
+
+    name: Word | None = None
+    source: Literal["real", "synthetic"]
+    checksum: Line | None = None
+
+
+class Epoch(Part, frozen=True, kw_only=True):
+    """One epoch, in order."""
+
+    duration_s: Seconds
+    train_s: Seconds
+    validation_s: Seconds | None = None
+    loss: Finite | None = None
+    accuracy: Finite | None = None
+    val_loss: Finite | None = None
+    val_accuracy: Finite | None = None
+
+
+class Block(Part, frozen=True, kw_only=True):
+    """Steps in a row, of one epoch and phase."""
+
+    phase: Literal["warmup", "measure", "start", "validate"]
+    epoch: Count
+    first_index: Count
+    count: Positive
+
+
+class Steps(Part, frozen=True, kw_only=True):
+    """Timed steps.
+
+    Attributes:
+        count: Number of all of them.
+        sha256: Over their durations, as little-endian doubles in order; the digest covers it instead of them.
+        durations_s: Seconds of each; None if they are left out.
+    """
+
+    count: Count
+    sha256: Hash
+    blocks: tuple[Block, ...] | None = None
+    durations_s: tuple[Seconds, ...] | None = None
+
+
+class Statistics(Part, frozen=True, kw_only=True):
+    """The headline, and how certain it is.
+
+    Attributes:
+        metric: What `value` measures; its name says the unit.
+        low, high: Ends of the confidence interval.
+        mean: The plain average, interruptions included.
+        minimum_s, maximum_s: Of an epoch, or of a step if the headline comes from steps.
+    """
+
+    metric: Word
+    value: Amount
+    low: Finite | None = None
+    high: Finite | None = None
+    confidence_pct: Percent | None = None
+    spread_pct: Percent | None = None
+    mean: Finite | None = None
+    basis: Basis | None = None
+    seconds_per_epoch_s: Amount | None = None
+    first_epoch_s: Seconds | None = None
+    minimum_s: Seconds | None = None
+    maximum_s: Seconds | None = None
+    step_median_s: Amount | None = None
+    epochs_done: Count
+    warmup_steps: Count | None = None
+    interruptions: Count | None = None
+    interruptions_s: Finite | None = None
+    sustained_pct: Finite | None = None
+    peak_memory_bytes: Count | None = None
+    cpu_energy_j: Finite | None = None
+    cpu_energy_per_epoch_j: Finite | None = None
+    gpu_energy_j: Finite | None = None
+    gpu_energy_per_epoch_j: Finite | None = None
+    gpu_energy_basis: Word | None = None
+
+
+class Verdict(Part, frozen=True, kw_only=True):
+    """How far the number can be trusted, by the program that measured it: reasons are codes, worst first."""
+
+    level: Level
+    reasons: tuple[Word, ...] = ()
+
+
+class Range(Part, frozen=True, kw_only=True):
+    """The lowest, median and highest value during a run."""
+
+    low: Finite
+    median: Finite
+    high: Finite
+
+
+class Result(Part, frozen=True, kw_only=True):
+    """One run.
+
+    Attributes:
+        telemetry: By name with unit: "cpu_pct", "gpu0_power_w".
+        comment: The user's own name for it; the digest doesn't cover it.
+        digest: SHA-256 of the canonical form; None while it isn't computed.
+    """
+
+    app_version: Line
+    status: Status
+    started_at: Moment | None = None
+    finished_at: Moment | None = None
+    spec: Spec
+    environment: Environment
+    machine: Machine
+    dataset: Dataset | None = None
+    epochs: tuple[Epoch, ...] | None = None
+    steps: Steps | None = None
+    statistics: Statistics
+    verdict: Verdict | None = None
+    telemetry: dict[Word, Range] | None = None
+    comment: Comment | None = None
+    digest: Hash | None = None
+
+
+class ResultFile(Part, frozen=True, kw_only=True):
+    """The file: one run or many."""
+
+    format: Literal["epochmark-result"]
+    format_version: Literal[1]
+    results: Annotated[tuple[Result, ...], msgspec.Meta(min_length=1, max_length=RESULTS_LIMIT)]
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the file's JSON schema, which is shipped in resources/result-format."""
+    return msgspec.json.schema(ResultFile)

@@ -1,0 +1,43 @@
+"""Results of others as rows that comparisons understand."""
+
+from typing import Any
+
+import msgspec
+
+from app.core.records import RunSummary
+from app.core.result_file.record import Result
+
+# Fields of a row that a result doesn't have, or under another name.
+_NOTHING = dict.fromkeys(("error_code", "error_message"))
+_NAMES = {"low": "value_low", "high": "value_high", "mean": "value_mean"}
+_NOT_IN_ROWS = frozenset({"architecture", "gpus", "parameters", "peak_memory_bytes"})
+
+
+def summary_of(result: Result, number: int = 0) -> RunSummary:
+    """Return a result as a row; what was left out is None, and a date that was is "".
+
+    Args:
+        result: Of another computer.
+        number: What stands for the run's number.
+    """
+    environment, verdict = result.environment, result.verdict
+    values: dict[str, Any] = {}
+    for part in (result.spec, result.machine, result.statistics):
+        values |= {_NAMES.get(name, name): value for name, value in msgspec.structs.asdict(part).items()}
+    values = {name: value for name, value in values.items() if name not in _NOT_IN_ROWS} | _NOTHING
+    texts = {name: values[name] or "" for name in ("variant", "settings")}
+    return RunSummary(
+        id=number,
+        started_at=result.started_at or "",
+        finished_at=result.finished_at,
+        status=result.status,
+        data_source=result.dataset.source if result.dataset is not None else None,
+        engine=environment.engine,
+        engine_version=environment.engine_version,
+        device=environment.device,
+        app_version=result.app_version,
+        comment=result.comment,
+        verdict=verdict.level if verdict is not None else None,
+        reasons=" ".join(verdict.reasons) if verdict is not None else None,
+        **values | texts,
+    )

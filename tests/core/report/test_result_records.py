@@ -1,0 +1,174 @@
+"""What a result file says of a stored run: all that is needed, nothing private, the code of the picture."""
+
+import json
+import os
+import platform
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.core.errors import UsageError
+from app.core.paths import Paths
+from app.core.records import Run
+from app.core.report.export import format_of
+from app.core.report.formats.result_document import enclosed_file, result_file, results_of
+from app.core.report.result_records import result_code, result_of
+from app.core.report.share import share_card
+from app.core.result_file.canonical import decode
+from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT
+from app.core.storage.database import Database
+from tests.broken import make_results
+from tests.telemetry import telemetry_of
+from workloads.protocol import events
+from workloads.protocol.machine import Gpu, Machine
+
+
+def changed(run: Run, **changes: Any) -> Run:
+    return replace(run, summary=replace(run.summary, **changes))
+
+
+def test_the_record_has_the_numbers_of_the_run(stored_run: Run) -> None:
+    result = result_of(stored_run, {})
+    assert (result.spec.workload, result.spec.batch_size) == ("cifar10_keras_cnn", 100)
+    assert (result.statistics.value, result.statistics.spread_pct) == (66.3, 0.4)
+    assert result.steps is not None
+    assert result.steps.count == 5_000
+    assert result.steps.blocks is not None
+    assert [block.epoch for block in result.steps.blocks] == list(range(10))
+    assert result.machine.cpu_name == "Intel Core i7-1165G7"
+    assert result.verdict is not None
+    assert result.verdict.level == "valid"
+
+
+def test_blocks_that_go_on_are_one(stored_run: Run) -> None:
+    blocks = tuple(
+        events.Steps(phase="measure", epoch=0, first_index=first, durations_s=(0.1, 0.2)) for first in (0, 2, 5)
+    )
+    result = result_of(replace(stored_run, steps=blocks), {})
+    assert result.steps is not None
+    assert result.steps.blocks is not None
+    assert [(block.first_index, block.count) for block in result.steps.blocks] == [(0, 4), (5, 2)]
+
+
+def test_very_many_steps_and_epochs_are_left_out_and_counted(stored_run: Run) -> None:
+    steps = events.Steps(phase="measure", epoch=0, first_index=0, durations_s=(0.1,) * (STEPS_LIMIT + 1))
+    epochs = tuple(events.Epoch(index=n, duration_s=66.3, train_s=60.0) for n in range(EPOCHS_LIMIT + 1))
+    run = changed(replace(stored_run, steps=(steps,), epochs=epochs), epochs_done=len(epochs))
+    result = result_of(run, {})
+    assert result.steps is not None
+    assert (result.steps.count, result.steps.durations_s) == (STEPS_LIMIT + 1, None)
+    assert (result.statistics.epochs_done, result.epochs) == (EPOCHS_LIMIT + 1, None)
+
+
+def test_the_picture_has_the_digits_of_the_digest_whatever_the_run_is_called(stored_run: Run) -> None:
+    code = result_code(stored_run)
+    assert re.fullmatch("[0-9A-F]{4}-[0-9A-F]{4}", code)
+    assert (result_of(stored_run).digest or "").startswith(code.replace("-", "").lower())
+    assert share_card(stored_run).footer.endswith(f"result {code}")
+    assert result_code(changed(stored_run, id=99, comment="other")) == code
+    for other in (
+        changed(stored_run, value=66.4),
+        changed(stored_run, batch_size=101),
+        changed(stored_run, cpu_name="Other CPU"),
+        changed(stored_run, verdict="caution", reasons="drift"),
+        replace(stored_run, environment=None),
+        replace(stored_run, steps=stored_run.steps[:1]),
+    ):
+        assert result_code(other) != code
+
+
+def test_telemetry_is_summed_up_for_the_gpu_that_trained(stored_run: Run) -> None:
+    loads = [
+        {"cpu_pct": pct, "gpus": [{"index": 0, "power_w": 1.0}, {"index": 1, "power_w": pct}]}
+        for pct in (90.0, 10.0, 50.0)
+    ]
+    seconds = [events.TelemetryEvent(t_s=n, telemetry=telemetry_of(load)) for n, load in enumerate(loads)]
+    run = changed(replace(stored_run, telemetry=tuple(seconds)), device="gpu:1")
+    telemetry = result_of(run, {}).telemetry
+    assert telemetry is not None
+    assert {name: (each.low, each.median, each.high) for name, each in telemetry.items()} == {
+        "cpu_pct": (10.0, 50.0, 90.0),
+        "gpu_power_w": (10.0, 50.0, 90.0),
+    }
+
+
+def test_nothing_private_is_inside(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "node", lambda: "lab-rig-17.example.org")
+    monkeypatch.setenv("LOGNAME", "penelope")
+    machine = replace(stored_run.machine, machine_id="c0ffee", bios_version="B77", gpus=(Gpu("GPU", "nvidia"),))
+    comment = f"penelope at lab-rig-17, {Path.home() / 'secret'}"
+    folders = os.pathsep.join(["/srv/penelope", "/x"])
+    spec = msgspec.structs.replace(stored_run.spec, workload="storage", parameters={"folders": folders})
+    run = changed(replace(stored_run, machine=machine, spec=spec), comment=comment, workload="storage")
+    out = msgspec.json.encode(result_of(run)).decode()
+    for secret in (
+        "lab-rig-17",
+        "penelope",
+        str(Path.home() / "secret"),
+        "/srv",
+        "c0ffee",
+        "B77",
+        platform.node(),
+    ):
+        assert secret not in out, secret
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"value": None}, "Run 7 has no result"),
+        ({"workload": "n/a"}, "can't be put in a result file"),
+        ({"status": "running"}, "status"),
+        ({"value_low": 99.0, "value_high": 100.0}, "99 to 66.3 is no range"),
+    ],
+)
+def test_a_run_that_no_file_can_hold_is_refused_and_its_picture_has_no_code(
+    stored_run: Run, changes: dict[str, Any], words: str
+) -> None:
+    run = changed(stored_run, **changes)
+    with pytest.raises(UsageError, match=words):
+        result_of(run, {})
+    assert result_code(run) == ""
+
+
+def test_hidden_characters_in_names_become_visible(stored_run: Run) -> None:
+    result = result_of(changed(stored_run, cpu_name="a\u202eb\n", comment=" \x1b[0m "), {})
+    assert (result.machine.cpu_name, result.comment) == ("a\\u202eb", "\\x1b[0m")
+
+
+def test_an_export_has_the_runs_with_results_and_no_more_steps_than_fit(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        ids = make_results(database, machine)
+        database.connection.execute("UPDATE runs SET value = NULL WHERE id = ?", (ids[1],))
+        stored = results_of(database, [])
+        assert len(stored) == len(ids) - 1, "one has no result"
+        assert decode(result_file(database, [])) == tuple(stored)
+        assert json.loads(result_file(database, ids[:1]))["format"] == "epochmark-result"
+        few = results_of(database, [], steps_limit=stored[0].steps.count if stored[0].steps else 0)
+        shown = [each.steps.durations_s is not None for each in few if each.steps is not None]
+        assert shown[0]
+        assert not any(shown[1:])
+        assert [each.digest for each in few] == [each.digest for each in stored]
+        assert decode(enclosed_file(database, ids)) == tuple(stored)
+        database.connection.execute("UPDATE runs SET value = NULL")
+        with pytest.raises(UsageError, match="None of these runs"):
+            results_of(database, [])
+        assert enclosed_file(database, ids) == b""
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.json", "json"),
+        ("a.epochmark.json", "result"),
+        ("A.EPOCHMARK.JSON", "result"),
+        ("a.csv", "csv"),
+        ("a", "csv"),
+    ],
+)
+def test_the_name_of_a_file_says_its_format(name: str, kind: str) -> None:
+    assert format_of(Path(name)).name == kind
