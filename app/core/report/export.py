@@ -6,11 +6,12 @@ from pathlib import Path
 from app.core.errors import AppError
 from app.core.files import write_whole
 from app.core.messages import message
-from app.core.report.formats import csv_table, json_document, result_document
+from app.core.report.formats import csv_table, html_document, json_document, result_document
 from app.core.report.formats.export_format import ExportFormat
 
 FORMATS: dict[str, ExportFormat] = {
-    each.name: each for each in (csv_table.FORMAT, json_document.FORMAT, result_document.FORMAT)
+    each.name: each
+    for each in (csv_table.FORMAT, json_document.FORMAT, result_document.FORMAT, html_document.FORMAT)
 }
 USUAL = csv_table.FORMAT
 

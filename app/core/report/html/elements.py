@@ -1,0 +1,92 @@
+"""Elements of a page. Every text in them is escaped, safe to show, and without private names."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from xml.etree.ElementTree import Element
+
+from app.core.messages import sentence
+from app.core.plain_text import one_line
+from app.core.report.private_texts import hide
+
+TEXT_LIMIT = 500
+Content = Element | str | None
+
+
+def element(tag: str, *content: Content, **attributes: str | float | None) -> Element:
+    """Return an element with its content; an attribute that is None is left out.
+
+    Args:
+        tag: Its name.
+        content: Elements and texts, in order; None for nothing.
+        attributes: By name; underscores become hyphens, and the last one of "class_" and "for_" goes.
+    """
+    made = Element(tag)
+    for name, value in attributes.items():
+        if value is not None:
+            made.set(name.rstrip("_").replace("_", "-"), f"{value:g}" if isinstance(value, float) else str(value))
+    last: Element | None = None
+    for each in content:
+        if isinstance(each, str):
+            text = one_line(each, TEXT_LIMIT)
+            if last is None:
+                made.text = (made.text or "") + text
+            else:
+                last.tail = (last.tail or "") + text
+        elif each is not None:
+            made.append(each)
+            last = each
+    return made
+
+
+def without_private(root: Element, private: Mapping[str, str]) -> None:
+    """Replace private texts everywhere in an element, attributes included."""
+    for each in root.iter():
+        each.text, each.tail = hide(each.text, private), hide(each.tail, private)
+        for name, value in each.items():
+            if not value.startswith("data:"):  # it was made without them
+                each.set(name, hide(value, private) or "")
+
+
+def table(caption: str, headings: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> Element:
+    """Return a table whose rows begin with their heading.
+
+    Args:
+        caption: What it shows.
+        headings: Of the columns.
+        rows: As long as the headings.
+        words: How many columns, from the left, are words; the others are numbers.
+    """
+    head = element("tr", *(_cell("th", text, number, words, "col") for number, text in enumerate(headings)))
+    body = [
+        element(
+            "tr",
+            *(
+                _cell("td" if number else "th", text, number, words, None if number else "row")
+                for number, text in enumerate(row)
+            ),
+        )
+        for row in rows
+    ]
+    whole = element("table", element("caption", caption), element("thead", head), element("tbody", *body))
+    # It can be scrolled with the keyboard where it is wider than the page.
+    return element("div", whole, class_="table", tabindex="0", role="group", aria_label=caption)
+
+
+def _cell(tag: str, text: str, number: int, words: int, scope: str | None) -> Element:
+    return element(tag, text, class_=None if number < words else "number", scope=scope)
+
+
+def pairs(lines: Iterable[tuple[str, str]]) -> Element:
+    """Return labels with their values."""
+    parts = [element("div", element("dt", name), element("dd", value)) for name, value in lines if value]
+    return element("dl", *parts)
+
+
+def section(heading: str, *content: Content, level: int = 3) -> Element | None:
+    """Return a section with its heading; None if it has no content."""
+    there = [each for each in content if each is not None]
+    return element("section", element(f"h{level}", heading), *there) if there else None
+
+
+def pill(level: str) -> Element:
+    """Return a verdict as a coloured word."""
+    return element("span", sentence(f"studies.verdict_{level}"), class_=f"pill {level}")

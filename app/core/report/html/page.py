@@ -1,0 +1,90 @@
+"""The page of a report: its head, the runs, the method, and the result file to read back."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from functools import cache
+from xml.etree.ElementTree import Element, tostring
+
+import app
+from app.core.messages import sentence
+from app.core.metrics import format_value, headline_kind
+from app.core.paths import RESOURCES
+from app.core.records import Run
+from app.core.report.html.elements import element, table, without_private
+from app.core.report.html.run_sections import run_article
+from app.core.report.private_texts import chosen_texts
+from app.core.report.wording import workload_title
+from app.core.verdict.rules import judge
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_METHOD = ("steps", "interval", "verdict", "comparison")
+
+
+def report_page(runs: Sequence[Run], result_file: bytes, private: Mapping[str, str]) -> str:
+    """Return a page about runs, in the order given.
+
+    Args:
+        runs: At least one.
+        result_file: What another Epochmark can import; b"" for none.
+        private: Texts to replace.
+    """
+    secret = chosen_texts([run.spec for run in runs]) | dict(private)
+    title = workload_title(runs[0].summary) if len(runs) == 1 else sentence("html.title_of_runs", count=len(runs))
+    page_title = sentence("html.title", title=title)
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("title", page_title),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        # Nothing is loaded and nothing runs, whatever a text holds.
+        element(
+            "meta", http_equiv="Content-Security-Policy", content="default-src 'none'; style-src 'unsafe-inline'"
+        ),
+        _style(),
+    )
+    header = element("header", element("h1", page_title), _overview(runs) if len(runs) > 1 else None)
+    articles = [run_article(run, number) for number, run in enumerate(runs, 1)]
+    footer = element("footer", *_method(), *_download(result_file))
+    body = element("body", header, element("main", *articles), footer)
+    root = element("html", head, body, lang="en")
+    without_private(root, secret)
+    return "<!DOCTYPE html>\n" + tostring(root, encoding="unicode", method="html") + "\n"
+
+
+@cache
+def _style_text() -> str:
+    return (RESOURCES / "report" / "report.css").read_text(encoding="utf-8")
+
+
+def _style() -> Element:
+    style = Element("style")
+    style.text = _style_text()
+    return style
+
+
+def _overview(runs: Sequence[Run]) -> Element:
+    names = ("workload", "device", "date", "verdict", "result")
+    headings = [sentence(f"html.{name}") for name in names]
+    rows = []
+    for run in runs:
+        summary = run.summary
+        kind = headline_kind(summary.metric)
+        value = "" if summary.value is None else f"{format_value(summary.metric, summary.value)} {kind.short_unit}"
+        device = summary.device_name or summary.cpu_name or ""
+        verdict = sentence(f"studies.verdict_{judge(run).level}")
+        rows.append((workload_title(summary), device, summary.started_at[:10], verdict, value))
+    return table(sentence("html.runs"), headings, rows, words=4)
+
+
+def _method() -> list[Element]:
+    heading = element("h2", sentence("html.method"))
+    return [heading, *(element("p", sentence(f"html.method_{name}")) for name in _METHOD)]
+
+
+def _download(result_file: bytes) -> list[Element]:
+    made_by = element("p", sentence("html.made_by", version=app.__version__))
+    if not result_file:
+        return [made_by]
+    address = "data:application/json;base64," + base64.b64encode(result_file).decode("ascii")
+    link = element("a", sentence("html.result_file"), href=address, download="result.epochmark.json")
+    return [element("p", link, " ", sentence("html.result_file_note"), class_="download"), made_by]

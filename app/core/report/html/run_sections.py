@@ -1,0 +1,186 @@
+"""The sections of one run in a report."""
+
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element
+
+from app.core.analysis.comparability import comparison_key
+from app.core.analysis.compare import Bar, bars, doubts, position, shortlist
+from app.core.analysis.published import short_software
+from app.core.analysis.series import Curve, RunSeries, series_of
+from app.core.errors import UsageError
+from app.core.hardware.part_texts import NOT_KNOWN, machine_parts
+from app.core.messages import sentence
+from app.core.metrics import headline_kind, metric_lines
+from app.core.records import Run
+from app.core.report.html.charts import Line, Row, bar_chart, column_chart, line_chart
+from app.core.report.html.elements import element, pairs, pill, section, table
+from app.core.report.share import share_card
+from app.core.report.telemetry_table import telemetry_rows
+from app.core.report.wording import (
+    bottleneck_text,
+    energy_text,
+    rate_text,
+    result_notes,
+    workload_title,
+)
+from app.core.verdict.rules import judge
+from workloads.protocol.events import Epoch
+
+BARS_LIMIT = 14
+EPOCHS_LIMIT = 100
+_NOT_SHOWN = ("machine_id", "python")
+# Charts of telemetry: title, factor of the values, and the curves with their names' codes.
+_TELEMETRY = (
+    ("html.use", 1.0, ("cpu_pct", "other_cpu_pct", "utilization_pct")),
+    ("html.temperature", 1.0, ("cpu_temperature_c", "temperature_c")),
+    ("html.power", 1.0, ("cpu_power_w", "power_w")),
+    ("html.clock", 1e-3, ("cpu_clock_mhz", "clock_mhz")),
+)
+
+
+def run_article(run: Run, number: int) -> Element:
+    """Return everything about one run; `number` tells the page's runs apart."""
+    series, place = series_of(run), f"run-{number}"
+    title = element("h2", workload_title(run.summary), id=place)
+    parts = [
+        *_head(run),
+        section(sentence("html.verdict"), _reasons(run)),
+        section(sentence("html.beside_others"), *_ranking(run)),
+        section(sentence("html.while_it_ran"), *_charts(run, series)),
+        section(sentence("html.conditions"), pairs(comparison_key(run))),
+        section(sentence("html.computer"), _computer(run)),
+        section(sentence("html.figures"), *_figures(run)),
+    ]
+    return element("article", title, *parts, aria_labelledby=place)
+
+
+def _head(run: Run) -> Iterator[Element]:
+    """Yield the number with its interval, or why there is none."""
+    summary = run.summary
+    try:
+        card = share_card(run)
+    except UsageError as error:
+        yield element("p", run.summary.error_message or str(error))
+    else:
+        yield element("p", card.title, class_="muted")
+        yield element("p", f"{card.value} ", element("small", card.unit), class_="headline")
+        yield element("p", card.certainty, class_="muted")
+    yield element("p", pill(judge(run).level))
+    for text in (position(summary) if summary.value is not None else "", rate_text(summary)):
+        if text:
+            yield element("p", text)
+    yield element("p", sentence("html.measured_on", date=summary.started_at[:10], version=summary.app_version))
+
+
+def _reasons(run: Run) -> Element | None:
+    notes = [element("li", note.text) for note in result_notes(run)]
+    return element("ul", *notes, class_="reasons") if notes else element("p", sentence("html.no_reasons"))
+
+
+def _ranking(run: Run) -> Iterator[Element | None]:
+    """Yield the bars of comparable results, and where each published one is from."""
+    summary = run.summary
+    if summary.value is None:
+        return
+    shown = shortlist(bars(summary.workload, summary), BARS_LIMIT)
+    rows = [Row(bar.name, _length(bar), bar.text, is_own=bar.kind == "you") for bar in shown]
+    yield bar_chart(_bars_title(summary.metric), rows) if len(rows) > 1 else None
+    published = [bar for bar in shown if bar.row is not None]
+    if not published:
+        yield element("p", sentence("html.none_published"))
+        return
+    headings = [sentence(f"html.{name}") for name in ("device", "software", "year")]
+    unit = headline_kind(summary.metric).short_unit
+    rows_of_table = [(*_origin(bar), bar.text) for bar in published]
+    yield table(sentence("html.published"), (*headings, unit), rows_of_table, words=len(headings))
+    sources = list(dict.fromkeys(bar.row.source for bar in published if bar.row is not None))
+    yield element("p", sentence("html.sources", sources=sources), class_="muted")
+
+
+def _bars_title(metric: str) -> str:
+    kind = headline_kind(metric)
+    better = sentence("compare.higher_is_better" if kind.is_rate else "compare.lower_is_better")
+    return sentence("html.bars", label=kind.label, better=better)
+
+
+def _length(bar: Bar) -> float:
+    return bar.value if bar.value > 0 else 0.0
+
+
+def _origin(bar: Bar) -> tuple[str, str, str]:
+    row = bar.row
+    assert row is not None  # of published ones
+    year = str(row.year) if row.year is not None else sentence("compare.year_not_stated")
+    return "; ".join((bar.name, *doubts(bar))), short_software(row.software), year
+
+
+def _charts(run: Run, series: RunSeries) -> Iterator[Element | None]:
+    durations_s = [epoch.duration_s for epoch in series.epochs]
+    kind = headline_kind("seconds_per_epoch_s")
+    x_epochs = sentence("studies.epochs")
+    yield column_chart(kind.label, durations_s, x_epochs, run.summary.seconds_per_epoch_s)
+    seconds = sentence("studies.seconds")
+    if series.estimate.x:
+        scale, unit = headline_kind(run.summary.metric).scale, headline_kind(run.summary.metric).short_unit
+        bands = (("html.estimate", series.estimate), ("html.low", series.low), ("html.high", series.high))
+        lines = [Line(sentence(code), _points(curve, scale)) for code, curve in bands]
+        yield line_chart(sentence("html.estimate_title", unit=unit), lines, seconds)
+    yield line_chart(sentence("html.loss"), [Line(sentence("html.loss"), _points(series.loss))], x_epochs)
+    steps = Line(sentence("html.steps_per_s"), _points(series.steps_per_s))
+    yield line_chart(steps.name, [steps], seconds, from_zero=True)
+    for code, scale, names in _TELEMETRY:
+        lines = [
+            Line(_curve_name(name), _points(curve, scale))
+            for name, curve in series.telemetry.items()
+            if _field(name) in names
+        ]
+        yield line_chart(sentence(code), lines[:4], seconds, from_zero=code != "html.temperature")
+
+
+def _points(curve: Curve, scale: float = 1.0) -> list[tuple[float, float | None]]:
+    return [(x, None if y is None else y * scale) for x, y in zip(curve.x, curve.y, strict=True)]
+
+
+def _field(name: str) -> str:
+    """Return a curve's field of telemetry: "gpu0_power_w" is "power_w"."""
+    return name.partition("_")[2] if name.startswith("gpu") else name
+
+
+def _curve_name(name: str) -> str:
+    if not name.startswith("gpu"):
+        return sentence(f"telemetry.{name}")
+    gpu, _, field = name[len("gpu") :].partition("_")
+    return sentence(f"telemetry.gpu_{field}", gpu=gpu)
+
+
+def _computer(run: Run) -> Element:
+    parts = [part for part in machine_parts(run.machine) if part.value != NOT_KNOWN and part.id not in _NOT_SHOWN]
+    return pairs((part.name[:1].upper() + part.name[1:], part.value) for part in parts)
+
+
+def _figures(run: Run) -> Iterator[Element | None]:
+    for text in (bottleneck_text(run), energy_text(run.summary)):
+        if text:
+            yield element("p", text)
+    lines = metric_lines(run.metrics)
+    yield pairs(lines) if lines else None
+    if run.epochs:
+        columns = ("epoch", "time", "loss", "accuracy", "validation_loss", "validation_accuracy")
+        rows = [
+            (str(epoch.index + 1), f"{epoch.duration_s:.3f}", *_results(epoch))
+            for epoch in run.epochs[:EPOCHS_LIMIT]
+        ]
+        yield table(sentence("html.epochs"), [sentence(f"html.{name}") for name in columns], rows)
+        if (more := len(run.epochs) - EPOCHS_LIMIT) > 0:
+            yield element("p", sentence("html.more_epochs", count=more), class_="muted")
+    if telemetry := telemetry_rows(run):
+        headings = [sentence(f"html.{name}") for name in ("telemetry", "lowest", "median", "highest")]
+        yield table(sentence("html.hardware"), headings, telemetry)
+
+
+def _results(epoch: Epoch) -> tuple[str, str, str, str]:
+    loss, val_loss = ("" if value is None else f"{value:.4f}" for value in (epoch.loss, epoch.val_loss))
+    accuracy, val_accuracy = (
+        "" if value is None else f"{100 * value:.1f} %" for value in (epoch.accuracy, epoch.val_accuracy)
+    )
+    return loss, accuracy, val_loss, val_accuracy
