@@ -6,7 +6,7 @@ from pathlib import Path
 from app.core.errors import AppError
 from app.core.files import write_whole
 from app.core.messages import message
-from app.core.report.formats import csv_table, html_document, json_document, result_document
+from app.core.report.formats import csv_table, json_document, result_document
 from app.core.report.formats.export_format import ExportFormat
 
 FORMATS: dict[str, ExportFormat] = {

@@ -15,9 +15,9 @@ from app.core.errors import UsageError
 from app.core.paths import Paths
 from app.core.records import Run
 from app.core.report.export import FORMATS, format_of
-from app.core.report.formats.html_document import RUNS_LIMIT
 from app.core.report.formats.result_document import enclosed_file
 from app.core.report.html.charts import Line, Row, bar_chart, column_chart, line_chart
+from app.core.report.html.document import RUNS_LIMIT
 from app.core.report.html.page import report_page
 from app.core.storage.database import Database
 from app.core.storage.runs import load_run
