@@ -13,9 +13,11 @@ from app.core.messages import message, sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Group, Run, RunSummary
 from app.core.report.ab_result import AbCard, ab_card, ab_text
-from app.core.report.result_records import result_code
+from app.core.report.result_records import result_of
 from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
 from app.core.report.wording import CONFIDENCE_PCT, rate_text, result_text, verdict_texts, workload_title
+from app.core.result_file.canonical import short_code
+from app.core.result_file.short_form import short_form
 from app.core.verdict.rules import judge
 from workloads.engines.registry import compiler_name
 
@@ -30,6 +32,7 @@ class ShareCard:
         details: Lines about the computer, the engine, and how it was measured.
         badge: The verdict with its cause, and the same in ever fewer words.
         level: The verdict's level.
+        short_form: The result for the picture's code; "" for none.
     """
 
     title: str
@@ -43,6 +46,7 @@ class ShareCard:
     bars: tuple[Bar, ...]
     axis: str
     footer: str
+    short_form: str = ""
 
 
 Card = ShareCard | AbCard
@@ -70,7 +74,7 @@ def share_card(run: Run, group: Group | None = None) -> ShareCard:
         raise UsageError(message("share.no_result", run_id=summary.id), message("share.choose_another"))
     chart = tuple(bars(summary.workload, summary))
     kind = headline_kind(summary.metric)
-    code = result_code(run)
+    code, short = _codes(run)
     footer = (
         position(summary),
         summary.started_at[:10],
@@ -89,7 +93,17 @@ def share_card(run: Run, group: Group | None = None) -> ShareCard:
         bars=chart,
         axis=_axis(chart, summary.metric),
         footer=" · ".join(part for part in footer if part),
+        short_form=short if group is None else "",  # it tells a single run
     )
+
+
+def _codes(run: Run) -> tuple[str, str]:
+    """Return the first digits of a result's digest, and its short form; "" for what it doesn't have."""
+    try:
+        result = result_of(run)
+    except UsageError:
+        return "", ""
+    return short_code(result.digest or ""), short_form(result)
 
 
 def _title(run: Run) -> str:

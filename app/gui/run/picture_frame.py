@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath, QPen
 from PySide6.QtSvg import QSvgRenderer
 
@@ -13,6 +13,8 @@ from app.gui.style.theme import font
 from app.gui.style.tokens import CARD_RADIUS_PX, Tokens
 
 WIDTH_PX, HEIGHT_PX, MARGIN_PX = 1200, 630, 56
+# A code's squares, its white edge in squares, and the room below it.
+MODULE_PX, QUIET, CODE_BELOW_PX = 3, 3, 6
 SMALLEST_PX = 16  # still readable where a forum shows the picture at half its size
 _DOTS_PER_METER = 3780  # 96 per inch; by default, Qt uses the screen's
 _BADGE_ICON_PX, _BADGE_PX = 20, 40
@@ -42,6 +44,27 @@ def paint_card(painter: QPainter, box: QRectF, tokens: Tokens) -> None:
     painter.setPen(QPen(QColor(tokens.border), 1))
     painter.setBrush(QColor(tokens.surface))
     painter.drawRoundedRect(box.adjusted(0.5, 0.5, -0.5, -0.5), CARD_RADIUS_PX, CARD_RADIUS_PX)
+
+
+def paint_code(painter: QPainter, text: str) -> float:
+    """Paint a text as a QR code in the lower right corner, black on white in any theme; return its width."""
+    import segno  # takes as long as a page to open
+
+    # Of the versions that hold the text, the smallest; a seventh of the code may be unreadable.
+    code = segno.make_qr(text, error="m", boost_error=False)
+    modules = list(code.matrix)
+    edge = (len(modules) + 2 * QUIET) * MODULE_PX
+    corner = QPointF(WIDTH_PX - MARGIN_PX - edge, HEIGHT_PX - edge - CODE_BELOW_PX)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
+    painter.fillRect(QRectF(corner, QSizeF(edge, edge)), Qt.GlobalColor.white)
+    for y, line in enumerate(modules):
+        for x, is_dark in enumerate(line):
+            if is_dark:
+                place = corner + QPointF((x + QUIET) * MODULE_PX, (y + QUIET) * MODULE_PX)
+                painter.fillRect(QRectF(place, QSizeF(MODULE_PX, MODULE_PX)), Qt.GlobalColor.black)
+    painter.restore()
+    return float(edge)
 
 
 def paint_badge(

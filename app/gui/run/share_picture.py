@@ -32,6 +32,7 @@ from app.gui.run.picture_frame import (
     empty_picture,
     paint_badge,
     paint_card,
+    paint_code,
     paint_head,
     type_of,
     width_of,
@@ -44,7 +45,7 @@ from app.gui.style.tokens import DARK, LIGHT, Tokens
 
 BARS_LIMIT, ROW_MAX_PX = 12, 96.0
 _RESULT = QRectF(MARGIN_PX, 120, 400, 384)
-_CHART = QRectF(496, 120, WIDTH_PX - 496 - MARGIN_PX, 384)
+_CHART = QRectF(496, 120, WIDTH_PX - 496 - MARGIN_PX, 360)
 _DETAILS_LIMIT, _TICKS_PX = 4, 24
 
 
@@ -158,5 +159,10 @@ def _row_look(bars: Sequence[Bar], height: float, width: float) -> RowLook:
 
 
 def _paint_foot(painter: QPainter, card: ShareCard, tokens: Tokens) -> None:
-    width = WIDTH_PX - 2 * MARGIN_PX
-    write_within(painter, QPointF(MARGIN_PX, 570), card.footer, type_of(20), tokens.muted, width=width)
+    width = float(WIDTH_PX - 2 * MARGIN_PX)
+    if card.short_form:
+        width -= paint_code(painter, card.short_form) + 24
+    lines = wrapped(card.footer, type_of(18), width)[:2]
+    for number, line in enumerate(lines):
+        place = QPointF(MARGIN_PX, 570 - 14 * (len(lines) - 1) + 28 * number)
+        write_within(painter, place, line, type_of(18), tokens.muted, width=width)

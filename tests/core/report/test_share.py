@@ -9,9 +9,10 @@ from app.core.analysis.compare import bars
 from app.core.analysis.published import reference_rows
 from app.core.errors import UsageError
 from app.core.records import Group, Plan, Run
-from app.core.report.result_records import result_code
+from app.core.report.result_records import result_of
 from app.core.report.share import share_card
 from app.core.report.wording import result_text
+from app.core.result_file.canonical import short_code
 
 INTERVAL: dict[str, Any] = {"value_low": 65.8, "value_high": 66.7, "confidence_pct": 95.0}
 
@@ -33,7 +34,10 @@ def test_a_card_says_what_was_measured_and_where(stored_run: Run) -> None:
     assert card.bars == tuple(bars("cifar10_keras_cnn", stored_run.summary))
     assert card.axis == "seconds per epoch (lower is better), log scale · references from 2019"
     position = "4.8× the i5-8250U on 2019 software, between MX150 and i5-8250U"
-    assert card.footer == f"{position} · 2026-11-20 · Epochmark 0.1.0 · result {result_code(stored_run)}"
+    assert (
+        card.footer
+        == f"{position} · 2026-11-20 · Epochmark 0.1.0 · result {short_code(result_of(stored_run).digest or '')}"
+    )
 
 
 def test_a_gpu_run_names_the_gpu_first_and_the_cpu_beside_its_cores(stored_run: Run) -> None:

@@ -97,8 +97,8 @@ def test_nothing_overflows_however_long_the_names_are(application_theme: Theme) 
     for left, right, top, bottom in OUTSIDE:
         assert colours(picture, (left, right), (top, bottom)) == {LIGHT.window}
     for columns in CHART_MARGINS:
-        assert colours(picture, columns, (140, 480)) == {LIGHT.surface}
-    assert colours(picture, (56, 1140), (516, 544)) == {LIGHT.window}
+        assert colours(picture, columns, (140, 456)) == {LIGHT.surface}
+    assert colours(picture, (56, 1140), (506, 530)) == {LIGHT.window}
 
 
 def test_the_own_bar_is_the_shortest_or_the_longest_where_it_should_be(application_theme: Theme) -> None:
@@ -116,7 +116,7 @@ def test_any_number_of_bars_fits(application_theme: Theme, count: int) -> None:
     chart = tuple(Bar(f"Machine {number}", "reference", 1.5**number) for number in range(count))
     picture = paint_share_picture(replace(example(), bars=chart), LIGHT)
     assert colours(picture, (512, 1128), (123, 134)) == {LIGHT.surface}
-    assert colours(picture, (512, 1128), (490, 500)) == {LIGHT.surface}
+    assert colours(picture, (512, 1128), (466, 476)) == {LIGHT.surface}
     fewer = tuple(shortlist(chart, BARS_LIMIT))
     assert picture == paint_share_picture(replace(example(), bars=fewer), LIGHT)
 

@@ -1,0 +1,144 @@
+"""A result in so few letters that a code on a picture holds them, and a person can type them.
+
+Its letters are those of a QR code's alphanumeric mode (ISO/IEC 18004): digits, capitals, space and $%*+-./:. An
+underscore is written as "-", which no identifier has; what else isn't one of them as a space. Its fields, divided
+by ":": mark, workload and its version, preset, batch, precision, metric, value, ends of its interval (empty if
+unknown), verdict, engine and its version, device, names of processor and graphics card, the first digits of the
+digest, and a check of the whole (CRC-16/XMODEM).
+"""
+
+import binascii
+import math
+import re
+
+import msgspec
+
+from app.core.errors import UsageError
+from app.core.messages import message
+from app.core.result_file.canonical import sealed, short_code
+from app.core.result_file.record import Environment, Machine, Result, Spec, Statistics, Verdict
+from workloads import CATALOGUE
+
+MARK = "EPOCHMARK1"
+LENGTH_LIMIT = 300
+_FIELDS = 17
+_NAME_LIMIT = 28
+_LETTERS = re.compile(r"[^0-9A-Z $%*+\-./]")
+_METRICS = {
+    "seconds_per_epoch_s": "SE",
+    "seconds_per_batch_s": "SB",
+    "images_per_s": "IS",
+    "words_per_s": "WS",
+    "tokens_per_s": "TS",
+    "flop_per_s": "FS",
+    "bytes_per_s": "BS",
+}
+_COMPILED = "+JIT"
+_PRESETS = {"quick": "Q", "standard": "S", "sustained": "L"}
+_LEVELS = {"valid": "V", "caution": "C", "invalid": "I"}
+
+
+def short_form(result: Result) -> str:
+    """Return a result's short form; "" if it has none: another network, or settings that it couldn't tell."""
+    spec, numbers = result.spec, result.statistics
+    is_usual = spec.variant is None and spec.settings is None and spec.threads is None
+    if not is_usual or numbers.metric not in _METRICS or spec.preset not in _PRESETS:
+        return ""
+    level = _LEVELS[result.verdict.level] if result.verdict is not None else ""
+    machine = result.machine
+    parts = (
+        *(MARK, spec.workload, str(spec.workload_version), _PRESETS[spec.preset], str(spec.batch_size)),
+        *(f"{spec.precision}{_COMPILED if spec.jit else ''}", _METRICS[numbers.metric]),
+        *(*map(_number, (numbers.value, numbers.low, numbers.high)), level, result.environment.engine),
+        *(result.environment.engine_version or "", (result.environment.device or "").replace(":", "")),
+        *(_name(machine.cpu_name), _name(machine.device_name), short_code(result.digest or "").replace("-", "")),
+    )
+    text = ":".join(map(_written, parts))
+    return f"{text}:{_check(text)}"
+
+
+def read_short_form(typed: str) -> Result:
+    """Return the result that a short form tells, as typed or scanned; what it doesn't tell is unknown.
+
+    Raises:
+        UsageError: It isn't one, a letter of it is wrong, or it names what this Epochmark doesn't know.
+    """
+    text = " ".join(typed.upper().split())
+    if len(typed) > LENGTH_LIMIT or not text.startswith(f"{MARK}:"):
+        raise UsageError(message("short_form.not_one", mark=MARK))
+    body, _, check = text.rpartition(":")
+    parts = body.split(":")
+    if len(parts) != _FIELDS or check != _check(body):
+        raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
+    try:
+        return _result(parts)
+    except (ValueError, KeyError, StopIteration) as error:
+        raise UsageError(message("short_form.unknown_part")) from error
+
+
+def _result(parts: list[str]) -> Result:
+    workload = CATALOGUE[_read(parts[1])]
+    value, low, high = (float(part) if part else None for part in parts[7:10])
+    if value is None or not all(
+        end is None or (math.isfinite(end) and 0 < end < 1e24) for end in (value, low, high)
+    ):
+        raise ValueError("no amount")
+    preset, metric, level = (
+        next(name for name, letters in table.items() if letters == part)
+        for table, part in ((_PRESETS, parts[3]), (_METRICS, parts[6]), (_LEVELS | {"": ""}, parts[10]))
+    )
+    usual, batch_size = workload.default_spec("standard"), int(parts[4])
+    if not 1 <= batch_size < 2**31:
+        raise ValueError("no batch size")
+    precision, compiled, _ = parts[5].partition(_COMPILED)
+    device = _read(parts[13])
+    return sealed(
+        Result(
+            app_version="?",
+            status="completed",
+            spec=Spec(
+                workload=workload.id,
+                workload_version=int(parts[2]),
+                preset=preset,
+                epochs=usual.epochs if preset == "standard" else 1,
+                steps_per_epoch=max(1, math.ceil(workload.samples_per_epoch / batch_size)),
+                samples_per_epoch=workload.samples_per_epoch,
+                batch_size=batch_size,
+                precision=_read(precision),
+                jit=bool(compiled),
+                seed=0,
+            ),
+            environment=Environment(
+                engine=_read(parts[11]),
+                engine_version=parts[12] or None,
+                device=device.replace("gpu", "gpu:") or None,
+            ),
+            machine=Machine(cpu_name=parts[14] or None, device_name=parts[15] or None),
+            statistics=Statistics(
+                metric=metric, value=value, low=low, high=high, confidence_pct=95.0, epochs_done=0
+            ),
+            verdict=msgspec.convert({"level": level}, Verdict) if level else None,
+        )
+    )
+
+
+def _written(part: str) -> str:
+    return " ".join(_LETTERS.sub(" ", part.upper().replace("_", "-")).split())
+
+
+def _read(part: str) -> str:
+    return part.lower().replace("-", "_")
+
+
+def _name(name: str | None) -> str:
+    """Return a name as short as it's still known: without brackets, marks and what is beyond the limit."""
+    words = re.sub(r"\(.*?\)|@.*", " ", name or "").split()
+    return " ".join(words)[:_NAME_LIMIT].strip()
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}".replace("e+", "E")
+
+
+def _check(text: str) -> str:
+    return f"{binascii.crc_hqx(text.encode('ascii'), 0):04X}"

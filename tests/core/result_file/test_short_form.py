@@ -1,0 +1,113 @@
+"""The short form: what it tells comes back, and a wrong letter never becomes a result."""
+
+import math
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.errors import UsageError
+from app.core.result_file.canonical import check, sealed
+from app.core.result_file.record import Machine, Result, Verdict
+from app.core.result_file.short_form import LENGTH_LIMIT, read_short_form, short_form
+from tests.core.result_file.results import LINES, finite, golden
+from workloads import CATALOGUE
+
+ALPHANUMERIC = set("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:")
+replace = msgspec.structs.replace
+TRAINING = [name for name, workload in CATALOGUE.items() if workload.trains]
+
+
+@st.composite
+def usual_results(draw: Any) -> Result:
+    """A result without anything that a short form can't tell."""
+    base = draw(st.sampled_from(golden()))
+    value = draw(finite(1e-9, 1e20))
+    spec = replace(
+        base.spec,
+        workload=draw(st.sampled_from(TRAINING)),
+        variant=None,
+        settings=None,
+        threads=None,
+        preset=draw(st.sampled_from(("quick", "standard", "sustained"))),
+        precision=draw(st.sampled_from(("float32", "mixed_float16", "mixed_bfloat16"))),
+        batch_size=draw(st.integers(1, 2**20)),
+        jit=draw(st.booleans()),
+    )
+    low, high = draw(st.sampled_from(((None, None), (0.98 * value, 1.02 * value))))
+    numbers = replace(base.statistics, metric="images_per_s", value=value, low=low, high=high)
+    machine = Machine(cpu_name=draw(st.none() | LINES), device_name=draw(st.none() | LINES))
+    level = draw(st.none() | st.sampled_from(("valid", "caution", "invalid")))
+    verdict = None if level is None else Verdict(level=level)
+    return sealed(
+        replace(base, spec=spec, statistics=numbers, machine=machine, verdict=verdict, epochs=None, steps=None)
+    )
+
+
+def told(result: Result) -> tuple[object, ...]:
+    """Return what a short form tells exactly."""
+    spec = result.spec
+    return (
+        *(spec.workload, spec.workload_version, spec.preset, spec.batch_size, spec.precision, spec.jit),
+        *(result.statistics.metric, result.verdict and result.verdict.level),
+        *(result.environment.engine, result.environment.engine_version, result.environment.device),
+    )
+
+
+@given(usual_results())
+def test_what_it_tells_comes_back(result: Result) -> None:
+    text = short_form(result)
+    assert set(text) <= ALPHANUMERIC
+    assert len(text) <= LENGTH_LIMIT
+    again = read_short_form(text)
+    check(again)
+    assert told(again) == told(result)
+    for end in ("value", "low", "high"):
+        mine, theirs = getattr(result.statistics, end), getattr(again.statistics, end)
+        assert (mine is None) == (theirs is None)
+        assert mine is None or math.isclose(mine, theirs, rel_tol=5.1e-4)
+
+
+@given(usual_results(), st.data())
+def test_one_wrong_letter_is_noticed(result: Result, data: st.DataObject) -> None:
+    text = short_form(result)
+    place = data.draw(st.integers(0, len(text) - 1))
+    letter = data.draw(st.sampled_from(sorted(ALPHANUMERIC - {text[place], " "})))
+    wrong = text[:place] + letter + text[place + 1 :]
+    if " ".join(wrong.split()) == text:
+        return
+    with pytest.raises(UsageError):
+        read_short_form(wrong)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "EPOCHMARK1", "EPOCHMARK1:" * 17, "EPOCHMARK2:A", "1" * 10_000, "\x1b[31m", "ÄÖÜ"]
+)
+def test_other_texts_are_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        read_short_form(text)
+
+
+def test_typed_in_small_letters_and_with_line_breaks_it_is_the_same() -> None:
+    text = short_form(next(filter(short_form, golden())))
+    assert read_short_form(f"  {text.lower()}\n") == read_short_form(text)
+
+
+@pytest.mark.parametrize(
+    "change", [{"variant": "lstm=fused"}, {"settings": "cpus=1"}, {"threads": 1}, {"preset": "x"}]
+)
+def test_what_it_could_not_tell_has_none(change: dict[str, Any]) -> None:
+    result = next(filter(short_form, golden()))
+    assert short_form(replace(result, spec=replace(result.spec, **change))) == ""
+
+
+def test_a_workload_or_an_amount_that_makes_no_sense_is_refused() -> None:
+    result = next(filter(short_form, golden()))
+    unknown = replace(result, spec=replace(result.spec, workload="from_the_future"))
+    with pytest.raises(UsageError, match="doesn't know"):
+        read_short_form(short_form(unknown))
+    for value in (float("nan"), float("inf"), -1.0, 0.0):
+        with pytest.raises(UsageError, match="doesn't know"):
+            read_short_form(short_form(replace(result, statistics=replace(result.statistics, value=value))))

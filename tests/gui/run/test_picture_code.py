@@ -1,0 +1,73 @@
+"""The code on a picture, read by a decoder that isn't ours: from the PNG, from a JPEG, and made smaller."""
+
+from dataclasses import replace
+
+import pytest
+import zxingcpp
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
+from PySide6.QtGui import QImage
+
+from app.core.paths import Paths
+from app.core.records import Run
+from app.core.report.result_records import result_of
+from app.core.report.share import share_card
+from app.core.result_file.canonical import short_code
+from app.core.result_file.short_form import read_short_form
+from app.core.storage.database import Database
+from app.core.storage.runs import load_run
+from app.gui.run.share_picture import paint_share_picture
+from app.gui.style.theme import Theme
+from app.gui.style.tokens import DARK, LIGHT, Tokens
+from tests.recording import as_preset, recorded_events, store_recording
+
+
+@pytest.fixture
+def run(paths: Paths) -> Run:
+    with Database(paths.database) as database:
+        return load_run(database, store_recording(database, as_preset(recorded_events(), "quick")))
+
+
+def scanned(picture: QImage) -> list[str]:
+    grey = picture.convertToFormat(QImage.Format.Format_Grayscale8)
+    import numpy as np
+
+    lines = np.frombuffer(grey.constBits(), np.uint8).reshape(grey.height(), grey.bytesPerLine())
+    return [code.text for code in zxingcpp.read_barcodes(lines[:, : grey.width()])]
+
+
+def recompressed(picture: QImage, quality: int) -> QImage:
+    content = QByteArray()
+    buffer = QBuffer(content)
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    picture.save(buffer, "JPG", quality)  # type: ignore[call-overload]
+    return QImage.fromData(content)
+
+
+def smaller(picture: QImage, share: float) -> QImage:
+    size = picture.size() * share
+    modes = Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation
+    return picture.scaled(size, *modes)
+
+
+@pytest.mark.parametrize("tokens", [DARK, LIGHT], ids=["dark", "light"])
+def test_it_survives_what_forums_do(run: Run, application_theme: Theme, tokens: Tokens) -> None:
+    card = share_card(run)
+    picture = paint_share_picture(card, tokens)
+    for version in (
+        picture,
+        recompressed(picture, 60),
+        smaller(picture, 0.6),
+        recompressed(smaller(picture, 0.6), 60),
+    ):
+        assert scanned(version) == [card.short_form]
+    result = read_short_form(card.short_form)
+    assert result.statistics.value == pytest.approx(run.summary.value, rel=1e-3)
+    code = short_code(result_of(run).digest or "")
+    assert code.replace("-", "") in card.short_form
+    assert code in card.footer
+
+
+def test_other_networks_have_no_code(run: Run, application_theme: Theme) -> None:
+    other = replace(run, summary=replace(run.summary, variant="lstm=fused"))
+    assert share_card(other).short_form == ""
+    assert scanned(paint_share_picture(share_card(other), DARK)) == []
