@@ -21,12 +21,14 @@ from app.core.report.wording import result_text
 from app.core.storage.database import Database
 from app.core.storage.groups import begin_group, group_places, list_groups
 from app.core.storage.imported_logs import list_logs
+from app.core.storage.imported_results import add_results, list_results
 from app.core.storage.outcomes import recover_runs
 from app.core.storage.past_runs import past_runs
 from app.core.storage.queries import SORT_KEYS, Query, expected_duration_s, find_history, find_ids, own_runs
 from app.core.storage.recording import RunWriter, begin_run
 from app.core.storage.runs import all_ids, delete_runs, list_runs, load_run, load_runs, rows_for_export
 from app.core.verdict.rules import judge
+from tests.core.result_file.results import golden
 from tests.telemetry import telemetry_of
 from workloads import CATALOGUE
 from workloads.protocol import events
@@ -37,7 +39,7 @@ SPEC = WORKLOAD.default_spec(epochs=3)
 BROKEN = 2
 TABLES = (
     *("runs", "epochs", "step_blocks", "samples", "metrics", "warnings"),
-    *("machines", "machine_parts", "groups", "logs"),
+    *("machines", "machine_parts", "groups", "logs", "imported_results"),
 )
 # Where nothing is broken: keys, and a mark that hides a run on purpose.
 _LEFT_ALONE = {"run_id", "id", "deleted_at", "idx", "seq", "key"}
@@ -87,6 +89,7 @@ def make_results(database: Database, machine: Machine) -> list[int]:
         sql = f"INSERT INTO logs ({names}) VALUES (?, ?, ?, ?, ?)"
         for name in ("One", "Two"):
             connection.execute(sql, ("2026-01-01T00:00:00Z", WORKLOAD.id, name, "[4.0, 3.0, 3.0]", 3.0))
+    add_results(database, golden(), "others.json")
     return ids
 
 
@@ -149,6 +152,7 @@ def break_cell(database: Database, table: str, column: str, value: object) -> bo
         "machine_parts": f"id = (SELECT machine_parts_id FROM runs WHERE id = {BROKEN})",
         "groups": "id = 1",
         "logs": "id = 1",
+        "imported_results": "id = 1",
     }.get(table, f"run_id = {BROKEN}")
     connection = database.connection
     connection.execute("PRAGMA foreign_keys = OFF")
@@ -206,12 +210,13 @@ def look_around(database: Database, machine: Machine) -> None:
         assert group.labels
         assert group.planned
     list_logs(database)
+    imported = list_results(database)
     expected_duration_s(database, SPEC, machine)
     past = past_runs(database, WORKLOAD.id)
     for each in past:
         trend_of(each.run, past).sentence()
     runs = own_runs(database, WORKLOAD.id, 10)
-    bars(WORKLOAD.id, runs[0] if runs else None, runs, list_logs(database))
+    bars(WORKLOAD.id, runs[0] if runs else None, runs, list_logs(database), imported)
 
 
 def faults(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeAlias, get_args
 
 import app
-from app.cli import ab, data, doctor, engine, logs, machine, results, run, study
+from app.cli import ab, data, doctor, engine, imports, logs, machine, results, run, study
 from app.cli.layout import wrapped
 from app.cli.terminal import COLOR_CHOICES, USUAL_COLUMNS, columns
 from app.cli.text import complain, in_line, say_raw
@@ -91,6 +91,7 @@ def make_parser() -> argparse.ArgumentParser:
     _add_engine(verbs)
     _add_results(verbs)
     _add_study(verbs)
+    _add_import(verbs)
     _add_logs(verbs)
     _add_completion(verbs, parser)
     return parser
@@ -118,6 +119,7 @@ def _add_run(verbs: Verbs) -> None:
         metavar="N",
         help=sentence("help.run_repeat"),
     )
+    parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.run_output"))
     parser.set_defaults(verb=run.run)
 
 
@@ -314,6 +316,15 @@ def _add_watching(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quiet", action="store_true", help=sentence("help.run_quiet"))
 
 
+def _add_import(verbs: Verbs) -> None:
+    parser = _verb(verbs, "import", "import")
+    parser.add_argument("files", metavar="FILE", type=Path, nargs="*", help=sentence("help.import_files"))
+    parser.add_argument("--list", action="store_true", help=sentence("help.import_list"))
+    parser.add_argument("--remove", type=whole, metavar="ID", help=sentence("help.import_remove"))
+    _add_json(parser)
+    parser.set_defaults(verb=imports.import_)
+
+
 def _add_logs(verbs: Verbs) -> None:
     parent = verbs.add_parser("logs", help=sentence("help.logs"))
     actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
@@ -376,4 +387,6 @@ def _add_results(verbs: Verbs) -> None:
     help_text = sentence("help.results_format", format=USUAL.name)
     parser.add_argument("--format", choices=tuple(FORMATS), default=USUAL.name, help=help_text)
     parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.results_output"))
+    parser.add_argument("--bom", action="store_true", help=sentence("help.results_bom"))
+    parser.add_argument("--decimal-comma", action="store_true", help=sentence("help.results_comma"))
     parser.set_defaults(verb=results.export)

@@ -8,11 +8,13 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from app.cli.interrupts import Interrupts
 from app.cli.layout import Column, live_text
 from app.cli.preflight import preflight_lines
+from app.cli.result_files import write_after_run
 from app.cli.terminal import Ink
 from app.cli.text import LiveLine, complain, in_line, say, say_json, say_table
 from app.cli.views import View
@@ -70,6 +72,7 @@ def carry_out(
     *,
     conclusion: Conclusion | None = None,
     resumed: tuple[Group, Sequence[PlannedRun]] | None = None,
+    result_file: Path | None = None,
 ) -> int:
     """Run a plan and print its result; returns 0 done, 1 failed, 130 cancelled.
 
@@ -79,6 +82,7 @@ def carry_out(
         paths: Folders.
         conclusion: What is printed at the end; None for a group's usual result.
         resumed: The stored group, and those of its runs that are still to come; None for a new one.
+        result_file: Where the results of all runs are written to; None for no file.
     """
     for spec in plan.specs:
         _check_result(spec)
@@ -89,8 +93,8 @@ def carry_out(
         view.preflight = preflight_lines(plan.specs[0], machine, paths)
     with Interrupts() as interrupts:
         watch = Watch(listener=view, begun=view.begin, ask=Hands(interrupts))
-        runner = Runner(paths, machine)
-        sequence = run_plan(plan, runner, watch) if resumed is None else resume_plan(*resumed, runner, watch)
+        how = Runner(paths, machine), watch
+        sequence = run_plan(plan, *how) if resumed is None else resume_plan(*resumed, *how)
         view.may_cancel_by(sequence.cancel)
         interrupts.wait(sequence)
     for refusal in sequence.refusals:
@@ -100,16 +104,19 @@ def carry_out(
         return 1
     if view.error:
         raise view.error
+    with Database(paths.database) as database:
+        group = load_group(database, sequence.group_id)
+        ids = [run.id for run in group.runs]
+        is_written = result_file is None or write_after_run(database, ids, result_file)
     if not view.is_lost:
-        with Database(paths.database) as database:
-            group = load_group(database, sequence.group_id)
         end = conclusion or Conclusion(_print_outcome, group_as_dict)
         if options.json:
-            plain = {"type": "group", "status": sequence.status, **end.as_dict(group)}
-            say_json(json.dumps(plain, allow_nan=False))
+            say_json(
+                json.dumps({"type": "group", "status": sequence.status, **end.as_dict(group)}, allow_nan=False)
+            )
         else:
             end.show(group)
-    return {"completed": 0, "cancelled": 130}.get(sequence.status, 1)
+    return {"completed": 0, "cancelled": 130}.get(sequence.status, 1) or (0 if is_written else 1)
 
 
 def _check_result(spec: RunSpec) -> None:
@@ -336,7 +343,9 @@ def print_group(group: Group) -> None:
             str(run.id),
             run.side or "",
             str(_pair(group, run) or ""),
-            "n/a" if run.value is None else f"{format_value(run.metric, run.value)} {_unit(run)}",
+            "n/a"
+            if run.value is None
+            else f"{format_value(run.metric, run.value)} {headline_kind(run.metric).short_unit}",
             "n/a" if run.spread_pct is None else f"{run.spread_pct:.1f} %",
             run.status,
         ]
@@ -386,12 +395,6 @@ def _pair(group: Group, run: RunSummary) -> int | None:
     return next((number for number, pair in pairs if run in (pair.a, pair.b)), None)
 
 
-def _unit(run: RunSummary) -> str:
-    return headline_kind(run.metric).short_unit
-
-
 def _value(metric: str, value: float, spread_pct: float | None) -> str:
     shown = f"{format_value(metric, value)} {headline_kind(metric).unit}"
-    if spread_pct is None:
-        return shown
-    return sentence("cli.value_with_spread", value=shown, spread_pct=spread_pct)
+    return shown if spread_pct is None else sentence("cli.value_with_spread", value=shown, spread_pct=spread_pct)

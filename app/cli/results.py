@@ -10,6 +10,7 @@ from typing import Any
 
 from app.cli.groups import group_as_dict, print_group
 from app.cli.layout import Column, table
+from app.cli.result_files import write_result
 from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import complain, in_line, room, say, say_json, say_lines, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
@@ -22,7 +23,7 @@ from app.core.metrics import format_metric, format_value, headline_kind, metric_
 from app.core.paths import Paths
 from app.core.records import Group, Run, RunSummary
 from app.core.report.export import FORMATS, write_lines
-from app.core.report.formats import result_document
+from app.core.report.formats import csv_table, result_document
 from app.core.report.formats.json_document import run_as_dict
 from app.core.report.share import card_of
 from app.core.report.wording import (
@@ -36,7 +37,6 @@ from app.core.report.wording import (
     round_name,
     run_engine_line,
 )
-from app.core.result_file.canonical import file_bytes
 from app.core.storage.database import Database
 from app.core.storage.groups import group_places, load_group
 from app.core.storage.outcomes import recover_runs
@@ -185,15 +185,22 @@ def export(options: argparse.Namespace, paths: Paths) -> int:
         if missing := sorted(set(options.ids) - set(ids_stored)):
             raise missing_runs(missing)
         ids = sorted(set(options.ids)) or ids_stored
-        if options.format == result_document.FORMAT.name:
-            results = result_document.results_of(database, ids)
-            text, without = file_bytes(results).decode("utf-8"), len(ids) - len(results)
-            code = "cli.results_exported" if without else "cli.runs_exported"
-            put([text], options.output, code, count=len(results), without=without)
+        if options.format == result_document.FORMAT.name and not (options.bom or options.decimal_comma):
+            write_result(database, ids, options.output)
             return 0
-        with closing(FORMATS[options.format].lines(database, options.ids)) as lines:
+        with closing(_lines(database, options)) as lines:
             put(lines, options.output, "cli.runs_exported", count=len(ids))
     return 0
+
+
+def _lines(database: Database, options: argparse.Namespace) -> Iterator[str]:
+    """Return the lines of an export; raises UsageError for options that its format doesn't have."""
+    style = csv_table.CsvStyle(has_mark=options.bom, has_comma=options.decimal_comma)
+    if style == csv_table.PLAIN:
+        return FORMATS[options.format].lines(database, options.ids)
+    if options.format != csv_table.FORMAT.name:
+        raise UsageError(message("cli.only_csv", options=["--bom", "--decimal-comma"]))
+    return csv_table.table_lines(database, options.ids, style)
 
 
 def put(lines: Iterable[str], path: Path | None, said: str, **arguments: Any) -> None:

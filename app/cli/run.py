@@ -5,6 +5,7 @@ import argparse
 from app.cli.groups import carry_out
 from app.cli.interrupts import Interrupts
 from app.cli.preflight import preflight_lines
+from app.cli.result_files import check_place, write_after_run
 from app.cli.specs import make_spec
 from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import better, complain, in_line, say, say_bars, several_line
@@ -40,11 +41,14 @@ _PEAKS = ("peak_memory_bytes", "peak_gpu_memory_bytes")
 def run(options: argparse.Namespace, paths: Paths) -> int:
     """Run a workload once or several times; return 0 done, 1 failed, 130 cancelled."""
     spec = make_spec(options, paths)
+    if options.output is not None:
+        check_place(options.output)
     if options.repeat is not None:
         if not 2 <= options.repeat <= REPEATS_LIMIT:
             option, most, given = "--repeat", REPEATS_LIMIT, options.repeat
             raise UsageError(message("cli.number_out_of_range", option=option, least=2, most=most, given=given))
-        return carry_out(Plan(kind="repeat", specs=(spec,), times=options.repeat), options, paths)
+        plan = Plan(kind="repeat", specs=(spec,), times=options.repeat)
+        return carry_out(plan, options, paths, result_file=options.output)
     workload = checked_workload(spec)
     machine = detect_machine(data_folder=paths.datasets)
     runner = Runner(paths, machine)
@@ -60,10 +64,13 @@ def run(options: argparse.Namespace, paths: Paths) -> int:
         return 1
     if view.error:
         raise view.error
-    if not options.json:
-        with Database(paths.database) as database:
+    code = {"completed": 0, "cancelled": 130}.get(session.status, 1)
+    with Database(paths.database) as database:
+        if not options.json:
             print_result(load_run(database, session.run_id))
-    return {"completed": 0, "cancelled": 130}.get(session.status, 1)
+        if options.output is not None and not write_after_run(database, [session.run_id], options.output):
+            return code or 1
+    return code
 
 
 def print_result(stored: Run) -> None:

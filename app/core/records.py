@@ -318,6 +318,26 @@ class PastRun:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportedResult:
+    """One imported result of another computer, which nobody has verified.
+
+    Attributes:
+        imported_at: ISO 8601, UTC.
+        digest: SHA-256 of its canonical form.
+        label: Name of the computer.
+        source: Name of the file that it came in.
+        summary: It as a row; its id stands for nothing.
+    """
+
+    id: int
+    imported_at: str
+    digest: str
+    label: str
+    source: str
+    summary: RunSummary
+
+
+@dataclass(frozen=True, slots=True)
 class ImportedLog:
     """One imported log: another computer's time for a workload with its study's settings."""
 

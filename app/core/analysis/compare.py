@@ -18,7 +18,7 @@ from app.core.analysis.published import (
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
-from app.core.records import ImportedLog, RunSummary
+from app.core.records import ImportedLog, ImportedResult, RunSummary
 from workloads import CATALOGUE
 
 # The usual baseline of "4.8× the …"; other workloads use their slowest row.
@@ -34,7 +34,7 @@ ROW_METRICS = {
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: a published result, a stored run, or an imported log.
+    """One bar: a published result, a stored run, or somebody else's, imported as a result or as a log.
 
     Attributes:
         value: In the unit of `metric`, a workloads.workload.HeadlineKey.
@@ -42,12 +42,13 @@ class Bar:
     """
 
     name: str
-    kind: Literal["you", "own", "reference", "log"]
+    kind: Literal["you", "own", "reference", "log", "imported"]
     value: float
     remarks: tuple[str, ...] = ()
     row: PublishedRow | None = None
     run: RunSummary | None = None
     log: ImportedLog | None = None
+    imported: ImportedResult | None = None
     metric: str = "seconds_per_epoch_s"
 
     @property
@@ -114,6 +115,7 @@ def bars(
     run: RunSummary | None,
     others: Iterable[RunSummary] = (),
     logs: Iterable[ImportedLog] = (),
+    imported: Iterable[ImportedResult] = (),
     *,
     with_several: bool = False,
 ) -> list[Bar]:
@@ -124,6 +126,7 @@ def bars(
         run: The run shown as "you", or None for published rows only.
         others: More runs; those that aren't comparable with `run`, or have no headline, are left out.
         logs: Imported logs; they have the study's own batch size and network, in single precision.
+        imported: Imported results; left out as runs are.
         with_several: Whether to include published results of several GPUs together: a run uses one.
     """
     metric = chart_metric(workload, run)
@@ -136,37 +139,27 @@ def bars(
     for other in others:
         if run is not None and other.id != run.id and run_refusal(run, other) is None:
             result += _run_bar(other, "own", run)
-    if metric == "seconds_per_epoch_s":
-        result += [_log_bar(log) for log in logs if log.workload == workload and (run is None or _is_usual(run))]
+    if metric == "seconds_per_epoch_s" and (run is None or _is_usual(run)):
+        result += [_log_bar(log) for log in logs if log.workload == workload]
+    result += [bar for other in imported for bar in _imported_bar(other, workload, metric, run)]
     if run is not None:
         result += _run_bar(run, "you")
     return sorted(_told_apart(result), key=lambda bar: bar.value, reverse=headline_kind(metric).is_rate)
 
 
 def _told_apart(bars_: Sequence[Bar]) -> list[Bar]:
-    """Return bars in which own runs of the same name have their numbers behind it."""
+    """Return bars in which own and imported ones of the same name have their numbers behind it."""
     names = Counter(bar.name for bar in bars_)
-    return [
-        replace(bar, name=sentence("compare.own_numbered", name=bar.name, run_id=bar.run.id))
-        if bar.kind == "own" and bar.run is not None and names[bar.name] > 1
-        else bar
-        for bar in bars_
-    ]
+    return [_numbered(bar) if names[bar.name] > 1 else bar for bar in bars_]
 
 
-def best_and_latest(runs: Sequence[RunSummary]) -> list[RunSummary]:
-    """Return the newest run, the one before it, and the best one that compares with it; the newest first.
-
-    Args:
-        runs: Of one workload, the newest first.
-    """
-    if not runs:
-        return []
-    like = [run for run in runs[1:] if run.verdict != "invalid" and run_refusal(runs[0], run) is None]
-    sign = -1 if headline_kind(runs[0].metric).is_rate else 1
-    best = min(like, key=lambda run: sign * (run.value or 0.0), default=None)
-    kept = {run.id for run in (*runs[:2], *([best] if best is not None else []))}
-    return [run for run in runs if run.id in kept]
+def _numbered(bar: Bar) -> Bar:
+    name = bar.name
+    if bar.kind == "own" and bar.run is not None:
+        name = sentence("compare.own_numbered", name=name, run_id=bar.run.id)
+    elif bar.imported is not None:
+        name = sentence("compare.imported_numbered", name=name, number=bar.imported.id)
+    return replace(bar, name=name)
 
 
 def shortlist(bars_: Sequence[Bar], limit: int) -> list[Bar]:
@@ -313,7 +306,7 @@ def chart_note(metric: str, bars_: Iterable[Bar]) -> str:
 
 def doubts(bar: Bar) -> tuple[str, ...]:
     """Return a bar's remarks without year, software and engine, for places that show these elsewhere."""
-    if bar.log is not None:
+    if bar.log is not None or bar.imported is not None:
         return bar.remarks
     if bar.row is None:
         return bar.remarks[1:]
@@ -324,9 +317,9 @@ def doubts(bar: Bar) -> tuple[str, ...]:
 def rank_text(bars_: Sequence[Bar]) -> str:
     """Return which place the user's own bar has; "" without one, without others, or if it is invalid.
 
-    A device that was published several times counts once, with its fastest result.
+    A device that was published several times counts once, with its fastest result; imported results don't count.
     """
-    names = list(dict.fromkeys(bar.name for bar in bars_))
+    names = list(dict.fromkeys(bar.name for bar in bars_ if bar.imported is None))
     mine = next((bar for bar in bars_ if bar.kind == "you"), None)
     if mine is None or len(names) == 1 or (mine.run is not None and mine.run.verdict == "invalid"):
         return ""
@@ -356,9 +349,7 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | 
     """Return a run's bar; None without a headline. Beside another run, its remarks are only the differences."""
     if run.value is None:
         return []
-    name = sentence("compare.you")
-    if kind == "own":
-        name = own_name(run)
+    name = own_name(run) if kind == "own" else sentence("compare.you")
     remarks = [] if beside is not None else [engine_name(run.engine, run.engine_version)]
     remarks += [run.verdict] if run.verdict in ("caution", "invalid") else []
     remarks += [sentence("compare.estimate")] if run.basis == "estimate" else []
@@ -382,6 +373,19 @@ def _is_usual(run: RunSummary) -> bool:
 def _log_bar(log: ImportedLog) -> Bar:
     remarks = ["compare.imported_log"] + (["compare.first_epoch_only"] if len(log.durations_s) == 1 else [])
     return Bar(log.name, "log", log.seconds_per_epoch_s, tuple(map(sentence, remarks)), log=log)
+
+
+def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSummary | None) -> list[Bar]:
+    """Return the bar of an imported result with its conditions; none if it can't be drawn beside the run."""
+    summary = other.summary
+    is_refused = run is not None and run_refusal(run, summary) is not None
+    if summary.workload != workload or summary.metric != metric or is_refused:
+        return []
+    (drawn,) = _run_bar(summary, "own", run)
+    engine = engine_name(summary.engine, summary.engine_version)
+    first = (sentence("compare.imported_result"), engine, *([summary.verdict] if summary.verdict else []))
+    remarks = tuple(dict.fromkeys((*first, *drawn.remarks)))
+    return [Bar(other.label, "imported", drawn.value, remarks, imported=other, metric=metric)]
 
 
 def _row_bar(row: PublishedRow, metric: str, *, alone: bool) -> list[Bar]:

@@ -1,9 +1,9 @@
-"""The user's own runs that stand for a setup before it is run: the latest and the best that did the same."""
+"""The user's own runs that stand for many: the latest and the best, also those that did what a setup asks for."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from app.core.analysis.comparability import is_alike
+from app.core.analysis.comparability import is_alike, run_refusal
 from app.core.metrics import headline_kind
 from app.core.records import RunSummary
 from workloads import CATALOGUE
@@ -34,6 +34,21 @@ def runs_like(
     sign = -1 if headline_kind(standing[0].metric).is_rate else 1
     best = min(standing, key=lambda run: sign * (run.value or 0.0))
     return [standing[0], best] if best.id != standing[0].id else [best]
+
+
+def best_and_latest(runs: Sequence[RunSummary]) -> list[RunSummary]:
+    """Return the newest run, the one before it, and the best one that compares with it; the newest first.
+
+    Args:
+        runs: Of one workload, the newest first.
+    """
+    if not runs:
+        return []
+    like = [run for run in runs[1:] if run.verdict != "invalid" and run_refusal(runs[0], run) is None]
+    sign = -1 if headline_kind(runs[0].metric).is_rate else 1
+    best = min(like, key=lambda run: sign * (run.value or 0.0), default=None)
+    kept = {run.id for run in (*runs[:2], *([best] if best is not None else []))}
+    return [run for run in runs if run.id in kept]
 
 
 def _is_like(run: RunSummary, spec: RunSpec, device: str | None, cpu_name: str | None) -> bool:

@@ -4,7 +4,7 @@ from app.core.analysis.compare import ROW_METRICS, Bar, converted
 from app.core.analysis.published import PublishedRow, disagreement
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
-from app.core.records import ImportedLog
+from app.core.records import ImportedLog, ImportedResult
 
 
 def provenance(bar: Bar) -> list[tuple[str, str]]:
@@ -12,6 +12,8 @@ def provenance(bar: Bar) -> list[tuple[str, str]]:
     value = f"{bar.text} {headline_kind(bar.metric).unit}"
     if bar.log is not None:
         parts = _log_provenance(bar.log, value)
+    elif bar.imported is not None:
+        parts = _imported_provenance(bar.imported, bar, value)
     elif bar.row is not None:
         parts = _row_provenance(bar.row, bar.metric, value)
     else:
@@ -31,6 +33,18 @@ def _log_provenance(log: ImportedLog, value: str) -> list[tuple[str, str]]:
         ("provenance.from", sentence("provenance.log", log_id=log.id, date=date, count=count)),
         ("provenance.measured", value),
         ("provenance.to_remove", sentence("provenance.remove_log", log_id=log.id)),
+    ]
+
+
+def _imported_provenance(result: ImportedResult, bar: Bar, value: str) -> list[tuple[str, str]]:
+    date, code = result.imported_at[:10], f"{result.digest[:4]}-{result.digest[4:8]}".upper()
+    started = result.summary.started_at.replace("T", " ").removesuffix("Z")
+    return [
+        ("provenance.from", sentence("provenance.imported", number=result.id, date=date, source=result.source)),
+        ("provenance.measured", " · ".join(part for part in (value, started) if part)),
+        ("provenance.code", code),
+        ("provenance.conditions", " · ".join(bar.remarks)),
+        ("provenance.to_remove", sentence("provenance.remove_imported", number=result.id)),
     ]
 
 

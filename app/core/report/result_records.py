@@ -12,10 +12,11 @@ from app.core.messages import message
 from app.core.plain_text import one_line
 from app.core.records import Run
 from app.core.report.private_texts import hide, private_texts, without_folders
-from app.core.result_file.canonical import UnfitError, check, sealed, steps_hash
+from app.core.result_file.canonical import UnfitError, check, decode_problem, sealed, short_code, steps_hash
 from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT, Result
 from app.core.verdict.rules import judge
 from workloads.protocol import events
+from workloads.protocol.machine import UNKNOWN_MACHINE
 from workloads.protocol.telemetry import Telemetry
 
 _LINE, _COMMENT = 300, 2_000
@@ -53,12 +54,27 @@ def result_of(run: Run, private: Mapping[str, str] | None = None) -> Result:
     if run.summary.value is None:
         raise UsageError(message("result_file.no_result", run_id=run.summary.id))
     try:
-        result = sealed(msgspec.convert(_plain(run, private_texts() if private is None else private), Result))
-        check(result)
-    except (msgspec.ValidationError, UnfitError) as error:
-        problem = error.problem if isinstance(error, UnfitError) else one_line(str(error), 200)
-        raise UsageError(message("result_file.unfit", run_id=run.summary.id, problem=problem)) from error
+        return fitting_result(run, private_texts() if private is None else private)
+    except UnfitError as error:
+        raise UsageError(message("result_file.unfit", run_id=run.summary.id, problem=error.problem)) from error
+
+
+def fitting_result(run: Run, private: Mapping[str, str]) -> Result:
+    """Return the same; raises UnfitError if it isn't right in itself."""
+    try:
+        result = sealed(msgspec.convert(_plain(run, private), Result))
+    except msgspec.ValidationError as error:
+        raise decode_problem(error) from error
+    check(result)
     return result
+
+
+def result_code(run: Run) -> str:
+    """Return the first digits of the digest of a run's result: "7F3A-91C2"; "" if it can't be in a result file."""
+    try:
+        return short_code(result_of(run).digest or "")
+    except UsageError:
+        return ""
 
 
 def _plain(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
@@ -115,7 +131,8 @@ def _machine(run: Run) -> dict[str, Any]:
     plain = {name: getattr(summary, name) for name in _SAME["machine"]}
     for name in ("cpu_name", "os_name", "device_name"):
         plain[name] = _line(getattr(summary, name))
-    plain["architecture"] = _line(run.machine.architecture)
+    architecture = run.machine.architecture
+    plain["architecture"] = None if architecture == UNKNOWN_MACHINE.architecture else _line(architecture)
     plain["gpus"] = [
         {
             "name": _line(gpu.name),

@@ -48,9 +48,9 @@ def list_runs(
 def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield plain rows in the order of RunSummary's and then EpochColumns' fields, oldest first; no ids: all."""
     sql, values = _select(ids or None, oldest_first=True)
-    # Values that aren't numbers don't belong in numeric cells: in SQLite, texts compare as larger.
-    finite = "CASE WHEN {0} BETWEEN -1e300 AND 1e300 THEN {0} ELSE 'n/a' END"
-    columns = ", ".join(f"group_concat({finite.format(name)}, ' ')" for name in _EPOCH_FIELDS.values())
+    # SQLite itself writes only 15 digits.
+    database.connection.create_function("exact", 1, _exact, deterministic=True)
+    columns = ", ".join(f"group_concat(exact({name}), ' ')" for name in _EPOCH_FIELDS.values())
     chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
     ordered = f"(SELECT * FROM epochs{chosen} ORDER BY run_id, idx)"
     grouped = f"SELECT run_id, {columns} FROM {ordered} GROUP BY run_id ORDER BY run_id"
@@ -68,6 +68,11 @@ def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tup
                 *reading.read_row(row),
                 *(group[1:] if group is not None and group[0] == row[0] else without),
             )
+
+
+def _exact(cell: object) -> str:
+    """Return a cell in the shortest form that reads back the same; "n/a" for what is no number."""
+    return repr(cell) if isinstance(cell, int | float) and -1e300 <= cell <= 1e300 else "n/a"
 
 
 def all_ids(database: Database) -> list[int]:

@@ -14,7 +14,7 @@ from app.core.storage.schema import APPLICATION_ID, MIGRATIONS, statements
 
 # A table and the key of its rows: ranges of keys are copied, and halved if they can't be read.
 _KEYS = {
-    **dict.fromkeys(("machines", "machine_parts", "groups", "logs", "runs"), "id"),
+    **dict.fromkeys(("machines", "machine_parts", "groups", "logs", "imported_results", "runs"), "id"),
     **dict.fromkeys(("epochs", "step_blocks", "metrics", "warnings"), "run_id"),
     "samples": "rowid",
 }

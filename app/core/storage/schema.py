@@ -180,6 +180,22 @@ MIGRATIONS: tuple[str, ...] = (
     ALTER TABLE runs ADD COLUMN settings TEXT NOT NULL DEFAULT '';  -- those without a column: "name=value …"
     UPDATE format SET version = 7;
     """,
+    """
+    CREATE TABLE imported_results (  -- results of others, see app.core.result_file
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        imported_at TEXT NOT NULL,  -- ISO 8601, UTC
+        digest TEXT NOT NULL UNIQUE,
+        label TEXT NOT NULL,  -- of the computer
+        source TEXT NOT NULL,  -- name of the file
+        workload TEXT NOT NULL,
+        started_at TEXT,
+        value REAL NOT NULL,
+        document TEXT NOT NULL  -- the result as canonical JSON, without the durations of its steps
+    );
+    CREATE INDEX imported_results_by_workload ON imported_results (workload, started_at, value);
+    CREATE INDEX runs_by_start ON runs (started_at, workload, value);  -- finds own results that come back
+    UPDATE format SET version = 8;
+    """,
 )
 
 

@@ -13,6 +13,8 @@ from app.gui.style.theme import figures, font
 from app.gui.style.tokens import Tokens
 
 SHORTEST_PX, TICKS_LIMIT = 3.0, 6
+# Colours by kind of bar; runs of the user's own that aren't the one in question are paler.
+_FILLS = {"you": "accent", "own": "accent", "reference": "neutral_bar", "log": "muted", "imported": "pink"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ def bar_key(bar: Bar) -> str:
         return "you"
     if bar.log is not None:
         return f"log-{bar.log.id}"
+    if bar.imported is not None:
+        return f"imported-{bar.imported.id}"
     return bar.row.id if bar.row else f"run-{bar.run.id if bar.run else bar.name}"
 
 
@@ -180,10 +184,7 @@ def paint_bar(
     left = rect.left() + look.name_width + look.gap
     box = QRectF(left, rect.center().y() - look.bar_height / 2, length, look.bar_height)
     painter.setPen(Qt.PenStyle.NoPen)
-    others = tokens.neutral_bar if bar.kind == "reference" else tokens.muted
-    fill = QColor(tokens.accent if mine else others)
-    if bar.kind == "own":  # the user's too, but not the one in question
-        fill = QColor(tokens.accent)
+    fill = QColor(getattr(tokens, _FILLS[bar.kind]))
     if bar.kind == "own" or (mine and bar.run is not None and bar.run.verdict == "invalid"):
         fill.setAlphaF(0.4)
     painter.setBrush(fill)

@@ -9,7 +9,6 @@ from app.core.analysis.comparability import run_refusal
 from app.core.analysis.compare import (
     Bar,
     bars,
-    best_and_latest,
     converted,
     find_baseline,
     left_out,
@@ -18,6 +17,7 @@ from app.core.analysis.compare import (
     refusal,
     run_name,
 )
+from app.core.analysis.own_runs import best_and_latest
 from app.core.analysis.published import comparable_rows, reference_rows
 from app.core.errors import UsageError
 from app.core.records import RunSummary

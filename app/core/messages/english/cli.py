@@ -219,4 +219,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "Exported {count:,} result to {path} and left out {without:,} without a result.",
         "Exported {count:,} results to {path} and left out {without:,} without a result.",
     ),
+    "cli.no_place": "{path} can't be written: its folder doesn't exist, or it is a folder itself.",
+    "cli.only_csv": "{options:, } are for --format csv only.",
+    "cli.result_to_file": "A result file needs a name: - isn't one.",
+    "column.code": "code",
+    "column.file": "file",
 }

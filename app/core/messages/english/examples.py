@@ -125,4 +125,12 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     ),
     "examples.study_show": ("examples:\n  %(prog)s 3\n      The table of points, and the result in sentences"),
     "examples.workloads": "example:\n  %(prog)s --json\n      With the parameters that --set can change",
+    "examples.import": (
+        "examples:\n"
+        "  %(prog)s picture.png result.json\n"
+        "      Their bars then stand beside your runs, as imported and not verified\n"
+        "  %(prog)s lab\n"
+        "      All result files, pictures and exports in a folder\n"
+        "  %(prog)s --list"
+    ),
 }

@@ -2,8 +2,9 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from app.core.files import closing
@@ -22,30 +23,59 @@ _TEXT_COLUMNS = [
     for index, field in enumerate(fields(RunSummary))
     if "str" in str(field.type) and not field.name.endswith("_at")
 ]
-# Spreadsheets run cells that start like this as formulas (OWASP, CSV injection).
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+# Spreadsheets run cells that start like this as formulas (OWASP, CSV injection). A text that has our mark already
+# gets another one, so that taking one away gives back any text.
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+_MARK = "'"
+_BYTE_ORDER_MARK = "\ufeff"
 _BOOLEANS = [index for index, field in enumerate(fields(RunSummary)) if "bool" in str(field.type)]
+_EPOCH_COLUMNS = [index for index, name in enumerate(CSV_COLUMNS[1:]) if name.startswith("epoch_")]
 _MESSAGE = next(index for index, field in enumerate(fields(RunSummary)) if field.name == "error_message")
+
+
+@dataclass(frozen=True, slots=True)
+class CsvStyle:
+    """What a spreadsheet needs.
+
+    Attributes:
+        has_mark: Whether the file begins with a byte-order mark, without which Excel doesn't see that it is UTF-8.
+        has_comma: Whether decimals have a comma, and cells a semicolon between them, as in most of Europe.
+    """
+
+    has_mark: bool = False
+    has_comma: bool = False
+
+
+PLAIN = CsvStyle()
 
 
 def guarded(text: str) -> str:
     """Return a text as a cell that no spreadsheet runs, and that stays in its row."""
-    if text and text[0] in _FORMULA_STARTS:
-        text = "'" + text
+    if _FORMULA.match(text):
+        text = _MARK + text
     # Before Python 3.13, csv doesn't quote it, and the row would break in two.
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def csv_lines(rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None = None) -> Iterator[str]:
+def unguarded(cell: str) -> str:
+    """Return the text of such a cell."""
+    return cell.removeprefix(_MARK) if _FORMULA.match(cell) else cell
+
+
+def csv_lines(
+    rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None = None, style: CsvStyle = PLAIN
+) -> Iterator[str]:
     """Yield CSV text piece by piece, so that memory stays flat for any number of runs.
 
     Args:
         rows: Values in the order of RunSummary's and EpochColumns' fields (see runs.rows_for_export).
         private: Texts to replace in messages; by default, the user's and the program's folders.
+        style: For spreadsheets.
     """
     private = private_texts() if private is None else private
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    buffer.write(_BYTE_ORDER_MARK if style.has_mark else "")
+    writer = csv.writer(buffer, lineterminator="\n", delimiter=";" if style.has_comma else ",")
     writer.writerow(CSV_COLUMNS)
     for row in rows:
         values = list(row)
@@ -56,6 +86,10 @@ def csv_lines(rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None
                 values[index] = "true" if values[index] else "false"
         if values[_MESSAGE]:
             values[_MESSAGE] = hide(values[_MESSAGE], private)
+        if style.has_comma:
+            values = [str(value).replace(".", ",") if isinstance(value, float) else value for value in values]
+            for index in _EPOCH_COLUMNS:
+                values[index] = values[index].replace(".", ",") if values[index] else values[index]
         writer.writerow((FORMAT_VERSION, *values))
         if buffer.tell() > 65_536:
             yield buffer.getvalue()
@@ -64,10 +98,11 @@ def csv_lines(rows: Iterable[tuple[Any, ...]], private: Mapping[str, str] | None
     yield buffer.getvalue()
 
 
-def _lines(database: Database, ids: Sequence[int]) -> Iterator[str]:
+def table_lines(database: Database, ids: Sequence[int], style: CsvStyle = PLAIN) -> Iterator[str]:
+    """Yield the table of runs in a style; no ids means all runs."""
     # Closed before the database, even if the output is lost or Ctrl-C ends it.
     with closing(rows_for_export(database, ids)) as rows:
-        yield from csv_lines(rows, table_private_texts(database))
+        yield from csv_lines(rows, table_private_texts(database), style)
 
 
-FORMAT = ExportFormat("csv", "export.csv", ".csv", _lines)
+FORMAT = ExportFormat("csv", "export.csv", ".csv", table_lines)

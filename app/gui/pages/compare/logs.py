@@ -9,9 +9,10 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QFileDialog,
 from app.core.analysis.stats import epoch_statistics
 from app.core.messages import sentence
 from app.core.metrics import format_seconds
-from app.core.records import ImportedLog
+from app.core.records import ImportedLog, ImportedResult
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import NAME_LIMIT, epochs_of_totals, import_log, read_log, remove_log
+from app.core.storage.imported_results import remove_result
 from app.gui.services.bundle import Services
 from app.gui.style.tokens import GAP_PX
 from app.gui.widgets.basics import column, label, set_tone
@@ -75,10 +76,10 @@ class LogPreview(QDialog):
 
 
 class LogActions(QObject):
-    """Imports and removes logs.
+    """Imports and removes logs, and removes imported results.
 
     Signals:
-        changed: There is another log, or one less.
+        changed: There is another log, or one or an imported result less.
     """
 
     changed = Signal()
@@ -115,6 +116,20 @@ class LogActions(QObject):
 
         def done(_: None) -> None:
             self._services.tell(sentence("compare_page.removed", name=log.name), "", "", None)
+            self.changed.emit()
+
+        self._services.tasks.start(delete, done, self._services.complain)
+
+    def remove_result(self, result: ImportedResult) -> None:
+        """Delete an imported result."""
+        path = self._services.paths.database
+
+        def delete() -> None:
+            with Database(path) as database:
+                remove_result(database, result.id)
+
+        def done(_: None) -> None:
+            self._services.tell(sentence("compare_page.removed", name=result.label), "", "", None)
             self.changed.emit()
 
         self._services.tasks.start(delete, done, self._services.complain)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import TypeAlias
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QShowEvent
@@ -18,17 +19,18 @@ from app.core.analysis.compare import (
     Bar,
     bars,
     baseline_name,
-    best_and_latest,
     chart_metric,
     find_baseline,
     left_out,
     own_name,
 )
+from app.core.analysis.own_runs import best_and_latest
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
-from app.core.records import ImportedLog, RunSummary
+from app.core.records import ImportedLog, ImportedResult, RunSummary
 from app.core.storage.database import Database
 from app.core.storage.imported_logs import list_logs
+from app.core.storage.imported_results import SHOWN_LIMIT, list_results
 from app.core.storage.queries import own_runs
 from app.core.storage.runs import list_runs
 from app.gui.charts.bar_list import BarList
@@ -47,6 +49,7 @@ SELECTED_LIMIT = 1_000  # read of them: enough for as many with a result as are 
 # In the place of a number: the best and the latest, or those that were selected on another page.
 BEST_AND_LATEST, SELECTED = 0, -1
 ROW_PX, COMBO_MAX_PX = 96, 300
+_Answer: TypeAlias = "tuple[int, list[RunSummary], list[ImportedLog], list[ImportedResult]]"
 LINES_LIMIT, NAMES_LIMIT = 4, 10
 
 
@@ -65,6 +68,7 @@ class ComparePage(QWidget):
         self._asked = 0
         self._runs: list[RunSummary] = []
         self._logs: list[ImportedLog] = []
+        self._imported: list[ImportedResult] = []
         self.all_bars: list[Bar] = []
         self._chosen_baseline = ""
         self._selected: tuple[int, ...] = ()
@@ -92,9 +96,10 @@ class ComparePage(QWidget):
         workload = self.workload.currentData()
         read = self._own_runs(workload, self.limit.currentData())
 
-        def look() -> tuple[int, list[RunSummary], list[ImportedLog]]:
+        def look() -> _Answer:
             with Database(path) as database:
-                return number, read(database), list_logs(database, workload)
+                imported = list_results(database, workload, SHOWN_LIMIT)
+                return number, read(database), list_logs(database, workload), imported
 
         self._services.tasks.start(look, self._on_found, self._services.complain)
 
@@ -238,7 +243,7 @@ class ComparePage(QWidget):
             was_chosen = self.limit.currentData() == SELECTED
             self._fill_limits()
             self.limit.setCurrentIndex(0 if was_chosen else self.limit.currentIndex())
-        self._logs = []
+        self._logs, self._imported = [], []
         self._show_runs([])
         self.refresh()
 
@@ -250,22 +255,24 @@ class ComparePage(QWidget):
         if self.isVisible():
             self.refresh()
 
-    def _on_found(self, answer: tuple[int, list[RunSummary], list[ImportedLog]]) -> None:
-        number, runs, logs = answer
+    def _on_found(self, answer: _Answer) -> None:
+        number, runs, logs, imported = answer
         if number == self._asked:  # otherwise a later request is on its way
-            self._logs = logs
+            self._logs, self._imported = logs, imported
             self._show_runs(runs)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Open the menu of a bar: open a run, or remove a log."""
+        """Open the menu of a bar: open a run, or remove what was imported."""
         bar = self._pointed
-        if bar is None or (bar.run is None and bar.log is None):
+        if bar is None or (bar.run is None and bar.log is None and bar.imported is None):
             return
         menu = QMenu(self)
         if bar.run is not None:
             menu.addAction(sentence("button.open"), partial(self.run_chosen.emit, bar.run.id))
         if bar.log is not None:
             menu.addAction(sentence("compare_page.remove_log"), partial(self.logs.remove, bar.log))
+        if bar.imported is not None:
+            menu.addAction(sentence("compare_page.remove_result"), partial(self.logs.remove_result, bar.imported))
         menu.popup(event.globalPos())
 
     def _on_pointed(self, bar: Bar | None) -> None:
@@ -280,7 +287,8 @@ class ComparePage(QWidget):
         metric = chart_metric(self.workload.currentData(), runs[0] if runs else None)
         self.card.heading.setText(headline_kind(metric).label)
         newest = runs[0] if runs else None
-        self.all_bars = bars(self.workload.currentData(), newest, runs[1:], self._logs, with_several=True)
+        others = (runs[1:], self._logs, self._imported)
+        self.all_bars = bars(self.workload.currentData(), newest, *others, with_several=True)
         self.several.setEnabled(any(bar.row is not None and bar.row.has_several for bar in self.all_bars))
         self._fill_baselines()
         years = sorted({year for bar in self.all_bars if (year := bar_year(bar))}, reverse=True)

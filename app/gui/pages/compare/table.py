@@ -13,6 +13,7 @@ from app.core.analysis.compare import Bar, ratio_text
 from app.core.analysis.published import disagreement
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
+from app.core.records import RunSummary
 from app.gui.charts.bars import bar_key
 from app.gui.style.theme import font
 from app.gui.style.tokens import TEXT_PX
@@ -114,7 +115,8 @@ def device_kind(bar: Bar) -> str:
     """Return the kind of device: cpu, gpu or tpu; "" if unknown."""
     if bar.row is not None:
         return bar.row.hardware_kind
-    device = bar.run.device if bar.run else None
+    run = _run_of(bar)
+    device = run.device if run else None
     return (device or "").partition(":")[0]
 
 
@@ -122,12 +124,13 @@ def bar_year(bar: Bar) -> int | None:
     """Return the year of a measurement; None if its source doesn't say."""
     if bar.row is not None:
         return bar.row.year
-    year = bar.run.started_at[:4] if bar.run else ""
+    run = _run_of(bar)
+    year = run.started_at[:4] if run else ""
     return int(year) if year.isascii() and year.isdigit() else None
 
 
 def _row(bar: Bar, baseline: Bar | None) -> Row:
-    year, run = bar_year(bar), bar.run
+    year, run = bar_year(bar), _run_of(bar)
     ratio = bar.times_as_fast(baseline) if baseline is not None and bar.value > 0 else None
     same = baseline is not None and bar_key(bar) == bar_key(baseline)
     batch = bar.row.batch_size if bar.row else run.batch_size if run else None
@@ -152,7 +155,13 @@ def _row(bar: Bar, baseline: Bar | None) -> Row:
 def _software(bar: Bar) -> str:
     if bar.row is not None:
         return bar.row.software or "n/a"
-    return engine_name(bar.run.engine, bar.run.engine_version) if bar.run else "n/a"
+    run = _run_of(bar)
+    return engine_name(run.engine, run.engine_version) if run else "n/a"
+
+
+def _run_of(bar: Bar) -> RunSummary | None:
+    """Return the run behind a bar, the user's own or another's."""
+    return bar.imported.summary if bar.imported is not None else bar.run
 
 
 def _origin(bar: Bar) -> tuple[str, str, str]:
@@ -163,6 +172,10 @@ def _origin(bar: Bar) -> tuple[str, str, str]:
         return bar.row.match, source, notes
     if bar.log is not None:
         source = sentence("compare_page.from_log", log_id=bar.log.id, date=bar.log.imported_at[:10])
+        return sentence("compare_page.match_imported"), source, " · ".join(bar.remarks)
+    if bar.imported is not None:
+        number, date = bar.imported.id, bar.imported.imported_at[:10]
+        source = sentence("compare_page.from_imported", number=number, source=bar.imported.source, date=date)
         return sentence("compare_page.match_imported"), source, " · ".join(bar.remarks)
     source = "n/a"
     if bar.run:

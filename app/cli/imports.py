@@ -1,0 +1,110 @@
+"""The command `import`: others' results, from result files, pictures, exports and folders of them."""
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from app.cli.layout import NAME_WIDTH, Column
+from app.cli.terminal import VERDICT_INKS
+from app.cli.text import complain, in_line, say, say_json, say_table
+from app.core.errors import UsageError
+from app.core.exchange.importing import Outcome, import_files
+from app.core.messages import Message, message, sentence, text
+from app.core.metrics import format_value, headline_kind
+from app.core.paths import Paths
+from app.core.plain_text import one_line
+from app.core.result_file.canonical import short_code
+from app.core.storage.database import Database
+from app.core.storage.imported_results import list_results, remove_result
+
+_COLUMNS = (
+    Column("column.id", is_right=True),
+    Column("column.name", least=12),
+    Column("column.workload"),
+    Column("column.result", is_right=True),
+    Column("column.verdict", ink=VERDICT_INKS.get),
+    Column("column.code", order=2),
+    Column("column.file", least=12, order=3),
+    Column("column.imported", order=1),
+)
+
+
+def import_(options: argparse.Namespace, paths: Paths) -> int:
+    """Import files, list what was imported, or remove one; return 1 if a file was refused."""
+    asked = [bool(options.files), options.list, options.remove is not None]
+    if sum(asked) != 1:
+        raise UsageError(message("imports.one_action"), message("imports.example"))
+    if options.json and not options.list:
+        raise UsageError(message("imports.json_lists"))
+    if options.list:
+        return _list(options, paths)
+    if options.remove is not None:
+        with Database(paths.database) as database:
+            remove_result(database, options.remove)
+        say(sentence("imports.removed", number=options.remove))
+        return 0
+    return _import(options.files, paths)
+
+
+def _import(files: list[Path], paths: Paths) -> int:
+    taken = refused = 0
+    with Database(paths.database) as database:
+        for outcome in import_files(database, files):
+            if outcome.refusal is not None:
+                complain(f"epochmark: {in_line(str(outcome.refusal))}")
+                refused += 1
+                continue
+            taken += len(outcome.added.taken)
+            say(in_line(text(_line(outcome))), flush=True)
+    if taken:
+        say(sentence("imports.see_compare"))
+    return 1 if refused else 0
+
+
+def _line(outcome: Outcome) -> Message:
+    """Return what became of a file that was read."""
+    added, path = outcome.added, str(outcome.path)
+    parts = []
+    if added.taken:
+        parts.append(message("imports.taken", numbers=_numbers(added.taken), count=len(added.taken)))
+    if added.present:
+        parts.append(message("imports.present", numbers=_numbers(added.present), count=len(added.present)))
+    if added.own:
+        parts.append(message("imports.own", numbers=_numbers(added.own), count=len(added.own)))
+    return message("imports.file", path=path, parts=parts)
+
+
+def _numbers(numbers: tuple[int, ...]) -> str:
+    """Return numbers briefly: "3, 4" or "3 … 90"."""
+    if len(numbers) > 5:
+        return f"{numbers[0]} … {numbers[-1]}"
+    return ", ".join(map(str, numbers))
+
+
+def _list(options: argparse.Namespace, paths: Paths) -> int:
+    with Database(paths.database) as database:
+        results = list_results(database)
+    if options.json:
+        say_json(json.dumps([asdict(result) for result in results], indent=2))
+        return 0
+    if not results:
+        say(sentence("imports.none"))
+        return 0
+    rows = [
+        (
+            str(result.id),
+            one_line(result.label, NAME_WIDTH),
+            result.summary.workload,
+            f"{format_value(result.summary.metric, result.summary.value)}"
+            f" {headline_kind(result.summary.metric).short_unit}",
+            result.summary.verdict or "n/a",
+            short_code(result.digest),
+            result.source,
+            result.imported_at[:10],
+        )
+        for result in results
+    ]
+    say_table(_COLUMNS, rows)
+    say(sentence("imports.not_verified"))
+    return 0

@@ -1,0 +1,44 @@
+"""Writes result files: of a run that has just ended, and as an export."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from app.cli.text import complain, in_line, say_raw
+from app.cli.values import STANDARD_OUTPUT
+from app.core.errors import UsageError
+from app.core.messages import message, sentence
+from app.core.report.export import write_lines
+from app.core.report.formats.result_document import results_of
+from app.core.result_file.canonical import file_bytes
+from app.core.storage.database import Database
+
+
+def check_place(path: Path) -> None:
+    """Refuse a file that can't be written once the run is over; raises UsageError."""
+    if path == STANDARD_OUTPUT:
+        raise UsageError(message("cli.result_to_file"))
+    if not path.parent.is_dir() or path.is_dir():
+        raise UsageError(message("cli.no_place", path=str(path)), message("export.choose_another"))
+
+
+def write_result(database: Database, ids: Sequence[int], path: Path | None) -> None:
+    """Write the results of runs to a file, or to standard output, and say how many; raises AppError."""
+    results = results_of(database, ids)
+    text, without = file_bytes(results).decode("utf-8"), len(ids) - len(results)
+    if path in (None, STANDARD_OUTPUT):
+        say_raw(text)
+        return
+    assert path is not None
+    write_lines(path, [text])
+    code = "cli.results_exported" if without else "cli.runs_exported"
+    complain(sentence(code, path=in_line(str(path)), count=len(results), without=without))
+
+
+def write_after_run(database: Database, ids: Sequence[int], path: Path) -> bool:
+    """Write the result file of what has just run; return whether there was a result to write."""
+    try:
+        write_result(database, ids, path)
+    except UsageError as error:
+        complain(f"epochmark: {in_line(str(error))}")
+        return False
+    return True

@@ -1,0 +1,100 @@
+"""Imports files and folders of results: each file wholly or not at all, and one that is refused stops no other."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.core.errors import UsageError
+from app.core.exchange.reading import read_results
+from app.core.messages import message
+from app.core.storage.database import Database
+from app.core.storage.imported_results import Added, add_results
+
+# What is looked at in folders; a file that is named itself may be called anything.
+ENDINGS = (".json", ".csv", ".png")
+FILES_LIMIT, DEPTH_LIMIT = 20_000, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one file.
+
+    Attributes:
+        added: What was taken of it.
+        refusal: Why nothing was; None if it was read.
+    """
+
+    path: Path
+    added: Added = field(default_factory=Added)
+    refusal: UsageError | None = None
+
+
+def import_files(database: Database, paths: Iterable[Path]) -> Iterator[Outcome]:
+    """Yield what became of each file, and of each in the folders, one by one.
+
+    Raises:
+        AppError: The database can't be written; what was yielded before is stored.
+    """
+    for path in paths:
+        try:
+            files = list(files_of(path))
+        except UsageError as error:
+            yield Outcome(path, refusal=error)
+            continue
+        for file in files:
+            yield _import(database, file)
+
+
+def _import(database: Database, path: Path) -> Outcome:
+    try:
+        results = read_results(path)
+    except UsageError as error:
+        return Outcome(path, refusal=error)
+    return Outcome(path, add_results(database, results, path.name))
+
+
+def files_of(path: Path) -> Iterator[Path]:
+    """Yield a file itself, or a folder's files that may have results, in the order of their names.
+
+    Links to folders aren't followed; hidden files and folders are left out.
+
+    Raises:
+        UsageError: A folder can't be read, has none, or has too many.
+    """
+    if not path.is_dir():
+        yield path
+        return
+    count = 0
+    for file in _walk(path, 0):
+        count += 1
+        if count > FILES_LIMIT:
+            raise UsageError(message("exchange.too_many_files", path=str(path), limit=FILES_LIMIT))
+        yield file
+    if not count:
+        raise UsageError(message("exchange.no_files", path=str(path), endings=list(ENDINGS)))
+
+
+def _walk(folder: Path, depth: int) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            sorted_entries = sorted(
+                (entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name
+            )
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError(message("exchange.unreadable", path=str(folder), reason=reason)) from error
+    for entry in sorted_entries:
+        if entry.is_dir(follow_symlinks=False):
+            if depth < DEPTH_LIMIT:
+                yield from _walk(folder / entry.name, depth + 1)
+        elif entry.name.lower().endswith(ENDINGS) and not _is_folder(entry):
+            yield folder / entry.name
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    """Return whether a link leads to a folder; a link that leads nowhere, or to itself, doesn't."""
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

@@ -1,0 +1,98 @@
+"""Results of others from files, whose kind their content says: wholly right, or refused with place and reason."""
+
+import errno
+from pathlib import Path
+
+import msgspec
+
+from app.core.errors import UsageError
+from app.core.exchange import export_csv, export_json
+from app.core.exchange.picture import SIGNATURE, extract
+from app.core.messages import message
+from app.core.result_file.canonical import UnfitError, check, decode, decode_problem
+from app.core.result_file.record import FORMAT, Result
+from workloads.datasets.regular_file import read_regular
+
+SIZE_LIMIT_BYTES = 32_000_000
+_BEGINNING_BYTES = 1_024
+# Kinds of files that are easily mistaken for ours, by their first bytes.
+_OTHERS = {
+    b"SQLite format 3\0": "exchange.is_database",
+    b"\xff\xd8\xff": "exchange.is_jpeg",
+    b"PK\x03\x04": "exchange.is_archive",
+    b"\x1f\x8b": "exchange.is_archive",
+}
+
+
+def read_results(path: Path, limit_bytes: int = SIZE_LIMIT_BYTES) -> tuple[Result, ...]:
+    """Return the results in a file: a result file, a picture, or an export as JSON or CSV.
+
+    Results of exports have no digest of their own; theirs is made here.
+
+    Args:
+        path: A regular file, or a link to one.
+        limit_bytes: Larger ones are refused unread.
+
+    Raises:
+        UsageError: It can't be read, is none of these, or anything in it isn't right.
+    """
+    shown = str(path)
+    try:
+        content = read_regular(path, limit_bytes)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        code = error.errno if isinstance(error, OSError) else None
+        if code == errno.EFBIG:
+            problem = message("exchange.file_too_large", limit_bytes=limit_bytes)
+        elif code == errno.EINVAL:
+            problem = message("files.not_regular")
+        else:
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise UsageError(message("exchange.unreadable", path=shown, reason=reason)) from error
+        raise UsageError(message("exchange.refused", path=shown, problem=problem)) from error
+    try:
+        return _results(content)
+    except UnfitError as error:
+        raise UsageError(message("exchange.refused", path=shown, problem=error.problem)) from error
+
+
+def _results(content: bytes) -> tuple[Result, ...]:
+    if not content:
+        raise UnfitError("exchange.empty")
+    if content.startswith(SIGNATURE):
+        return decode(extract(content))
+    for beginning, code in _OTHERS.items():
+        if content.startswith(beginning):
+            raise UnfitError(code)
+    if b"\0" in content[:_BEGINNING_BYTES]:
+        raise UnfitError("exchange.unknown_kind")
+    if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+        return _of_json(content.removeprefix(b"\xef\xbb\xbf"))
+    return _checked(export_csv.read(content))
+
+
+class _Kind(msgspec.Struct):
+    """What tells our kinds of JSON apart."""
+
+    format: msgspec.Raw = msgspec.Raw()
+    runs: msgspec.Raw = msgspec.Raw()
+    points: msgspec.Raw = msgspec.Raw()
+
+
+def _of_json(content: bytes) -> tuple[Result, ...]:
+    try:
+        kind = msgspec.json.decode(content, type=_Kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise decode_problem(error) from error
+    if bytes(kind.format) == f'"{FORMAT}"'.encode():
+        return decode(content)
+    if bytes(kind.runs) and not bytes(kind.format):
+        return _checked(export_json.read(content))
+    raise UnfitError("exchange.is_study" if bytes(kind.points) else "exchange.unknown_kind")
+
+
+def _checked(results: tuple[Result, ...]) -> tuple[Result, ...]:
+    if not results:
+        raise UnfitError("exchange.no_results")
+    for result in results:
+        check(result)
+    return results

@@ -1,0 +1,142 @@
+"""Results of others, kept apart from the user's own: they count in no statistics, trends or peaks."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from app.core.analysis.compare import run_name
+from app.core.clock import now_text
+from app.core.errors import UsageError
+from app.core.messages import message
+from app.core.plain_text import one_line
+from app.core.records import ImportedResult
+from app.core.result_file.canonical import UnfitError, canonical, check, without_durations
+from app.core.result_file.record import Result
+from app.core.result_file.summary import summary_of
+from app.core.storage.database import Database, storable
+
+LABEL_LIMIT, SOURCE_LIMIT = 80, 200
+# Nobody looks at more bars than these: the newest ones.
+SHOWN_LIMIT = 200
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of the results of one file.
+
+    Attributes:
+        taken: Number of each new one.
+        present: Number of each that had been imported before, also from a file of another kind.
+        own: Number of each run of the user's own that came back.
+    """
+
+    taken: tuple[int, ...] = ()
+    present: tuple[int, ...] = ()
+    own: tuple[int, ...] = ()
+
+
+def add_results(database: Database, results: Sequence[Result], source: str) -> Added:
+    """Store results that aren't stored yet, all or none.
+
+    Args:
+        database: The results.
+        results: With digests, checked.
+        source: Name of the file, without its folder.
+    """
+    taken, present, own = list[int](), list[int](), list[int]()
+    with database.transaction() as connection:
+        for result in results:
+            digest, summary = result.digest, summary_of(result)
+            same = (summary.workload, result.started_at, summary.value)
+            mine = connection.execute(
+                "SELECT id FROM runs WHERE workload = ? AND started_at = ? AND value = ?", same
+            ).fetchone()
+            if mine is not None:
+                own.append(mine[0])
+                continue
+            sql = (
+                "SELECT id FROM imported_results WHERE digest = ?"
+                " UNION ALL SELECT id FROM imported_results WHERE workload = ? AND started_at = ? AND value = ?"
+            )
+            earlier = connection.execute(sql, (digest, *same)).fetchone()
+            if earlier is not None:
+                present.append(earlier[0])
+                continue
+            label = one_line(run_name(summary), LABEL_LIMIT)
+            document = canonical(without_durations(result)).decode("utf-8")
+            name = storable(one_line(source, SOURCE_LIMIT))
+            values = (now_text(), digest, label, name, *same, document)
+            sql = (
+                "INSERT INTO imported_results"
+                " (imported_at, digest, label, source, workload, started_at, value, document)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+            )
+            number = connection.execute(sql, values).lastrowid
+            assert number is not None
+            taken.append(number)
+    return Added(tuple(taken), tuple(present), tuple(own))
+
+
+def list_results(
+    database: Database, workload: str | None = None, limit: int | None = None
+) -> list[ImportedResult]:
+    """Return the readable imported results, newest import first.
+
+    Args:
+        database: The results.
+        workload: Only those of one workload.
+        limit: Only so many.
+    """
+    sql = (
+        "SELECT id, imported_at, digest, label, source, document FROM imported_results"
+        " WHERE ?1 IS NULL OR workload = ?1 ORDER BY id DESC LIMIT ?2"
+    )
+    with database.complaints():
+        rows = database.connection.execute(sql, (workload, -1 if limit is None else limit)).fetchall()
+    results = (_stored(dict(row)) for row in rows)
+    return [result for result in results if result is not None]
+
+
+def load_result(database: Database, number: int) -> Result:
+    """Return an imported result with all that is kept of it; raises UsageError if there is none."""
+    with database.complaints():
+        sql = "SELECT document FROM imported_results WHERE id = ?"
+        row = database.connection.execute(sql, (number,)).fetchone()
+    result = _result(row["document"]) if row is not None else None
+    if result is None:
+        raise _missing(number)
+    return result
+
+
+def remove_result(database: Database, number: int) -> None:
+    """Delete an imported result; raises UsageError if there is no such one."""
+    with database.transaction() as connection:
+        if not connection.execute("DELETE FROM imported_results WHERE id = ?", (number,)).rowcount:
+            raise _missing(number)
+
+
+def _missing(number: int) -> UsageError:
+    return UsageError(message("imports.unknown", number=number), message("imports.see_list"))
+
+
+def _stored(row: dict[str, Any]) -> ImportedResult | None:
+    result = _result(row.pop("document"))
+    texts = [row[name] for name in ("imported_at", "digest", "label", "source")]
+    if result is None or not all(isinstance(text, str) for text in texts):
+        _log.info("The imported result %s cannot be read.", row["id"])
+        return None
+    return ImportedResult(**row, summary=summary_of(result))
+
+
+def _result(document: object) -> Result | None:
+    try:
+        result = msgspec.json.decode(document, type=Result) if isinstance(document, str | bytes) else None
+        if result is not None:
+            check(result, with_digest=False)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, UnfitError):
+        return None
+    return result

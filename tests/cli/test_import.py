@@ -1,0 +1,89 @@
+"""Results travel as two users carry them: out of one home as picture, file, JSON or CSV, into an empty one."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import HINT, CommandLine
+from tests.core.result_file.results import GOLDEN
+
+
+@pytest.fixture
+def other_home(tmp_path: Path) -> dict[str, str]:
+    return {"EPOCHMARK_HOME": str(tmp_path / "another computer")}
+
+
+def test_a_run_goes_to_another_computer_in_every_form(
+    epochmark: CommandLine, other_home: dict[str, str], tmp_path: Path
+) -> None:
+    out = {name: str(tmp_path / name) for name in ("r.json", "p.png", "e.json", "e.csv", "c.csv")}
+    done = epochmark("run", "demo", "--epochs", "2", "--quiet", "--output", out["r.json"])
+    assert (done.returncode, done.stderr) == (0, f"Exported 1 run to {out['r.json']}.\n")
+    epochmark("results", "share", "1", "--output", out["p.png"])
+    epochmark("results", "export", "--format", "json", "--output", out["e.json"])
+    epochmark("results", "export", "--output", out["e.csv"])
+    epochmark("results", "export", "--bom", "--decimal-comma", "--output", out["c.csv"])
+    done = epochmark(
+        "import", out["p.png"], out["r.json"], out["e.json"], out["e.csv"], out["c.csv"], **other_home
+    )
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert lines[0] == f"{out['p.png']}: imported as 1"
+    assert lines[1:5] == [f"{out[name]}: imported before, as 1" for name in ("r.json", "e.json", "e.csv", "c.csv")]
+    assert "imported, not verified" in epochmark("compare", "demo", **other_home).stdout
+    (listed,) = json.loads(epochmark("import", "--list", "--json", **other_home).stdout)
+    assert (listed["source"], listed["summary"]["workload"]) == ("p.png", "demo")
+    own = epochmark("import", out["r.json"])
+    assert own.stdout == f"{out['r.json']}: this is your own run 1\n"
+
+
+def test_what_is_refused_is_said_line_by_line_and_the_rest_comes_in(
+    epochmark: CommandLine, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad \x1b[31m.json"
+    bad.write_bytes(GOLDEN.read_bytes()[:-50])
+    done = epochmark("import", str(bad), str(GOLDEN), str(tmp_path / "none.png"))
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == f"{GOLDEN}: 4 results imported as 1, 2, 3, 4"
+    refused = done.stderr.splitlines()
+    assert len(refused) == 2
+    assert "isn't taken: it isn't valid JSON" in refused[0]
+    assert "\x1b" not in done.stderr
+    assert "No such file" in refused[1]
+    listed = epochmark("import", "--list").stdout
+    assert "67D0-963F" in listed
+    assert epochmark("import", "--remove", "3").stdout == "Removed imported result 3.\n"
+    assert "67D0-963F" not in epochmark("import", "--list").stdout
+    again = epochmark("import", "--remove", "3")
+    assert (again.returncode, again.stderr) == (
+        2,
+        f"epochmark: There's no imported result 3. `{HINT} import --list` shows them.\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("import",), "Name files to import"),
+        (("import", "x.json", "--list"), "Name files to import"),
+        (("import", "x.json", "--json"), "--json works with --list only"),
+        (("results", "export", "--format", "json", "--bom"), "--bom, --decimal-comma are for --format csv only"),
+        (("run", "demo", "--output", "/no such folder/x.json"), "its folder doesn't exist"),
+        (("run", "demo", "--output", "-"), "A result file needs a name"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_runs(
+    epochmark: CommandLine, arguments: tuple[str, ...], words: str
+) -> None:
+    done = epochmark(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+
+
+def test_a_run_without_a_result_writes_no_file_and_says_so(epochmark: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    done = epochmark("run", "demo", "--steps", "2", "--epochs", "1", "--quiet", "--output", str(path))
+    assert done.returncode == 1
+    assert "None of these runs has a result" in done.stderr
+    assert not path.exists()

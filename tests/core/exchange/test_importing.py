@@ -1,0 +1,65 @@
+"""Importing files and folders: what is right comes in, whatever else is there."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import UsageError
+from app.core.exchange import importing
+from app.core.exchange.importing import files_of, import_files
+from app.core.exchange.picture import embed
+from app.core.paths import Paths
+from app.core.result_file.canonical import file_bytes
+from app.core.storage.database import Database
+from app.core.storage.imported_results import list_results
+from tests.core.exchange.test_picture import PLAIN
+from tests.core.result_file.results import golden
+
+
+def test_good_files_come_in_whatever_else_is_in_their_folder(paths: Paths, tmp_path: Path) -> None:
+    lab = tmp_path / "lab"
+    (lab / "b" / "c").mkdir(parents=True)
+    (lab / "1 bad.json").write_bytes(file_bytes(golden())[:-40])
+    (lab / "2 good.JSON").write_bytes(file_bytes(golden()[:2]))
+    (lab / "3 half.json").write_bytes(file_bytes(golden()).replace(b"2.2", b"2.3", 1))
+    (lab / "b" / "good.png").write_bytes(embed(PLAIN, file_bytes(golden()[2:])))
+    (lab / "b" / "c" / "again.json").write_bytes(file_bytes(golden()[:1]))
+    (lab / "notes.txt").write_text("not looked at")
+    (lab / ".hidden.json").write_text("not looked at")
+    if os.name == "posix":
+        (lab / "b" / "c" / "loop").symlink_to(lab, target_is_directory=True)
+        (lab / "loop.json").symlink_to(lab / "loop.json")
+        os.mkfifo(lab / "pipe.json")
+    with Database(paths.database) as database:
+        outcomes = {each.path.name: each for each in import_files(database, [lab])}
+        assert outcomes["2 good.JSON"].added.taken == (1, 2)
+        assert outcomes["good.png"].added.taken == (3, 4)
+        assert outcomes["again.json"].added.present == (1,)
+        refused = {name for name, each in outcomes.items() if each.refusal is not None}
+        assert refused == {"1 bad.json", "3 half.json"} | (
+            {"loop.json", "pipe.json"} if os.name == "posix" else set()
+        )
+        assert set(outcomes) == refused | {"2 good.JSON", "good.png", "again.json"}
+        assert len(list_results(database)) == 4, "nothing of the files that were refused"
+
+
+def test_a_folder_without_results_or_with_too_many_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match="that may have results"):
+        list(files_of(tmp_path))
+    monkeypatch.setattr(importing, "FILES_LIMIT", 3)
+    for number in range(4):
+        (tmp_path / f"{number}.json").touch()
+    with pytest.raises(UsageError, match="more than 3 files"):
+        list(files_of(tmp_path))
+
+
+def test_a_file_that_is_named_is_read_whatever_its_name(paths: Paths, tmp_path: Path) -> None:
+    path = tmp_path / "Result of Bob's <b>computer.txt"
+    path.write_bytes(file_bytes(golden()))
+    with Database(paths.database) as database:
+        (outcome,) = import_files(database, [path])
+        assert len(outcome.added.taken) == 4
+        assert list_results(database)[0].source == path.name

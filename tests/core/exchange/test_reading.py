@@ -1,0 +1,231 @@
+"""Files of others: every kind comes back equal, and what isn't right is refused whole, with place and reason."""
+
+import csv
+import io
+import json
+import os
+import tracemalloc
+from collections.abc import Iterable
+from dataclasses import asdict, astuple, fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.core.errors import UsageError
+from app.core.exchange.picture import embed
+from app.core.exchange.reading import read_results
+from app.core.records import EpochColumns, Run
+from app.core.report.formats.csv_table import CSV_COLUMNS, CsvStyle, csv_lines, guarded, table_lines, unguarded
+from app.core.report.formats.json_document import json_lines
+from app.core.report.formats.result_document import results_of
+from app.core.report.result_records import result_of
+from app.core.result_file.canonical import file_bytes
+from app.core.result_file.record import Result
+from app.core.result_file.summary import summary_of
+from app.core.storage.database import Database
+from app.core.storage.runs import all_ids, load_runs
+from tests.broken import make_results
+from tests.core.exchange.test_picture import PLAIN
+from tests.core.result_file.results import GOLDEN, LINES, golden, results
+from workloads.protocol.machine import Machine
+
+STYLES = [CsvStyle(mark, comma) for mark in (False, True) for comma in (False, True)]
+POSIX = pytest.mark.skipif(os.name != "posix", reason="POSIX files")
+
+
+def written(folder: Path, content: str | bytes, name: str = "other") -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+@settings(max_examples=40)
+@given(st.lists(results(), min_size=1, max_size=3), st.booleans())
+def test_a_result_file_and_a_picture_come_back_equal(
+    tmp_path_factory: pytest.TempPathFactory, out: list[Result], in_picture: bool
+) -> None:
+    content = file_bytes(out)
+    folder = tmp_path_factory.getbasetemp()
+    assert read_results(written(folder, embed(PLAIN, content) if in_picture else content)) == tuple(out)
+
+
+@pytest.fixture
+def database(tmp_path: Path, machine: Machine) -> Iterable[Database]:
+    with Database(tmp_path / "runs.sqlite3") as opened:
+        make_results(opened, machine)
+        names = ("=1+1", "'=1+1", "''@x", "-", "+a", "'quoted'", 'x;"y",\tz')
+        for run_id, name in zip(all_ids(opened), names, strict=False):
+            opened.connection.execute("UPDATE runs SET comment = ? WHERE id = ?", (name, run_id))
+        yield opened
+
+
+def test_our_json_comes_back_as_the_result_file_of_the_same_runs(database: Database, tmp_path: Path) -> None:
+    exported = "".join(json_lines(load_runs(database, all_ids(database)), {}))
+    assert read_results(written(tmp_path, exported)) == tuple(results_of(database, []))
+
+
+@pytest.mark.parametrize("style", STYLES, ids=str)
+def test_our_csv_comes_back_equal_to_the_last_digit(database: Database, tmp_path: Path, style: CsvStyle) -> None:
+    exported = "".join(table_lines(database, [], style))
+    assert exported.startswith("\ufeff") == style.has_mark
+    assert (";" in exported.partition("\n")[0]) == style.has_comma
+    back = read_results(written(tmp_path, exported))
+    for mine, theirs in zip(results_of(database, []), back, strict=True):
+        assert summary_of(theirs) == summary_of(mine)
+        assert theirs.epochs == mine.epochs
+
+
+FLOATS = st.floats(1e-6, 1e6, allow_nan=False)
+
+
+@settings(max_examples=60)
+@given(
+    st.builds(dict, value=FLOATS, spread_pct=st.none() | FLOATS, comment=st.none() | LINES, cpu_name=LINES),
+    st.sampled_from(STYLES),
+)
+def test_any_row_comes_back_equal(
+    stored_run: Run, tmp_path_factory: pytest.TempPathFactory, changes: dict[str, Any], style: CsvStyle
+) -> None:
+    summary = replace(stored_run.summary, verdict="valid", reasons="", **changes)
+    run = replace(stored_run, summary=summary, environment=None)
+    row = (*astuple(summary), *(None for _ in fields(EpochColumns)))
+    path = written(tmp_path_factory.getbasetemp(), "".join(csv_lines([row], {}, style)), "row.csv")
+    (back,) = read_results(path)
+    assert summary_of(back) == summary_of(result_of(run, {}))
+
+
+@given(st.text(max_size=20))
+def test_any_text_survives_the_formula_guard(text: str) -> None:
+    cell = guarded(text)
+    assert unguarded(cell) == text.replace("\r\n", "\n").replace("\r", "\n") or "\r" in text
+    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+
+
+def table(**changes: str) -> str:
+    """Return a CSV export of one row, with some cells changed."""
+    row = dict.fromkeys(CSV_COLUMNS, "")
+    result = summary_of(golden()[2], 7)
+    row |= {name: "" if value is None else str(value) for name, value in asdict(result).items()}
+    row |= {"format_version": "1", "jit": "false", "virtual_machine": "true"} | changes
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([list(row), list(row.values())])
+    return out.getvalue()
+
+
+def document(**changes: Any) -> str:
+    """Return a JSON export of one run, with some values changed."""
+    row = asdict(summary_of(golden()[2], 7))
+    machine = {"cpu_name": "X", "physical_cores": 2, "logical_cores": 2, "memory_bytes": 1, "os_name": "y"}
+    machine |= {"architecture": "x86_64", "python_version": "3", "virtual_machine": None}
+    return json.dumps({"format_version": 1, "runs": [row | {"spec": {}, "machine": machine} | changes]})
+
+
+def test_the_examples_below_are_right_but_for_what_they_change(tmp_path: Path) -> None:
+    for content in (table(), document()):
+        (result,) = read_results(written(tmp_path, content))
+        assert result.statistics.value == golden()[2].statistics.value
+
+
+DEEP = b'{"format": "epochmark-result", "format_version": 1, "results": ' + b"[" * 10_000 + b"]" * 10_000 + b"}"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "it is empty"),
+        (b"\0" * 100, "neither a result file, nor an export"),
+        (b"hello", "neither a result file, nor an export"),
+        (b"\xff\xfe\x41\x42", "neither a result file, nor an export"),
+        (b"[]", "neither a result file, nor an export"),
+        (b"{}", "neither a result file, nor an export"),
+        (b"SQLite format 3\0" + bytes(100), "it is a database"),
+        (b"\xff\xd8\xff\xe0", "it is a JPEG picture"),
+        (b"PK\x03\x04", "it is an archive"),
+        (b"epoch,elapsed\n0,5.5\n", "it is an epoch log"),
+        (GOLDEN.read_bytes()[:5_000], "it isn't valid JSON (Input data was truncated)"),
+        (DEEP, "it is nested too deeply"),
+        (b'{"runs":' + b"[" * 10_000, "it is"),
+        (b'{"format_version": 1, "runs": []}', "none of its runs has a result"),
+        (b'{"format_version": 9, "runs": []}', "it has format version 9; this Epochmark reads up to 1"),
+        (b'{"format_version": 1, "points": []}', "it is a study"),
+        (document(value=-3.0), "run 1: value: Expected `float` >= 1e-300"),
+        (document(value="3.0"), "run 1: value: Expected `float | null`, got `str`"),
+        (document(status="excellent"), "run 1: status: Invalid enum value"),
+        (document(epochs=10**9), "run 1: spec.epochs"),
+        (
+            document(step_records=[{"phase": "measure", "epoch": 0, "first_index": 0, "durations_s": [-1]}]),
+            "durations",
+        ),
+        (document().replace("2.26", "1e999", 1).replace("2.27", "1e999", 1), "out of range"),
+        (table(format_version="2"), "it has format version 2"),
+        (table(value="nan"), "line 2, column value: “nan” isn't such a value"),
+        (table(value="1e999"), "line 2: "),
+        (table(value="-3"), "line 2: Expected `float` >= 1e-300"),
+        (table(batch_size="100.5"), "column batch_size: “100.5” isn't such a value"),
+        (table(batch_size="9" * 5_000), "column batch_size"),
+        (table(jit="yes"), "column jit: “yes” isn't such a value"),
+        (table(epoch_durations_s="1.0 x"), "column epoch_durations_s: “x” isn't such a value"),
+        (table(epoch_durations_s="1.0 2.0", epoch_train_s="1.0"), "more epochs in one column than in another"),
+        (table(epoch_durations_s="n/a"), "line 2: "),
+        (table(epoch_durations_s="-1.0", epoch_train_s="1.0"), "line 2: "),
+        (table(comment="x" * 500_000), "line 2 isn't valid CSV"),
+        (table(cpu_name="x" * 30_000), "line 2: "),
+        (table().replace("metric", "metrics", 1), "unknown column “metrics”"),
+        (table().replace("metric", "value", 1), "two columns of the same name"),
+        (table().replace(",metric", "", 1), "the column metric is missing"),
+        (table() + "1,2\n", "line 3 has 2 cells instead of"),
+        (table() + '"', "line 3 isn't valid CSV"),
+    ],
+    ids=lambda value: "" if len(value) > 40 else str(value),
+)
+def test_what_is_wrong_is_refused_whole_with_place_and_reason(
+    tmp_path: Path, content: str | bytes, words: str
+) -> None:
+    path = written(tmp_path, content, "odd.json")
+    with pytest.raises(UsageError) as refusal:
+        read_results(path)
+    assert words in str(refusal.value)
+    assert str(refusal.value).startswith(f"{path} isn't taken: ")
+    assert len(str(refusal.value)) < 300 + len(str(path))
+
+
+@pytest.mark.parametrize("name", ["a\u202eb", "\x1b[31mred", "zero\u200bwidth", "two\nlines"])
+def test_names_that_hide_something_are_shown_as_codes_or_refused(tmp_path: Path, name: str) -> None:
+    (result,) = read_results(written(tmp_path, document(cpu_name=name)))
+    assert result.machine.cpu_name is not None
+    assert result.machine.cpu_name.isprintable()
+
+
+def test_what_is_no_file_is_refused_without_waiting(tmp_path: Path) -> None:
+    for path, words in (
+        (tmp_path, "not a regular file"),
+        (tmp_path / "none", "No such file"),
+        (Path("a\0b"), "null"),
+    ):
+        with pytest.raises(UsageError, match=words):
+            read_results(path)
+
+
+@POSIX
+def test_pipes_devices_and_loops_are_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for path in (tmp_path / "pipe", tmp_path / "loop", Path("/dev/zero")):
+        with pytest.raises(UsageError):
+            read_results(path)
+
+
+@POSIX
+def test_a_file_of_five_gigabytes_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "huge.json"
+    with path.open("wb") as file:
+        file.truncate(5 * 10**9)
+    tracemalloc.start()
+    with pytest.raises(UsageError, match="it is larger than 32 MB"):
+        read_results(path)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < 1_000_000

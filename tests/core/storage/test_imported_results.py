@@ -1,0 +1,139 @@
+"""Imported results: kept apart, recognised when they come again, and removed without a trace."""
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from app.core.analysis.compare import Bar, bars, position, rank_text
+from app.core.analysis.provenance import provenance
+from app.core.errors import UsageError
+from app.core.paths import Paths
+from app.core.records import ImportedResult, RunSummary
+from app.core.report.formats.result_document import results_of
+from app.core.result_file.canonical import sealed, without_durations
+from app.core.result_file.record import Result
+from app.core.result_file.summary import summary_of
+from app.core.storage.database import Database
+from app.core.storage.imported_results import add_results, list_results, load_result, remove_result
+from app.core.storage.past_runs import past_runs
+from app.core.storage.queries import Query, find_ids, own_runs
+from app.core.storage.runs import all_ids
+from tests.broken import make_results
+from tests.core.result_file.results import golden
+from workloads.protocol.machine import Machine
+
+
+def other(number: int = 2, **spec: object) -> Result:
+    result = golden()[number]
+    return sealed(msgspec.structs.replace(result, spec=msgspec.structs.replace(result.spec, **spec)))
+
+
+def test_results_are_stored_listed_and_removed(paths: Paths) -> None:
+    with Database(paths.database) as database:
+        added = add_results(database, golden(), "lab \u202e.json")
+        assert (added.taken, added.present, added.own) == ((1, 2, 3, 4), (), ())
+        listed = list_results(database)
+        assert [(result.id, result.label) for result in listed] == [(n, "EPYC") for n in (4, 3, 2, 1)]
+        assert listed[0].source == "lab \\u202e.json"
+        assert [result.id for result in list_results(database, "mnist_mlp")] == [3, 1]
+        assert [result.id for result in list_results(database, "mnist_mlp", 1)] == [3]
+        assert load_result(database, 3) == without_durations(golden()[2])
+        remove_result(database, 3)
+        assert [result.id for result in list_results(database)] == [4, 2, 1]
+        for refused in (remove_result, load_result):
+            with pytest.raises(UsageError, match="There's no imported result 3"):
+                refused(database, 3)
+
+
+def test_what_comes_again_is_recognised_also_in_another_form(paths: Paths) -> None:
+    again = without_durations(golden()[2])
+    poorer = sealed(msgspec.structs.replace(again, steps=None, telemetry=None, epochs=None))
+    undated = sealed(msgspec.structs.replace(again, started_at=None, finished_at=None))
+    with Database(paths.database) as database:
+        assert add_results(database, [golden()[2]], "a").taken == (1,)
+        assert add_results(database, [again, poorer], "b").present == (1, 1)
+        assert add_results(database, [undated], "c").taken == (2,), "without a date nobody can tell"
+        assert add_results(database, [undated], "d").present == (2,)
+
+
+def test_own_runs_that_come_back_stay_own(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        ids = make_results(database, machine)
+        before = len(list_results(database))
+        added = add_results(database, results_of(database, []), "mine.json")
+        assert added.taken == ()
+        assert set(added.own) <= set(ids)
+        assert len(list_results(database)) == before
+
+
+def test_nothing_of_them_is_among_the_users_own(paths: Paths, machine: Machine) -> None:
+    with Database(paths.database) as database:
+        make_results(database, machine)
+        database.connection.execute("DELETE FROM imported_results")
+
+        def own() -> tuple[object, ...]:
+            return (
+                all_ids(database),
+                find_ids(database, Query()),
+                own_runs(database, "mnist_mlp", 10),
+                past_runs(database, "mnist_mlp"),
+                results_of(database, []),
+            )
+
+        before = own()
+        assert add_results(database, golden(), "others.json").taken
+        assert own() == before
+
+
+def test_a_broken_row_hides_no_other(paths: Paths) -> None:
+    with Database(paths.database) as database:
+        add_results(database, golden(), "x")
+        for number, document in ((1, "{"), (2, b"\xff"), (3, '{"app_version": "\u202e"}')):
+            database.connection.execute(
+                "UPDATE imported_results SET document = ? WHERE id = ?", (document, number)
+            )
+        assert [result.id for result in list_results(database)] == [4]
+
+
+def imported(result: Result, number: int = 5) -> ImportedResult:
+    return ImportedResult(number, "2026-11-23T00:00:00Z", result.digest or "", "EPYC", "x.png", summary_of(result))
+
+
+def drawn(run: RunSummary | None, *results: Result) -> list[Bar]:
+    shown = bars("mnist_mlp", run, imported=[imported(each, 5 + n) for n, each in enumerate(results)])
+    return [bar for bar in shown if bar.kind == "imported"]
+
+
+@pytest.fixture
+def mine(summary: RunSummary) -> RunSummary:
+    return replace(summary, workload="mnist_mlp", batch_size=128, samples_per_epoch=60_000, steps_per_epoch=469)
+
+
+def test_a_bar_says_that_it_is_imported_and_under_which_conditions(mine: RunSummary) -> None:
+    (bar,) = drawn(mine, other())
+    assert (bar.name, bar.value) == ("EPYC", golden()[2].statistics.value)
+    assert bar.remarks[:3] == ("imported, not verified", "TensorFlow 2.21.0", "valid")
+    assert "synthetic data" in bar.remarks
+    said = dict(provenance(bar))
+    assert said["From"] == "imported result 5, from x.png on 2026-11-23"
+    assert said["Code"] == "67D0-963F"
+    assert drawn(None, other())[0].remarks[:2] == bar.remarks[:2]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"batch_size": 64}, {"precision": "mixed_float16"}, {"workload_version": 9}, {"variant": "x=1"}],
+)
+def test_what_does_not_compare_is_not_drawn_beside_a_run(mine: RunSummary, changes: dict[str, object]) -> None:
+    assert drawn(mine, other())
+    assert not drawn(mine, other(**changes))  # type: ignore[arg-type]
+    assert not drawn(None, other(workload="mnist_cnn"))
+
+
+def test_two_of_one_name_have_their_numbers_and_neither_counts_in_the_rank(mine: RunSummary) -> None:
+    two = drawn(mine, other(), other(seed=3))
+    assert {bar.name for bar in two} == {"EPYC (imported 5)", "EPYC (imported 6)"}
+    with_them = bars("mnist_mlp", mine, imported=[imported(other())])
+    assert rank_text(with_them) == rank_text(bars("mnist_mlp", mine))
+    assert position(mine) == position(replace(mine))
