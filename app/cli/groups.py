@@ -93,8 +93,8 @@ def carry_out(
         view.preflight = preflight_lines(plan.specs[0], machine, paths)
     with Interrupts() as interrupts:
         watch = Watch(listener=view, begun=view.begin, ask=Hands(interrupts))
-        how = Runner(paths, machine), watch
-        sequence = run_plan(plan, *how) if resumed is None else resume_plan(*resumed, *how)
+        runner = Runner(paths, machine)
+        sequence = run_plan(plan, runner, watch) if resumed is None else resume_plan(*resumed, runner, watch)
         view.may_cancel_by(sequence.cancel)
         interrupts.wait(sequence)
     for refusal in sequence.refusals:
@@ -109,14 +109,16 @@ def carry_out(
         ids = [run.id for run in group.runs]
         is_written = result_file is None or write_after_run(database, ids, result_file)
     if not view.is_lost:
-        end = conclusion or Conclusion(_print_outcome, group_as_dict)
-        if options.json:
-            say_json(
-                json.dumps({"type": "group", "status": sequence.status, **end.as_dict(group)}, allow_nan=False)
-            )
-        else:
-            end.show(group)
+        _say_end(group, sequence.status, conclusion, as_json=options.json)
     return {"completed": 0, "cancelled": 130}.get(sequence.status, 1) or (0 if is_written else 1)
+
+
+def _say_end(group: Group, status: str, conclusion: Conclusion | None, *, as_json: bool) -> None:
+    end = conclusion or Conclusion(_print_outcome, group_as_dict)
+    if as_json:
+        say_json(json.dumps({"type": "group", "status": status, **end.as_dict(group)}, allow_nan=False))
+    else:
+        end.show(group)
 
 
 def _check_result(spec: RunSpec) -> None:
@@ -193,8 +195,7 @@ class TextPlanView(PlanView):
         title = sentence("cli.plan_title", workload=workload.title, batch_size=spec.batch_size, preset=spec.preset)
         lines = [title, sentence("cli.run_machine", machine=in_line(machine_line(self._machine)))]
         if self._plan.kind == "engines":
-            title = sentence("cli.engines_title", preset=spec.preset, rounds=self._plan.times)
-            lines[0] = title
+            lines[0] = sentence("cli.engines_title", preset=spec.preset, rounds=self._plan.times)
         if self._plan.study is not None:
             points = {"points": len(self._plan.specs), "runs": self._plan.count}
             lines[0] = sentence("cli.study_title", title=study_title(self._plan.study), **points)
@@ -297,8 +298,7 @@ def group_as_dict(group: Group) -> dict[str, Any]:
     else:
         repeats = judge_repeats(group)
         result = {"count": repeats.count, "median": repeats.median, "low": repeats.low, "high": repeats.high}
-        result |= {"confidence_pct": repeats.confidence_pct}
-        result |= {"between_pct": repeats.between_pct, "within_pct": repeats.within_pct}
+        result |= {name: getattr(repeats, name) for name in ("confidence_pct", "between_pct", "within_pct")}
     return {
         "id": group.id,
         "kind": group.kind,
