@@ -12,6 +12,7 @@ from tests.benchmarks.attacks.report import Attack, carry_out
 pytestmark = pytest.mark.slow
 
 processes = pytest.importorskip("tests.benchmarks.attacks.processes", reason="POSIX signals")
+files = pytest.importorskip("tests.benchmarks.attacks.files", reason="POSIX limits")
 crowds = pytest.importorskip("tests.benchmarks.attacks.crowds", reason="POSIX limits")
 
 
@@ -30,6 +31,7 @@ def quiet() -> Iterator[None]:
         (records.damage_file, 40),
         (records.damage_schema, 40),
         (inputs.log, 300),
+        (files.damaged_file, 5_000),
         (inputs.command_line, 12),
         (processes.kill_worker, 3),
         (processes.kill_command, 4),

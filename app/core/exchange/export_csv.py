@@ -25,6 +25,7 @@ _NUMBER_CHARS = 40
 _WHOLE = re.compile(r"-?[0-9]+")
 _FRACTION = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _CELL_LIMIT = 400_000
+_HEADING_BYTES = 10_000
 _EPOCH_NAMES = {
     field.name: field.name.removeprefix("epoch_").replace("durations", "duration")
     for field in fields(EpochColumns)
@@ -33,15 +34,12 @@ _EPOCH_NAMES = {
 
 def read(content: bytes) -> tuple[Result, ...]:
     """Return the results of a table's rows, without rows that have none; raises UnfitError with the line."""
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UnfitError("exchange.unknown_kind") from error
-    heading = text[: text.find("\n")].rstrip("\r") if "\n" in text else text
+    heading = content[: content.find(b"\n")] if b"\n" in content else content[:_HEADING_BYTES]
     # A table with semicolons has decimal commas.
-    delimiter = ";" if ";" in heading and "," not in heading else ","
+    delimiter = ";" if b";" in heading and b"," not in heading else ","
     csv.field_size_limit(_CELL_LIMIT)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
+    reader = csv.reader(text, delimiter=delimiter, strict=True)
     results: list[Result] = []
     try:
         columns = next(reader, [])
@@ -51,6 +49,8 @@ def read(content: bytes) -> tuple[Result, ...]:
                 raise UnfitError("exchange.too_many_runs", limit=RESULTS_LIMIT)
             result = _result(columns, row, reader.line_num, comma=delimiter == ";")
             results += [] if result is None else [result]
+    except UnicodeDecodeError as error:
+        raise UnfitError("exchange.not_utf8" if reader.line_num else "exchange.unknown_kind") from error
     except csv.Error as error:
         raise UnfitError("exchange.not_csv", line=reader.line_num, reason=one_line(str(error), 80)) from error
     return tuple(results)

@@ -14,6 +14,8 @@ from app.core.result_file.record import FORMAT, Result
 from workloads.datasets.regular_file import read_regular
 
 SIZE_LIMIT_BYTES = 32_000_000
+# Each value and each object takes many times the bytes that it has in a file.
+VALUES_LIMIT, OBJECTS_LIMIT = 2_500_000, 500_000
 _BEGINNING_BYTES = 1_024
 # Kinds of files that are easily mistaken for ours, by their first bytes.
 _OTHERS = {
@@ -59,7 +61,10 @@ def _results(content: bytes) -> tuple[Result, ...]:
     if not content:
         raise UnfitError("exchange.empty")
     if content.startswith(SIGNATURE):
-        return decode(extract(content))
+        text = extract(content)
+        _check_amount(text)
+        return decode(text)
+    _check_amount(content)
     for beginning, code in _OTHERS.items():
         if content.startswith(beginning):
             raise UnfitError(code)
@@ -68,6 +73,11 @@ def _results(content: bytes) -> tuple[Result, ...]:
     if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return _of_json(content.removeprefix(b"\xef\xbb\xbf"))
     return _checked(export_csv.read(content))
+
+
+def _check_amount(content: bytes) -> None:
+    if content.count(b",") + content.count(b";") > VALUES_LIMIT or content.count(b"{") > OBJECTS_LIMIT:
+        raise UnfitError("exchange.too_many_values", limit=VALUES_LIMIT)
 
 
 class _Kind(msgspec.Struct):

@@ -12,7 +12,7 @@ import msgspec
 FORMAT: Final = "epochmark-result"
 FORMAT_VERSION: Final = 1
 # Of one file; a picture of a long study is far below.
-RESULTS_LIMIT = 20_000
+RESULTS_LIMIT = 10_000
 # Of one result: more epochs or steps than these are left out, which `epochs_done` and `steps.count` show.
 EPOCHS_LIMIT, STEPS_LIMIT = 1_000, 20_000
 

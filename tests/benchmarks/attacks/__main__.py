@@ -6,7 +6,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.benchmarks.attacks import crowds, inputs, processes, records
+from tests.benchmarks.attacks import crowds, files, inputs, processes, records
 from tests.benchmarks.attacks.report import Attack, carry_out
 
 # Each with the number of tries that the project promises.
@@ -22,6 +22,8 @@ ATTACKS: dict[str, tuple[Attack, int]] = {
     "disks": (crowds.full_disk, 30),
     "command-lines": (inputs.command_line, 900),
     "logs": (inputs.log, 2_000),
+    "files": (files.damaged_file, 100_000),
+    "large-files": (files.large_file, len(files.LARGE)),
 }
 
 

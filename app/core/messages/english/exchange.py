@@ -52,6 +52,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.too_many_chunks": "it has more than {limit:,} parts",
     "exchange.too_many_files": "{path} has more than {limit:,} files: choose a smaller folder.",
     "exchange.too_many_runs": "it has more than {limit:,} runs",
+    "exchange.too_many_values": "it has more values than results have ({limit:,} at most)",
     "exchange.uneven_epochs": "line {line} has more epochs in one column than in another",
     "exchange.unknown_column": "it has an unknown column “{column}”",
     "exchange.unknown_kind": "it is neither a result file, nor an export, nor a picture of a result",
