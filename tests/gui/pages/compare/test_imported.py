@@ -1,0 +1,58 @@
+"""Imported results on the Compare page: a bar of their own colour, with its conditions, and how to remove it."""
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
+
+from app.core.analysis.compare import Bar
+from app.core.storage.database import Database
+from app.core.storage.imported_results import add_results
+from app.gui.charts.bars import bar_key
+from app.gui.pages.compare.page import ComparePage
+from app.gui.services.bundle import Services
+from tests.core.result_file.results import golden
+from tests.gui.conftest import Told
+
+PATIENCE_MS = 10_000
+
+
+@pytest.fixture
+def page(services: Services, qtbot: QtBot) -> ComparePage:
+    page = ComparePage(services)
+    qtbot.addWidget(page)
+    page.workload.setCurrentIndex(page.workload.findData("mnist_mlp"))
+    page.show()
+    return page
+
+
+def imported(page: ComparePage) -> list[Bar]:
+    return [bar for bar in page.bar_list.bars if bar.kind == "imported"]
+
+
+def test_an_imported_result_has_its_bar_and_row_until_it_is_removed(
+    page: ComparePage, services: Services, told: Told, qtbot: QtBot
+) -> None:
+    with Database(services.paths.database) as database:
+        add_results(database, golden(), "lab.json")
+    page.refresh()
+    qtbot.waitUntil(lambda: len(imported(page)) == 2, timeout=PATIENCE_MS)
+    keys = [bar_key(bar) for bar in imported(page)]
+    assert keys == ["imported-3", "imported-1"]
+    bar = imported(page)[0]
+    assert bar.remarks[:3] == ("imported, not verified", "TensorFlow 2.21.0", "valid")
+    rows = [row for row in page.table.rows.rows if row.texts[0] == "EPYC (imported 3)"]
+    assert rows[0].texts[3:8] == ("CPU", "2026", "TensorFlow 2.21.0", "128", "float32")
+    assert "imported 3, lab.json" in rows[0].texts[9]
+    page.bar_list.pointed.emit(bar)
+    place = QPoint(5, 5)
+    QApplication.sendEvent(
+        page, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, page.mapToGlobal(place))
+    )
+    (menu,) = page.findChildren(QMenu)
+    (action,) = menu.actions()
+    assert action.text() == "Remove imported result"
+    action.trigger()
+    qtbot.waitUntil(lambda: [bar_key(bar) for bar in imported(page)] == ["imported-1"], timeout=PATIENCE_MS)
+    assert ("Removed EPYC", "") in told.messages
