@@ -12,7 +12,7 @@ from app.core.messages import message
 from app.core.plain_text import one_line
 from app.core.records import Run
 from app.core.report.private_texts import hide, private_texts, without_folders
-from app.core.result_file.canonical import UnfitError, check, decode_problem, sealed, short_code, steps_hash
+from app.core.result_file.canonical import UnfitError, check, decode_problem, sealed, steps_hash
 from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT, Result
 from app.core.verdict.rules import judge
 from workloads.protocol import events
@@ -67,14 +67,6 @@ def fitting_result(run: Run, private: Mapping[str, str]) -> Result:
         raise decode_problem(error) from error
     check(result)
     return result
-
-
-def result_code(run: Run) -> str:
-    """Return the first digits of the digest of a run's result: "7F3A-91C2"; "" if it can't be in a result file."""
-    try:
-        return short_code(result_of(run).digest or "")
-    except UsageError:
-        return ""
 
 
 def _plain(run: Run, private: Mapping[str, str]) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from app.core.paths import Paths
 from app.core.records import Run
 from app.core.report.export import format_of
 from app.core.report.formats.result_document import enclosed_file, result_file, results_of
-from app.core.report.result_records import result_code, result_of
+from app.core.report.result_records import result_of
 from app.core.report.share import share_card
-from app.core.result_file.canonical import decode
+from app.core.result_file.canonical import decode, short_code
 from app.core.result_file.record import EPOCHS_LIMIT, STEPS_LIMIT
 from app.core.storage.database import Database
 from tests.broken import make_results
@@ -29,6 +29,10 @@ from workloads.protocol.machine import Gpu, Machine
 
 def changed(run: Run, **changes: Any) -> Run:
     return replace(run, summary=replace(run.summary, **changes))
+
+
+def result_code(run: Run) -> str:
+    return short_code(result_of(run).digest or "")
 
 
 def test_the_record_has_the_numbers_of_the_run(stored_run: Run) -> None:
@@ -132,7 +136,9 @@ def test_a_run_that_no_file_can_hold_is_refused_and_its_picture_has_no_code(
     run = changed(stored_run, **changes)
     with pytest.raises(UsageError, match=words):
         result_of(run, {})
-    assert result_code(run) == ""
+    if run.summary.value is not None:
+        card = share_card(run)
+        assert (card.short_form, "result " in card.footer) == ("", False)
 
 
 def test_hidden_characters_in_names_become_visible(stored_run: Run) -> None:
