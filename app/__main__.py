@@ -33,7 +33,7 @@ def main() -> int:
     if arguments:
         from app.cli import main as run_command
 
-        return run_command(arguments, _draw_share)
+        return run_command(arguments, _draw_share, scan_picture=_scan_picture)
     from app.gui.shell.display import find_problem, has_display
 
     if not has_display():
@@ -95,6 +95,15 @@ def _draw_share(card: "Card", path: "Path", dark: bool, enclosed: bytes) -> None
             message("start.install_packages", packages=DEBIAN_PACKAGES),
         ) from error
     draw_headless(card, path, dark, enclosed)
+
+
+def _scan_picture(path: "Path") -> str:
+    """Read the code on a picture for the command line; "" if there's none, or Qt can't be loaded."""
+    try:
+        from app.gui.services.picture_code import scan_file
+    except ImportError:
+        return ""
+    return scan_file(path)
 
 
 if __name__ == "__main__":

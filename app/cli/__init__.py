@@ -23,6 +23,7 @@ from app.core.settings import load_settings
 EXIT_DONE, EXIT_FAILED, EXIT_USAGE = 0, 1, 2
 EXIT_CANCELLED = EXIT_INTERRUPTED
 DrawShare: TypeAlias = Callable[[Card, Path, bool, bytes], None]
+Scan: TypeAlias = Callable[[Path], str]
 _log = logging.getLogger(__name__)
 
 
@@ -30,6 +31,7 @@ def main(
     arguments: list[str] | None = None,
     draw_share: DrawShare | None = None,
     notice: str | None = None,
+    scan_picture: Scan | None = None,
 ) -> int:
     """Run one command; return the exit code: 0 done, 1 failed, 2 wrong usage or environment, 130 cancelled.
 
@@ -38,11 +40,12 @@ def main(
         draw_share: Writes a result's picture to a file, in dark colours or not, with a result file in it; drawing
             belongs to the layer above.
         notice: Printed before anything else.
+        scan_picture: Reads the code on a picture; as above.
     """
     ending = Ending()
     try:
         ending.begin()
-        code = _run(arguments, draw_share, notice)
+        code = _run(arguments, draw_share, notice, scan_picture)
         ending.end(code)  # inside, because a signal may arrive right before it
     except KeyboardInterrupt:
         code = EXIT_CANCELLED
@@ -54,14 +57,16 @@ def main(
     return code
 
 
-def _run(arguments: list[str] | None, draw_share: DrawShare | None, notice: str | None) -> int:
+def _run(
+    arguments: list[str] | None, draw_share: DrawShare | None, notice: str | None, scan_picture: Scan | None
+) -> int:
     """Run a command and turn whatever ends it into an exit code."""
     for stream in (sys.stdout, sys.stderr):
         _speak(stream, encoding=None)  # a terminal without "×" still shows its numbers
     try:
         if notice is not None:
             say(notice, flush=True)
-        code = _carry_out(arguments, draw_share)
+        code = _carry_out(arguments, draw_share, scan_picture)
         sys.stdout.flush()
     except SystemExit as error:  # argparse has already printed the error
         return error.code if isinstance(error.code, int) else EXIT_DONE
@@ -77,9 +82,9 @@ def _run(arguments: list[str] | None, draw_share: DrawShare | None, notice: str 
     return code
 
 
-def _carry_out(arguments: list[str] | None, draw_share: DrawShare | None) -> int:
+def _carry_out(arguments: list[str] | None, draw_share: DrawShare | None, scan_picture: Scan | None) -> int:
     options = make_parser().parse_args(arguments)
-    options.draw_share = draw_share
+    options.draw_share, options.scan_picture = draw_share, scan_picture
     if getattr(options, "json", False) or options.verb is results.export:
         _speak(sys.stdout, encoding="utf-8")  # for programs, whatever the terminal's encoding
     COLORS.choose(options.color)

@@ -1,20 +1,21 @@
 """The command `import`: others' results, from result files, pictures, exports and folders of them."""
 
 import argparse
+import itertools
 import json
 from dataclasses import asdict
-from pathlib import Path
 
 from app.cli.layout import NAME_WIDTH, Column
 from app.cli.terminal import VERDICT_INKS
 from app.cli.text import complain, in_line, say, say_json, say_table
 from app.core.errors import UsageError
-from app.core.exchange.importing import Outcome, import_files
+from app.core.exchange.importing import Outcome, import_files, import_text
 from app.core.messages import Message, message, sentence, text
 from app.core.metrics import format_value, headline_kind
 from app.core.paths import Paths
 from app.core.plain_text import one_line
 from app.core.result_file.canonical import short_code
+from app.core.result_file.short_form import MARK
 from app.core.storage.database import Database
 from app.core.storage.imported_results import list_results, remove_result
 
@@ -44,13 +45,17 @@ def import_(options: argparse.Namespace, paths: Paths) -> int:
             remove_result(database, options.remove)
         say(sentence("imports.removed", number=options.remove))
         return 0
-    return _import(options.files, paths)
+    return _import(options, paths)
 
 
-def _import(files: list[Path], paths: Paths) -> int:
+def _import(options: argparse.Namespace, paths: Paths) -> int:
     taken = refused = 0
+    # A short form looks like no path.
+    codes = [str(path) for path in options.files if str(path).upper().startswith(f"{MARK}:")]
+    files = [path for path in options.files if str(path) not in codes]
     with Database(paths.database) as database:
-        for outcome in import_files(database, files):
+        typed = (import_text(database, code) for code in codes)
+        for outcome in itertools.chain(typed, import_files(database, files, options.scan_picture)):
             if outcome.refusal is not None:
                 complain(f"epochmark: {in_line(str(outcome.refusal))}")
                 refused += 1

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QImage
 
 from tests.conftest import HINT, CommandLine
 from tests.core.result_file.results import GOLDEN
@@ -34,6 +35,13 @@ def test_a_run_goes_to_another_computer_in_every_form(
     assert "imported, not verified" in epochmark("compare", "demo", **other_home).stdout
     (listed,) = json.loads(epochmark("import", "--list", "--json", **other_home).stdout)
     assert (listed["source"], listed["summary"]["workload"]) == ("p.png", "demo")
+    jpeg = str(tmp_path / "forum.jpg")
+    assert QImage(out["p.png"]).save(jpeg, "JPG", 60)  # type: ignore[call-overload]
+    done = epochmark("import", jpeg, EPOCHMARK_HOME=str(tmp_path / "third"))
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"{jpeg}: imported as 1")
+    code = "EPOCHMARK1:NO-SUCH-THING"
+    done = epochmark("import", code, **other_home)
+    assert (done.returncode, "letter of the short form is wrong" in done.stderr) == (1, True)
     own = epochmark("import", out["r.json"])
     assert own.stdout == f"{out['r.json']}: this is your own run 1\n"
 

@@ -1,19 +1,24 @@
 """Imports files and folders of results: each file wholly or not at all, and one that is refused stops no other."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from app.core.errors import UsageError
-from app.core.exchange.reading import read_results
-from app.core.messages import message
+from app.core.exchange.reading import read_results, read_text
+from app.core.messages import message, sentence
+from app.core.result_file.record import Result
+from app.core.result_file.short_form import read_short_form
 from app.core.storage.database import Database
 from app.core.storage.imported_results import Added, add_results
 
 # What is looked at in folders; a file that is named itself may be called anything.
 ENDINGS = (".json", ".csv", ".png")
+PICTURES = (".png", ".jpg", ".jpeg", ".webp")
 FILES_LIMIT, DEPTH_LIMIT = 20_000, 8
+# Returns the text of the code on a picture; "" if there's none, or the picture can't be read.
+Scan = Callable[[Path], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +35,13 @@ class Outcome:
     refusal: UsageError | None = None
 
 
-def import_files(database: Database, paths: Iterable[Path]) -> Iterator[Outcome]:
+def import_files(database: Database, paths: Iterable[Path], scan: Scan | None = None) -> Iterator[Outcome]:
     """Yield what became of each file, and of each in the folders, one by one.
+
+    Args:
+        database: The results.
+        paths: Files and folders.
+        scan: Reads the code on a picture; None where nothing can.
 
     Raises:
         AppError: The database can't be written; what was yielded before is stored.
@@ -43,15 +53,36 @@ def import_files(database: Database, paths: Iterable[Path]) -> Iterator[Outcome]
             yield Outcome(path, refusal=error)
             continue
         for file in files:
-            yield _import(database, file)
+            yield _import(database, file, scan)
 
 
-def _import(database: Database, path: Path) -> Outcome:
+def import_text(database: Database, text: str) -> Outcome:
+    """Import what was pasted or typed, a short form or the content of a result file; raises AppError as above."""
+    source = sentence("exchange.pasted")
     try:
-        results = read_results(path)
+        results = read_text(text)
+    except UsageError as error:
+        return Outcome(Path(source), refusal=error)
+    return Outcome(Path(source), add_results(database, results, source))
+
+
+def _import(database: Database, path: Path, scan: Scan | None) -> Outcome:
+    try:
+        results = _read(path, scan)
     except UsageError as error:
         return Outcome(path, refusal=error)
     return Outcome(path, add_results(database, results, path.name))
+
+
+def _read(path: Path, scan: Scan | None) -> tuple[Result, ...]:
+    """Return a file's results; where a picture has lost them, what its code tells."""
+    try:
+        return read_results(path)
+    except UsageError:
+        code = scan(path) if scan is not None and path.suffix.lower() in PICTURES else ""
+        if not code:
+            raise
+    return (read_short_form(code),)
 
 
 def files_of(path: Path) -> Iterator[Path]:

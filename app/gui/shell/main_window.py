@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QByteArray, QSize, QTimer, QUrl, Signal
+from PySide6.QtCore import QSize, QTimer, QUrl, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QDesktopServices, QKeySequence
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QMessageBox,
     QStackedWidget,
-    QStyle,
     QWidget,
 )
 
@@ -24,12 +23,14 @@ from app.core.paths import DOCUMENTATION
 from app.core.records import Plan
 from app.gui.pages.benchmark.page import BenchmarkPage
 from app.gui.services.bundle import Services
+from app.gui.shell import placement
 from app.gui.shell.attention import Attention
 from app.gui.shell.banner import Banner
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet, problem_report
+from app.gui.shell.imports import ResultImports
 from app.gui.shell.pages import PAGES
 from app.gui.shell.side_bar import SideBar
-from app.gui.shell.zoom import USUAL_PCT, Zoom
+from app.gui.shell.zoom import Zoom
 from app.gui.widgets.basics import Tone
 from app.gui.widgets.dialogs import about_dialog
 from app.gui.widgets.tab_order import order_tabs
@@ -73,6 +74,7 @@ class MainWindow(QMainWindow):
         self.banner = Banner(services.theme, self.stack)
         self.stack.addWidget(self.benchmark)
         self._actions: dict[str, QAction] = {}
+        self.imports = ResultImports(services, self)
         self._lay_out()
         self._make_menu()
         self.side_bar.chosen.connect(self.show_page)
@@ -84,8 +86,10 @@ class MainWindow(QMainWindow):
         self.benchmark.setup.install_wanted.connect(self._on_install_wanted)
         self.benchmark.setup.import_wanted.connect(self._on_import_wanted)
         self.benchmark.setup.known.run_chosen.connect(self._on_run_chosen)
+        self.imports.compare_wanted.connect(self._on_compare_workload)
         Attention(services.bridge, self)
-        self._restore_geometry()
+        self.benchmark.setup.workload.setFocus()
+        placement.restore(self, services.preferences)
         self._on_state()
 
     def show_page(self, code: str) -> None:
@@ -120,7 +124,7 @@ class MainWindow(QMainWindow):
             if not self._closing and self._ask_to_cancel():
                 self.close_soon()
             return
-        self._save_geometry()
+        placement.save(self, self._services.preferences)
         if "results" in self._pages:
             self.results.forget_deleted()
         event.accept()
@@ -190,6 +194,7 @@ class MainWindow(QMainWindow):
             self.studies.state_changed.connect(self._on_state)
         if code == "compare":
             self.compare.run_chosen.connect(self._on_run_chosen)
+            self.imports.changed.connect(self.compare.refresh)
         if code == "hardware":
             self.closed.connect(self.hardware.doctor.cancel)  # even while another page is shown
         if code == "settings":
@@ -215,6 +220,8 @@ class MainWindow(QMainWindow):
         file.addSeparator()
         self._add(file, "menu.save_picture", keys.Save, lambda: self._shown().save_picture())
         self._add(file, "menu.export", "Ctrl+E", self._on_export)
+        self._add(file, "imports_page.menu", "Ctrl+O", self.imports.choose)
+        self._add(file, "imports_page.type", "", self.imports.type_in)
         file.addSeparator()
         self._add(file, "menu.settings", "Ctrl+,", lambda: self.show_page("settings")).setMenuRole(
             roles.PreferencesRole
@@ -224,6 +231,7 @@ class MainWindow(QMainWindow):
         self._add(edit, "menu.undo_delete", keys.Undo, self._on_undo)
         self._add(edit, "menu.copy_result", "Ctrl+Shift+C", lambda: self._shown().copy_text())
         self._add(edit, "menu.copy_picture", "Ctrl+Shift+P", lambda: self._shown().copy_picture())
+        self._add(edit, "imports_page.paste", keys.Paste, self.imports.paste)
         view = self.menuBar().addMenu(sentence("menu.view"))
         for number, page in enumerate(PAGES, 1):
             self._add(view, page.title, f"Ctrl+{number}", partial(self.show_page, page.code))
@@ -287,6 +295,10 @@ class MainWindow(QMainWindow):
     def _on_compare(self, ids: list[int]) -> None:
         self.show_page("compare")
         self.compare.show_runs(ids)
+
+    def _on_compare_workload(self, workload: str) -> None:
+        self.show_page("compare")
+        self.compare.show_workload(workload)
 
     def _on_doctor(self) -> None:
         """Answer the question: examine, unless there is an answer or a run that it would disturb."""
@@ -367,28 +379,3 @@ class MainWindow(QMainWindow):
             buttons.No,
         )
         return answer == buttons.Yes
-
-    def _restore_geometry(self) -> None:
-        stored = self._services.preferences.settings.geometry
-        self.benchmark.setup.workload.setFocus()
-        if not stored or not self.restoreGeometry(QByteArray.fromBase64(stored.encode("ascii", "replace"))):
-            self.resize(1200, 800)
-        self._fit_screen()
-
-    def _fit_screen(self) -> None:
-        """Stay within what the screen has free: 1366 × 768 leaves less than the usual size."""
-        screen = self.screen().availableGeometry()
-        frame_px = self.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
-        room = QSize(screen.width(), screen.height() - frame_px)
-        if self._services.preferences.settings.zoom_pct > USUAL_PCT:  # chosen on a larger screen
-            self.setMinimumSize(self.minimumSize().boundedTo(room))
-        if self.width() > room.width() or self.height() > room.height():
-            self.resize(self.size().boundedTo(room))
-            self.move(screen.topLeft())
-
-    def _save_geometry(self) -> None:
-        geometry = bytes(self.saveGeometry().toBase64().data()).decode("ascii")
-        try:
-            self._services.preferences.change(geometry=geometry)
-        except AppError as error:
-            _log.info("The window's position wasn't saved: %s", error)

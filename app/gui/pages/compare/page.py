@@ -114,6 +114,11 @@ class ComparePage(QWidget):
 
         self._services.tasks.start(look, self._on_selected, self._services.complain)
 
+    def show_workload(self, workload: str) -> None:
+        """Show the bars of a workload, if there is such a one."""
+        if (place := self.workload.findData(workload)) >= 0:
+            self.workload.setCurrentIndex(place)
+
     def _on_selected(self, runs: list[RunSummary]) -> None:
         place = self.workload.findData(runs[0].workload) if runs else -1
         if place < 0:

@@ -1,0 +1,129 @@
+"""Results of others in the window: dropped onto it, chosen, pasted, or typed from a picture."""
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from PySide6.QtCore import QEvent, QMimeData, QObject, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QInputDialog, QWidget
+
+from app.core.messages import sentence
+from app.core.storage.database import Database
+from app.gui.services.bundle import Services
+from app.gui.services.picture_code import scan, scan_file
+from app.gui.widgets.basics import Tone
+
+if TYPE_CHECKING:
+    from app.core.exchange.importing import Outcome
+
+# What reads files of others is imported late: a window that opens has no use for it.
+_log = logging.getLogger(__name__)
+Answer: TypeAlias = "tuple[list[Outcome], str]"
+
+
+class ResultImports(QObject):
+    """Imports results in the background, and says what came of it.
+
+    Signals:
+        compare_wanted: The user wants to see the bars of a workload; with its id.
+        changed: There are more results.
+    """
+
+    compare_wanted = Signal(str)
+    changed = Signal()
+
+    def __init__(self, services: Services, window: QWidget) -> None:
+        super().__init__(window)
+        self._services = services
+        self._window = window
+        window.setAcceptDrops(True)
+        window.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take files that are dropped onto the window."""
+        if isinstance(event, QDropEvent) and event.type() in (QEvent.Type.DragEnter, QEvent.Type.Drop):
+            paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+            if paths:
+                event.acceptProposedAction()
+                if not isinstance(event, QDragEnterEvent):
+                    self.start(paths)
+                return True
+        return super().eventFilter(watched, event)
+
+    def choose(self) -> None:
+        """Ask for files, and import them."""
+        from app.core.exchange.importing import ENDINGS, PICTURES
+
+        endings = [f"*{ending}" for ending in dict.fromkeys((*ENDINGS, *PICTURES))]
+        folder = self._services.preferences.settings.save_folder or ""
+        title, kinds = sentence("imports_page.title"), sentence("imports_page.files", endings=endings)
+        names, _ = QFileDialog.getOpenFileNames(self._window, title, folder, kinds)
+        if names:
+            self.start([Path(name) for name in names])
+
+    def type_in(self) -> None:
+        """Ask for a short form, and import it."""
+        title, question = sentence("imports_page.title"), sentence("imports_page.enter")
+        text, is_given = QInputDialog.getMultiLineText(self._window, title, question)
+        if is_given and text.strip():
+            self._start_text(text)
+
+    def paste(self) -> None:
+        """Import what is on the clipboard: files, a picture with a code, a result file's text or a short form."""
+        clipboard = QGuiApplication.clipboard()
+        content: QMimeData | None = clipboard.mimeData()  # none where the clipboard was cleared
+        urls = content.urls() if content is not None else []
+        paths = [Path(url.toLocalFile()) for url in urls if url.isLocalFile()]
+        text = clipboard.text() or scan(clipboard.image())
+        if paths:
+            self.start(paths)
+        elif text.strip():
+            self._start_text(text)
+        else:
+            self._services.tell(sentence("imports_page.nothing_to_paste"), "caution", "", None)
+
+    def start(self, paths: Sequence[Path]) -> None:
+        """Import files and folders."""
+        from app.core.exchange.importing import import_files
+
+        self._run(lambda database: list(import_files(database, paths, scan_file)))
+
+    def _start_text(self, text: str) -> None:
+        from app.core.exchange.importing import import_text
+
+        self._run(lambda database: [import_text(database, text)])
+
+    def _run(self, do: "Callable[[Database], list[Outcome]]") -> None:
+        from app.core.storage.imported_results import list_results
+
+        path = self._services.paths.database
+
+        def work() -> Answer:
+            with Database(path) as database:
+                outcomes = do(database)
+                newest = list_results(database, limit=1)
+            return outcomes, newest[0].summary.workload if newest else ""
+
+        self._services.tasks.start(work, self._on_done, self._services.complain)
+
+    def _on_done(self, answer: Answer) -> None:
+        outcomes, workload = answer
+        refused = [str(outcome.refusal) for outcome in outcomes if outcome.refusal is not None]
+        count = sum(len(outcome.added.taken) for outcome in outcomes)
+        for reason in refused:
+            _log.info("Not imported: %s", reason)
+        parts = [sentence("imports_page.done", count=count)] if count else []
+        if refused:
+            more = len(refused) - 1
+            parts.append(
+                sentence("imports_page.more_refused", reason=refused[0], count=more) if more else refused[0]
+            )
+        if not parts:
+            parts.append(sentence("imports_page.no_new"))
+        action = sentence("imports_page.compare") if count else ""
+        tone: Tone = "invalid" if refused and not count else "caution" if refused else ""
+        self._services.tell(" ".join(parts), tone, action, lambda: self.compare_wanted.emit(workload))
+        if count:
+            self.changed.emit()

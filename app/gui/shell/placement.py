@@ -1,0 +1,42 @@
+"""The window's place and size: stored when it closes, and always within the screen."""
+
+import logging
+
+from PySide6.QtCore import QByteArray, QSize
+from PySide6.QtWidgets import QMainWindow, QStyle
+
+from app.core.errors import AppError
+from app.gui.services.preferences import Preferences
+from app.gui.shell.zoom import USUAL_PCT
+
+USUAL_PX = (1200, 800)
+_log = logging.getLogger(__name__)
+
+
+def restore(window: QMainWindow, preferences: Preferences) -> None:
+    """Place the window where it was, or in its usual size."""
+    stored = preferences.settings.geometry
+    if not stored or not window.restoreGeometry(QByteArray.fromBase64(stored.encode("ascii", "replace"))):
+        window.resize(*USUAL_PX)
+    _fit_screen(window, preferences)
+
+
+def _fit_screen(window: QMainWindow, preferences: Preferences) -> None:
+    """Stay within what the screen has free: 1366 × 768 leaves less than the usual size."""
+    screen = window.screen().availableGeometry()
+    frame_px = window.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
+    room = QSize(screen.width(), screen.height() - frame_px)
+    if preferences.settings.zoom_pct > USUAL_PCT:  # chosen on a larger screen
+        window.setMinimumSize(window.minimumSize().boundedTo(room))
+    if window.width() > room.width() or window.height() > room.height():
+        window.resize(window.size().boundedTo(room))
+        window.move(screen.topLeft())
+
+
+def save(window: QMainWindow, preferences: Preferences) -> None:
+    """Store where the window is."""
+    geometry = bytes(window.saveGeometry().toBase64().data()).decode("ascii")
+    try:
+        preferences.change(geometry=geometry)
+    except AppError as error:
+        _log.info("The window's position wasn't saved: %s", error)

@@ -1,0 +1,138 @@
+"""Results of others come into the window: dropped, chosen, pasted, typed; what is wrong stops nothing."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog
+
+from app.core.paths import Paths, default_paths
+from app.core.report.export import FORMATS
+from app.core.report.formats.result_document import enclosed_file
+from app.core.report.share import share_card
+from app.core.storage.database import Database
+from app.core.storage.imported_results import list_results
+from app.core.storage.runs import load_run
+from app.gui.run.share_picture import save_share_picture
+from app.gui.services.picture_code import scan_file
+from app.gui.style.tokens import DARK
+from tests.gui.driving import Driver
+from tests.recording import as_preset, recorded_events, store_recording
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory, session_theme: object) -> Path:
+    """What another computer hands out: the same result as a picture, a JPEG without a result file, and a file."""
+    folder = tmp_path_factory.mktemp("theirs")
+    paths = default_paths({"EPOCHMARK_HOME": str(folder / "home")})
+    paths.create()
+    with Database(paths.database) as database:
+        run_id = store_recording(database, as_preset(recorded_events(), "quick"))
+        card = share_card(load_run(database, run_id))
+        save_share_picture(card, DARK, folder / "result.png", enclosed_file(database, [run_id]))
+        (folder / "result.epochmark.json").write_text(
+            "".join(FORMATS["result"].lines(database, [run_id])), "utf-8"
+        )
+    (folder / "code.txt").write_text(card.short_form, "utf-8")
+    assert QImage(str(folder / "result.png")).save(str(folder / "forum.jpg"), "JPG", 60)  # type: ignore[call-overload]
+    return folder
+
+
+def drop(driver: Driver, *paths: Path) -> None:
+    content = QMimeData()
+    content.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    actions, buttons, keys = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    place = driver.window.rect().center()
+    entered = QDragEnterEvent(place, actions, content, buttons, keys)
+    QApplication.sendEvent(driver.window, entered)
+    assert entered.isAccepted()
+    QApplication.sendEvent(driver.window, QDropEvent(QPointF(place), actions, content, buttons, keys))
+
+
+def count(paths: Paths) -> int:
+    with Database(paths.database) as database:
+        return len(list_results(database))
+
+
+@pytest.mark.parametrize("name", ["result.png", "forum.jpg", "result.epochmark.json"])
+def test_dropped_it_is_a_bar_on_compare(driver: Driver, paths: Paths, theirs: Path, name: str) -> None:
+    drop(driver, theirs / name)
+    driver.until(lambda: driver.message == "1 result imported.")
+    driver.press(driver.window.banner.button)
+    compare = driver.window.compare
+    driver.until(lambda: any(bar.kind == "imported" for bar in compare.all_bars))
+    bar = next(bar for bar in compare.all_bars if bar.kind == "imported")
+    assert "EPYC" in bar.name
+    assert bar.value == pytest.approx(51.79, rel=1e-3)
+    assert any("not verified" in remark for remark in bar.remarks)
+    drop(driver, theirs / name)
+    driver.until(lambda: "imported before" in driver.message)
+    assert count(paths) == 1
+
+
+def test_files_of_a_folder_come_in_beside_a_broken_one(
+    driver: Driver, paths: Paths, theirs: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "good.json").write_bytes((theirs / "result.epochmark.json").read_bytes())
+    (tmp_path / "bad.json").write_text("{")
+    drop(driver, tmp_path)
+    driver.until(lambda: driver.message.startswith("1 result imported."))
+    assert "bad.json" in driver.message
+    assert count(paths) == 1
+
+
+def test_what_is_no_result_is_refused_in_a_sentence(driver: Driver, paths: Paths, tmp_path: Path) -> None:
+    picture = tmp_path / "cat.jpg"
+    assert QImage(40, 40, QImage.Format.Format_RGB32).save(str(picture), "JPG")  # type: ignore[call-overload]
+    drop(driver, picture)
+    driver.until(lambda: "cat.jpg" in driver.message)
+    assert count(paths) == 0
+
+
+def test_chosen_in_the_dialog(driver: Driver, paths: Paths, theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(QFileDialog, "getOpenFileNames", lambda *_: ([str(theirs / "result.png")], ""))
+    driver.window.action("imports_page.menu").trigger()
+    driver.until(lambda: count(paths) == 1)
+
+
+def test_pasted_as_text_file_or_picture(driver: Driver, paths: Paths, theirs: Path) -> None:
+    clipboard, paste = QGuiApplication.clipboard(), driver.window.action("imports_page.paste")
+    clipboard.clear()
+    paste.trigger()
+    assert "no result on the clipboard" in driver.message
+    clipboard.setText("just a text")
+    paste.trigger()
+    driver.until(lambda: "isn't the short form" in driver.message)
+    clipboard.setImage(QImage(str(theirs / "forum.jpg")))
+    paste.trigger()
+    driver.until(lambda: count(paths) == 1)
+    clipboard.setText((theirs / "result.epochmark.json").read_text("utf-8"))
+    paste.trigger()
+    driver.until(lambda: count(paths) == 2)  # the file tells more than the code, so it is another result
+    clipboard.clear()
+
+
+def test_typed_from_a_picture(driver: Driver, paths: Paths, theirs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (theirs / "code.txt").read_text("utf-8").lower()
+    monkeypatch.setattr(QInputDialog, "getMultiLineText", lambda *_: (code, True))
+    driver.window.action("imports_page.type").trigger()
+    driver.until(lambda: count(paths) == 1)
+
+
+@pytest.mark.qt_log_level_fail("CRITICAL")  # Qt warns of each
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xd8\xff",
+        b"\x89PNG\r\n\x1a\n",
+        # A picture of 60,000 × 60,000 pixels, as its head claims.
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\xea\x60\x00\x00\xea\x60\x08\x02\x00\x00\x00\x00\x00\x00\x00",
+    ],
+)
+def test_broken_and_huge_pictures_have_no_code(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "picture.png"
+    path.write_bytes(content)
+    assert scan_file(path) == ""
+    assert scan_file(tmp_path) == ""
