@@ -14,6 +14,7 @@ from app.gui.charts.bar_list import BarList
 from app.gui.pages.benchmark.workload_chooser import WorkloadChooser
 from app.gui.pages.compare.logs import LogPreview
 from app.gui.run.log_dialog import LogDialog
+from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.verdict_dialog import VerdictDialog
 from app.gui.shell.help_dialogs import ReportDialog, ShortcutSheet
 from app.gui.shell.pages import PAGES
@@ -92,6 +93,15 @@ def verdict(driver: Driver) -> VerdictDialog:
         return VerdictDialog(driver.services.theme, load_run(database, run_id), driver.window)
 
 
+def share(driver: Driver) -> QDialog:
+    run_id = store(driver)[0]
+    with Database(driver.services.paths.database) as database:
+        run = load_run(database, run_id)
+    dialog = ShareDialog(driver.services, driver.window, (run, None), lambda *_: None, lambda *_: None)
+    driver.until(lambda: bool(dialog.boxes))
+    return dialog
+
+
 DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
     "about": lambda driver: about_dialog(driver.window),
     "shortcuts": lambda driver: ShortcutSheet(driver.window, [driver.window.action("menu.run")]),
@@ -100,6 +110,7 @@ DIALOGS: dict[str, Callable[[Driver], QDialog]] = {
     "log": lambda driver: LogDialog(driver.window, lambda: ["a line"], lambda: None),
     "verdict": verdict,
     "workloads": chooser,
+    "share": share,
     "import": lambda driver: LogPreview(driver.window, (10.0, 20.1, 30.0, 40.2, 50.1, 60.0), "log", "CIFAR-10"),
 }
 

@@ -79,7 +79,7 @@ def _plain(run: Run, private: Mapping[str, str]) -> dict[str, Any]:
     return {
         "app_version": summary.app_version,
         "status": summary.status,
-        "started_at": summary.started_at,
+        "started_at": summary.started_at or None,  # left out
         "finished_at": summary.finished_at,
         "spec": _spec(run, private),
         "environment": _environment(run),

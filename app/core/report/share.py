@@ -17,6 +17,7 @@ from app.core.report.result_records import result_of
 from app.core.report.share_texts import computer_parts, device_kind, device_title, is_gpu
 from app.core.report.wording import CONFIDENCE_PCT, rate_text, result_text, verdict_texts, workload_title
 from app.core.result_file.canonical import short_code
+from app.core.result_file.record import Result
 from app.core.result_file.short_form import short_form
 from app.core.verdict.rules import judge
 from workloads.engines.registry import compiler_name
@@ -52,9 +53,9 @@ class ShareCard:
 Card = ShareCard | AbCard
 
 
-def card_of(run: Run, group: Group | None = None) -> Card:
+def card_of(run: Run, group: Group | None = None, result: Result | None = None) -> Card:
     """Return the content of the picture of a run, of repetitions, or of an A/B; see `share_card` and `ab_card`."""
-    return ab_card(run, group) if group is not None and group.kind == "ab" else share_card(run, group)
+    return ab_card(run, group) if group is not None and group.kind == "ab" else share_card(run, group, result)
 
 
 def text_of(run: Run, group: Group | None = None) -> str:
@@ -62,19 +63,20 @@ def text_of(run: Run, group: Group | None = None) -> str:
     return ab_text(run, group) if group is not None and group.kind == "ab" else result_text(run, group)
 
 
-def share_card(run: Run, group: Group | None = None) -> ShareCard:
+def share_card(run: Run, group: Group | None = None, result: Result | None = None) -> ShareCard:
     """Return the picture's content; raises UsageError if the run has no result to show.
 
     Args:
         run: Its details are shown.
         group: The repetitions that it is one of, if the picture shows the result of all.
+        result: The run's result as it leaves; None for all of it.
     """
     summary = (group_summary(group) if group is not None else None) or run.summary
     if summary.value is None:
         raise UsageError(message("share.no_result", run_id=summary.id), message("share.choose_another"))
     chart = tuple(bars(summary.workload, summary))
     kind = headline_kind(summary.metric)
-    code, short = _codes(run)
+    code, short = _codes(run) if result is None else (short_code(result.digest or ""), short_form(result))
     footer = (
         position(summary),
         summary.started_at[:10],

@@ -25,6 +25,7 @@ from app.core.studies.details import Details
 from app.core.studies.export import study_lines
 from app.core.studies.points import StudyResult
 from app.core.studies.share import StudyCard
+from app.gui.run.share_dialog import ShareDialog
 from app.gui.run.share_picture import paint_share_picture, save_share_picture
 from app.gui.services.bundle import Services
 
@@ -63,6 +64,17 @@ class ResultActions:
             save_share_picture(card, tokens, target, enclosed)
 
         self._services.tasks.start(write, done, self._services.complain)
+
+    def share(self, run: Run, group: Group | None = None) -> None:
+        """Show what leaves, to leave out fields, and save or copy it as picture, text or file."""
+        documents = QStandardPaths.StandardLocation.DocumentsLocation
+
+        name = f"epochmark-{run.summary.workload}-{_number(run, group)}"
+
+        def ask(title: str, ending: str, kinds: str) -> Path | None:
+            return self._ask(title, f"{name}{ending}", kinds, documents)
+
+        ShareDialog(self._services, self._window, (run, group), ask, self._tell_saved).open()
 
     def save_study(self, card: StudyCard, group: Group) -> None:
         """Save a study's picture; ask for a file."""
@@ -165,7 +177,7 @@ class ResultActions:
         folder = latest if latest and Path(latest).is_dir() else QStandardPaths.writableLocation(place)
         chosen, kind = QFileDialog.getSaveFileName(self._window, title, str(Path(folder) / name), kinds)
         # Another type's ending was typed on purpose; "v1.2" isn't one.
-        if not chosen or Path(chosen).suffix.lower() in _endings(kinds):
+        if not chosen or chosen.lower().endswith(tuple(_endings(kinds))):
             return Path(chosen) if chosen else None
         path = Path(chosen + _endings(kind or kinds)[0])
         # The dialog asked only about the name without the ending.

@@ -218,6 +218,7 @@ class MainWindow(QMainWindow):
         self._add(file, "menu.run", "Ctrl+R", self._on_run)
         self._add(file, "menu.cancel", "Ctrl+.", self._on_cancel)
         file.addSeparator()
+        self._add(file, "menu.share", "Ctrl+Shift+S", lambda: self._shown().share())
         self._add(file, "menu.save_picture", keys.Save, lambda: self._shown().save_picture())
         self._add(file, "menu.export", "Ctrl+E", self._on_export)
         self._add(file, "imports_page.menu", "Ctrl+O", self.imports.choose)
@@ -354,7 +355,7 @@ class MainWindow(QMainWindow):
         self._actions["menu.cancel"].setEnabled(running)
         shown = self._shown()
         self._actions["menu.copy_result"].setEnabled(shown.can_copy)
-        for code in ("menu.save_picture", "menu.copy_picture"):
+        for code in ("menu.share", "menu.save_picture", "menu.copy_picture"):
             self._actions[code].setEnabled(shown.can_share)
         deleted = "results" in self._pages and self.results.can_undo
         self._actions["menu.undo_delete"].setEnabled(deleted)

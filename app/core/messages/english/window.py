@@ -31,6 +31,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "menu.run": "Run benchmark",
     "menu.save_picture": "Save picture …",
     "menu.settings": "Settings",
+    "menu.share": "Share …",
     "menu.shortcuts": "Keyboard shortcuts",
     "menu.undo_delete": "Undo delete",
     "menu.view": "&View",

@@ -140,6 +140,10 @@ class AbPage(QWidget):
         """Save the share picture of the A/B shown."""
         self._with_run(self._actions.save_picture)
 
+    def share(self) -> None:
+        """Show what leaves before the A/B shown is shared."""
+        self._with_run(self._actions.share)
+
     def copy_picture(self) -> None:
         """Copy the share picture of the A/B shown."""
         self._with_run(self._actions.copy_picture)

@@ -121,6 +121,11 @@ class BenchmarkPage(QWidget):
         if self.run is not None:
             self._actions.save_picture(*self._shared())
 
+    def share(self) -> None:
+        """Show what leaves before the result is shared."""
+        if self.run is not None:
+            self._actions.share(*self._shared())
+
     def copy_picture(self) -> None:
         """Copy the share picture of the result."""
         if self.run is not None:

@@ -1,8 +1,10 @@
 """The texts of the results table's cells."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+
+from PySide6.QtGui import QGuiApplication
 
 from app.core.analysis.ab import judge_repeats
 from app.core.analysis.compare import run_name
@@ -18,7 +20,10 @@ from app.core.analysis.groups import (
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Group, RunSummary
+from app.core.storage.database import Database
+from app.core.storage.runs import list_runs
 from app.gui.pages.results.columns import COLUMNS
+from app.gui.services.bundle import Services
 from workloads import CATALOGUE
 from workloads.engines.registry import engine_title
 
@@ -131,3 +136,17 @@ _WRITERS: dict[str, Callable[[RunSummary], str]] = {
     "engine": lambda run: engine_title(run.engine),
     "comment": lambda run: run.comment or "",
 }
+
+
+def copy_rows(services: Services, ids: Sequence[int]) -> None:
+    """Put runs on the clipboard as a table."""
+
+    def read() -> str:
+        with Database(services.paths.database) as database:
+            return table_text(list_runs(database, ids=ids))
+
+    def done(text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+        services.tell(sentence("results_page.copied", count=len(ids)), "", "", None)
+
+    services.tasks.start(read, done, services.complain)

@@ -34,6 +34,7 @@ COMMANDS = {
     "again": Command("button.run_again", "rotate-ccw"),
     "compare": Command("results_page.compare", "chart-bar-decreasing"),
     "copy": Command("button.copy", "copy", "Ctrl+C"),
+    "share": Command("menu.share", "image"),
     "picture": Command("menu.save_picture", "image"),
     "copy_picture": Command("menu.copy_picture", "image"),
     "export": Command("menu.export", "file-down"),

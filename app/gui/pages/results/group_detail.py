@@ -33,7 +33,7 @@ from app.gui.style.tokens import GAP_PX, HEADLINE_PX, TITLE_PX
 from app.gui.widgets.basics import Button, Card, ClampedLabel, ElidedLabel, column, label, row, scrolled
 from app.gui.widgets.tables import set_up_items
 
-_COMMANDS = ("again", "compare", "copy", "picture", "copy_picture", "export", "delete")
+_COMMANDS = ("again", "compare", "copy", "share", "picture", "copy_picture", "export", "delete")
 _COLUMNS = ("id", "workload", "engine", "value", "spread_pct", "verdict", "device", "status", "comment")
 ENGINES_MAX_PX = 280
 _HEADINGS = {"engine": "heading.engine"}
@@ -93,7 +93,7 @@ class GroupDetail(QWidget):
         self.remarks.show_text(remarks)
         self.remarks.setVisible(bool(remarks))
         can_share = group_example(group) is not None
-        self.commands.allow({"picture": can_share, "copy_picture": can_share})
+        self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture"), can_share))
         self._show_result(group)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:

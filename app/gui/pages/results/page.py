@@ -1,10 +1,10 @@
 """The history: all runs in a table, and one of them, or a group, in full."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.analysis.groups import group_example
@@ -13,8 +13,8 @@ from app.core.records import Group, Plan, Run
 from app.core.runs.again import check_again, plan_of_group, plan_of_run
 from app.core.storage.database import Database
 from app.core.storage.groups import load_group
-from app.core.storage.runs import list_runs, load_run
-from app.gui.pages.results.cells import table_text
+from app.core.storage.runs import load_run
+from app.gui.pages.results.cells import copy_rows
 from app.gui.pages.results.commands import RunCommands
 from app.gui.pages.results.filters import Filters
 from app.gui.pages.results.group_detail import GroupDetail
@@ -162,7 +162,7 @@ class ResultsPage(QWidget):
         elif self.group is not None:
             self.result_actions.copy_group(self.group)
         elif ids := self.selected_ids():
-            self._copy_rows(ids)
+            copy_rows(self._services, ids)
 
     def copy_picture(self) -> None:
         """Copy the share picture of what is shown, or of the selected run."""
@@ -171,6 +171,10 @@ class ResultsPage(QWidget):
     def save_picture(self) -> None:
         """Save the share picture of what is shown, or of the selected run."""
         self._with_run(self.result_actions.save_picture)
+
+    def share(self) -> None:
+        """Show what leaves before the result that is shown, or selected, is shared."""
+        self._with_run(self.result_actions.share)
 
     def delete(self) -> None:
         """Delete what is shown or selected; it can be restored until the window closes."""
@@ -231,6 +235,7 @@ class ResultsPage(QWidget):
             "again": self.run_again,
             "compare": self.compare,
             "copy": self.copy_text,
+            "share": self.share,
             "picture": self.save_picture,
             "copy_picture": self.copy_picture,
             "export": self.export,
@@ -312,7 +317,7 @@ class ResultsPage(QWidget):
         rows = self.table.selected_rows()
         count, is_one = len(self.model.ids_of(rows)), len(rows) == 1
         self.commands.allow(dict.fromkeys(("open", "again"), is_one))
-        self.commands.allow(dict.fromkeys(("picture", "copy_picture", "rename"), is_one and rows[0] > 0))
+        self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "rename"), is_one and rows[0] > 0))
         self.commands.allow(dict.fromkeys(("compare", "copy", "export", "delete"), count > 0))
         if not count and self.model.shown.query.is_filter:
             count = len(self.model.shown.ids)
@@ -386,14 +391,3 @@ class ResultsPage(QWidget):
         if detail is not None and detail.run is not None:
             run_id = detail.run.summary.id
             self.model.comment(run_id, text, partial(detail.rename, run_id, text))
-
-    def _copy_rows(self, ids: Sequence[int]) -> None:
-        def read() -> str:
-            with Database(self._services.paths.database) as database:
-                return table_text(list_runs(database, ids=ids))
-
-        def done(text: str) -> None:
-            QGuiApplication.clipboard().setText(text)
-            self._services.tell(sentence("results_page.copied", count=len(ids)), "", "", None)
-
-        self._services.tasks.start(read, done, self._services.complain)

@@ -91,7 +91,7 @@ class RunDetail(QWidget):
         self.view.show_run(run)
         self.trend.show_run(run.summary)
         is_measured = run.summary.value is not None
-        self.commands.allow(dict.fromkeys(("picture", "copy_picture", "compare"), is_measured))
+        self.commands.allow(dict.fromkeys(("share", "picture", "copy_picture", "compare"), is_measured))
         self._fill_table(run)
         self._fill_telemetry()
 

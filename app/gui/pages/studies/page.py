@@ -157,6 +157,10 @@ class StudiesPage(QWidget):
         """Whether there is a text to copy."""
         return self.can_share
 
+    def share(self) -> None:
+        """Save a picture: what is on it is all that leaves."""
+        self.save_picture()
+
     def save_picture(self) -> None:
         """Save the picture of the chart being shown."""
         if (card := self.card()) is not None and self.result is not None:

@@ -1,0 +1,113 @@
+"""What leaves this computer: a result as picture, texts and file, without the fields that the user leaves out."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from typing import Any
+
+from app.core.errors import UsageError
+from app.core.exchange.preview import Field, preview, without
+from app.core.records import EpochColumns, Group, Run, RunSummary
+from app.core.report.formats.csv_table import csv_lines
+from app.core.report.formats.result_document import PICTURE_STEPS_LIMIT, results_of
+from app.core.report.forum_texts import FORMS, in_form
+from app.core.report.result_records import result_of
+from app.core.report.share import Card, card_of, text_of
+from app.core.result_file.canonical import file_bytes
+from app.core.storage.database import Database
+from workloads.protocol.machine import UNKNOWN_MACHINE
+
+CSV = "csv"
+TEXT_FORMS = (*FORMS, CSV)
+_EPOCHS = (None,) * len(fields(EpochColumns))
+# By field of a preview: what a run's row and its machine then say. Without a name, a picture says nothing of it.
+_ROW: dict[str, dict[str, Any]] = {
+    "cpu": {"cpu_name": None},
+    "cores": {"physical_cores": None, "logical_cores": None},
+    "memory": {"memory_bytes": None},
+    "gpu": {"device_name": None},
+    "system": {"os_name": None},
+    "date": {"started_at": "", "finished_at": None},
+    "comment": {"comment": None},
+}
+_MACHINE: dict[str, dict[str, Any]] = {
+    "cpu": {"cpu_name": None},
+    "cores": {"physical_cores": None, "logical_cores": None},
+    "memory": {"memory_bytes": None},
+    "gpu": {"gpus": ()},
+    "system": {"os_name": UNKNOWN_MACHINE.os_name, "architecture": UNKNOWN_MACHINE.architecture, "kernel": None},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """What can leave, all of it without the same fields.
+
+    Attributes:
+        fields: Every field of the result, also those that are left out.
+        card: What is on the picture.
+        text: To paste, as `text_of` returns it.
+        enclosed: The result file; b"" if the result can't be in one.
+        row: As CSV, with its headings.
+    """
+
+    fields: tuple[Field, ...]
+    card: Card
+    text: str
+    enclosed: bytes
+    row: str
+
+    def text_as(self, form: str) -> str:
+        """Return the text in one of TEXT_FORMS."""
+        return self.row if form == CSV else in_form(self.text, form)
+
+
+def leaving(database: Database, run: Run, group: Group | None = None, hidden: Collection[str] = ()) -> Leaving:
+    """Return what can leave of a run, of repetitions, or of an A/B.
+
+    Args:
+        database: Has the runs of the group.
+        run: Its details are shown.
+        group: What it is one of, if that is shared.
+        hidden: Names of fields that are left out.
+
+    Raises:
+        UsageError: It has no result to show, or a field can't be left out.
+    """
+    inside, shown = result_fields(run), run_without(run, hidden)
+    hidden = [name for name in hidden if name in {field.name for field in inside}]
+    others = None if group is None else replace(group, runs=tuple(_row(each, hidden) for each in group.runs))
+    ids = [run.summary.id] if group is None else [each.id for each in group.runs]
+    enclosed = _enclosed(database, ids, hidden)
+    return Leaving(
+        fields=inside,
+        card=card_of(shown, others, without(result_of(run), hidden) if inside else None),
+        text=text_of(shown, others),
+        enclosed=enclosed,
+        row="".join(csv_lines([(*astuple(shown.summary), *_EPOCHS)])),
+    )
+
+
+def result_fields(run: Run) -> tuple[Field, ...]:
+    """Return what is inside a run's result; () if it can't be in a result file."""
+    try:
+        return tuple(preview(result_of(run)))
+    except UsageError:
+        return ()
+
+
+def run_without(run: Run, names: Collection[str]) -> Run:
+    """Return a run whose picture and text don't tell some fields; what only a result file has stays."""
+    changes = {name: value for field in names for name, value in _MACHINE.get(field, {}).items()}
+    return replace(run, summary=_row(run.summary, names), machine=replace(run.machine, **changes))
+
+
+def _row(summary: RunSummary, names: Collection[str]) -> RunSummary:
+    return replace(summary, **{name: value for field in names for name, value in _ROW.get(field, {}).items()})
+
+
+def _enclosed(database: Database, ids: Sequence[int], hidden: Collection[str]) -> bytes:
+    try:
+        results = results_of(database, ids, PICTURE_STEPS_LIMIT)
+    except UsageError:
+        return b""
+    return file_bytes([without(result, hidden) for result in results] if hidden else results)

@@ -1,0 +1,211 @@
+"""Sharing a result: what it will say, field by field, and how it looks as a picture and as text for each forum."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont, QGuiApplication, QImage, QPixmap
+from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QPlainTextEdit, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.exchange.leaving import TEXT_FORMS, Leaving, leaving
+from app.core.messages import sentence
+from app.core.plain_text import safe_text
+from app.core.records import Group, Run
+from app.core.report.export import write_lines
+from app.core.storage.database import Database
+from app.gui.run.share_picture import paint_share_picture, save_share_picture
+from app.gui.services.bundle import Services
+from app.gui.style.tokens import DARK, GAP_PX, LIGHT, Tokens
+from app.gui.widgets.basics import Button, Card, column, label, row, scrolled
+from app.gui.widgets.choice_box import ChoiceBox
+from app.gui.widgets.segments import Segments
+
+PICTURE_PX, FIELDS_PX = 640, 300
+Ask = Callable[[str, str, str], Path | None]
+TellSaved = Callable[[str, Path], None]
+
+
+class ShareDialog(QDialog):
+    """Shows what leaves the computer before it does.
+
+    Args:
+        services: The application's services.
+        parent: The window.
+        shared: A run, and the repetitions or the A/B that it is one of; None for the run alone.
+        ask: Asks for a file's name: title, ending, types; None if the user cancels.
+        tell_saved: Says that a file was written.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        parent: QWidget,
+        shared: tuple[Run, Group | None],
+        ask: Ask,
+        tell_saved: TellSaved,
+    ) -> None:
+        super().__init__(parent)
+        self._services, self._shared = services, shared
+        self._ask, self._tell_saved = ask, tell_saved
+        self._asked = 0
+        self.leaving: Leaving | None = None
+        self.boxes: dict[str, QCheckBox] = {}
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(sentence("share_dialog.title"))
+        self._make_parts()
+        self._lay_out()
+        self._connect()
+        self._refresh()
+
+    def _make_parts(self) -> None:
+        theme = self._services.theme
+        self.view = Segments(
+            theme,
+            sentence("share_dialog.show"),
+            (("picture", sentence("share_dialog.picture")), ("text", sentence("share_dialog.text"))),
+        )
+        self.view.take("picture")
+        self.colours = ChoiceBox(sentence("share_dialog.colours"))
+        for name in ("dark", "light"):
+            self.colours.addItem(sentence(f"share_dialog.{name}"), name)
+        self.colours.setCurrentIndex(0 if theme.tokens is DARK else 1)
+        self.form = ChoiceBox(sentence("share_dialog.form"))
+        for name in TEXT_FORMS:
+            self.form.addItem(sentence(f"share_dialog.form_{name}"), name)
+        self.picture = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
+        self.text = QPlainTextEdit(readOnly=True)
+        self.text.setAccessibleName(sentence("share_dialog.text"))
+        self.save_button = Button(theme, sentence("button.save_picture"), "image", kind="primary")
+        self.copy_picture_button = Button(theme, sentence("menu.copy_picture"), "image")
+        self.copy_button = Button(theme, sentence("share_dialog.copy_text"), "copy")
+        self.file_button = Button(theme, sentence("share_dialog.save_file"), "file-down")
+        self.close_button = Button(theme, sentence("button.close"))
+
+    def _lay_out(self) -> None:
+        self._fields = QVBoxLayout()
+        self._fields.setSpacing(GAP_PX)
+        fields = QWidget()
+        fields.setLayout(self._fields)
+        inside = Card(sentence("share_dialog.inside"))
+        inside.setFixedWidth(FIELDS_PX)
+        inside.body.addWidget(label(sentence("share_dialog.note"), muted=True, wrap=True))
+        inside.body.addWidget(scrolled(fields, None), stretch=1)
+        self._stack = QStackedWidget()
+        for part in (self.picture, self.text):
+            self._stack.addWidget(part)
+        self._stack.setMinimumSize(PICTURE_PX, PICTURE_PX * 630 // 1200)
+        shown = column(row(self.view, None, self.colours, self.form), self._stack, spacing_px=GAP_PX)
+        buttons = row(
+            self.close_button,
+            None,
+            self.file_button,
+            self.copy_button,
+            self.copy_picture_button,
+            self.save_button,
+        )
+        whole = column(row(inside, shown, spacing_px=2 * GAP_PX), buttons, spacing_px=2 * GAP_PX)
+        whole.setContentsMargins(2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX, 2 * GAP_PX)
+        self.setLayout(whole)
+
+    def _connect(self) -> None:
+        self.view.chosen.connect(self._show)
+        self.colours.currentIndexChanged.connect(self._show)
+        self.form.currentIndexChanged.connect(self._show)
+        self.save_button.clicked.connect(self._save_picture)
+        self.copy_picture_button.clicked.connect(self._copy_picture)
+        self.copy_button.clicked.connect(self._copy_text)
+        self.file_button.clicked.connect(self._save_file)
+        self.close_button.clicked.connect(self.reject)
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Names of the fields that the user leaves out."""
+        return tuple(name for name, box in self.boxes.items() if not box.isChecked())
+
+    def _refresh(self) -> None:
+        """Find out what leaves, in the background: a group may have many runs."""
+        self._asked += 1
+        number, path, hidden = self._asked, self._services.paths.database, self.hidden
+        run, group = self._shared
+
+        def look() -> tuple[int, Leaving]:
+            with Database(path) as database:
+                return number, leaving(database, run, group, hidden)
+
+        self._services.tasks.start(look, self._on_looked, self._services.complain)
+
+    def _on_looked(self, answer: tuple[int, Leaving]) -> None:
+        number, self.leaving = answer
+        if number == self._asked:
+            if not self._fields.count():
+                self._show_fields(self.leaving)
+            self._show()
+
+    def _show_fields(self, shared: Leaving) -> None:
+        for field in shared.fields:
+            if field.removable:
+                box = QCheckBox(field.label)
+                box.setChecked(True)
+                box.setToolTip(field.text)
+                box.toggled.connect(self._refresh)
+                self.boxes[field.name] = box
+                self._fields.addLayout(column(box, label(field.text, muted=True, wrap=True), spacing_px=0))
+            else:
+                name = label(field.label, weight=QFont.Weight.Medium)
+                self._fields.addLayout(column(name, label(field.text, muted=True, wrap=True), spacing_px=0))
+        self._fields.addStretch(1)
+
+    @property
+    def _tokens(self) -> Tokens:
+        return DARK if self.colours.currentData() == "dark" else LIGHT
+
+    def _painted(self) -> QImage:
+        assert self.leaving is not None
+        return paint_share_picture(self.leaving.card, self._tokens)
+
+    def _show(self) -> None:
+        is_text = self.view.value == "text"
+        self._stack.setCurrentIndex(int(is_text))
+        self.colours.setVisible(not is_text)
+        self.form.setVisible(is_text)
+        if self.leaving is None:
+            return
+        self.text.setPlainText(self.leaving.text_as(self.form.currentData()))
+        ratio = self.devicePixelRatioF()
+        picture = self._painted().scaledToWidth(
+            round(PICTURE_PX * ratio), Qt.TransformationMode.SmoothTransformation
+        )
+        picture.setDevicePixelRatio(ratio)
+        self.picture.setPixmap(QPixmap.fromImage(picture))
+        self.picture.setAccessibleName(sentence("share_dialog.picture_says", text=self.leaving.text))
+        self.file_button.setEnabled(bool(self.leaving.enclosed))
+
+    def _save_picture(self) -> None:
+        target = self._ask(sentence("picture.save"), ".png", sentence("picture.png"))
+        if target is not None and self.leaving is not None:
+            there, tokens = self.leaving, self._tokens
+            write = partial(save_share_picture, there.card, tokens, target, there.enclosed)
+            self._write(write, target, "picture.saved")
+
+    def _save_file(self) -> None:
+        title, kind = sentence("share_dialog.save_file"), sentence("export.result")
+        target = self._ask(title, ".epochmark.json", f"{kind} (*.epochmark.json)")
+        if target is not None and self.leaving is not None:
+            content = self.leaving.enclosed
+            self._write(lambda: write_lines(target, [content.decode()]), target, "share_dialog.file_saved")
+
+    def _write(self, write: Callable[[], object], target: Path, code: str) -> None:
+        done = sentence(code, name=target.name)
+        self._services.tasks.start(write, lambda _: self._tell_saved(done, target), self._services.complain)
+
+    def _copy_picture(self) -> None:
+        if self.leaving is not None:
+            QGuiApplication.clipboard().setImage(self._painted())
+            self._services.tell(sentence("picture.copied"), "", "", None)
+
+    def _copy_text(self) -> None:
+        if self.leaving is not None:
+            form = self.form.currentData()
+            QGuiApplication.clipboard().setText(safe_text(self.leaving.text_as(form)))
+            self._services.tell(sentence("share_dialog.copied", form=self.form.currentText()), "", "", None)

@@ -1,0 +1,113 @@
+"""What the user leaves out is in nothing that leaves: neither picture, text, row nor result file."""
+
+import itertools
+from dataclasses import astuple, replace
+
+import pytest
+
+from app.core.exchange.leaving import TEXT_FORMS, leaving, run_without
+from app.core.exchange.preview import without
+from app.core.paths import Paths
+from app.core.records import Run
+from app.core.report.forum_texts import in_form
+from app.core.report.result_records import result_of
+from app.core.report.share import ShareCard
+from app.core.result_file.canonical import decode, short_code
+from app.core.storage.database import Database
+from app.core.storage.queries import set_comment
+from app.core.storage.runs import load_run
+from tests.recording import as_preset, recorded_events, store_recording
+
+# What each field says in the recorded run.
+SAYS = {
+    "cpu": "EPYC",
+    "cores": "2 cores",
+    "memory": "24 GB",
+    "system": "Debian",
+    "comment": "under the desk",
+}
+
+
+@pytest.fixture
+def database(paths: Paths) -> Database:
+    return Database(paths.database)
+
+
+@pytest.fixture
+def run(database: Database) -> Run:
+    run_id = store_recording(database, as_preset(recorded_events(), "quick"))
+    set_comment(database, run_id, "under the desk")
+    return load_run(database, run_id)
+
+
+def everything(database: Database, run: Run, hidden: tuple[str, ...]) -> str:
+    parts = leaving(database, run, hidden=hidden)
+    texts = (parts.text_as(form) for form in TEXT_FORMS)
+    return "\n".join((str(astuple(parts.card)), parts.enclosed.decode(), *texts))
+
+
+def test_what_is_left_out_is_nowhere(database: Database, run: Run) -> None:
+    whole = everything(database, run, ())
+    for name, words in SAYS.items():
+        assert words in whole or name == "cores", name
+        assert words not in everything(database, run, (name,)), name
+    assert run.summary.started_at[:10] not in everything(database, run, ("date",))
+
+
+def test_without_anything_removable_it_still_says_how_fast(database: Database, run: Run) -> None:
+    parts = leaving(database, run)
+    names = tuple(field.name for field in parts.fields if field.removable)
+    bare = leaving(database, run, hidden=names)
+    assert {"cpu", "cores", "memory", "system", "date", "comment", "steps", "telemetry"} <= set(names)
+    assert isinstance(bare.card, ShareCard)
+    assert bare.card.value == "51.8"
+    assert "s per epoch" in bare.text
+    (result,) = decode(bare.enclosed)
+    assert result.machine.cpu_name is None
+    assert short_code(result.digest or "") in bare.card.footer
+    assert bare.card.short_form.split(":")[14:16] == ["", ""]
+
+
+@pytest.mark.parametrize("names", [("cpu",), ("gpu", "memory"), ("system", "comment"), ("cores",), ("date",)])
+def test_picture_and_file_leave_out_the_same(run: Run, names: tuple[str, ...]) -> None:
+    assert result_of(run_without(run, names)).machine == without(result_of(run), names).machine
+
+
+def test_the_picture_has_the_digits_of_its_file(database: Database, run: Run) -> None:
+    for hidden in ((), ("cpu",), ("date", "telemetry")):
+        parts = leaving(database, run, hidden=hidden)
+        (result,) = decode(parts.enclosed)
+        assert isinstance(parts.card, ShareCard)
+        assert short_code(result.digest or "") in parts.card.footer
+        assert short_code(result.digest or "").replace("-", "") in parts.card.short_form
+
+
+TEXT = "≈ 51.8 s * per_epoch\nMachine: <b>[i]AMD</b> `x` #1 @all\n- a list\n1. one\n"
+
+
+def test_forums_show_the_words_and_no_markup_of_a_name() -> None:
+    assert in_form(TEXT, "plain") == TEXT
+    markdown = in_form(TEXT, "markdown").splitlines()
+    assert markdown[0] == r"**≈ 51.8 s \* per\_epoch**"
+    assert markdown[2] == r"- Machine: \<b\>\[i\]AMD\</b\> \`x\` \#1 \@all"
+    assert markdown[3:5] == [r"- \- a list", r"- \1. one"]
+    assert in_form(TEXT, "reddit").splitlines()[2].startswith("* Machine")
+    assert in_form(TEXT, "discord").splitlines()[1].startswith("> Machine")
+    code = in_form(TEXT, "bbcode").splitlines()
+    assert code[0] == "[b]≈ 51.8 s * per_epoch[/b]"
+    assert code[2] == "[*]Machine: <b>(i)AMD</b> `x` #1 @all"
+
+
+def test_the_row_comes_back_from_a_spreadsheet(database: Database, run: Run) -> None:
+    heading, row, *rest = leaving(database, run, hidden=("cpu",)).row.splitlines()
+    assert not rest
+    cells = dict(zip(heading.split(","), row.split(","), strict=False))
+    assert float(cells["value"]) == run.summary.value
+    assert cells["cpu_name"] == ""
+
+
+def test_a_result_that_no_file_can_hold_still_has_a_picture(database: Database, run: Run) -> None:
+    odd = replace(run, summary=replace(run.summary, workload_version=-1))
+    parts = leaving(database, odd)
+    assert (parts.fields, isinstance(parts.card, ShareCard)) == ((), True)
+    assert list(itertools.islice(parts.text.splitlines(), 1))

@@ -1,0 +1,79 @@
+"""What leaves is shown before it does, and what is unticked leaves in nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QFileDialog
+
+from app.core.exchange.leaving import TEXT_FORMS
+from app.core.exchange.picture import extract
+from app.core.report.share import ShareCard
+from app.core.storage.database import Database
+from app.gui.run.share_dialog import ShareDialog
+from tests.gui.driving import Driver
+from tests.recording import as_preset, recorded_events, store_recording
+
+
+@pytest.fixture
+def dialog(driver: Driver) -> ShareDialog:
+    with Database(driver.services.paths.database) as database:
+        run_id = store_recording(database, as_preset(recorded_events(), "quick"))
+    driver.page.show_result(run_id)
+    driver.until(lambda: driver.page.run is not None)
+    driver.window.action("menu.share").trigger()
+    opened = [
+        each for each in QApplication.topLevelWidgets() if isinstance(each, ShareDialog) and each.isVisible()
+    ]
+    driver.until(lambda: opened[0].leaving is not None)
+    return opened[0]
+
+
+def machine(dialog: ShareDialog) -> str:
+    assert dialog.leaving is not None
+    assert isinstance(dialog.leaving.card, ShareCard)
+    return dialog.leaving.card.machine
+
+
+def test_every_field_is_there_and_what_is_unticked_goes(driver: Driver, dialog: ShareDialog) -> None:
+    assert {"cpu", "cores", "memory", "system", "date", "steps", "telemetry"} <= set(dialog.boxes)
+    assert machine(dialog) == "AMD EPYC"
+    before = dialog.picture.pixmap().toImage()
+    dialog.boxes["cpu"].click()
+    driver.until(lambda: "EPYC" not in machine(dialog))
+    assert dialog.picture.pixmap().toImage() != before
+    dialog.view.buttons["text"].click()
+    assert "EPYC" not in dialog.text.toPlainText()
+    dialog.boxes["cpu"].click()
+    driver.until(lambda: machine(dialog) == "AMD EPYC")
+    assert "EPYC" in dialog.text.toPlainText()
+
+
+@pytest.mark.parametrize("form", TEXT_FORMS)
+def test_what_is_copied_is_what_is_shown(driver: Driver, dialog: ShareDialog, form: str) -> None:
+    dialog.view.buttons["text"].click()
+    dialog.form.setCurrentIndex(dialog.form.findData(form))
+    shown = dialog.text.toPlainText()
+    dialog.copy_button.click()
+    assert QGuiApplication.clipboard().text() == shown
+    assert "51.8" in shown or "51.78" in shown
+    assert dialog.form.currentText() in driver.message
+
+
+def test_saved_files_leave_it_out_too(
+    driver: Driver, dialog: ShareDialog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dialog.boxes["system"].click()
+    driver.until(lambda: "Debian" not in (dialog.leaving.text if dialog.leaving else "Debian"))
+    for name, button in (("a.png", dialog.save_button), ("a.epochmark.json", dialog.file_button)):
+        target = tmp_path / name
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, target=target: (str(target), ""))
+        driver.press(button)
+        driver.until(target.exists)
+        driver.until(lambda target=target: target.name in driver.message)  # type: ignore[misc]
+    enclosed = extract((tmp_path / "a.png").read_bytes())
+    for content in (enclosed, (tmp_path / "a.epochmark.json").read_bytes()):
+        (result,) = json.loads(content)["results"]
+        assert "os_name" not in result["machine"]
+        assert result["machine"]["cpu_name"] == "AMD EPYC"
