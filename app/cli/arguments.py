@@ -1,16 +1,12 @@
 """The command line's grammar."""
 
 import argparse
-import re
-import sys
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias, get_args
+from typing import TypeAlias, get_args
 
 import app
-from app.cli import ab, data, doctor, engine, imports, logs, machine, results, run, study
-from app.cli.layout import wrapped
-from app.cli.terminal import COLOR_CHOICES, USUAL_COLUMNS, columns
-from app.cli.text import complain, in_line, say_raw
+from app.cli import ab, data, doctor, engine, imports, logs, machine, results, run, study, table
+from app.cli.parser import Parser
 from app.cli.values import fraction, output, whole
 from app.core.messages import sentence
 from app.core.messages.started_as import started_as
@@ -24,58 +20,11 @@ from workloads.settings import AUTO, Setting, all_settings, settings_by_key
 
 PAIRS, LISTED_RUNS, THEME = 6, 50, "dark"
 SHELLS = ("bash", "zsh", "fish")
-HELP_COLUMNS = 110
-
-
-class _Help(argparse.HelpFormatter):
-    """Fits the terminal, breaks lines between words only, and keeps the lines of examples."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=min(columns(sys.stdout) or USUAL_COLUMNS, HELP_COLUMNS))
-
-    def _format_usage(self, usage: Any, actions: Any, groups: Any, prefix: Any) -> str:
-        # The options are listed below, each with what it does.
-        needed = [action for action in actions if not action.option_strings or action.required]
-        words = super()._format_usage(usage, needed, [], prefix).split()
-        line = " ".join(words).replace(self._prog, f"{self._prog} [{sentence('help.options')}]", 1)
-        return "\n".join(wrapped(line, self._width)) + "\n\n"
-
-    def _expand_help(self, action: argparse.Action) -> str:
-        return action.help or ""  # our sentences have no placeholders, and may name a folder with a percent sign
-
-    def _split_lines(self, text: str, width: int) -> list[str]:
-        return wrapped(" ".join(text.split()), width)
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n".join(part for line in text.splitlines() for part in wrapped(indent + line, width))
-
-
-class _Parser(argparse.ArgumentParser):
-    """Reports errors in one sentence, like the rest of the app, and exits with 2."""
-
-    def __init__(self, **how: Any) -> None:
-        super().__init__(**{"formatter_class": _Help} | how)
-        # Before the command and behind it: it has no default, or the command's would undo what was said before it.
-        choices, text = COLOR_CHOICES, sentence("help.color")
-        self.add_argument("--color", choices=choices, default=argparse.SUPPRESS, help=text)
-
-    def error(self, message: str) -> NoReturn:
-        # argparse joins our sentence to its subject with "argument ID: must be …".
-        message = re.sub(r"^argument (\S+): (?=must |is )", r"\1 ", message)
-        complain(sentence("cli.usage", problem=in_line(message), command=self.prog))
-        raise SystemExit(2)
-
-    def _print_message(self, message: str, file: Any = None) -> None:
-        # argparse itself ignores errors when writing.
-        if file is sys.stdout:
-            say_raw(message, flush=True)
-        else:
-            complain(message.removesuffix("\n"))
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser; `verb` in its result is the function to call."""
-    parser = _Parser(
+    parser = Parser(
         prog=started_as(),
         description=sentence("help.app"),
         epilog=sentence("examples.app"),
@@ -92,16 +41,17 @@ def make_parser() -> argparse.ArgumentParser:
     _add_results(verbs)
     _add_study(verbs)
     _add_import(verbs)
+    _add_table(verbs)
     _add_logs(verbs)
     _add_completion(verbs, parser)
     return parser
 
 
 # argparse has no public name for it.
-Verbs: TypeAlias = "argparse._SubParsersAction[_Parser]"
+Verbs: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
-def _verb(verbs: Verbs, name: str, code: str) -> "_Parser":
+def _verb(verbs: Verbs, name: str, code: str) -> "Parser":
     """Add a command with its description and examples."""
     text = sentence(f"help.{code}")
     description = text[:1].upper() + text[1:] + "."
@@ -323,6 +273,18 @@ def _add_import(verbs: Verbs) -> None:
     parser.add_argument("--remove", type=whole, metavar="ID", help=sentence("help.import_remove"))
     _add_json(parser)
     parser.set_defaults(verb=imports.import_)
+
+
+def _add_table(verbs: Verbs) -> None:
+    parent = verbs.add_parser("table", help=sentence("help.table"))
+    actions = parent.add_subparsers(metavar="ACTION", required=True, prog=parent.prog)
+    parser = _verb(actions, "build", "table_build")
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help=sentence("help.table_folder"))
+    parser.add_argument("--output", type=output, metavar="FILE", help=sentence("help.table_output"))
+    parser.set_defaults(verb=table.build, folders=False)
+    parser = _verb(actions, "check", "table_check")
+    parser.add_argument("files", metavar="FILE", type=Path, nargs="+", help=sentence("help.import_files"))
+    parser.set_defaults(verb=table.check, folders=False)
 
 
 def _add_logs(verbs: Verbs) -> None:

@@ -95,3 +95,19 @@ def test_a_run_without_a_result_writes_no_file_and_says_so(epochmark: CommandLin
     assert done.returncode == 1
     assert "None of these runs has a result" in done.stderr
     assert not path.exists()
+
+
+def test_a_table_of_result_files_is_built_and_checked(epochmark: CommandLine, tmp_path: Path) -> None:
+    done = epochmark("table", "check", str(GOLDEN))
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[0] == f"{GOLDEN}: taken (caution)"
+    assert done.stderr == f"{GOLDEN}, result 2: not taken: demo isn't a workload that tables have\n"
+    table = tmp_path / "table.json"
+    built = epochmark("table", "build", str(GOLDEN.parent), "--output", str(table))
+    assert built.returncode == 0
+    assert f"Wrote a table of 3 rows to {table}." in built.stderr
+    assert len(json.loads(table.read_text())["rows"]) == 3
+    assert json.loads(epochmark("table", "build", str(GOLDEN.parent), "--output", "-").stdout)["rows"]
+    empty = epochmark("table", "build", str(tmp_path / "none"))
+    assert (empty.returncode, empty.stdout) == (1, "")
+    assert "No result counts" in empty.stderr

@@ -224,4 +224,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.result_to_file": "A result file needs a name: - isn't one.",
     "column.code": "code",
     "column.file": "file",
+    "column.cautions": "cautions",
+    "column.engine": "engine",
+    "column.machines": "machines",
+    "column.precision": "precision",
+    "column.range": "range",
+    "column.settings": "settings",
 }

@@ -133,4 +133,10 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "      All result files, pictures and exports in a folder\n"
         "  %(prog)s --list"
     ),
+    "examples.table_build": (
+        "example:\n"
+        "  %(prog)s results --output table.json\n"
+        "      A row for each device, engine, workload, batch and precision"
+    ),
+    "examples.table_check": "example:\n  %(prog)s results/*.epochmark.json",
 }

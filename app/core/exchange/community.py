@@ -1,0 +1,224 @@
+"""A table of everybody's machines, made of result files without a server: what counts, and what doesn't."""
+
+import json
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from app.core.analysis.compare import run_name
+from app.core.errors import UsageError
+from app.core.exchange.importing import files_of
+from app.core.exchange.reading import read_results
+from app.core.messages import Message, message
+from app.core.metrics import headline_kind
+from app.core.result_file.canonical import canonical, short_code
+from app.core.result_file.record import Result
+from app.core.result_file.summary import summary_of
+from workloads import CATALOGUE
+
+FORMAT, FORMAT_VERSION = "epochmark-table", 1
+# The same device differs by its cooling, memory and drivers, but not by more than this from what others measured.
+FACTOR_AT_MOST = 3.0
+OTHERS_AT_LEAST = 3
+# Clocks read at different places may disagree by this.
+_TOLERANCE = 1.01
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One result that was looked at.
+
+    Attributes:
+        refusal: Why it doesn't count; None if it does.
+    """
+
+    path: Path
+    number: int
+    result: Result
+    refusal: Message | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A file that can't be read, or isn't right."""
+
+    path: Path
+    error: UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What was measured with one device, engine and workload, all in the same way.
+
+    Attributes:
+        kind: "cpu" or "gpu".
+        settings: Those that differ from their defaults: "name=value …".
+        median, low, high: Of the machines, each with the median of its results.
+        machines: How many different machines, as far as they can be told apart without an ID.
+        results: How many results count.
+        cautions: How many of these have the verdict "caution".
+        codes: Of the results, in order.
+    """
+
+    device: str
+    kind: str
+    engine: str
+    workload: str
+    workload_version: int
+    variant: str
+    batch_size: int
+    precision: str
+    settings: str
+    metric: str
+    median: float
+    low: float
+    high: float
+    machines: int
+    results: int
+    cautions: int
+    codes: tuple[str, ...]
+
+
+def look_at(paths: Iterable[Path]) -> tuple[list[Entry], list[Refused]]:
+    """Return the results in files and folders with why each doesn't count, and the files that can't be read."""
+    entries, refused = list[Entry](), list[Refused]()
+    seen: dict[str, Path] = {}
+    for path in paths:
+        try:
+            files = list(files_of(path))
+        except UsageError as error:
+            refused.append(Refused(path, error))
+            continue
+        for file in files:
+            try:
+                results = read_results(file)
+            except UsageError as error:
+                refused.append(Refused(file, error))
+                continue
+            for number, result in enumerate(results, 1):
+                entries.append(Entry(file, number, result, _refusal(result, seen)))
+                seen.setdefault(result.digest or "", file)
+    return _with_outliers(entries), refused
+
+
+def table_rows(entries: Sequence[Entry]) -> list[Row]:
+    """Return the rows of a table, by workload, then device; what doesn't count is left out."""
+    groups: dict[tuple[object, ...], list[Result]] = defaultdict(list)
+    for entry in entries:
+        if entry.refusal is None:
+            groups[_key(entry.result)].append(entry.result)
+    rows = [_row(results) for _, results in sorted(groups.items(), key=lambda group: str(group[0]))]
+    return sorted(rows, key=lambda row: (row.workload, row.device, row.engine, row.batch_size, row.precision))
+
+
+def table_text(rows: Sequence[Row]) -> str:
+    """Return a table as a JSON file, the same for the same rows."""
+    plain = {"format": FORMAT, "format_version": FORMAT_VERSION, "rows": [asdict(row) for row in rows]}
+    return json.dumps(plain, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
+    """Return why a result alone doesn't count; None if it does."""
+    workload = CATALOGUE.get(result.spec.workload)
+    if (result.digest or "") in seen:
+        return message("table.twice", path=str(seen[result.digest or ""]))
+    if workload is None or workload.is_demo:
+        return message("table.no_workload", workload=result.spec.workload)
+    if result.spec.workload_version != workload.version:
+        version = result.spec.workload_version
+        return message("table.other_version", version=version, newest=workload.version)
+    if result.verdict is None or result.verdict.level == "invalid":
+        reasons = list(result.verdict.reasons) if result.verdict is not None else []
+        return message("table.invalid", reasons=reasons or ["-"])
+    if result.machine.cpu_name is None and result.machine.device_name is None:
+        return message("table.no_device")
+    return _implausible(result)
+
+
+def _implausible(result: Result) -> Message | None:
+    """Return what can't be in a result that was measured; None if nothing is."""
+    for number, epoch in enumerate(result.epochs or (), 1):
+        if epoch.train_s + (epoch.validation_s or 0.0) > epoch.duration_s * _TOLERANCE:
+            return message("table.epoch_too_short", number=number, duration_s=epoch.duration_s)
+    steps, numbers = result.steps, result.statistics
+    if steps is None or steps.durations_s is None or steps.blocks is None or result.epochs is None:
+        return None
+    spent_s: dict[int, float] = defaultdict(float)
+    first = 0
+    for block in steps.blocks:
+        if block.phase == "measure":
+            spent_s[block.epoch] += sum(steps.durations_s[first : first + block.count])
+        first += block.count
+    for index, epoch in enumerate(result.epochs):
+        if numbers.basis == "later_epochs" and spent_s[index] > epoch.duration_s * _TOLERANCE:
+            return message("table.steps_too_long", number=index + 1, spent_s=spent_s[index])
+    return None
+
+
+def _with_outliers(entries: Sequence[Entry]) -> list[Entry]:
+    """Return entries in which those far from all others of their row don't count."""
+    values: dict[tuple[object, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for entry in entries:
+        if entry.refusal is None:
+            values[_key(entry.result)][_machine(entry.result)].append(entry.result.statistics.value)
+    return [
+        entry
+        if entry.refusal is not None or (far := _far(entry.result, values[_key(entry.result)])) is None
+        else Entry(entry.path, entry.number, entry.result, far)
+        for entry in entries
+    ]
+
+
+def _far(result: Result, values: dict[str, list[float]]) -> Message | None:
+    others = [statistics.median(each) for machine, each in values.items() if machine != _machine(result)]
+    if len(others) < OTHERS_AT_LEAST:
+        return None
+    median = statistics.median(others)
+    ratio = headline_kind(result.statistics.metric).times_as_fast(result.statistics.value, median)
+    if 1 / FACTOR_AT_MOST <= ratio <= FACTOR_AT_MOST:
+        return None
+    return message("table.far_from_others", ratio=ratio, count=len(others))
+
+
+def _key(result: Result) -> tuple[object, ...]:
+    """Return what all results of a row agree in."""
+    summary, spec = summary_of(result), result.spec
+    kind = (summary.device or "cpu").partition(":")[0]
+    same = (spec.workload, spec.workload_version, spec.variant or "", spec.batch_size, spec.precision)
+    threads = "" if spec.threads is None else f"threads={spec.threads}"
+    settings = " ".join(filter(None, ("jit=on" if spec.jit else "", threads, spec.settings or "")))
+    return (*same, run_name(summary), kind, summary.engine, result.statistics.metric, settings)
+
+
+def _machine(result: Result) -> str:
+    return canonical(result.machine).decode("utf-8")
+
+
+def _row(results: Sequence[Result]) -> Row:
+    of_machines: dict[str, list[float]] = defaultdict(list)
+    for result in results:
+        of_machines[_machine(result)].append(result.statistics.value)
+    medians = [statistics.median(values) for values in of_machines.values()]
+    spec = results[0].spec
+    *_, device, kind, engine, metric, settings = _key(results[0])
+    return Row(
+        device=str(device),
+        kind=str(kind),
+        engine=str(engine),
+        workload=spec.workload,
+        workload_version=spec.workload_version,
+        variant=spec.variant or "",
+        batch_size=spec.batch_size,
+        precision=spec.precision,
+        settings=str(settings),
+        metric=str(metric),
+        median=statistics.median(medians),
+        low=min(medians),
+        high=max(medians),
+        machines=len(medians),
+        results=len(results),
+        cautions=sum(each.verdict is not None and each.verdict.level == "caution" for each in results),
+        codes=tuple(sorted(short_code(each.digest or "") for each in results)),
+    )

@@ -1,0 +1,148 @@
+"""A table of everybody's machines: rows of what counts, and a reason for everything else."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from app.core.exchange.community import look_at, table_rows, table_text
+from app.core.messages import text
+from app.core.result_file.canonical import file_bytes, sealed, without_durations
+from app.core.result_file.record import Epoch, Result
+from tests.conftest import ROOT
+from tests.core.result_file.results import golden
+
+replace = msgspec.structs.replace
+
+
+def changed(value: float = 2.0, *, memory_bytes: int = 1, **changes: Any) -> Result:
+    """Return a result of a machine that its memory tells apart."""
+    base = without_durations(golden()[2])
+    parts: dict[str, Any] = {
+        "machine": replace(base.machine, memory_bytes=memory_bytes),
+        "statistics": replace(base.statistics, value=value, low=None, high=None, epochs_done=1, basis=None),
+        "epochs": None,
+        "steps": None,
+    }
+    for name, value_ in changes.items():
+        where = next((part for part in ("spec", "machine", "statistics") if name in fields(base, part)), None)
+        if where is None or name == "epochs":
+            parts[name] = value_
+        else:
+            parts[where] = replace(parts.get(where, getattr(base, where)), **{name: value_})
+    return sealed(replace(base, **parts))
+
+
+def fields(result: Result, part: str) -> tuple[str, ...]:
+    return tuple(getattr(result, part).__struct_fields__)
+
+
+def looked_at(folder: Path, *results: Result) -> tuple[list[Any], list[str | None]]:
+    for number, result in enumerate(results):
+        (folder / f"{number:03}.json").write_bytes(file_bytes([result]))
+    entries, refused = look_at([folder])
+    assert refused == []
+    return table_rows(entries), [None if each.refusal is None else text(each.refusal) for each in entries]
+
+
+def test_a_row_has_the_median_and_the_range_of_its_machines(tmp_path: Path) -> None:
+    rows, refusals = looked_at(
+        tmp_path,
+        changed(2.0, memory_bytes=1),
+        changed(2.2, memory_bytes=1, seed=1),
+        changed(3.0, memory_bytes=2),
+        changed(4.0, memory_bytes=3),
+        changed(9.0, batch_size=64),
+        changed(5.0, cpu_name="Intel Core i7-1165G7"),
+        changed(5.5, threads=1),
+    )
+    assert refusals == [None] * 7
+    row = next(row for row in rows if (row.device, row.batch_size, row.settings) == ("EPYC", 128, ""))
+    assert (row.machines, row.results, row.median, row.low, row.high) == (3, 4, 3.0, pytest.approx(2.1), 4.0)
+    assert {(each.device, each.batch_size, each.settings) for each in rows} == {
+        ("EPYC", 128, ""),
+        ("EPYC", 64, ""),
+        ("i7-1165G7", 128, ""),
+        ("EPYC", 128, "threads=1"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"verdict": {"level": "invalid", "reasons": ("demo", "drift")}}, "its verdict is invalid (demo, drift)"),
+        ({"verdict": None}, "its verdict is invalid"),
+        ({"workload": "demo"}, "demo isn't a workload that tables have"),
+        ({"workload": "mine"}, "mine isn't a workload"),
+        ({"workload_version": 99}, "it is of version 99 of its workload"),
+        ({"cpu_name": None}, "it doesn't say which CPU or graphics card"),
+        (
+            {"epochs": (Epoch(duration_s=2.0, train_s=2.0, validation_s=1.0),)},
+            "implausible: epoch 1 lasted 2 s, less than its own parts",
+        ),
+    ],
+)
+def test_what_does_not_count_is_left_out_with_the_reason(
+    tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    if isinstance(changes.get("verdict"), dict):
+        verdict = golden()[2].verdict
+        assert verdict is not None
+        changes = {"verdict": replace(verdict, **changes["verdict"])}
+    rows, (refusal,) = looked_at(tmp_path, changed(**changes))
+    assert rows == []
+    assert words in (refusal or "")
+
+
+def test_steps_that_take_longer_than_their_epoch_are_implausible(tmp_path: Path) -> None:
+    whole = golden()[2]
+    assert whole.epochs is not None
+    _, (honest,) = looked_at(tmp_path, whole)
+    short = tuple(
+        replace(epoch, duration_s=epoch.duration_s / 2, train_s=0.1, validation_s=None) for epoch in whole.epochs
+    )
+    numbers = replace(whole.statistics, value=whole.statistics.value / 2, low=None, high=None)
+    _, (refusal,) = looked_at(tmp_path, sealed(replace(whole, epochs=short, statistics=numbers)))
+    assert honest is None
+    assert "implausible: the steps of epoch 1 add up to" in (refusal or "")
+
+
+def test_what_is_far_from_all_others_is_implausible_and_the_same_twice_counts_once(tmp_path: Path) -> None:
+    usual = [changed(2.0 + number / 10, memory_bytes=number) for number in range(1, 5)]
+    rows, refusals = looked_at(tmp_path, *usual, changed(0.5, memory_bytes=9), usual[0])
+    assert rows[0].machines == 4
+    assert refusals[:4] == [None] * 4
+    assert "4.5 times as fast as the same device in 4 other machines" in (refusals[4] or "")
+    assert "the same result is in" in (refusals[5] or "")
+
+
+def test_two_machines_are_too_few_to_call_one_of_them_implausible(tmp_path: Path) -> None:
+    _, refusals = looked_at(tmp_path, changed(2.0, memory_bytes=1), changed(0.5, memory_bytes=2))
+    assert refusals == [None, None]
+
+
+def test_cautions_are_counted_and_the_file_is_the_same_for_the_same_results(tmp_path: Path) -> None:
+    verdict = golden()[2].verdict
+    assert verdict is not None
+    rows, _ = looked_at(tmp_path, changed(2.0), changed(2.1, seed=3, verdict=replace(verdict, level="caution")))
+    assert (rows[0].results, rows[0].cautions) == (2, 1)
+    plain = json.loads(table_text(rows))
+    assert (plain["format"], plain["rows"][0]["device"]) == ("epochmark-table", "EPYC")
+    assert table_text(list(rows)) == table_text(rows)
+
+
+def test_files_that_are_no_results_are_named(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("{")
+    entries, (refused,) = look_at([tmp_path])
+    assert entries == []
+    assert "isn't taken" in str(refused.error)
+
+
+def test_the_workflow_reads_only_and_runs_nothing_of_a_pull_request() -> None:
+    workflow = (ROOT / "resources" / "community" / "check-results.yml").read_text()
+    assert "contents: read" in workflow
+    assert "pull_request_target" not in workflow
+    assert "secrets." not in workflow
+    assert "table check --" in workflow
