@@ -129,9 +129,10 @@ def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
     if result.spec.workload_version != workload.version:
         version = result.spec.workload_version
         return message("table.other_version", version=version, newest=workload.version)
-    if result.verdict is None or result.verdict.level == "invalid":
-        reasons = list(result.verdict.reasons) if result.verdict is not None else []
-        return message("table.invalid", reasons=reasons or ["-"])
+    verdict = result.verdict
+    if verdict is None or verdict.level == "invalid":
+        reasons = list(verdict.reasons) if verdict is not None else []
+        return message("table.invalid", reasons=reasons) if verdict is not None else message("table.no_verdict")
     if result.machine.cpu_name is None and result.machine.device_name is None:
         return message("table.no_device")
     return _implausible(result)

@@ -80,7 +80,7 @@ def _result(columns: Sequence[str], row: Sequence[str], line: int, *, comma: boo
     epochs = _epochs(cells, line, comma=comma)
     try:
         summary = msgspec.convert(values, RunSummary)
-        return None if summary.value is None else rebuilt(summary, epochs=epochs)
+        return None if summary.value is None else rebuilt(summary, is_whole=False, epochs=epochs)
     except msgspec.ValidationError as error:
         raise UnfitError("exchange.in_line", line=line, problem=one_line(str(error), 120)) from error
     except UnfitError as error:

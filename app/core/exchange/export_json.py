@@ -78,7 +78,7 @@ def _result(number: int, raw: msgspec.Raw) -> Result | None:
         "telemetry": telemetry,
     }
     try:
-        return rebuilt(summary, **more)
+        return rebuilt(summary, is_whole=True, **more)
     except UnfitError as error:
         raise UnfitError("exchange.in_run", number=number, problem=error.problem) from error
 

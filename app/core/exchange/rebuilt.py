@@ -20,13 +20,14 @@ _WITHOUT: dict[str, Any] = {
 }
 
 
-def rebuilt(summary: RunSummary, **parts: Any) -> Result:
+def rebuilt(summary: RunSummary, *, is_whole: bool, **parts: Any) -> Result:
     """Return the result of a run of which only some parts came; raises UnfitError if it isn't right in itself.
 
     Args:
         summary: Its row.
+        is_whole: Whether these are all of its parts.
         parts: Fields of Run.
     """
     own: dict[str, Any] = {"spec": RunSpec(workload=summary.workload), "machine": UNKNOWN_MACHINE}
     # What it says has been made private where it was exported.
-    return fitting_result(Run(summary=summary, **_WITHOUT | own | parts), private={})
+    return fitting_result(Run(summary=summary, **_WITHOUT | own | parts), private={}, is_whole=is_whole)

@@ -53,7 +53,8 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
             digest, summary = result.digest, summary_of(result)
             same = (summary.workload, result.started_at, summary.value)
             mine = connection.execute(
-                "SELECT id FROM runs WHERE workload = ? AND started_at = ? AND value = ?", same
+                "SELECT id FROM runs WHERE workload = ? AND started_at = ? AND value = ? AND deleted_at IS NULL",
+                same,
             ).fetchone()
             if mine is not None:
                 own.append(mine[0])

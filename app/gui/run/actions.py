@@ -15,9 +15,11 @@ from app.core.messages import message, sentence
 from app.core.plain_text import safe_text
 from app.core.records import Group, Run
 from app.core.report.export import FORMATS, format_of, write_lines
-from app.core.report.formats.result_document import enclosed_file
+from app.core.report.formats.result_document import FORMAT as RESULT_FILE
+from app.core.report.formats.result_document import enclosed_file, results_of
 from app.core.report.group_text import group_text
 from app.core.report.share import Card, card_of, text_of
+from app.core.result_file.canonical import file_bytes
 from app.core.storage.database import Database
 from app.core.storage.runs import all_ids
 from app.core.studies.costs import Costs
@@ -147,9 +149,7 @@ class ResultActions:
         def write() -> int:
             _check_is_file(target)
             with Database(database_path) as database:
-                count = len(ids) or len(all_ids(database))
-                _write(target, database, ids)
-                return count
+                return _write(target, database, ids)
 
         def done(count: int) -> None:
             self._tell_saved(sentence("export.done", count=count, name=target.name), target)
@@ -214,7 +214,13 @@ def _endings(kinds: str) -> list[str]:
     return re.findall(r"\*((?:\.\w+)+)", kinds)
 
 
-def _write(target: Path, database: Database, ids: Sequence[int]) -> None:
+def _write(target: Path, database: Database, ids: Sequence[int]) -> int:
+    """Write runs to a file in the format of its name; return how many are in it."""
+    if format_of(target) is RESULT_FILE:
+        results = results_of(database, ids)
+        write_lines(target, [file_bytes(results).decode("utf-8")])
+        return len(results)
     # The reader is closed before the database, even if the file can't be written.
     with closing(format_of(target).lines(database, ids)) as lines:
         write_lines(target, lines)
+    return len(ids) or len(all_ids(database))

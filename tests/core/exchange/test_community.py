@@ -73,7 +73,7 @@ def test_a_row_has_the_median_and_the_range_of_its_machines(tmp_path: Path) -> N
     ("changes", "words"),
     [
         ({"verdict": {"level": "invalid", "reasons": ("demo", "drift")}}, "its verdict is invalid (demo, drift)"),
-        ({"verdict": None}, "its verdict is invalid"),
+        ({"verdict": None}, "it has no verdict"),
         ({"workload": "demo"}, "demo isn't a workload that tables have"),
         ({"workload": "mine"}, "mine isn't a workload"),
         ({"workload_version": 99}, "it is of version 99 of its workload"),

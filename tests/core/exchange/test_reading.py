@@ -30,6 +30,7 @@ from app.core.storage.runs import all_ids, load_runs
 from tests.broken import make_results
 from tests.core.exchange.test_picture import PLAIN
 from tests.core.result_file.results import GOLDEN, LINES, golden, results
+from workloads.protocol import events
 from workloads.protocol.machine import Machine
 
 STYLES = [CsvStyle(mark, comma) for mark in (False, True) for comma in (False, True)]
@@ -229,3 +230,24 @@ def test_a_file_of_five_gigabytes_is_refused_unread(tmp_path: Path) -> None:
     peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak_bytes < 1_000_000
+
+
+@settings(max_examples=40)
+@given(
+    st.builds(
+        dict, value=FLOATS, comment=st.none() | LINES, cpu_name=LINES, threads=st.none() | st.integers(1, 9)
+    ),
+    st.lists(st.floats(0, 1e6, allow_nan=False), min_size=1, max_size=9),
+)
+def test_any_run_comes_back_from_json_as_its_result_file_has_it(
+    stored_run: Run, tmp_path_factory: pytest.TempPathFactory, changes: dict[str, Any], durations_s: list[float]
+) -> None:
+    block = events.Steps(phase="measure", epoch=0, first_index=0, durations_s=tuple(durations_s))
+    run = replace(stored_run, summary=replace(stored_run.summary, **changes), steps=(block,))
+    path = written(tmp_path_factory.getbasetemp(), "".join(json_lines([run], {})), "run.json")
+    assert read_results(path) == (result_of(run, {}),)
+
+
+def test_a_row_that_nobody_judged_has_no_verdict(tmp_path: Path) -> None:
+    (result,) = read_results(written(tmp_path, table(verdict="", reasons="")))
+    assert result.verdict is None

@@ -130,6 +130,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "table.far_from_others": "implausible: {ratio:.2g} times as fast as the same device in {count} other machines",
     "table.invalid": "its verdict is invalid ({reasons:, })",
     "table.no_device": "it doesn't say which CPU or graphics card it was measured with",
+    "table.no_verdict": "it has no verdict",
     "table.no_workload": "{workload} isn't a workload that tables have",
     "table.not_taken": "{place}: not taken: {problem}",
     "table.other_version": "it is of version {version} of its workload, and tables are of version {newest}",

@@ -16,8 +16,8 @@ from app.core.storage.runs import all_ids, load_runs
 # A reader takes no larger file; durations of steps come first to the first runs, as far as there is room for them.
 SIZE_LIMIT_BYTES = 30_000_000
 STEPS_LIMIT = 200_000
-# A picture stays small enough for forums: at most half a megabyte more.
-PICTURE_STEPS_LIMIT = 20_000
+# A picture stays small enough for forums: half a megabyte more, or a megabyte with a thousand runs.
+PICTURE_STEPS_LIMIT, PICTURE_LIMIT_BYTES = 20_000, 6_000_000
 
 
 def results_of(database: Database, ids: Sequence[int], steps_limit: int = STEPS_LIMIT) -> list[Result]:
@@ -55,11 +55,12 @@ def result_file(database: Database, ids: Sequence[int], steps_limit: int = STEPS
 
 
 def enclosed_file(database: Database, ids: Sequence[int]) -> bytes:
-    """Return the result file that goes into a picture of runs; b"" if none of them can be in one."""
+    """Return the result file that goes into a picture of runs; b"" if none can be in one, or too many are."""
     try:
-        return result_file(database, ids, PICTURE_STEPS_LIMIT)
+        content = result_file(database, ids, PICTURE_STEPS_LIMIT)
     except UsageError:
         return b""
+    return content if len(content) <= PICTURE_LIMIT_BYTES else b""
 
 
 def _lines(database: Database, ids: Sequence[int]) -> Iterator[str]:
