@@ -113,6 +113,9 @@ def _walk(folder: Path, depth: int) -> Iterator[Path]:
                 (entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name
             )
     except OSError as error:
+        if depth:
+            yield folder  # which is refused as what it is, and stops no other
+            return
         reason = error.strerror or str(error)
         raise UsageError(message("exchange.unreadable", path=str(folder), reason=reason)) from error
     for entry in sorted_entries:

@@ -1,8 +1,11 @@
 """Stored runs: listing, reading and deleting them. Damage in one affects no other."""
 
 import dataclasses
+import itertools
 import json
 import logging
+import operator
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -31,6 +34,8 @@ _EPOCH_FIELDS = {
     field.name: field.name.removeprefix("epoch_").replace("durations_s", "duration_s")
     for field in dataclasses.fields(EpochColumns)
 }
+# What no number within the limits has: None, nan, inf, texts, bytes, large exponents.
+_ODD = re.compile(r"[a-df-z'A-DF-Z]|e\+3")
 # Cells that may contain folder names in a form that nothing can find, or the process.
 _UNSAID = ("spec", "owner", "owner_pid", "owner_started_s", "error_traceback")
 
@@ -48,31 +53,34 @@ def list_runs(
 def rows_for_export(database: Database, ids: Sequence[int] = ()) -> Iterator[tuple[Any, ...]]:
     """Yield plain rows in the order of RunSummary's and then EpochColumns' fields, oldest first; no ids: all."""
     sql, values = _select(ids or None, oldest_first=True)
-    # SQLite itself writes only 15 digits.
-    database.connection.create_function("exact", 1, _exact, deterministic=True)
-    columns = ", ".join(f"group_concat(exact({name}), ' ')" for name in _EPOCH_FIELDS.values())
     chosen = " WHERE run_id IN (SELECT value FROM json_each(?))" if ids else ""
-    ordered = f"(SELECT * FROM epochs{chosen} ORDER BY run_id, idx)"
-    grouped = f"SELECT run_id, {columns} FROM {ordered} GROUP BY run_id ORDER BY run_id"
+    columns = ", ".join(_EPOCH_FIELDS.values())
     without = (None,) * len(_EPOCH_FIELDS)
     with database.complaints():
         # Both follow their tables' order, so that nothing is sorted or held in memory.
-        epochs = iter(database.connection.execute(grouped, values))
-        group = next(epochs, None)
-        runs = database.connection.cursor()
-        runs.row_factory = None  # plain tuples: faster, as nothing is looked up by name
+        epochs, runs = database.connection.cursor(), database.connection.cursor()
+        epochs.row_factory = runs.row_factory = None  # plain tuples: faster, as nothing is looked up by name
+        epochs.execute(f"SELECT run_id, {columns} FROM epochs{chosen} ORDER BY run_id, idx", values)
+        groups = itertools.groupby(epochs, key=operator.itemgetter(0))
+        number, group = next(groups, (None, ()))
         for row in runs.execute(sql, values):
-            while group is not None and group[0] < row[0]:  # belongs to a run in the trash
-                group = next(epochs, None)
-            yield (
-                *reading.read_row(row),
-                *(group[1:] if group is not None and group[0] == row[0] else without),
-            )
+            while number is not None and number < row[0]:  # belongs to a run in the trash
+                number, group = next(groups, (None, ()))
+            _, *cells = zip(*group, strict=True) if number == row[0] else ((), *without)
+            yield (*reading.read_row(row), *(cell and _exact(cell) for cell in cells))
 
 
-def _exact(cell: object) -> str:
-    """Return a cell in the shortest form that reads back the same; "n/a" for what is no number."""
-    return repr(cell) if isinstance(cell, int | float) and -1e300 <= cell <= 1e300 else "n/a"
+def _exact(values: Sequence[object]) -> str:
+    """Return values in the shortest form that reads back the same, in a cell; "n/a" for what is no number.
+
+    SQLite itself writes only 15 digits.
+    """
+    text = " ".join(map(repr, values))
+    if not _ODD.search(text):
+        return text
+    return " ".join(
+        repr(value) if isinstance(value, int | float) and -1e300 <= value <= 1e300 else "n/a" for value in values
+    )
 
 
 def all_ids(database: Database) -> list[int]:

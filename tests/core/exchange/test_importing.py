@@ -63,3 +63,23 @@ def test_a_file_that_is_named_is_read_whatever_its_name(paths: Paths, tmp_path: 
         (outcome,) = import_files(database, [path])
         assert len(outcome.added.taken) == 4
         assert list_results(database)[0].source == path.name
+
+
+def test_a_folder_that_cannot_be_read_stops_no_other(
+    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lab" / "closed").mkdir(parents=True)
+    (tmp_path / "lab" / "good.json").write_bytes(file_bytes(golden()))
+    scandir = os.scandir
+
+    def refuse(folder: Path) -> object:
+        if Path(folder).name == "closed":
+            raise PermissionError(13, "Permission denied")
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with Database(paths.database) as database:
+        closed, good = import_files(database, [tmp_path / "lab"])
+    assert closed.refusal is not None
+    assert closed.path.name == "closed"
+    assert len(good.added.taken) == 4
