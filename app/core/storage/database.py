@@ -209,10 +209,14 @@ class _DamagedError(sqlite3.DatabaseError):
 
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     """Return the file's format; raise DatabaseError if it isn't ours, sqlite3's errors if it is damaged."""
-    # In this order: another Epochmark may be creating the tables, and sets the ID in the same transaction.
-    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    owner = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    before, version = -1, 0
+    while (
+        before != version
+    ):  # another Epochmark creates the tables, and sets ID and format in the same transaction
+        before = connection.execute("PRAGMA user_version").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        owner = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
     newest = len(MIGRATIONS)
     if not tables:
         if version:

@@ -3,6 +3,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -214,6 +215,26 @@ def test_a_migration_that_fails_changes_nothing(paths: Paths, monkeypatch: pytes
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("before", ["PRAGMA application_id", "PRAGMA user_version", "SELECT count(*)"])
+def test_a_file_that_another_makes_while_it_is_looked_at_is_not_called_newer(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    others: list[None] = []
+
+    class Looking(sqlite3.Connection):
+        def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+            if sql.startswith(before) and not others:
+                others.append(None)
+                Database(paths.database).close()
+            return super().execute(sql, *values)
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **how: connect(*given, **how, factory=Looking))
+    with Database(paths.database) as database:
+        assert list(list_runs(database)) == []
+    assert others
+
+
 def test_many_may_make_the_file_at_once(paths: Paths) -> None:
     code = (
         "import sys; from pathlib import Path; from app.core.storage.database import Database\n"
