@@ -8,6 +8,7 @@ import app
 from app.cli import ab, data, doctor, engine, imports, logs, machine, results, run, study, table
 from app.cli.parser import Parser
 from app.cli.values import fraction, output, whole
+from app.core.exchange.leaving import TEXT_FORMS
 from app.core.messages import sentence
 from app.core.messages.started_as import started_as
 from app.core.paths import Paths
@@ -336,10 +337,12 @@ def _add_results(verbs: Verbs) -> None:
     parser = _verb(actions, "share", "share")
     parser.add_argument("id", type=whole, metavar="ID", help=number)
     parser.add_argument("--group", action="store_true", help=sentence("help.share_group"))
-    help_text = sentence("help.share_output")
-    parser.add_argument("--output", type=output, required=True, metavar="FILE.png", help=help_text)
+    help_text = sentence("help.share_picture")
+    parser.add_argument("--output", type=output, metavar="FILE.png", help=help_text)
     help_text = sentence("help.share_theme", theme=THEME)
     parser.add_argument("--theme", choices=("light", "dark"), default=THEME, help=help_text)
+    parser.add_argument("--text", choices=TEXT_FORMS, help=sentence("help.share_text"))
+    parser.add_argument("--without", metavar="FIELD,…", help=sentence("help.share_without"))
     parser.set_defaults(verb=results.share)
     parser = _verb(actions, "delete", "results_delete")
     parser.add_argument("ids", type=whole, nargs="+", metavar="ID", help=sentence("help.run_ids"))

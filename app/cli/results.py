@@ -17,6 +17,7 @@ from app.cli.values import STANDARD_OUTPUT
 from app.core.analysis.compare import position, run_name
 from app.core.analysis.groups import group_example
 from app.core.errors import AppError, UsageError
+from app.core.exchange.leaving import leaving
 from app.core.files import closing
 from app.core.messages import message, sentence
 from app.core.metrics import format_metric, format_value, headline_kind, metric_lines
@@ -25,7 +26,6 @@ from app.core.records import Group, Run, RunSummary
 from app.core.report.export import FORMATS, write_lines
 from app.core.report.formats import csv_table, result_document
 from app.core.report.formats.json_document import run_as_dict
-from app.core.report.share import card_of
 from app.core.report.wording import (
     bottleneck_text,
     energy_text,
@@ -145,17 +145,20 @@ def group(options: argparse.Namespace, paths: Paths) -> int:
 
 
 def share(options: argparse.Namespace, paths: Paths) -> int:
-    """Save a picture of a run's result, or of a group's."""
+    """Save a picture of a run's result, or of a group's, or print its text."""
+    if (options.output is None) == (options.text is None):
+        raise UsageError(message("cli.picture_or_text"))
+    hidden = [name.strip() for name in (options.without or "").split(",") if name.strip()]
     with _open(paths) as database:
-        if options.group:
-            group, run = _example(database, options.id)
-            card, ids = card_of(run, group), [each.id for each in group.runs]
-        else:
-            card, ids = card_of(load_run(database, options.id)), [options.id]
-        enclosed = result_document.enclosed_file(database, ids)
+        group, run = _example(database, options.id) if options.group else (None, load_run(database, options.id))
+        shared = leaving(database, run, group, hidden)
+    if options.text is not None:
+        for line in shared.text_as(options.text).splitlines():
+            say(in_line(line))
+        return 0
     if options.draw_share is None:
         raise AppError(message("cli.no_pictures_here"), message("cli.use_start_py"))
-    options.draw_share(card, options.output, options.theme == "dark", enclosed)
+    options.draw_share(shared.card, options.output, options.theme == "dark", shared.enclosed)
     code = "cli.picture_of_group_saved" if options.group else "cli.picture_saved"
     say(sentence(code, number=options.id, path=in_line(str(options.output))))
     return 0

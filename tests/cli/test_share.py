@@ -101,3 +101,15 @@ def test_an_ab_becomes_a_picture(epochmark: CommandLine, tmp_path: Path) -> None
     done = epochmark("results", "share", "9", "--group", "--output", str(picture))
     assert (done.returncode, done.stdout) == (2, "")
     assert "There's no group 9." in sentence_of(done)
+
+
+def test_a_text_for_a_forum_without_what_is_left_out(stored: CommandLine) -> None:
+    done = stored("results", "share", "1", "--text", "bbcode", "--without", "cpu, date")
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr, lines[0][:3], lines[1]) == (0, "", "[b]", "[list]")
+    whole = stored("results", "share", "1", "--text", "bbcode").stdout
+    assert "run on" in whole
+    assert "run on" not in done.stdout
+    wrong = stored("results", "share", "1", "--text", "plain", "--without", "verdict")
+    assert wrong.returncode == 2
+    assert "can't leave without “verdict”" in wrong.stderr

@@ -5,7 +5,7 @@ from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
 
 from app.core.errors import UsageError
-from app.core.exchange.preview import Field, preview, without
+from app.core.exchange.preview import Field, check_removable, preview, without
 from app.core.records import EpochColumns, Group, Run, RunSummary
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.result_document import PICTURE_STEPS_LIMIT, results_of
@@ -73,6 +73,8 @@ def leaving(database: Database, run: Run, group: Group | None = None, hidden: Co
     Raises:
         UsageError: It has no result to show, or a field can't be left out.
     """
+    for name in hidden:
+        check_removable(name)
     inside, shown = result_fields(run), run_without(run, hidden)
     hidden = [name for name in hidden if name in {field.name for field in inside}]
     others = None if group is None else replace(group, runs=tuple(_row(each, hidden) for each in group.runs))

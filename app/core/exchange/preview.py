@@ -50,15 +50,20 @@ def without(result: Result, names: Collection[str]) -> Result:
         UsageError: One of them can't be removed, or there is no such field.
     """
     for name in names:
-        remove = _FIELDS[name][2] if name in _FIELDS else None
-        if remove is None:
-            removable = [each for each, row in _FIELDS.items() if row[2] is not None]
-            raise UsageError(
-                message("exchange.not_removable", name=one_line(name, 40)),
-                message("exchange.choose_removable", names=removable),
-            )
-        result = remove(result)
+        result = check_removable(name)(result)
     return sealed(result)
+
+
+def check_removable(name: str) -> Callable[[Result], Result]:
+    """Return what removes a field; raises UsageError if it can't be removed, or there is no such field."""
+    remove = _FIELDS[name][2] if name in _FIELDS else None
+    if remove is None:
+        removable = [each for each, row in _FIELDS.items() if row[2] is not None]
+        raise UsageError(
+            message("exchange.not_removable", name=one_line(name, 40)),
+            message("exchange.choose_removable", names=removable),
+        )
+    return remove
 
 
 def _of_machine(*names: str) -> Callable[[Result], Result]:

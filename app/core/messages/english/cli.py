@@ -104,6 +104,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "cli.percent_done": "{share_pct:3d} %",
     "cli.picture_of_group_saved": "Saved a picture of group {number} to {path}.",
     "cli.picture_of_study_saved": "Saved a picture of study {group_id} to {path}.",
+    "cli.picture_or_text": "Choose --output FILE.png for the picture, or --text for the text.",
     "cli.picture_saved": "Saved a picture of run {number} to {path}.",
     "cli.plan_title": "{workload} · batch {batch_size} · {preset}",
     "cli.real_data": "real data",

@@ -92,6 +92,11 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "help.share": "save a picture of a run's result, or of an A/B's",
     "help.share_group": "ID is a group's: an A/B, repetitions or several engines (default: a run's)",
     "help.share_output": "the picture; an existing file is replaced",
+    "help.share_picture": "the picture; an existing file is replaced (default: none, for --text)",
+    "help.share_text": "print the result's text for a place to paste it (default: a picture)",
+    "help.share_without": (
+        "fields to leave out: cpu, cores, memory, gpu, system, date, comment, steps, telemetry (default: none)"
+    ),
     "help.share_theme": "its colours (default: {theme})",
     "help.studies_are": "STUDY: {studies:, }.",
     "help.study": "answer a question with several runs: batch sizes, CPU cores, software, cost",
