@@ -20,6 +20,21 @@ All workloads in the catalogue. `python3 start.py workloads` prints the list; *B
 also shows what each workload needs on your computer.
 
 """
+TODAY = """
+Today's networks repeat no study, and have published results of cards up to 2026:
+
+- `gpt_mini`, `gpt_tiny` and `gpt_small` as Languini Kitchen defines and times them, `nanogpt_char` as nanoGPT:
+  tokens per second. The GPTs read random tokens, from which nothing can be learned: their loss stays near
+  ln 16,384 = 9.70.
+- `vit_tiny_224`, `resnet50_224`, `convnext_tiny_224` and `efficientnet_b0_224` as timm defines them: images per
+  second.
+- `fc_parametric`, `cnn_parametric` and `rnn_parametric` are as deep and as wide as you like, after ParaDnn:
+  `study run --workload fc_parametric --axis width=256,1024,4096` shows from which size on a GPU is worth it.
+- `gpt_small_generation` writes text, see below.
+
+Published rows of these networks are nearly all of PyTorch with float16 autocast. They stand beside a run of any
+precision, and those of images beside any batch; each bar says its own.
+"""
 READING = """
 How to read the tables:
 
@@ -85,6 +100,10 @@ DIFFERENCES = """
 - `fcn_s` has the three hidden layers that the study measured; its paper says four.
 - The flower networks start from random weights instead of ImageNet's: nothing is downloaded, and the time is
   the same.
+- `nanogpt_char` reads Nietzsche in 57 characters instead of Shakespeare in 65. nanoGPT's 10.65 million parameters
+  leave out the 98,304 of the positions, which are counted here.
+- Transformers compute attention as two products and a plain softmax in float32, with every engine: no fused
+  kernel.
 - `lstm=fused` is one operation on NVIDIA GPUs only. On a CPU, only the activation of the gates differs.
 """
 INFERENCE = """
@@ -93,6 +112,13 @@ INFERENCE = """
 Untrained networks on generated images, batch 64: images per second, and the latency (median and 95th
 percentile) of 1 and of 16 images; those of {study_002} also predict 160 images, 16 at a time.
 
+"""
+GENERATION = """
+## Generation
+
+`gpt_small_generation` reads a prompt of 128 random tokens and writes 128, always the likeliest, with a key-value
+cache: its headline is the tokens per second of writing; reading the prompt is among its measurements. Batch 1 is
+a chat, `--batch 8` a small server. Nobody has published results of these weights.
 """
 MACHINE = """
 These test the hardware itself. Once `matmul` has run, every network whose operations can be
@@ -123,7 +149,7 @@ def main() -> None:
 def page() -> str:
     """Return the page's text."""
     training = [workload for workload in CATALOGUE.values() if isinstance(workload, Training)]
-    others = [w for w in CATALOGUE.values() if not isinstance(w, Training | Inference) and w.kind != "demo"]
+    others = [w for w in CATALOGUE.values() if w.kind in ("limits", "storage")]
     inference = [workload for workload in CATALOGUE.values() if isinstance(workload, Inference)]
     parts = [
         INTRODUCTION,
@@ -131,6 +157,7 @@ def page() -> str:
             ("study", "what it asked", "workloads", "headline"),
             [(f"{STUDIES[study]} (study {study})", *rest) for study, *rest in QUESTIONS],
         ),
+        TODAY,
         READING,
         "## Training\n\n",
         _table(
@@ -147,6 +174,7 @@ def page() -> str:
         DIFFERENCES.format(**NAMES),
         INFERENCE.format(**NAMES),
         ", ".join(f"`{workload.id}`" for workload in inference) + "\n",
+        GENERATION,
         "\n## The machine\n",
         MACHINE,
         _table(

@@ -10,14 +10,18 @@ from workloads.networks import (
     fcn,
     flowers,
     googlenet,
+    gpt,
     imagenet,
     imdb,
     mnist,
     nietzsche,
+    parametric,
     ptb,
     resnet,
     sentences,
+    vision,
 )
+from workloads.networks.generation import GptSmallGeneration
 from workloads.networks.inference import Inference
 from workloads.system.limits import HostToDevice, Matmul, MemoryBandwidth
 from workloads.system.storage import Storage
@@ -59,16 +63,28 @@ _TRAINING: tuple[Training, ...] = (
     flowers.FlowersVgg16(),
     # In none of the studies
     mnist.FashionMnistCnn(),
+    # Today's networks
+    gpt.GptMini(),
+    gpt.GptTiny(),
+    gpt.GptSmall(),
+    gpt.NanoGptChar(),
+    vision.VitTiny(),
+    vision.ResNet50Of224(),
+    vision.ConvNextTiny(),
+    vision.EfficientNetB0(),
+    parametric.FcParametric(),
+    parametric.CnnParametric(),
+    parametric.RnnParametric(),
 )
-# Without Adam, which only training needs, that network is mnist_cnn.
+# Without Adam, which only training needs, the first is mnist_cnn; the second is for studies of training.
+_ONLY_TRAINED = (mnist.MnistCnnNoDropoutAdam.id, parametric.CnnParametric.id)
 _INFERENCE = tuple(
-    Inference(workload)
-    for workload in _TRAINING
-    if workload.kind == "image" and workload.id != mnist.MnistCnnNoDropoutAdam.id
+    Inference(workload) for workload in _TRAINING if workload.kind == "image" and workload.id not in _ONLY_TRAINED
 )
 _LIMITS = (Matmul(), MemoryBandwidth(), HostToDevice())
 
 CATALOGUE: dict[str, Workload] = {
-    workload.id: workload for workload in (*_TRAINING, *_INFERENCE, *_LIMITS, Storage(), Demo())
+    workload.id: workload
+    for workload in (*_TRAINING, *_INFERENCE, GptSmallGeneration(), *_LIMITS, Storage(), Demo())
 }
 STANDARD = cifar10.Cifar10KerasCnn.id

@@ -3,6 +3,7 @@
 Declarations need no engine; whatever a workload imports to run, it imports inside `run`.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,13 +12,19 @@ from workloads.protocol.errors import WorkloadError
 from workloads.protocol.messages import Message, message
 from workloads.protocol.parameters import Parameter, folders_of
 from workloads.protocol.reporter import Reporter
-from workloads.protocol.spec import Job, Preset, RunSpec
+from workloads.protocol.spec import Job, ParameterValue, Preset, RunSpec
 from workloads.settings import all_settings, split_values
 
 Kind = Literal["image", "text", "dense", "limits", "storage", "demo"]
 # Metrics of headlines; app.core.metrics knows how to format them.
 HeadlineKey = Literal[
-    "seconds_per_epoch_s", "seconds_per_batch_s", "images_per_s", "words_per_s", "flop_per_s", "bytes_per_s"
+    "seconds_per_epoch_s",
+    "seconds_per_batch_s",
+    "images_per_s",
+    "words_per_s",
+    "tokens_per_s",
+    "flop_per_s",
+    "bytes_per_s",
 ]
 
 
@@ -41,6 +48,10 @@ class Proof:
     steps: int
     bands: dict[str, tuple[float, float]]
     origins: dict[str, str] = field(default_factory=dict)
+
+
+# Weights, gradients and two running means, four bytes each: the least that training needs.
+BYTES_PER_PARAMETER = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,8 @@ class Workload:
         steps: Default length of epochs in steps, if a whole one takes too long or doesn't exist; None for whole
             epochs.
         units_per_example: What one example counts for in a headline per second, such as the words of a sequence.
+        published_differ: Settings in which published results may differ from a run that they stand beside; each
+            bar then says its own.
         parameters_count: For the default variant; None if it is known only after building.
         loss_band: Expected range of the training loss after the first whole epoch; None if unknown.
         fixed_duration_s: Approximate duration on any machine, if it runs for a fixed time; otherwise None.
@@ -115,6 +128,7 @@ class Workload:
     samples_per_epoch: int
     validation_samples: int = 0
     units_per_example: int = 1
+    published_differ: frozenset[str] = frozenset()
     parameters_count: int | None = None
     parameters: tuple[Parameter, ...] = ()
     loss_band: tuple[float, float] | None = None
@@ -247,18 +261,26 @@ class Workload:
         """Return the products and convolutions of a training step, for each example; None if unknown."""
         return None
 
+    def units_of(self, variant: str) -> int:
+        """Return what one example of a variant's network counts for in a headline per second."""
+        return self.units_per_example
+
     @property
     def counts_images(self) -> bool:
         """Whether its examples are images."""
         return self.kind == "image"
 
     def memory_need(self, engine: str) -> MemoryNeed | None:
-        """Return what a run with this engine needs; None if it was never measured."""
+        """Return what a run of the usual network needs with this engine; None if it was never measured."""
         return None
+
+    def memory_need_of(self, spec: RunSpec) -> MemoryNeed | None:
+        """Return what a run with the engine and the network of a spec needs; None if it was never measured."""
+        return self.memory_need(spec.engine)
 
     def memory_need_bytes(self, spec: RunSpec) -> int | None:
         """Return roughly how much memory the run needs, in bytes; None if it was never measured."""
-        need = self.memory_need(spec.engine)
+        need = self.memory_need_of(spec)
         return None if need is None else need.at(spec.batch_size)
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
@@ -276,6 +298,21 @@ class Workload:
             for parameter in self.parameters
             if parameter.in_variant and spec.parameters.get(parameter.name, parameter.default) != parameter.default
         )
+
+    def values_of(self, variant: str) -> dict[str, ParameterValue]:
+        """Return the parameters behind a variant, by name; what it doesn't name rightly has its default."""
+        values = {parameter.name: parameter.default for parameter in self.parameters}
+        stated = dict(part.split("=", 1) for part in variant.split() if "=" in part)
+        for parameter in self.parameters:
+            if parameter.name in stated:
+                with suppress(WorkloadError):
+                    values[parameter.name] = parameter.parse(stated[parameter.name])
+        return values
+
+    def value_of(self, spec: RunSpec, name: str) -> ParameterValue:
+        """Return a parameter's value in a spec, which may leave it out."""
+        default = next(parameter.default for parameter in self.parameters if parameter.name == name)
+        return spec.parameters.get(name, default)
 
     def run(self, job: Job, reporter: Reporter) -> None:
         """Run in the worker process and report to `reporter`.

@@ -57,6 +57,7 @@ HEADLINES: dict[str, Headline] = {
     "seconds_per_batch_s": Headline("Seconds per mini-batch", "s per mini-batch", "s / batch"),
     "images_per_s": Headline("Images per second", "images per second", "images / s", is_rate=True),
     "words_per_s": Headline("Words per second", "words per second", "words / s", is_rate=True),
+    "tokens_per_s": Headline("Tokens per second", "tokens per second", "tokens / s", is_rate=True),
     "flop_per_s": Headline("Arithmetic", "TFLOP/s", "TFLOP/s", 1e-12, is_rate=True),
     "bytes_per_s": Headline("Bandwidth", "GB/s", "GB/s", 1e-9, is_rate=True),
 }
@@ -116,6 +117,8 @@ METRICS = {
     "fcn_r_gradients_s": Metric("The gradients of FCN-R, from the GPU", "ms", 2, 1_000),
     "images_per_s": Metric("Images per second", "", 0),
     "words_per_s": Metric("Words per second", "", 0),
+    "tokens_per_s": Metric("Tokens per second", "", 0),
+    "prefill_tokens_per_s": Metric("Reading the prompt", "tokens/s", 0),
     "peak_memory_bytes": Metric("Peak memory of the worker", is_memory=True),
     "settled_memory_bytes": Metric("Peak memory after 50 steps", is_memory=True),
     "peak_gpu_memory_bytes": Metric("Peak memory of the GPU", is_memory=True),

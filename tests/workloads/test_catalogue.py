@@ -30,9 +30,17 @@ STUDIES = {
     "003": ("fcn_s", "fcn_r", "alexnet_s", "alexnet_r", "resnet_50_s", "resnet_56", "lstm_ptb_32", "lstm_ptb_64"),
     "001": ("alexnet_caffe", "googlenet", "resnet_50", "vgg16", "inception_v3", "ptb_lstm_mxnet"),
     "002": ("flowers_xception_331", "flowers_resnet50_331", "flowers_vgg16_331"),
-    "": ("fashion_mnist_cnn_412k",),
+    "": (
+        *("fashion_mnist_cnn_412k", "gpt_mini", "gpt_tiny", "gpt_small", "nanogpt_char"),
+        *("vit_tiny_224", "resnet50_224", "convnext_tiny_224", "efficientnet_b0_224"),
+        *("fc_parametric", "cnn_parametric", "rnn_parametric"),
+    ),
 }
-METRICS = {"003": {"seconds_per_batch_s"}, "001": {"images_per_s", "words_per_s"}}
+METRICS = {
+    "003": {"seconds_per_batch_s"},
+    "001": {"images_per_s", "words_per_s"},
+    "": {"seconds_per_epoch_s", "seconds_per_batch_s", "images_per_s", "tokens_per_s"},
+}
 TRAINED = [workload for workload in CATALOGUE.values() if isinstance(workload, Training)]
 
 
@@ -70,7 +78,8 @@ def test_a_trained_network_says_what_it_needs(workload: Training) -> None:
     assert workload.epoch_text
     assert workload.metric in METRICS.get(workload.study, {"seconds_per_epoch_s"})
     assert workload.dataset is None or workload.dataset in DATASETS
-    assert (workload.dataset is None) == (workload.steps is not None), "generated batches have no end of their own"
+    has_end = workload.dataset is not None and workload.samples_per_epoch > 0
+    assert has_end == (workload.steps is None), "generated batches have no end of their own"
     assert workload.validation_samples == 0 or workload.samples_per_epoch > 0
     for engine in ENGINES:
         assert 0.3e9 < (workload.memory_need_bytes(workload.default_spec(engine=engine)) or 0) < 24e9, engine
@@ -142,6 +151,11 @@ def test_streams_shorter_than_a_step_are_refused() -> None:
         ("googlenet", {"auxiliary_heads": False}, 6_998_552),
         ("lstm_ptb_32", {"lstm": "fused"}, 6_180_624),
         ("lstm_text_generation", {"lstm": "fused"}, 102_585),
+        ("gpt_mini", {"vocabulary": 256}, 27_549_696 - 2 * (16_384 - 256) * 512),
+        ("gpt_mini", {"sequence": 128}, 27_549_696 - (512 - 128) * 512),
+        # nanoGPT's own: 10.65 million without the positions, for 65 characters.
+        ("nanogpt_char", {"sequence": 2}, 10_646_784 - (65 - 57) * 384 + 2 * 384),
+        ("nanogpt_char", {"blocks": 4, "heads": 4, "width": 128, "sequence": 64}, 803_072),
     ],
 )
 def test_a_variant_is_compared_only_with_itself_and_has_its_own_count(

@@ -75,10 +75,16 @@ class ConstantBatch(Training):
         """Return the batch, repeated forever."""
         import numpy as np
 
-        random = np.random.default_rng(spec.seed)
+        x, y = self.examples(np.random.default_rng(spec.seed), spec)
+        batches = engine_named(spec.engine).constant(x, y)
+        return Feed(x=batches, samples=spec.batch_size, shape=x.shape[1:], source="synthetic")
+
+    def examples(self, random: Any, spec: RunSpec) -> tuple["NDArray[Any]", Any]:
+        """Return the batch from a generator of random numbers: inputs and targets."""
+        import numpy as np
+
         shape = (spec.batch_size, *self.input_shape)
         x = random.standard_normal(math.prod(shape), np.float32).reshape(shape)
         x *= np.float32(self.deviation)
         labels = random.integers(self.classes, size=spec.batch_size, dtype=np.int32)
-        batches = engine_named(spec.engine).constant(x, self.targets(labels, spec))
-        return Feed(x=batches, samples=spec.batch_size, shape=self.input_shape, source="synthetic")
+        return x, self.targets(labels, spec)

@@ -58,6 +58,7 @@ class Inference(Workload):
         )
         self.source = training.source
         self.epoch_text = f"{self.steps} predictions of a batch; the first round warms up"
+        self.published_differ = training.published_differ
         self.parameters_count = training.inference_parameters_count or training.parameters_count
 
     def after_steps_s(self, example_s: float) -> float:

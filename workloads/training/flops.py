@@ -35,7 +35,7 @@ def _layer(layer: Any) -> int:
     count = _COUNTERS.get(name)
     if count is not None:
         return 2 * int(count(layer))
-    if any(len(weight.shape) > 1 for weight in layer.trainable_weights) and name != "Embedding":
+    if any(len(weight.shape) > 1 for weight in layer.trainable_weights) and name not in _TABLES:
         msg = f"{name} has matrices whose use is not known"
         raise ValueError(msg)
     return 0
@@ -74,6 +74,18 @@ def _bidirectional(layer: Any) -> int:
     return sum(int(steps * (math.prod(c.kernel.shape) + math.prod(c.recurrent_kernel.shape))) for c in cells)
 
 
+def _attention(layer: Any) -> int:
+    # Each query with each key, and each weight with each value, also those that a causal mask hides.
+    _, length, width = layer.output.shape
+    return int(2 * length * length * width)
+
+
+def _scores(layer: Any) -> int:
+    return int(math.prod(layer.output.shape[1:-1]) * math.prod(layer.table.embeddings.shape))
+
+
+# Their rows are looked up, or added.
+_TABLES = ("Embedding", "Positions", "ClassToken")
 _COUNTERS = {
     "Dense": _dense,
     "Conv2D": _convolution,
@@ -82,4 +94,6 @@ _COUNTERS = {
     "LSTM": _recurrent,
     "RNN": _recurrent,
     "Bidirectional": _bidirectional,
+    "SelfAttention": _attention,
+    "TiedScores": _scores,
 }

@@ -25,7 +25,7 @@ from workloads.training.proof_marks import Marks, least_examples, report_steps
 from workloads.training.quick import EPOCHS_LIMIT, Quick
 from workloads.training.stopwatch import stopwatch
 from workloads.training.trainer import Trainer
-from workloads.workload import MemoryNeed, Proof, Workload
+from workloads.workload import BYTES_PER_PARAMETER, MemoryNeed, Proof, Workload
 
 SUSTAINED_S = 600.0
 
@@ -67,6 +67,20 @@ class Training(Workload):
     def memory_need(self, engine: str) -> MemoryNeed | None:
         """Return what training with this engine needs; None if it was never measured."""
         return NEEDS.get(self.id, {}).get(engine)
+
+    def memory_need_of(self, spec: RunSpec) -> MemoryNeed | None:
+        """Return what the usual network needs, with as many weights and results of layers as the spec's has."""
+        need, usual = self.memory_need(spec.engine), self.default_spec()
+        results, usual_results = self.results(spec), self.results(usual)
+        if need is None or results is None or usual_results is None:
+            return need
+        more = (self.expected_parameters(spec) or 0) - (self.expected_parameters(usual) or 0)
+        base_bytes = max(0, need.base_bytes + BYTES_PER_PARAMETER * more)
+        return MemoryNeed(base_bytes, round(need.per_example_bytes * results / usual_results))
+
+    def results(self, spec: RunSpec) -> float | None:
+        """Return roughly how many numbers training keeps of an example; None if parameters don't change it."""
+        return None
 
     def gpu_need(self, spec: RunSpec) -> Message | None:
         """Return what the engine can't do for a network without a GPU."""

@@ -6,14 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from app.core.analysis.comparability import differences, engine_name, run_refusal, unusual_settings
+from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.published import (
     FIRST_SOURCE_IDS,
     PublishedRow,
     comparable_rows,
     row_remarks,
     row_variant,
+    says_precision,
     short_name,
-    short_software,
 )
 from app.core.errors import UsageError
 from app.core.messages import Message, message, sentence, text
@@ -23,12 +24,12 @@ from workloads import CATALOGUE
 
 # The usual baseline of "4.8× the …"; other workloads use their slowest row.
 _BASELINES = {"cifar10_keras_cnn": "Intel Core i5-8250U"}
-_PRECISIONS = {"fp32": "float32", "fp16": "float16", "mixed fp16": "mixed_float16"}
-# Metrics of the rows, in the terms of app.core.metrics.
-ROW_METRICS = {
-    "s_per_epoch": "seconds_per_epoch_s",
-    "s_per_minibatch": "seconds_per_batch_s",
-    "images_per_s": "images_per_s",
+_PRECISIONS = {
+    "fp32": "float32",
+    "fp16": "float16",
+    "mixed fp16": "mixed_float16",
+    "amp_fp16": "mixed_float16",
+    "amp_bf16": "mixed_bfloat16",
 }
 
 
@@ -73,41 +74,21 @@ def chart_metric(workload: str, run: RunSummary | None = None) -> str:
     return CATALOGUE[workload].metric if workload in CATALOGUE else "seconds_per_epoch_s"
 
 
-def converted(row: PublishedRow, metric: str) -> tuple[float, str] | None:
-    """Return a row's value in another metric, with a remark; None if the conversion isn't exact.
-
-    Seconds per mini-batch and images per second are equivalent if the batch size is known. An epoch equals its
-    images only if it has no validation pass.
-    """
-    own = ROW_METRICS.get(row.metric)
-    if own == metric:
-        return row.value, ""
-    workload = CATALOGUE.get(row.workload)
-    samples = workload.samples_per_epoch if workload and not workload.validation_samples else None
-    counts = {"seconds_per_batch_s": row.batch_size, "seconds_per_epoch_s": samples}
-    wanted, given = counts.get(metric), counts.get(own or "")
-    remark = sentence("compare.converted", unit=headline_kind(own or row.metric).unit)
-    if own == "images_per_s" and wanted:
-        return wanted / row.value, remark
-    if metric == "images_per_s" and given:
-        return given / row.value, remark
-    if wanted and given:
-        return row.value * wanted / given, remark
-    return None
-
-
 def refusal(run: RunSummary, row: PublishedRow) -> str | None:
     """Explain why the two must not be drawn together; None if they may."""
     if converted(row, run.metric) is None:
         unit = headline_kind(ROW_METRICS.get(row.metric, row.metric)).unit
         return sentence("compare.published_otherwise", unit=unit)
-    usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else run.batch_size
-    precision = _PRECISIONS.get(row.precision, row.precision or run.precision)
+    workload = CATALOGUE.get(row.workload)
+    usual = workload.batch_size if workload is not None else run.batch_size
+    stated = {
+        "batch_size": row.batch_size or usual,
+        "precision": _PRECISIONS.get(row.precision, row.precision or run.precision),
+    }
+    may_differ = workload.published_differ if workload is not None else frozenset[str]()
+    alike = {name: value for name, value in stated.items() if name not in may_differ}
     # Settings without a column there have their usual values.
-    like = replace(
-        run, batch_size=row.batch_size or usual, variant=row_variant(row), precision=precision, settings=""
-    )
-    return run_refusal(run, like)
+    return run_refusal(run, replace(run, **alike, variant=row_variant(row), settings=""))  # type: ignore[arg-type]
 
 
 def bars(
@@ -134,7 +115,7 @@ def bars(
         bar
         for row in comparable_rows(workload)
         if (with_several or not row.has_several) and (run is None or refusal(run, row) is None)
-        for bar in _row_bar(row, metric, alone=run is None)
+        for bar in _row_bar(row, metric, run)
     ]
     for other in others:
         if run is not None and other.id != run.id and run_refusal(run, other) is None:
@@ -305,12 +286,15 @@ def chart_note(metric: str, bars_: Iterable[Bar]) -> str:
 
 
 def doubts(bar: Bar) -> tuple[str, ...]:
-    """Return a bar's remarks without year, software and engine, for places that show these elsewhere."""
+    """Return a bar's remarks without year, software and engine, for places that show these elsewhere.
+
+    Of today's networks the software stays, as the same card has bars of several.
+    """
     if bar.log is not None or bar.imported is not None:
         return bar.remarks
     if bar.row is None:
         return bar.remarks[1:]
-    usual = {*row_remarks(bar.row)[:1], short_software(bar.row.software)}
+    usual = {*row_remarks(bar.row)[:1], "" if bar.row.engine else bar.row.software_words}
     return tuple(remark for remark in bar.remarks if remark not in usual)
 
 
@@ -360,6 +344,7 @@ def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | 
         remarks += [run.variant] if run.variant else []
         remarks += [sentence("compare.data", source=run.data_source)] if run.data_source == "synthetic" else []
         remarks += unusual_settings(run)
+    remarks += [run.precision] if says_precision(run.workload) and run.precision not in remarks else []
     remarks += [run.status] if run.status != "completed" else []
     return [Bar(name, kind, run.value, tuple(remarks), run=run, metric=run.metric)]
 
@@ -388,13 +373,13 @@ def _imported_bar(other: ImportedResult, workload: str, metric: str, run: RunSum
     return [Bar(other.label, "imported", drawn.value, remarks, imported=other, metric=metric)]
 
 
-def _row_bar(row: PublishedRow, metric: str, *, alone: bool) -> list[Bar]:
-    """Return a row's bar; None if its value can't be converted. `alone`: not beside a comparable run."""
+def _row_bar(row: PublishedRow, metric: str, run: RunSummary | None) -> list[Bar]:
+    """Return a row's bar; none if its value can't be converted. Its remarks name a batch unlike the run's."""
     value = converted(row, metric)
     if value is None:
         return []
     remarks = row_remarks(row, value[1])
     usual = CATALOGUE[row.workload].batch_size if row.workload in CATALOGUE else None
-    if alone and row.batch_size not in (None, usual):
+    if row.batch_size not in (None, usual if run is None else run.batch_size):
         remarks = (remarks[0], sentence("compare.batch", batch_size=row.batch_size), *remarks[1:])
     return [Bar(row.short_name, "reference", value[0], remarks, row=row, metric=metric)]

@@ -30,6 +30,7 @@ class Measured:
     """
 
     workload: str
+    variant: str
     metric: str
     preset: str
     batch_size: int
@@ -82,6 +83,7 @@ def outcome_of(measured: Measured) -> Outcome:
     )
     outcome = summarise(
         workload=measured.workload,
+        variant=measured.variant,
         metric=measured.metric,
         batch_size=measured.batch_size,
         per_epoch=per_epoch if measured.samples_per_epoch else None,
@@ -111,6 +113,7 @@ def interruptions(preset: str, steps: Timed) -> tuple[Disturbance, ...]:
 def summarise(
     *,
     workload: str,
+    variant: str,
     metric: str,
     batch_size: int,
     per_epoch: DurationStatistics | None,
@@ -122,6 +125,7 @@ def summarise(
 
     Args:
         workload: Its id; for an unknown one, an example counts as one.
+        variant: How its network differs from the usual one.
         metric: Its headline's metric.
         batch_size: Examples per step.
         per_epoch: Statistics of whole epochs; None without any.
@@ -133,8 +137,8 @@ def summarise(
     if reported is not None:
         return Outcome(reported if reported > 0 else None, None, whole_s, step_median_s)
     chosen = per_epoch if metric == "seconds_per_epoch_s" else per_step
-    examples = batch_size * (CATALOGUE[workload].units_per_example if workload in CATALOGUE else 1)
-    steps_tell = metric in ("seconds_per_epoch_s", "seconds_per_batch_s", "images_per_s", "words_per_s")
+    examples = batch_size * (CATALOGUE[workload].units_of(variant) if workload in CATALOGUE else 1)
+    steps_tell = metric.startswith("seconds_per_") or metric in ("images_per_s", "words_per_s", "tokens_per_s")
     # A duration of 0 is below the clock's resolution and gives no speed.
     if chosen is None or chosen.median_s <= 0 or not steps_tell or _reports(workload):
         return Outcome(None, None, whole_s, step_median_s)
@@ -165,6 +169,7 @@ def estimate_so_far(run: RunSummary, steps: Timed) -> events.Estimate | None:
     assert estimation is not None
     outcome = summarise(
         workload=run.workload,
+        variant=run.variant,
         metric=run.metric,
         batch_size=run.batch_size,
         per_epoch=estimate_epoch(steps, run.steps_per_epoch) if run.samples_per_epoch else None,

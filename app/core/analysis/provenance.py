@@ -1,6 +1,7 @@
 """Where a bar's number comes from, for places that explain it."""
 
-from app.core.analysis.compare import ROW_METRICS, Bar, converted
+from app.core.analysis.compare import Bar
+from app.core.analysis.conversion import ROW_METRICS, converted
 from app.core.analysis.published import PublishedRow, disagreement
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
@@ -60,7 +61,7 @@ def _row_provenance(row: PublishedRow, metric: str, value: str) -> list[tuple[st
         ("provenance.year", str(row.year) if row.year else not_stated),
         ("provenance.software", row.software),
         ("provenance.batch", str(row.batch_size) if row.batch_size else not_stated),
-        ("provenance.precision", row.precision),
+        ("provenance.precision", row.precision_words),
         ("provenance.match", sentence(matches[row.match]) if row.match in matches else row.match),
         ("provenance.source", " · ".join(part for part in (row.source, row.source_ref) if part)),
         ("provenance.derived", row.derivation),
@@ -70,5 +71,7 @@ def _row_provenance(row: PublishedRow, metric: str, value: str) -> list[tuple[st
 
 
 def _as_published(row: PublishedRow) -> str:
+    if row.metric not in ROW_METRICS:
+        return f"{row.value:g} {row.metric.replace('_', ' ')}"
     metric = ROW_METRICS[row.metric]
     return f"{format_value(metric, row.value)} {headline_kind(metric).unit}"

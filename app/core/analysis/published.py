@@ -2,8 +2,11 @@
 
 import csv
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
 from app.core.messages import sentence
@@ -14,6 +17,16 @@ from workloads import CATALOGUE
 FIRST_SOURCE_IDS = "s004-"
 # Of CPUs of the same years, one core is at most so many times as fast as another.
 CORE_FACTOR_MOST = 3.0
+FILES = ("reference_hardware.csv", "reference_2026.csv")
+# In words, where a row's own word isn't plain.
+_PRECISIONS = {
+    "amp_fp16": "float16 autocast",
+    "amp_bf16": "bfloat16 autocast",
+    "bf16": "bfloat16",
+    "bf16/fp16": "bfloat16 or float16",
+    "fp32": "float32",
+}
+_COMPILED = {"yes": True, "no": False}
 _PREFIXES = ("Intel Core ", "NVIDIA GeForce ", "NVIDIA ", "Google ", "Apple ", "AMD ", "Intel ")
 
 
@@ -24,6 +37,8 @@ class PublishedRow:
     Attributes:
         match: exact, close (one difference, see notes), context or claim.
         value: In the unit of `metric`.
+        engine: "tensorflow", "torch" …; "" if only `software` says.
+        compiled: Whether a compiler made the step; None if the source doesn't say.
     """
 
     id: str
@@ -47,6 +62,8 @@ class PublishedRow:
     total_s: float | None
     epochs_or_samples: str
     price_usd_per_hour: float | None
+    engine: str = ""
+    compiled: bool | None = None
 
     @property
     def has_several(self) -> bool:
@@ -67,6 +84,20 @@ class PublishedRow:
             return f"{self.cores_or_units} × {name}"
         return f"{name}, {self.cores_or_units}" if self.cores_or_units.endswith(" vCPU") else name
 
+    @property
+    def precision_words(self) -> str:
+        """The precision in words, and whether products used TensorFloat-32."""
+        words = _PRECISIONS.get(self.precision, self.precision)
+        return f"{words}, TF32" if "TF32" in self.software else words
+
+    @property
+    def software_words(self) -> str:
+        """The software in a few words: for rows that state the engine, its version and whether it compiled."""
+        if not self.engine:
+            return short_software(self.software)
+        name = self.software.split(",")[0].split(" (")[0]
+        return name if self.compiled is None else f"{name}, {'compiled' if self.compiled else 'eager'}"
+
 
 def short_name(device: str) -> str:
     """Return a device's name without its vendor and without remarks in brackets."""
@@ -79,10 +110,8 @@ def short_name(device: str) -> str:
 
 @cache
 def reference_rows() -> tuple[PublishedRow, ...]:
-    """Return all rows, in the file's order."""
-    path = RESOURCES / "reference" / "reference_hardware.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        return tuple(_row(values) for values in csv.DictReader(file))
+    """Return all rows, in the files' order."""
+    return tuple(row for name in FILES for row in _rows(RESOURCES / "reference" / name))
 
 
 def comparable_rows(workload: str) -> list[PublishedRow]:
@@ -91,13 +120,28 @@ def comparable_rows(workload: str) -> list[PublishedRow]:
     return sorted(rows, key=lambda row: (not row.id.startswith(FIRST_SOURCE_IDS), row.match != "exact"))
 
 
-def _row(values: dict[str, str]) -> PublishedRow:
-    fields: dict[str, Any] = {name: values[name] for name in PublishedRow.__dataclass_fields__}
-    for name in ("first_epoch_s", "total_s", "price_usd_per_hour"):
-        fields[name] = float(values[name]) if values[name] else None
-    for name in ("year", "batch_size"):
-        fields[name] = int(values[name]) if values[name] else None
-    return PublishedRow(**(fields | {"value": float(values["value"])}))
+def _rows(path: Path) -> list[PublishedRow]:
+    """Return a file's rows; the window waits for it when it opens, so each row is taken apart only once."""
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = csv.reader(file)
+        head = next(lines)
+        names = [name for name in PublishedRow.__dataclass_fields__ if name in head]
+        chosen = itemgetter(*(head.index(name) for name in names))
+        numbers = [(names.index(name), kind) for name, kind in _NUMBERS.items() if name in names]
+        rows = []
+        for line in lines:
+            values: list[Any] = list(chosen(line))
+            for index, kind in numbers:
+                values[index] = kind(values[index]) if values[index] else None
+            rows.append(PublishedRow(*values))
+    return rows
+
+
+_NUMBERS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys(("value", "first_epoch_s", "total_s", "price_usd_per_hour"), float),
+    **dict.fromkeys(("year", "batch_size"), int),
+    "compiled": _COMPILED.get,
+}
 
 
 def short_software(software: str) -> str:
@@ -125,10 +169,16 @@ def row_remarks(row: PublishedRow, conversion: str = "") -> tuple[str, ...]:
     remarks += [row_variant(row)] if row_variant(row) else []
     remarks += [] if row.batch_size else [sentence("compare.batch_not_stated")]
     remarks += [sentence("compare.anomaly")] if "anomaly" in row.notes else []
-    remarks += [row.precision] if row.precision not in ("", "fp32") else []
+    is_plain = row.precision in ("", "fp32") and row.precision_words in ("", "float32")
+    remarks += [row.precision_words] if not is_plain or says_precision(row.workload) else []
     remarks += [conversion] if conversion else []
-    remarks.append(short_software(row.software))  # last, so that a narrow view cuts it first
+    remarks.append(row.software_words)  # last, so that a narrow view cuts it first
     return tuple(remarks)
+
+
+def says_precision(workload: str) -> bool:
+    """Return whether each bar of a workload says its precision, as published ones may differ from a run's."""
+    return workload in CATALOGUE and "precision" in CATALOGUE[workload].published_differ
 
 
 def disagreement(row: PublishedRow) -> str:

@@ -7,11 +7,10 @@ from app.core.messages import Message, message
 from workloads import CATALOGUE
 from workloads.protocol.machine import Gpu, Machine
 from workloads.protocol.spec import RunSpec
+from workloads.workload import BYTES_PER_PARAMETER
 
 # Measured needs are scaled to other batches and machines, so only a clear excess is certain.
 CERTAIN = 1.2
-# Weights, gradients and two running means, four bytes each: the least that training needs.
-_BYTES_PER_PARAMETER = 16
 
 
 def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) -> Message | None:
@@ -23,12 +22,12 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
         variant: Of the engine, as `numbered_gpus` takes it.
     """
     workload = CATALOGUE[spec.workload]
-    need = workload.memory_need(spec.engine)
+    need = workload.memory_need_of(spec)
     there_bytes, gpu = _memory(spec, machine, variant)
     if need is None or there_bytes is None:
         return None
     if gpu is not None:  # the engine and the data are in the computer's memory
-        least_bytes = _BYTES_PER_PARAMETER * (workload.parameters_count or 0)
+        least_bytes = BYTES_PER_PARAMETER * (workload.expected_parameters(spec) or workload.parameters_count or 0)
         need = replace(need, base_bytes=min(need.base_bytes, least_bytes))
     need_bytes = need.at(spec.batch_size)
     if need_bytes <= CERTAIN * there_bytes:

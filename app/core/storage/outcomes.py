@@ -88,7 +88,10 @@ def _store_outcome(database: Database, run_id: int, status: str, error: events.E
 def _measured(connection: sqlite3.Connection, run_id: int) -> Measured:
     run = connection.execute("SELECT * FROM runs WHERE id = ?", (run_id,)).fetchone()
     epochs = reading.stored_rows(connection, "epochs", run_id)
-    asked = ("workload", "metric", "preset", "batch_size", "steps", "steps_per_epoch", "samples_per_epoch")
+    asked = (
+        *("workload", "variant", "metric", "preset"),
+        *("batch_size", "steps", "steps_per_epoch", "samples_per_epoch"),
+    )
     return Measured(
         **{name: run[name] for name in asked},
         epoch_durations_s=[epoch.duration_s for epoch in reading.read_epochs(epochs, [])],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.analysis.published import PublishedRow, comparable_rows, short_software
+from app.core.analysis.published import PublishedRow, comparable_rows
 from app.core.errors import UsageError
 from app.core.messages import message, sentence
 from app.core.paths import RESOURCES, Paths
@@ -169,7 +169,7 @@ def relative_rows(result: StudyResult, costs: Costs, what: str) -> list[Relative
 
 def published_name(row: PublishedRow) -> str:
     """Return a published row's device as study 000 told them apart: CPUs with and without compiling."""
-    compiled = "compiled" in short_software(row.software)
+    compiled = "compiled" in row.software_words
     return sentence("studies.compiled_device", device=row.short_name) if compiled else row.short_name
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.core.analysis.published import PublishedRow, comparable_rows, short_name, short_software
+from app.core.analysis.published import PublishedRow, comparable_rows, short_name
 from app.core.messages import sentence
 from app.core.records import RunSummary
 from app.core.studies.axes import axis_title, axis_value
@@ -212,7 +212,7 @@ def published_lines(workloads: Sequence[str], axis: str, unit: Unit) -> list[Ser
             if x is None or rate is None or row.has_several:
                 continue
             device = row.short_name if axis == "batch_size" else short_name(row.device)
-            software = f"{short_software(row.software)}, {row.year or sentence('compare.year_not_stated')}"
+            software = f"{row.software_words}, {row.year or sentence('compare.year_not_stated')}"
             lines.setdefault((device, software), {})[float(x)] = rate * unit.scale
     series = []
     for (device, software), spots in lines.items():
@@ -231,6 +231,8 @@ def published_rate(row: PublishedRow) -> float | None:
         return workload.samples_per_epoch / row.value
     if row.metric == "s_per_minibatch" and row.batch_size:
         return row.batch_size / row.value
+    if row.metric == "tokens_per_s":
+        return row.value / workload.units_of("")
     return row.value if row.metric == "images_per_s" else None
 
 

@@ -9,13 +9,13 @@ from app.core.analysis.comparability import run_refusal
 from app.core.analysis.compare import (
     Bar,
     bars,
-    converted,
     find_baseline,
     left_out,
     position,
     refusal,
     shortlist,
 )
+from app.core.analysis.conversion import converted
 from app.core.analysis.published import PublishedRow, comparable_rows, reference_rows
 from app.core.analysis.stats import step_statistics
 from app.core.analysis.timed_steps import Timed, timed
@@ -121,6 +121,48 @@ def test_images_per_second_are_the_batch_over_its_step(paths: Paths, machine: Ma
     assert chart[at - 1].value > 200 > chart[at + 1].value
     assert str(position(run)).startswith("3.9× the Tesla K80 on 2017 software, between ")
     assert any("batch 128, not batch 64" in reason for _, reason in left_out(run))
+
+
+def test_tokens_count_each_token_of_a_sequence_also_of_a_variant(paths: Paths, machine: Machine) -> None:
+    rounds = [[9.0] * 3, [0.5] * 3]
+    run = run_of(paths, machine, "gpt_mini", rounds, epochs=2, steps=3)
+    assert run.metric == "tokens_per_s"
+    assert run.value == pytest.approx(16 * 512 / 0.5)
+    short = run_of(paths, machine, "gpt_mini", rounds, epochs=2, steps=3, parameters={"sequence": 64})
+    assert short.value == pytest.approx(16 * 64 / 0.5)
+    assert run_refusal(run, short) is not None
+    assert [bar.kind for bar in bars("gpt_mini", short)] == ["you"]
+
+
+def test_a_float32_run_stands_among_six_cards_with_autocast_and_says_so(paths: Paths, machine: Machine) -> None:
+    run = run_of(paths, machine, "gpt_mini", [[9.0] * 3, [0.1] * 3], epochs=2, steps=3)
+    chart = bars("gpt_mini", run)
+    assert [bar.name for bar in chart] == [
+        *("A100 80GB SXM", "RTX 4090", "RTX 3090", "Tesla V100", "This computer", "Tesla P100", "GTX Titan X"),
+    ]
+    assert all("float16 autocast" in bar.remarks for bar in chart if bar.row is not None)
+    assert "float32" in next(bar for bar in chart if bar.kind == "you").remarks
+    assert str(position(run)).startswith("3.8× the GTX Titan X on 2023 software, between ")
+    # Networks of the studies stay apart: half precision beside single is refused.
+    study = run_of(paths, machine, "resnet_50", [[9.0] * 3, [0.1] * 3], epochs=2, steps=3)
+    other = next(row for row in comparable_rows("resnet_50") if row.precision == "mixed fp16")
+    assert "mixed_float16, not float32" in str(refusal(study, replace(other, batch_size=64)))
+
+
+def test_pictures_stand_beside_other_batches_which_their_bars_name(paths: Paths, machine: Machine) -> None:
+    run = run_of(paths, machine, "resnet50_224", [[9.0] * 3, [0.1] * 3], epochs=2, steps=3)
+    cards = [bar for bar in bars("resnet50_224", run) if bar.row is not None]
+    assert {bar.row.batch_size for bar in cards if bar.row} > {224, 512, 640}
+    assert all(f"batch {bar.row.batch_size}" in bar.remarks for bar in cards if bar.row)
+    assert not left_out(run)
+
+
+def test_milliseconds_of_a_step_are_tokens_per_second() -> None:
+    row = next(row for row in comparable_rows("nanogpt_char") if row.metric == "ms_per_step")
+    value, remark = converted(row, "tokens_per_s") or (0.0, "")
+    assert value == pytest.approx(64 * 256 / 0.067)
+    assert remark == "converted from ms per step"
+    assert converted(row, "seconds_per_epoch_s") is None
 
 
 def test_words_count_each_word_of_an_example(

@@ -2,6 +2,7 @@
 
 import csv
 import math
+import re
 from dataclasses import replace
 
 import pytest
@@ -16,24 +17,39 @@ from app.core.analysis.published import (
     short_name,
 )
 from app.core.paths import RESOURCES
+from workloads import CATALOGUE
 
 FOLDER = RESOURCES / "reference"
 
 
-def raw_rows() -> list[dict[str, str]]:
-    with (FOLDER / "reference_hardware.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+TODAY = "reference_2026.csv"
+
+
+def raw_rows(*names: str) -> list[dict[str, str]]:
+    rows = []
+    for name in names:
+        with (FOLDER / name).open(encoding="utf-8", newline="") as file:
+            rows += list(csv.DictReader(file))
+    return rows
+
+
+def rows_of_today() -> list[PublishedRow]:
+    ids = {raw["id"] for raw in raw_rows(TODAY)}
+    return [row for row in reference_rows() if row.id in ids]
 
 
 def test_all_rows_are_there_and_say_what_the_file_says() -> None:
-    raw = raw_rows()
-    assert len(reference_rows()) == len(raw) == 762
-    assert set(raw[0]) == set(PublishedRow.__dataclass_fields__)
+    raw = raw_rows("reference_hardware.csv", TODAY)
+    assert len(reference_rows()) == len(raw) == 1_626
+    assert set(raw[-1]) == set(PublishedRow.__dataclass_fields__)
+    assert set(raw[0]) == set(raw[-1]) - {"engine", "compiled"}
     for row, texts in zip(reference_rows(), raw, strict=True):
         for name, text in texts.items():
             value = getattr(row, name)
             if value is None:
                 assert text == ""
+            elif name == "compiled":
+                assert text == ("yes" if value else "no")
             elif isinstance(value, str):
                 assert value == text
             else:
@@ -52,7 +68,71 @@ def test_every_row_has_its_own_id_a_finite_value_and_a_known_kind() -> None:
         "total_s",
         "ratio",
         "price",
+        "tokens_per_s",
+        "sequences_per_s",
+        "ms_per_step",
     }
+
+
+# From the slowest to the fastest of them; a misplaced point shows.
+RANGES = {
+    "tokens_per_s": (100, 600_000),
+    "images_per_s": (1, 60_000),
+    "sequences_per_s": (1, 2_000),
+    "ms_per_step": (10, 1_000),
+    "s_per_epoch": (0.1, 5_000),
+    "total_s": (0.1, 5_000),
+}
+
+
+def test_every_row_of_today_says_what_it_is_of() -> None:
+    rows = rows_of_today()
+    assert len(rows) == 864
+    for row in rows:
+        check_row(row)
+
+
+def check_row(row: PublishedRow) -> None:
+    low, high = RANGES[row.metric]
+    assert low <= row.value <= high
+    assert row.engine in ("torch", "tensorflow", "mlx")
+    assert (row.compiled is True) == ("torch.compile" in row.software)
+    assert row.precision_words.partition(",")[0] in (
+        *("float32", "float16 autocast", "bfloat16 autocast", "bfloat16", "bfloat16 or float16"),
+    )
+    assert row.hardware_kind in ("cpu", "gpu")
+    assert row.device
+    assert row.year is not None
+    assert 2_020 <= row.year <= 2_026
+    assert row.batch_size is None or 1 <= row.batch_size <= 4_096
+    # Its network is ours where it is compared, and where not, no run is shown beside it.
+    assert (row.workload in CATALOGUE) == (row.match in ("exact", "close") or row.workload == "nanogpt_char")
+    if row.match == "exact":
+        check_parameters(row)
+
+
+def check_parameters(row: PublishedRow) -> None:
+    """Compare a row's parameter count with the workload's; running means and variances don't count there."""
+    workload = CATALOGUE[row.workload]
+    assert workload.metric == row.metric
+    trained = {"resnet50_224": 25_557_032, "efficientnet_b0_224": 5_288_548}
+    count = trained.get(row.workload.removesuffix("_inference"), workload.parameters_count)
+    assert count is not None
+    if stated := re.search(r"(\d+) parameters", row.notes):
+        assert int(stated[1]) == count
+    elif stated := re.search(r"([\d.]+) M parameters", row.notes):
+        assert float(stated[1]) == round(count / 1e6, 2)
+    else:
+        assert row.id.startswith("lambda-")  # NVIDIA's ResNet-50 v1.5
+
+
+def test_bars_of_today_say_engine_precision_and_whether_it_was_compiled() -> None:
+    chosen = {bar.name: bar for bar in bars("gpt_mini", None) if bar.row and bar.row.batch_size == 16}
+    assert chosen["RTX 4090"].remarks == ("2023", "float16 autocast", "PyTorch 2.x, compiled")
+    assert chosen["Tesla P100"].remarks == ("2023", "float16 autocast", "PyTorch 2.x, eager")
+    tf32 = next(bar for bar in bars("resnet50_224", None) if bar.row and "TF32 on" in bar.row.software)
+    assert "float32, TF32" in tf32.remarks
+    assert any(remark.startswith("batch ") for remark in tf32.remarks)
 
 
 def test_every_row_says_where_it_comes_from() -> None:

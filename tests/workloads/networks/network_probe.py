@@ -28,6 +28,14 @@ LARGE = {
     "flowers_xception_331",
     "flowers_resnet50_331",
     "flowers_vgg16_331",
+    "gpt_mini",
+    "gpt_tiny",
+    "gpt_small",
+    "nanogpt_char",
+    "vit_tiny_224",
+    "resnet50_224",
+    "convnext_tiny_224",
+    "efficientnet_b0_224",
 }
 BATCH, STEPS = 16, 20
 DIGITS_EPOCHS = {"mnist_mlp": 8, "mnist_cnn": 3}

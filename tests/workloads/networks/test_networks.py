@@ -173,6 +173,27 @@ PUBLISHED = {
         23_597_957, _PHOTOS, (5,), {"relu": 49, "softmax": 1}, 17_589, trained=23_544_837
     ),
     "flowers_vgg16_331": Published(14_717_253, _PHOTOS, (5,), {"relu": 13, "softmax": 1}, 65_822),
+    # Each matrix meets 512 tokens; each block's attention has two more products of 512 × 512 × heads × size.
+    "gpt_mini": Published(27_549_696, (512,), (512, 16_384), {"gelu": 4}, 20_401),
+    "gpt_tiny": Published(53_912_064, (512,), (512, 16_384), {"gelu": 4}, 45_097),
+    "gpt_small": Published(110_615_040, (512,), (512, 16_384), {"gelu": 12}, 109_522),
+    "nanogpt_char": Published(10_742_016, (256,), (256, 57), {"exact_gelu": 6}, 6_051),
+    # timm counts 1.26, 4.11, 4.47 and 0.40 billion multiplications.
+    "vit_tiny_224": Published(5_717_416, _PICTURES, (1_000,), {"exact_gelu": 12}, 2_507),
+    "resnet50_224": Published(25_610_152, _PICTURES, (1_000,), {"relu": 49}, 8_178, trained=25_557_032),
+    "convnext_tiny_224": Published(28_589_128, _PICTURES, (1_000,), {"exact_gelu": 18}, 8_911),
+    "efficientnet_b0_224": Published(
+        5_330_564, _PICTURES, (1_000,), {"silu": 65, "sigmoid": 16}, 771.6, trained=5_288_548
+    ),
+    "fc_parametric": Published(18_736_104, (2_000,), (1_000,), {"relu": 4}, 37.45),
+    "cnn_parametric": Published(826_568, (64, 64, 3), (1_000,), {"relu": 13}, 846.2, trained=823_432),
+    "rnn_parametric": Published(
+        1_563_624,
+        (32,),
+        (32, 1_000),
+        "Embedding 256 / LSTM 256 tanh sigmoid / LSTM 256 tanh sigmoid / Dense 1000",
+        83.5,
+    ),
 }
 # Its learning rate is made for batches of 1,024: on 16 examples its loss first rises.
 RESTLESS = {"fcn_r"}

@@ -34,6 +34,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "folder.too_many": "At most {limit} folders can be measured, not {given}. Leave some out.",
     "folder.twice": "{first} and {second} are the same folder. Leave one of them out.",
     "folder.unreadable": "The folder {folder} can't be read ({reason}). Choose another one.",
+    "generation.too_many_steps": "There's room for {steps} tokens after the prompt, so a round can't have {asked:,} steps.",
     "inference.no_real_data": "{workload} predicts on generated images. Leave out --data real.",
     "limits.no_data": "{workload} needs no data. Leave out --data real.",
     "limits.no_gpu": "{engine} can't use a GPU here, so there's no transfer to measure.",
@@ -103,6 +104,9 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "workload.other_parameters": "{workload} has no parameter {name}; it has: {known:, }.",
     "workload.quick_is_one_epoch": (
         "The quick preset estimates one epoch and takes neither epochs nor steps. Use --preset standard."
+    ),
+    "workload.heads_uneven": (
+        "A width of {width} can't be shared among {heads} heads. Choose a width that is a multiple of the heads."
     ),
     "workload.streams_too_short": "A batch of {batch_size} cuts the text into streams of fewer than {words} words.",
     "workload.sustained_is_by_time": (

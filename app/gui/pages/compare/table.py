@@ -142,7 +142,7 @@ def _row(bar: Bar, baseline: Bar | None) -> Row:
         str(year or "n/a"),
         _software(bar),
         str(batch or "n/a"),
-        (bar.row.precision if bar.row else run.precision if run else "") or "n/a",
+        (bar.row.precision_words if bar.row else run.precision if run else "") or "n/a",
         *_origin(bar),
     )
     keys: list[float | str] = [text.casefold() for text in texts]

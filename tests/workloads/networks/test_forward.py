@@ -1,0 +1,86 @@
+"""What networks predict with fixed weights: as an independent computation, and the same with every engine."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np  # noqa: TID253 - these tests are about arrays
+import pytest
+
+from app.core.paths import Paths
+from tests import real_engines
+from tests.conftest import ROOT
+from tests.workloads.networks import numpy_transformers
+from tests.workloads.networks.forward_probe import PICTURES
+
+# Weights are large, so that a wrong scale, mask or form of GELU shows: scores are of the size of 1.
+TOLERANCE = 1e-4
+EXPECTED = {
+    "small_gpt": lambda x, weights: numpy_transformers.languini(x, weights, blocks=2, heads=3),
+    "small_nanogpt": lambda x, weights: numpy_transformers.nanogpt(x, weights, blocks=2, heads=3),
+    "small_vit": lambda x, weights: numpy_transformers.vit(x, weights, blocks=2, heads=3, patch=16),
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What TensorFlow predicts."""
+    made = tmp_path_factory.mktemp("forward")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.workloads.networks.forward_probe", "tensorflow", str(made)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    return made
+
+
+def check(kept: Any, name: str) -> None:
+    weights = [kept[f"weight{number}"].astype(float) for number in range(len(kept.files) - 2)]
+    remaining = iter(weights)
+    expected = EXPECTED[name](kept["x"], remaining)
+    assert next(remaining, None) is None, "the definition has other weights"
+    assert np.abs(expected).max() > 0.5
+    assert np.abs(kept["y"] - expected).max() < TOLERANCE * max(1.0, np.abs(expected).max())
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_transformer_predicts_what_its_definition_says(folder: Path, name: str) -> None:
+    check(np.load(folder / f"{name}.npz"), name)
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+def test_a_text_written_with_a_cache_is_the_same_as_without(folder: Path) -> None:
+    check_texts(folder)
+
+
+def check_texts(folder: Path) -> None:
+    kept = np.load(folder / "texts.npz")
+    assert kept["cached"].shape == (2, 4)
+    assert kept["cached"].tolist() == kept["anew"].tolist()
+    assert len(np.unique(kept["cached"], axis=0)) == 2, "each prompt has a text of its own"
+
+
+@pytest.mark.engines
+@pytest.mark.timeout(600)
+def test_every_engine_predicts_the_same(engines_folder: Path, tmp_path: Path) -> None:
+    paths = Paths(tmp_path / "data", tmp_path / "config", tmp_path / "cache", engines_folder=engines_folder)
+    folders = {}
+    for engine in ("tensorflow", "torch", "jax"):
+        folders[engine] = tmp_path / engine
+        folders[engine].mkdir()
+        real_engines.probe("tests.workloads.networks.forward_probe", engine, paths, str(folders[engine]), "all")
+        for name in EXPECTED:
+            check(np.load(folders[engine] / f"{name}.npz"), name)
+        check_texts(folders[engine])
+    for name in PICTURES:
+        usual, *others = (np.load(each / f"{name}.npz")["y"] for each in folders.values())
+        assert usual.std() > 0.01
+        for other in others:
+            assert np.abs(other - usual).max() < 1e-3 * np.abs(usual).max(), name

@@ -1,0 +1,252 @@
+"""Language models that predict the next token: three GPTs of Languini Kitchen, and nanoGPT's for characters."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from workloads.datasets import nietzsche
+from workloads.engines.registry import engine_named
+from workloads.networks.transformer import exact_gelu, gelu, positions, self_attention, tied_scores
+from workloads.protocol.errors import WorkloadError
+from workloads.protocol.messages import message
+from workloads.protocol.parameters import Parameter
+from workloads.protocol.spec import RunSpec
+from workloads.training.feed import Feed
+from workloads.training.training import Training
+
+_DEVIATION = 0.02
+
+
+class _Language(Training):
+    """A decoder: each token is predicted from those before it."""
+
+    kind = "text"
+    metric = "tokens_per_s"
+    epoch_text = "no epoch: rounds of 100 batches"
+    epochs = 10
+    steps = 100
+    samples_per_epoch = 0
+    published_differ = frozenset({"precision"})
+
+    def units_of(self, variant: str) -> int:
+        """Return the tokens of a sequence."""
+        return int(self.values_of(variant)["sequence"])
+
+    def feed(self, spec: RunSpec, pieces: Any, **facts: Any) -> Feed:
+        """Return endless batches of sequences, and of the tokens that follow theirs.
+
+        Args:
+            spec: Of the run.
+            pieces: Returns a batch of sequences that are one token longer, from a generator of random numbers.
+            facts: Further facts of the feed.
+        """
+        import numpy as np
+
+        def batches() -> Iterator[tuple[Any, Any]]:
+            random = np.random.default_rng(spec.seed)
+            while True:
+                tokens = pieces(random)
+                yield tokens[:, :-1], tokens[:, 1:]
+
+        endless = engine_named(spec.engine).generated(batches)
+        return Feed(x=endless, samples=spec.batch_size, shape=(int(spec.parameters["sequence"]),), **facts)
+
+
+class _Languini(_Language):
+    """Tokens are random: what is learned doesn't change how long it takes.
+
+    Attributes:
+        blocks, width, heads, size: Their number, the width between them, their heads and how wide each is.
+    """
+
+    source = "Languini Kitchen, Stanić et al., 2023: GPT"
+    batch_size = 16
+    parameters = (
+        Parameter("sequence", "int", 512, "Tokens of a sequence", minimum=2, maximum=8_192),
+        Parameter("vocabulary", "int", 16_384, "Different tokens", minimum=2, maximum=262_144),
+    )
+    # Nothing can be learned from random tokens: chance is ln 16,384 = 9.70.
+    loss_band = (9.5, 10.1)
+    blocks: int
+    width: int
+    heads: int
+    size: int
+
+    def expected_parameters(self, spec: RunSpec) -> int:
+        """Return the count, which follows from the definition."""
+        inner, width = self.heads * self.size, self.width
+        attention = 3 * (width + 1) * inner + (inner + 1) * width
+        block = 4 * width + attention + (width + 1) * 4 * width + (4 * width + 1) * width
+        tables = (2 * int(spec.parameters["vocabulary"]) + int(spec.parameters["sequence"])) * width
+        return tables + self.blocks * block + 2 * width
+
+    def results(self, spec: RunSpec) -> float:
+        """Return the numbers of all blocks, and of the scores."""
+        sequence, vocabulary = (int(self.value_of(spec, name)) for name in ("sequence", "vocabulary"))
+        return self.blocks * _block_results(sequence, self.width, self.heads) + 3 * sequence * vocabulary
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: numbers of tokens in, the scores of each next token out."""
+        from keras import Input, Model, initializers, layers
+
+        vocabulary = int(spec.parameters["vocabulary"])
+
+        def start(deviation: float = _DEVIATION) -> Any:
+            return initializers.RandomNormal(stddev=deviation)
+
+        def dense(units: int, **options: Any) -> Any:
+            return layers.Dense(units, **({"kernel_initializer": start()} | options))
+
+        inputs = Input((spec.parameters["sequence"],), dtype="int32")
+        x = layers.Embedding(vocabulary, self.width, embeddings_initializer=start())(inputs)
+        x = positions(_DEVIATION)(layers.Rescaling(self.width**0.5)(x))
+        for _ in range(self.blocks):
+            seen = layers.LayerNormalization(epsilon=1e-5)(x)
+            mixed = self_attention(self.heads, is_causal=True)(
+                *(dense(self.heads * self.size)(seen) for _ in range(3))
+            )
+            x = layers.Add()([x, dense(self.width)(mixed)])
+            inner = dense(4 * self.width, activation=gelu)(layers.LayerNormalization(epsilon=1e-5)(x))
+            last = start(_DEVIATION / (2 * self.blocks) ** 0.5)
+            x = layers.Add()([x, dense(self.width, kernel_initializer=last)(inner)])
+        x = layers.LayerNormalization(epsilon=1e-5)(x)
+        return Model(inputs, dense(vocabulary, use_bias=False)(x))
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return Adam as published, and the cross-entropy of the next tokens."""
+        from keras import losses, optimizers
+
+        adam = optimizers.Adam(6e-4, beta_1=0.9, beta_2=0.95, epsilon=1e-9)
+        return {"optimizer": adam, "loss": losses.SparseCategoricalCrossentropy(from_logits=True)}
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return random tokens, others in each step."""
+        shape = (spec.batch_size, int(spec.parameters["sequence"]) + 1)
+        vocabulary = int(spec.parameters["vocabulary"])
+        return self.feed(
+            spec, lambda random: random.integers(vocabulary, size=shape, dtype="int32"), source="synthetic"
+        )
+
+
+class GptMini(_Languini):
+    """The smallest: it fits on any card, and takes seconds a step on a CPU."""
+
+    id = "gpt_mini"
+    title = "GPT mini"
+    summary = "Four transformer blocks that predict the next token of 512: 27,549,696 parameters."
+    parameters_count = 27_549_696
+    blocks, width, heads, size = 4, 512, 8, 32
+
+
+class GptTiny(_Languini):
+    """As wide as the small one, with a third of its blocks."""
+
+    id = "gpt_tiny"
+    title = "GPT tiny"
+    summary = "Four wider transformer blocks that predict the next token of 512: 53,912,064 parameters."
+    parameters_count = 53_912_064
+    blocks, width, heads, size = 4, 768, 12, 64
+
+
+class GptSmall(_Languini):
+    """As large as GPT-2's smallest."""
+
+    id = "gpt_small"
+    title = "GPT small"
+    summary = "Twelve transformer blocks, as many as GPT-2's smallest: 110,615,040 parameters."
+    batch_size = 8
+    parameters_count = 110_615_040
+    blocks, width, heads, size = 12, 768, 12, 64
+
+
+class NanoGptChar(_Language):
+    """nanoGPT's network for characters, which learns to write like one author within minutes on a card."""
+
+    id = "nanogpt_char"
+    title = "nanoGPT, characters"
+    summary = (
+        "Six transformer blocks that learn to write from a book: 10,742,016 parameters.\n"
+        "Blocks 4, heads 4, width 128, sequence 64, batch 12 suit a laptop."
+    )
+    source = "nanoGPT, Karpathy, 2022: train_shakespeare_char"
+    dataset = "nietzsche"
+    batch_size = 64
+    parameters_count = 10_742_016
+    parameters = (
+        Parameter("blocks", "int", 6, "Transformer blocks", minimum=1, maximum=96),
+        Parameter("heads", "int", 6, "Heads of each attention; the width is a multiple", minimum=1, maximum=128),
+        Parameter("width", "int", 384, "Width between the blocks", minimum=8, maximum=8_192),
+        Parameter("sequence", "int", 256, "Characters of a sequence", minimum=2, maximum=8_192),
+    )
+    # Chance is ln 57 = 4.04; the mean of the first 100 steps.
+    loss_band = (0.0, 4.1)
+
+    def check(self, spec: RunSpec) -> None:
+        """Refuse a width that isn't a multiple of the heads, too."""
+        super().check(spec)
+        width, heads = (int(self.value_of(spec, name)) for name in ("width", "heads"))
+        if width % heads:
+            raise WorkloadError("bad_parameters", message("workload.heads_uneven", width=width, heads=heads))
+
+    def expected_parameters(self, spec: RunSpec) -> int:
+        """Return the count; the same table looks characters up and scores them."""
+        blocks, width, sequence = (int(spec.parameters[name]) for name in ("blocks", "width", "sequence"))
+        return blocks * (12 * width**2 + 2 * width) + (nietzsche.SYMBOLS + sequence + 1) * width
+
+    def results(self, spec: RunSpec) -> float:
+        """Return the numbers of all blocks."""
+        blocks, heads, width, sequence = (int(self.value_of(spec, each.name)) for each in self.parameters)
+        return blocks * _block_results(sequence, width, heads)
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: numbers of characters in, the scores of each next one out; it has no biases."""
+        from keras import Input, Model, initializers, layers
+
+        blocks, heads, width = (int(spec.parameters[name]) for name in ("blocks", "heads", "width"))
+
+        def dense(units: int, deviation: float = _DEVIATION, **options: Any) -> Any:
+            start = initializers.RandomNormal(stddev=deviation)
+            return layers.Dense(units, use_bias=False, kernel_initializer=start, **options)
+
+        def normalised(x: Any) -> Any:
+            return layers.LayerNormalization(epsilon=1e-5, center=False)(x)
+
+        last = _DEVIATION / (2 * blocks) ** 0.5
+        inputs = Input((spec.parameters["sequence"],), dtype="int32")
+        start = initializers.RandomNormal(stddev=_DEVIATION)
+        table = layers.Embedding(nietzsche.SYMBOLS, width, embeddings_initializer=start)
+        x = layers.Dropout(0.2)(positions(_DEVIATION)(table(inputs)))
+        for _ in range(blocks):
+            seen = normalised(x)
+            mixed = self_attention(heads, is_causal=True, dropout=0.2)(*(dense(width)(seen) for _ in range(3)))
+            x = layers.Add()([x, layers.Dropout(0.2)(dense(width, last)(mixed))])
+            inner = dense(4 * width, activation=exact_gelu)(normalised(x))
+            x = layers.Add()([x, layers.Dropout(0.2)(dense(width, last)(inner))])
+        return Model(inputs, tied_scores(table)(normalised(x)))
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return AdamW: a warm-up and a cosine, weight decay of matrices, clipped gradients."""
+        from keras import losses, optimizers
+
+        rate = optimizers.schedules.CosineDecay(0.0, 4_900, alpha=0.1, warmup_target=1e-3, warmup_steps=100)
+        adam = optimizers.AdamW(rate, weight_decay=0.1, beta_1=0.9, beta_2=0.99, epsilon=1e-8, global_clipnorm=1.0)
+        adam.exclude_from_weight_decay(var_names=["gamma"])
+        return {"optimizer": adam, "loss": losses.SparseCategoricalCrossentropy(from_logits=True)}
+
+    def load(self, folder: Path | None, spec: RunSpec) -> Feed:
+        """Return pieces from anywhere in the text."""
+        import numpy as np
+
+        text = nietzsche.load(folder)
+        length = int(spec.parameters["sequence"]) + 1
+        windows = np.lib.stride_tricks.sliding_window_view(text.ids, length)
+
+        def pieces(random: Any) -> Any:
+            return windows[random.integers(len(windows), size=spec.batch_size)].astype(np.int32)
+
+        return self.feed(spec, pieces, source=text.source, checksum=text.checksum)
+
+
+def _block_results(sequence: int, width: int, heads: int) -> float:
+    """Return how many numbers a block keeps (Korthikanti et al., 2022): of each token, and of each pair."""
+    return 17.0 * sequence * width + 2.5 * heads * sequence**2

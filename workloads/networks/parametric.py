@@ -1,0 +1,159 @@
+"""Networks whose depth and width are parameters: from which size on does which hardware win (ParaDnn, 2019)?"""
+
+from typing import TYPE_CHECKING, Any
+
+from workloads.networks.dlbench import gradient_descent
+from workloads.networks.images import ConstantBatch
+from workloads.networks.vision import convolution
+from workloads.protocol.parameters import Parameter
+from workloads.protocol.spec import RunSpec
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_VOCABULARY = 1_000
+_STAGES = 3
+
+
+class _Parametric(ConstantBatch):
+    source = "after ParaDnn: Wang, Wei and Brooks, 2019"
+    batch_size = 64
+
+    def sizes(self, spec: RunSpec) -> tuple[int, ...]:
+        """Return the parameters' values, in order."""
+        return tuple(int(self.value_of(spec, parameter.name)) for parameter in self.parameters)
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return gradient descent with momentum."""
+        return gradient_descent(0.01, momentum=0.9)
+
+
+class FcParametric(_Parametric):
+    """Dense layers of equal width."""
+
+    id = "fc_parametric"
+    title = "Dense layers, parametric"
+    kind = "dense"
+    summary = "As many dense layers as you like, as wide as you like, for studies of what a computer is good at."
+    metric = "seconds_per_batch_s"
+    parameters_count = 18_736_104
+    input_shape = (2_000,)
+    parameters = (
+        Parameter("layers", "int", 4, "Hidden layers", minimum=1, maximum=128),
+        Parameter("width", "int", 2_048, "Units of each", minimum=1, maximum=16_384),
+    )
+
+    def expected_parameters(self, spec: RunSpec) -> int:
+        """Return the count, which follows from the parameters."""
+        depth, width = self.sizes(spec)
+        return 2_001 * width + (depth - 1) * (width + 1) * width + (width + 1) * self.classes
+
+    def results(self, spec: RunSpec) -> float:
+        """Return the numbers of all layers, each before and after its activation."""
+        depth, width = self.sizes(spec)
+        return 2_000 + 2 * depth * width + 3 * self.classes
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: 2,000 floats in, 1,000 scores out."""
+        from keras import Sequential, layers
+
+        depth, width = self.sizes(spec)
+        hidden = [layers.Dense(width, activation="relu") for _ in range(depth)]
+        return Sequential([layers.Input(self.input_shape), *hidden, layers.Dense(self.classes)])
+
+
+class CnnParametric(_Parametric):
+    """Three stages of residual blocks, each with twice the filters on half the pixels."""
+
+    id = "cnn_parametric"
+    title = "Residual blocks, parametric"
+    kind = "image"
+    summary = "Three stages of residual blocks on images of 64 × 64, as deep and as wide as you like."
+    metric = "images_per_s"
+    parameters_count = 826_568
+    input_shape = (64, 64, 3)
+    parameters = (
+        Parameter("layers", "int", 2, "Residual blocks in each stage", minimum=1, maximum=64),
+        Parameter("width", "int", 32, "Filters of the first stage", minimum=1, maximum=512),
+    )
+
+    def expected_parameters(self, spec: RunSpec) -> int:
+        """Return the count, which follows from the parameters."""
+        depth, width = self.sizes(spec)
+        count, given = (27 + 4) * width, width
+        for filters in (width << stage for stage in range(_STAGES)):
+            count += 9 * given * filters + (2 * depth - 1) * 9 * filters**2 + 8 * depth * filters
+            count += (given + 4) * filters if given != filters else 0
+            given = filters
+        return count + (given + 1) * self.classes
+
+    def results(self, spec: RunSpec) -> float:
+        """Return the numbers of all convolutions: as filters double, pixels become a quarter."""
+        depth, width = self.sizes(spec)
+        return 64**2 * width * 3 * (1 + 2 * depth * sum(0.5**stage for stage in range(_STAGES)))
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (64, 64, 3) floats in, 1,000 scores out."""
+        from keras import Input, Model, layers
+
+        depth, width = self.sizes(spec)
+        inputs = Input(self.input_shape)
+        x = convolution(inputs, width, 3, activation="relu")
+        for stage in range(_STAGES):
+            for number in range(depth):
+                filters, stride = width << stage, 2 if stage and number == 0 else 1
+                shortcut = convolution(x, filters, 1, stride) if stride == 2 else x
+                branch = convolution(convolution(x, filters, 3, stride, "relu"), filters, 3)
+                x = layers.Activation("relu")(layers.Add()([branch, shortcut]))
+        return Model(inputs, layers.Dense(self.classes)(layers.GlobalAveragePooling2D()(x)))
+
+
+class RnnParametric(_Parametric):
+    """LSTM layers of equal width that predict the next of random tokens."""
+
+    id = "rnn_parametric"
+    title = "LSTM layers, parametric"
+    kind = "text"
+    summary = "As many LSTM layers as you like, as wide as you like, over sequences of any length."
+    metric = "tokens_per_s"
+    parameters_count = 1_563_624
+    parameters = (
+        Parameter("layers", "int", 2, "LSTM layers", minimum=1, maximum=32),
+        Parameter("width", "int", 256, "Units of each", minimum=1, maximum=8_192),
+        Parameter("sequence", "int", 32, "Tokens of a sequence", minimum=1, maximum=1_024),
+    )
+    classes = _VOCABULARY
+
+    def units_of(self, variant: str) -> int:
+        """Return the tokens of a sequence."""
+        return int(self.values_of(variant)["sequence"])
+
+    def expected_parameters(self, spec: RunSpec) -> int:
+        """Return the count, which follows from the parameters."""
+        depth, width, _ = self.sizes(spec)
+        return (2 * _VOCABULARY + depth * 4 * (2 * width + 1)) * width + _VOCABULARY
+
+    def results(self, spec: RunSpec) -> float:
+        """Return the numbers of all steps: gates and states of each layer, and the scores."""
+        depth, width, sequence = self.sizes(spec)
+        return sequence * (8 * depth * width + 3 * _VOCABULARY)
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: numbers of tokens in, the scores of each next one out."""
+        from keras import Sequential, layers
+
+        depth, width, sequence = self.sizes(spec)
+        return Sequential(
+            [
+                layers.Input((sequence,), dtype="int32"),
+                layers.Embedding(_VOCABULARY, width),
+                *(layers.LSTM(width, return_sequences=True) for _ in range(depth)),
+                layers.Dense(_VOCABULARY),
+            ]
+        )
+
+    def examples(self, random: Any, spec: RunSpec) -> "tuple[NDArray[Any], NDArray[Any]]":
+        """Return random sequences, and what follows each of their tokens."""
+        *_, sequence = self.sizes(spec)
+        tokens = random.integers(_VOCABULARY, size=(spec.batch_size, sequence + 1), dtype="int32")
+        return tokens[:, :-1].copy(), tokens[:, 1:].copy()

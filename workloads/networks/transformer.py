@@ -1,0 +1,91 @@
+"""Layers that transformers share: attention as plain softmax, learned positions, GELU."""
+
+from typing import Any
+
+# The score of what a token must not see: its weight becomes 0, in float32.
+_UNSEEN = -1e9
+
+
+def self_attention(heads: int, *, is_causal: bool, dropout: float = 0.0) -> Any:
+    """Return a layer that mixes values by how well queries and keys match; it has no weights.
+
+    It takes queries, keys and values of (batch, length, width). As with autocast, the softmax is in float32.
+
+    Args:
+        heads: How many parts the width is cut into.
+        is_causal: Whether a token sees only itself and those before it.
+        dropout: Share of the mixture that training drops.
+    """
+    from keras import layers, ops
+
+    class SelfAttention(layers.Layer):  # type: ignore[misc] # Keras ships no types
+        def __init__(self) -> None:
+            super().__init__()
+            self.drop = layers.Dropout(dropout) if dropout else None
+
+        def call(self, queries: Any, keys: Any, values: Any, training: bool | None = None) -> Any:
+            _, length, width = queries.shape
+            size = width // heads
+
+            def split(x: Any, order: tuple[int, ...]) -> Any:
+                return ops.transpose(ops.reshape(x, (-1, length, heads, size)), order)
+
+            scores = ops.matmul(split(queries, (0, 2, 1, 3)), split(keys, (0, 2, 3, 1)))
+            scores = ops.cast(scores, "float32") * size**-0.5
+            if is_causal:
+                places = ops.arange(length)
+                scores = ops.where(places[:, None] >= places, scores, _UNSEEN)
+            weights = ops.cast(ops.softmax(scores), values.dtype)
+            if self.drop is not None:
+                weights = self.drop(weights, training=training)
+            mixed = ops.matmul(weights, split(values, (0, 2, 1, 3)))
+            return ops.reshape(ops.transpose(mixed, (0, 2, 1, 3)), (-1, length, width))
+
+        def compute_output_shape(self, queries: Any, *_: Any) -> Any:
+            return queries
+
+    return SelfAttention()
+
+
+def positions(deviation: float = 0.02) -> Any:
+    """Return a layer that adds a learned vector to each place of a sequence, drawn from N(0, deviation)."""
+    from keras import initializers, layers
+
+    class Positions(layers.Layer):  # type: ignore[misc] # Keras ships no types
+        def build(self, shape: Any) -> None:
+            start = initializers.RandomNormal(stddev=deviation)
+            self.table = self.add_weight(shape=tuple(shape[1:]), initializer=start, name="positions")
+
+        def call(self, x: Any) -> Any:
+            return x + self.table
+
+    return Positions()
+
+
+def tied_scores(table: Any) -> Any:
+    """Return a layer that scores vectors with the rows of an embedding, which both share."""
+    from keras import layers, ops
+
+    class TiedScores(layers.Layer):  # type: ignore[misc] # Keras ships no types
+        def __init__(self) -> None:
+            super().__init__()
+            self.table = table
+
+        def call(self, x: Any) -> Any:
+            return ops.matmul(x, ops.transpose(ops.cast(self.table.embeddings, x.dtype)))
+
+    return TiedScores()
+
+
+def gelu(x: Any) -> Any:
+    """Return GELU in its form with tanh."""
+    from keras import ops
+
+    return ops.gelu(x, approximate=True)
+
+
+def exact_gelu(x: Any) -> Any:
+    """Return GELU as it is defined, with the error function."""
+    from keras import ops
+
+    return ops.gelu(x, approximate=False)

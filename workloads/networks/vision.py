@@ -1,0 +1,202 @@
+"""Image networks as timm defines and times them, on one generated batch: to the parameter, with random weights."""
+
+from typing import Any
+
+from workloads.networks.dlbench import gradient_descent
+from workloads.networks.images import ConstantBatch
+from workloads.networks.transformer import exact_gelu, positions, self_attention
+from workloads.protocol.spec import RunSpec
+
+
+class Timm(ConstantBatch):
+    """An image network on pictures of 224 × 224; others choose the batch that suits their card."""
+
+    kind = "image"
+    source = "timm (PyTorch Image Models), Wightman, since 2019"
+    metric = "images_per_s"
+    input_shape = (224, 224, 3)
+    published_differ = frozenset({"precision", "batch_size"})
+
+    def compile_options(self, spec: RunSpec) -> dict[str, Any]:
+        """Return gradient descent with momentum, as timm's own benchmark."""
+        return gradient_descent(0.01, momentum=0.9)
+
+
+class VitTiny(Timm):
+    """Dosovitskiy et al.'s vision transformer with the width of DeiT-Ti."""
+
+    id = "vit_tiny_224"
+    title = "ViT-Tiny"
+    summary = "Twelve transformer blocks over 196 patches of 224 × 224 pixels: 5,717,416 parameters."
+    batch_size = 64
+    parameters_count = 5_717_416
+    blocks, width, heads, patch = 12, 192, 3, 16
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        from keras import Input, Model, initializers, layers, ops
+
+        def dense(units: int, **options: Any) -> Any:
+            return layers.Dense(units, kernel_initializer=initializers.RandomNormal(stddev=0.02), **options)
+
+        def normalised(x: Any) -> Any:
+            return layers.LayerNormalization(epsilon=1e-6)(x)
+
+        inputs = Input(self.input_shape)
+        x = layers.Conv2D(self.width, self.patch, strides=self.patch)(inputs)
+        x = positions()(_class_token()(layers.Reshape((-1, self.width))(x)))
+        for _ in range(self.blocks):
+            parts = ops.split(dense(3 * self.width)(normalised(x)), 3, axis=-1)
+            mixed = self_attention(self.heads, is_causal=False)(*parts)
+            x = layers.Add()([x, dense(self.width)(mixed)])
+            inner = dense(4 * self.width, activation=exact_gelu)(normalised(x))
+            x = layers.Add()([x, dense(self.width)(inner)])
+        return Model(inputs, dense(self.classes)(normalised(x)[:, 0]))
+
+
+class ResNet50Of224(Timm):
+    """ResNet-50 in version 1.5: a block that halves its input does so in its 3 × 3 convolution."""
+
+    id = "resnet50_224"
+    title = "ResNet-50 v1.5"
+    summary = "50 layers with shortcuts, as usual today, on images of 224 × 224: 25,557,032 trained parameters."
+    batch_size = 32
+    parameters_count = 25_610_152  # 25,557,032 of them trained; the rest are running means and variances
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        from keras import Input, Model, layers
+
+        inputs = Input(self.input_shape)
+        x = convolution(inputs, 64, 7, 2, "relu")
+        x = layers.MaxPooling2D(3, 2)(layers.ZeroPadding2D(1)(x))
+        for filters, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
+            for number in range(blocks):
+                stride = 2 if number == 0 and filters > 64 else 1
+                shortcut = convolution(x, 4 * filters, 1, stride) if number == 0 else x
+                x = convolution(convolution(x, filters, 1, activation="relu"), filters, 3, stride, "relu")
+                x = layers.Activation("relu")(layers.Add()([convolution(x, 4 * filters, 1), shortcut]))
+        return Model(inputs, layers.Dense(self.classes)(layers.GlobalAveragePooling2D()(x)))
+
+
+class ConvNextTiny(Timm):
+    """Liu et al.'s ConvNeXt-T: a convolutional network with the habits of a transformer."""
+
+    id = "convnext_tiny_224"
+    title = "ConvNeXt-Tiny"
+    summary = "Wide depthwise convolutions between dense layers on images of 224 × 224: 28,589,128 parameters."
+    batch_size = 32
+    parameters_count = 28_589_128
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        from keras import Input, Model, initializers, layers
+
+        start = initializers.TruncatedNormal(stddev=0.02)
+
+        def normalised(x: Any) -> Any:
+            return layers.LayerNormalization(epsilon=1e-6)(x)
+
+        inputs = Input(self.input_shape)
+        x = normalised(layers.Conv2D(96, 4, strides=4, kernel_initializer=start)(inputs))
+        for width, blocks in ((96, 3), (192, 3), (384, 9), (768, 3)):
+            if width > 96:
+                x = layers.Conv2D(width, 2, strides=2, kernel_initializer=start)(normalised(x))
+            for _ in range(blocks):
+                inner = normalised(layers.DepthwiseConv2D(7, padding="same", depthwise_initializer=start)(x))
+                inner = layers.Dense(4 * width, activation=exact_gelu, kernel_initializer=start)(inner)
+                inner = layers.Dense(width, kernel_initializer=start)(inner)
+                x = layers.Add()([x, _scaled(1e-6)(inner)])
+        x = normalised(layers.GlobalAveragePooling2D()(x))
+        return Model(inputs, layers.Dense(self.classes, kernel_initializer=start)(x))
+
+
+class EfficientNetB0(Timm):
+    """Tan and Le's EfficientNet-B0: few operations, spread over many small ones."""
+
+    id = "efficientnet_b0_224"
+    title = "EfficientNet-B0"
+    summary = "Thin depthwise convolutions with gates on images of 224 × 224: 5,288,548 trained parameters."
+    batch_size = 64
+    parameters_count = 5_330_564  # 5,288,548 of them trained; the rest are running means and variances
+
+    def build(self, spec: RunSpec) -> Any:
+        """Return the model: (224, 224, 3) floats in, 1,000 scores out."""
+        from keras import Input, Model, layers
+
+        # Blocks, size of their filters, channels, and the first one's stride and expansion.
+        stages = (
+            *((1, 3, 16, 1, 1), (2, 3, 24, 2, 6), (2, 5, 40, 2, 6), (3, 3, 80, 2, 6)),
+            *((3, 5, 112, 1, 6), (4, 5, 192, 2, 6), (1, 3, 320, 1, 6)),
+        )
+        inputs = Input(self.input_shape)
+        x = convolution(inputs, 32, 3, 2, "silu")
+        for blocks, size, channels, stride, expansion in stages:
+            for number in range(blocks):
+                x = _gated_block(x, size, channels, stride if number == 0 else 1, expansion)
+        x = layers.GlobalAveragePooling2D()(convolution(x, 1_280, 1, activation="silu"))
+        return Model(inputs, layers.Dense(self.classes)(x))
+
+
+def _gated_block(x: Any, size: int, channels: int, stride: int, expansion: int) -> Any:
+    """Return EfficientNet's block: widened, filtered channel by channel, gated, and narrowed."""
+    from keras import layers
+
+    before, given = x, x.shape[-1]
+    if expansion > 1:
+        x = convolution(x, expansion * given, 1, activation="silu")
+    x = convolution(x, None, size, stride, "silu")
+    gate = layers.GlobalAveragePooling2D(keepdims=True)(x)
+    gate = layers.Conv2D(given // 4, 1, activation="silu")(gate)
+    gate = layers.Conv2D(x.shape[-1], 1, activation="sigmoid")(gate)
+    x = convolution(layers.Multiply()([x, gate]), channels, 1)
+    return layers.Add()([x, before]) if stride == 1 and given == channels else x
+
+
+def convolution(x: Any, filters: int | None, size: int, stride: int = 1, activation: str | None = None) -> Any:
+    """Return a convolution without bias, batch normalisation and an activation; each channel's own for None.
+
+    Zeros are added evenly on all sides, as PyTorch does; Keras adds more of them on two sides if strided.
+    """
+    from keras import layers
+
+    padding = "same"
+    if stride > 1 and size > 1:
+        x, padding = layers.ZeroPadding2D(size // 2)(x), "valid"
+    options = {"strides": stride, "padding": padding, "use_bias": False}
+    if filters is None:
+        x = layers.DepthwiseConv2D(size, **options)(x)
+    else:
+        x = layers.Conv2D(filters, size, **options)(x)
+    x = layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
+    return layers.Activation(activation)(x) if activation else x
+
+
+def _class_token() -> Any:
+    """Return a layer that puts a learned vector before a sequence."""
+    from keras import initializers, layers, ops
+
+    class ClassToken(layers.Layer):  # type: ignore[misc] # Keras ships no types
+        def build(self, shape: Any) -> None:
+            start = initializers.RandomNormal(stddev=1e-6)
+            self.token = self.add_weight(shape=(1, 1, shape[-1]), initializer=start, name="token")
+
+        def call(self, x: Any) -> Any:
+            token = ops.broadcast_to(self.token, (ops.shape(x)[0], 1, x.shape[-1]))
+            return ops.concatenate([token, x], axis=1)
+
+    return ClassToken()
+
+
+def _scaled(start: float) -> Any:
+    """Return a layer that multiplies each channel by a learned number."""
+    from keras import initializers, layers
+
+    class LayerScale(layers.Layer):  # type: ignore[misc] # Keras ships no types
+        def build(self, shape: Any) -> None:
+            self.scale = self.add_weight(shape=(shape[-1],), initializer=initializers.Constant(start))
+
+        def call(self, x: Any) -> Any:
+            return x * self.scale
+
+    return LayerScale()
