@@ -53,7 +53,7 @@ class GptSmallGeneration(Workload):
         """Refuse real data and more tokens than the cache holds, too."""
         super().check(spec)
         if spec.data == "real":
-            raise WorkloadError("bad_parameters", message("inference.no_real_data", workload=self.id))
+            raise WorkloadError("bad_parameters", message("generation.no_real_data", workload=self.id))
         if spec.steps is not None and spec.steps > self.steps:
             said = message("generation.too_many_steps", steps=self.steps, asked=spec.steps)
             raise WorkloadError("bad_parameters", said)

@@ -33,6 +33,10 @@ _PRECISIONS = {
 }
 
 
+# Of one device; each batch of a table with forty of them is no reason of its own.
+_REASONS = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Bar:
     """One bar: a published result, a stored run, or somebody else's, imported as a result or as a log.
@@ -182,10 +186,24 @@ def several_count(workload: str, run: RunSummary | None) -> int:
 
 
 def left_out(run: RunSummary, *, with_several: bool = False) -> list[tuple[str, str]]:
-    """Return the published results that can't be drawn beside the run, each with the reason."""
+    """Return the published results that can't be drawn beside the run, each with the reason.
+
+    A device that has many of them has one entry, with the first reason.
+    """
     rows = [row for row in comparable_rows(run.workload) if with_several or not row.has_several]
-    reasons = [(row, refusal(run, row)) for row in rows]
-    return [(row.short_name, reason) for row, reason in reasons if reason]
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        if reason := refusal(run, row):
+            reasons.setdefault(row.short_name, []).append(reason)
+    return [
+        (name, reason)
+        for name, several in reasons.items()
+        for reason in (
+            several
+            if len(several) <= _REASONS
+            else [sentence("compare.refused_several", reason=several[0], count=len(several) - 1)]
+        )
+    ]
 
 
 def find_baseline(bars_: Sequence[Bar], name: str | None, workload: str) -> Bar | None:

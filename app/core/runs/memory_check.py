@@ -33,7 +33,10 @@ def memory_problem(spec: RunSpec, machine: Machine, variant: str | None = None) 
     if need_bytes <= CERTAIN * there_bytes:
         return None
     fitting = (there_bytes - need.base_bytes) // max(1, need.per_example_bytes)
-    advice = message("memory.smaller_batch", fitting=fitting) if fitting >= 1 else message("memory.other_workload")
+    if fitting >= 1:
+        advice = message("memory.smaller_batch", fitting=fitting)
+    else:
+        advice = message("memory.smaller_network" if workload.variant(spec) else "memory.other_workload")
     sizes = {"need_bytes": need_bytes, "there_bytes": there_bytes}
     arguments = {"batch_size": spec.batch_size, **sizes, "advice": advice}
     if gpu is None:

@@ -143,6 +143,10 @@ def test_a_float32_run_stands_among_six_cards_with_autocast_and_says_so(paths: P
     assert all("float16 autocast" in bar.remarks for bar in chart if bar.row is not None)
     assert "float32" in next(bar for bar in chart if bar.kind == "you").remarks
     assert str(position(run)).startswith("3.8× the GTX Titan X on 2023 software, between ")
+    # A table with results at forty batches is one line for each card.
+    reasons = dict(left_out(run))
+    assert len(left_out(run)) == 6
+    assert reasons["RTX 4090"] == "batch 1, not batch 16, and 13 more"
     # Networks of the studies stay apart: half precision beside single is refused.
     study = run_of(paths, machine, "resnet_50", [[9.0] * 3, [0.1] * 3], epochs=2, steps=3)
     other = next(row for row in comparable_rows("resnet_50") if row.precision == "mixed fp16")

@@ -125,7 +125,10 @@ def test_a_quick_run_is_like_any_other(engine: str, installed_engines: Paths, ma
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("workload", ["matmul", "memory_bandwidth", "fashion_mnist_cnn_412k_inference", "storage"])
+@pytest.mark.parametrize(
+    "workload",
+    ["matmul", "memory_bandwidth", "fashion_mnist_cnn_412k_inference", "gpt_small_generation", "storage"],
+)
 def test_tests_of_the_hardware_and_predictions_run_too(
     engine: str, workload: str, installed_engines: Paths, machine: Machine, tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "compare.other_workload": "{theirs}, not {mine}",
     "compare.other_workload_version": "workload version {theirs}, not {mine}",
     "compare.published_otherwise": "published in {unit}, which can't be converted exactly",
+    "compare.refused_several": "{reason}, and {count} more",
     "compare.samples": "Samples per epoch",
     "compare.own_named": "{name} · {date}",
     "compare.own_numbered": "{name} (run {run_id})",

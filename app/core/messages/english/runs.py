@@ -24,6 +24,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
         "A batch of {batch_size} needs about {need_bytes:memory}, but the {gpu} has {there_bytes:gpu_memory}. {advice}"
     ),
     "memory.other_workload": "Choose another workload.",
+    "memory.smaller_network": "Choose a smaller network.",
     "memory.smaller_batch": "Choose a batch of at most {fitting}.",
     "run.awake_reason": "A benchmark is running",
     "run.cpus_cannot_be_limited": "macOS can't keep a program to some CPUs. Leave CPUs on all.",

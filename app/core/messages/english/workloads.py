@@ -34,6 +34,7 @@ SENTENCES: dict[str, str | tuple[str, str]] = {
     "folder.too_many": "At most {limit} folders can be measured, not {given}. Leave some out.",
     "folder.twice": "{first} and {second} are the same folder. Leave one of them out.",
     "folder.unreadable": "The folder {folder} can't be read ({reason}). Choose another one.",
+    "generation.no_real_data": "{workload} reads random tokens. Leave out --data real.",
     "generation.too_many_steps": "There's room for {steps} tokens after the prompt, so a round can't have {asked:,} steps.",
     "inference.no_real_data": "{workload} predicts on generated images. Leave out --data real.",
     "limits.no_data": "{workload} needs no data. Leave out --data real.",
