@@ -19,12 +19,9 @@ WORKLOAD = CATALOGUE["gpt_small_generation"]
 
 
 @pytest.mark.engine
-@pytest.mark.parametrize("preset", ["quick", "standard"])
-def test_writing_and_reading_have_rates_of_their_own(paths: Paths, preset: Any) -> None:
-    asked: dict[str, Any] = (
-        {"duration_s": 2.0} if preset == "quick" else {"steps": 3, "epochs": 2, "batch_size": 2}
-    )
-    session = Runner(paths, detect_machine()).start(WORKLOAD.default_spec(preset, device="cpu", **asked))
+def test_writing_and_reading_have_rates_of_their_own(paths: Paths) -> None:
+    spec = WORKLOAD.default_spec("quick", device="cpu", duration_s=1.0, batch_size=2)
+    session = Runner(paths, detect_machine()).start(spec)
     assert session.wait(150)
     with Database(paths.database) as database:
         run = load_run(database, session.run_id)
@@ -32,7 +29,7 @@ def test_writing_and_reading_have_rates_of_their_own(paths: Paths, preset: Any) 
     assert run.summary.metric == "tokens_per_s"
     assert run.summary.value is not None
     steps_s = [step_s for block in run.steps if block.phase == "measure" for step_s in block.durations_s]
-    assert len(steps_s) == 6 if preset == "standard" else len(steps_s) >= 8
+    assert len(steps_s) >= 8
     # A token of each sequence a step; without what reading the prompt takes.
     size = run.summary.batch_size
     assert size / max(steps_s) <= run.summary.value <= size / min(steps_s)

@@ -183,10 +183,10 @@ PUBLISHED = {
     "resnet50_224": Published(25_610_152, _PICTURES, (1_000,), {"relu": 49}, 8_178, trained=25_557_032),
     "convnext_tiny_224": Published(28_589_128, _PICTURES, (1_000,), {"exact_gelu": 18}, 8_911),
     "efficientnet_b0_224": Published(
-        5_330_564, _PICTURES, (1_000,), {"silu": 65, "sigmoid": 16}, 771.6, trained=5_288_548
+        5_330_564, _PICTURES, (1_000,), {"silu": 49, "sigmoid": 16}, 771.6, trained=5_288_548
     ),
     "fc_parametric": Published(18_736_104, (2_000,), (1_000,), {"relu": 4}, 37.45),
-    "cnn_parametric": Published(826_568, (64, 64, 3), (1_000,), {"relu": 13}, 846.2, trained=823_432),
+    "cnn_parametric": Published(826_568, (64, 64, 3), (1_000,), {"relu": 13}, 846.2, trained=824_328),
     "rnn_parametric": Published(
         1_563_624,
         (32,),
