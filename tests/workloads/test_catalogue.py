@@ -168,6 +168,23 @@ def test_a_variant_is_compared_only_with_itself_and_has_its_own_count(
     assert workload.expected_parameters(spec) == count
 
 
+@pytest.mark.parametrize(
+    ("name", "variant", "tokens"),
+    [
+        ("gpt_mini", "", 512),
+        ("gpt_mini", "sequence=64 vocabulary=99", 64),
+        ("nanogpt_char", "blocks=4 sequence=64", 64),
+        ("rnn_parametric", "layers=9", 32),
+        # Written by another version, or by someone else: as if it weren't there.
+        ("gpt_mini", "sequence=0", 512),
+        ("gpt_mini", "sequence=many other sequence", 512),
+        ("mnist_mlp", "sequence=64", 1),
+    ],
+)
+def test_a_variant_says_how_many_tokens_a_sequence_has(name: str, variant: str, tokens: int) -> None:
+    assert CATALOGUE[name].units_of(variant) == tokens
+
+
 def test_the_learning_rate_of_the_flowers_rises_for_five_epochs_and_falls() -> None:
     rates = [learning_rate(epoch) for epoch in range(12)]
     assert rates[0] == pytest.approx(1e-5)

@@ -1,6 +1,7 @@
 """Text generation with a key-value cache: how fast a language model reads a prompt, and how fast it writes."""
 
 import math
+import statistics
 import time
 from typing import Any
 
@@ -85,9 +86,12 @@ class GptSmallGeneration(Workload):
         writer.read()
         writer.write()  # both forms are compiled now
         writer.prefills_s.clear()
-        self._measure(spec, writer, reporter)
-        prefill_s = sorted(writer.prefills_s)[len(writer.prefills_s) // 2]
-        reporter.send(events.Metric(key="prefill_tokens_per_s", value=spec.batch_size * PROMPT / prefill_s))
+        try:
+            self._measure(spec, writer, reporter)
+        finally:  # cancelled, it has still read some prompts
+            if writer.prefills_s:
+                rate = spec.batch_size * PROMPT / statistics.median(writer.prefills_s)
+                reporter.send(events.Metric(key="prefill_tokens_per_s", value=rate))
         report_memory(engine, reporter)
         reporter.phase("finish")
 
