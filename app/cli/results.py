@@ -14,8 +14,9 @@ from app.cli.result_files import write_result
 from app.cli.terminal import VERDICT_INKS, Ink
 from app.cli.text import complain, in_line, room, say, say_json, say_lines, say_raw, say_table
 from app.cli.values import STANDARD_OUTPUT
-from app.core.analysis.compare import position, run_name
+from app.core.analysis.compare import position
 from app.core.analysis.groups import group_example
+from app.core.analysis.own_runs import run_name
 from app.core.errors import AppError, UsageError
 from app.core.exchange.leaving import leaving
 from app.core.files import closing

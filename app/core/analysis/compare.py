@@ -336,17 +336,6 @@ def ratio_text(ratio: float) -> str:
     return f"{ratio:.4f}×"
 
 
-def run_name(run: RunSummary) -> str:
-    """Return the short name of what a run ran on."""
-    device = run.device_name if run.device and run.device.startswith("gpu") else run.cpu_name
-    return short_name(device or run.device or sentence("compare.this_computer"))
-
-
-def own_name(run: RunSummary) -> str:
-    """Return what an own run is called among others: its name or its device, and its date."""
-    return sentence("compare.own_named", name=run.comment or run_name(run), date=run.started_at[:10])
-
-
 def _run_bar(run: RunSummary, kind: Literal["you", "own"], beside: RunSummary | None = None) -> list[Bar]:
     """Return a run's bar; None without a headline. Beside another run, its remarks are only the differences."""
     if run.value is None:

@@ -1,9 +1,11 @@
-"""The user's own runs that stand for many: the latest and the best, also those that did what a setup asks for."""
+"""The user's own runs: their names, and those that stand for many, the latest and the best."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 from app.core.analysis.comparability import is_alike, run_refusal
+from app.core.analysis.published import short_name
+from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import RunSummary
 from workloads import CATALOGUE
@@ -68,3 +70,14 @@ def _is_like(run: RunSummary, spec: RunSpec, device: str | None, cpu_name: str |
         settings=recorded_text(spec),
     )
     return is_alike(run, wanted)
+
+
+def run_name(run: RunSummary) -> str:
+    """Return the short name of what a run ran on."""
+    device = run.device_name if run.device and run.device.startswith("gpu") else run.cpu_name
+    return short_name(device or run.device or sentence("compare.this_computer"))
+
+
+def own_name(run: RunSummary) -> str:
+    """Return what an own run is called among others: its name or its device, and its date."""
+    return sentence("compare.own_named", name=run.comment or run_name(run), date=run.started_at[:10])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from app.core.analysis.compare import run_name
+from app.core.analysis.own_runs import run_name
 from app.core.errors import UsageError
 from app.core.exchange.importing import files_of
 from app.core.exchange.reading import read_results

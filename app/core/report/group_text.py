@@ -1,7 +1,7 @@
 """A group of runs as text to paste: what it says, and its runs."""
 
-from app.core.analysis.compare import run_name
 from app.core.analysis.groups import group_kind, group_remarks, group_sentence, group_workloads, side_names
+from app.core.analysis.own_runs import run_name
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Group, RunSummary

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from app.core.analysis.compare import run_name
+from app.core.analysis.own_runs import run_name
 from app.core.clock import now_text
 from app.core.errors import UsageError
 from app.core.messages import message

@@ -6,18 +6,9 @@ from typing import Any
 import pytest
 
 from app.core.analysis.comparability import run_refusal
-from app.core.analysis.compare import (
-    Bar,
-    bars,
-    find_baseline,
-    left_out,
-    position,
-    ratio_text,
-    refusal,
-    run_name,
-)
+from app.core.analysis.compare import Bar, bars, find_baseline, left_out, position, ratio_text, refusal
 from app.core.analysis.conversion import converted
-from app.core.analysis.own_runs import best_and_latest
+from app.core.analysis.own_runs import best_and_latest, run_name
 from app.core.analysis.published import comparable_rows, reference_rows
 from app.core.errors import UsageError
 from app.core.records import RunSummary

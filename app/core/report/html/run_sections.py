@@ -5,7 +5,6 @@ from xml.etree.ElementTree import Element
 
 from app.core.analysis.comparability import comparison_key
 from app.core.analysis.compare import Bar, bars, doubts, position, shortlist
-from app.core.analysis.published import short_software
 from app.core.analysis.series import Curve, RunSeries, series_of
 from app.core.errors import UsageError
 from app.core.hardware.part_texts import NOT_KNOWN, machine_parts
@@ -111,7 +110,7 @@ def _origin(bar: Bar) -> tuple[str, str, str]:
     row = bar.row
     assert row is not None  # of published ones
     year = str(row.year) if row.year is not None else sentence("compare.year_not_stated")
-    return "; ".join((bar.name, *doubts(bar))), short_software(row.software), year
+    return "; ".join((bar.name, *doubts(bar))), row.software_words, year
 
 
 def _charts(run: Run, series: RunSeries) -> Iterator[Element | None]:

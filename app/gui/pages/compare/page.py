@@ -15,16 +15,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.analysis.comparability import run_refusal
-from app.core.analysis.compare import (
-    Bar,
-    bars,
-    baseline_name,
-    chart_metric,
-    find_baseline,
-    left_out,
-    own_name,
-)
-from app.core.analysis.own_runs import best_and_latest
+from app.core.analysis.compare import Bar, bars, baseline_name, chart_metric, find_baseline, left_out
+from app.core.analysis.own_runs import best_and_latest, own_name
 from app.core.messages import sentence
 from app.core.metrics import headline_kind
 from app.core.records import ImportedLog, ImportedResult, RunSummary

@@ -7,7 +7,6 @@ from datetime import datetime
 from PySide6.QtGui import QGuiApplication
 
 from app.core.analysis.ab import judge_repeats
-from app.core.analysis.compare import run_name
 from app.core.analysis.groups import (
     group_headline,
     group_kind,
@@ -17,6 +16,7 @@ from app.core.analysis.groups import (
     group_verdict,
     group_workloads,
 )
+from app.core.analysis.own_runs import run_name
 from app.core.messages import sentence
 from app.core.metrics import format_value, headline_kind
 from app.core.records import Group, RunSummary
