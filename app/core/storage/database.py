@@ -210,9 +210,7 @@ class _DamagedError(sqlite3.DatabaseError):
 def _checked_version(connection: sqlite3.Connection, path: Path) -> int:
     """Return the file's format; raise DatabaseError if it isn't ours, sqlite3's errors if it is damaged."""
     before, version = -1, 0
-    while (
-        before != version
-    ):  # another Epochmark creates the tables, and sets ID and format in the same transaction
+    while before != version:  # another Epochmark is making the file: tables, ID and format, all at once
         before = connection.execute("PRAGMA user_version").fetchone()[0]
         tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         owner = connection.execute("PRAGMA application_id").fetchone()[0]

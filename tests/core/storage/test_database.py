@@ -214,7 +214,6 @@ def test_a_migration_that_fails_changes_nothing(paths: Paths, monkeypatch: pytes
     assert "later" not in names
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("before", ["PRAGMA application_id", "PRAGMA user_version", "SELECT count(*)"])
 def test_a_file_that_another_makes_while_it_is_looked_at_is_not_called_newer(
     paths: Paths, monkeypatch: pytest.MonkeyPatch, before: str
@@ -235,6 +234,7 @@ def test_a_file_that_another_makes_while_it_is_looked_at_is_not_called_newer(
     assert others
 
 
+@pytest.mark.slow
 def test_many_may_make_the_file_at_once(paths: Paths) -> None:
     code = (
         "import sys; from pathlib import Path; from app.core.storage.database import Database\n"
