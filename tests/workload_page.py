@@ -29,7 +29,8 @@ Today's networks repeat no study, and have published results of cards up to 2026
 - `vit_tiny_224`, `resnet50_224`, `convnext_tiny_224` and `efficientnet_b0_224` as timm defines them: images per
   second.
 - `fc_parametric`, `cnn_parametric` and `rnn_parametric` are as deep and as wide as you like, after ParaDnn:
-  `study run --workload fc_parametric --axis width=256,1024,4096` shows from which size on a GPU is worth it.
+  `study run --workload fc_parametric --axis width=256,1024,4096 --axis device=cpu,gpu:0` shows from which width on
+  a card is faster.
 - `gpt_small_generation` writes text, see below.
 
 Published rows of these networks are nearly all of PyTorch with float16 autocast. They stand beside a run of any

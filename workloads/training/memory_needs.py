@@ -2,7 +2,8 @@
 
 Peak resident memory of the worker on a CPU, measured at two batches with TensorFlow 2.21, PyTorch 2.13 and JAX
 0.10: the line through both (`python -m tests.benchmarks.memory`). At half the usual batch, which the line wasn't
-made from, four networks needed 0.91 to 1.04 times what it says with PyTorch and JAX.
+made from, four networks needed 0.91 to 1.04 times what it says with PyTorch and JAX. Today's networks were measured
+at an eighth of their batch or less, and at a quarter or so: at the batch itself they were never checked.
 """
 
 from workloads.workload import MemoryNeed
