@@ -2,8 +2,9 @@
 
 Peak resident memory of the worker on a CPU, measured at two batches with TensorFlow 2.21, PyTorch 2.13 and JAX
 0.10: the line through both (`python -m tests.benchmarks.memory`). At half the usual batch, which the line wasn't
-made from, four networks needed 0.91 to 1.04 times what it says with PyTorch and JAX. Today's networks were measured
-at an eighth of their batch or less, and at a quarter or so: at the batch itself they were never checked.
+made from, four networks needed 0.91 to 1.04 times what it says with PyTorch and JAX. GPTs and timm's networks
+were measured at small batches only, the larger one a quarter to three eighths of the usual one, so that their
+needs there are an extrapolation.
 """
 
 from workloads.workload import MemoryNeed
