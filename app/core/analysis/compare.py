@@ -7,6 +7,7 @@ from typing import Literal
 
 from app.core.analysis.comparability import differences, engine_name, run_refusal, unusual_settings
 from app.core.analysis.conversion import ROW_METRICS, converted
+from app.core.analysis.own_runs import own_name
 from app.core.analysis.published import (
     FIRST_SOURCE_IDS,
     PublishedRow,
