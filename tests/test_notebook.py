@@ -1,0 +1,72 @@
+"""The notebook for rented machines does what it says: its cells run, and its result can be read here."""
+
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.core.exchange.reading import read_results
+from tests.conftest import ROOT
+
+NOTEBOOK = ROOT / "resources" / "notebooks" / "epochmark.ipynb"
+# Stands for start.py, which would install everything anew.
+START = f"""import os, subprocess, sys
+command = [{sys.executable!r}, "-P", "-m", "app", *sys.argv[1:]]
+sys.exit(subprocess.call(command, env=os.environ | {{"PYTHONPATH": {str(ROOT)!r}}}))
+"""
+
+
+def cells(kind: str) -> list[str]:
+    document: dict[str, Any] = json.loads(NOTEBOOK.read_text("utf-8"))
+    assert (document["nbformat"], document["nbformat_minor"]) == (4, 5)
+    assert len({cell["id"] for cell in document["cells"]}) == len(document["cells"])
+    return ["".join(cell["source"]) for cell in document["cells"] if cell["cell_type"] == kind]
+
+
+def test_it_is_handed_out_without_results() -> None:
+    document = json.loads(NOTEBOOK.read_text("utf-8"))
+    code = [cell for cell in document["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code)
+    assert len(cells("markdown")) == 4
+
+
+@pytest.mark.slow
+def test_its_cells_measure_and_leave_a_result_that_can_be_imported(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "epochmark.zip", "w") as archive:
+        archive.writestr("epochmark-main/start.py", START)
+    program = "\n".join(cells("code")).replace('"cifar10_keras_cnn", "quick"', '"demo", "standard"')
+    environment = {**os.environ, "EPOCHMARK_HOME": str(tmp_path / "home")}
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "result.epochmark.json from the list of files" in done.stdout
+    (result,) = read_results(tmp_path / "result.epochmark.json")
+    assert result.spec.workload == "demo"
+
+
+@pytest.mark.slow
+def test_a_failure_stops_it(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "epochmark.zip", "w") as archive:
+        archive.writestr("start.py", "import sys; print('no'); sys.exit(3)")
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(cells("code"))],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "Epochmark ended with 3." in done.stderr
