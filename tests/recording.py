@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from app.core.records import Side
 from app.core.storage.database import Database
 from app.core.storage.recording import RunWriter, begin_run
 from workloads import CATALOGUE
@@ -63,10 +64,11 @@ def store_recording(
     recorded: Sequence[events.AnyEvent],
     status: str = "completed",
     error: events.Error | None = None,
+    group: tuple[int, Side | None] | None = None,
 ) -> int:
     """Store the run as a session does; returns its number."""
     spec, machine = asked(recorded)
-    run_id = begin_run(database, spec, CATALOGUE[spec.workload], machine)
+    run_id = begin_run(database, spec, CATALOGUE[spec.workload], machine, group=group)
     writer = RunWriter(database, run_id)
     for event in recorded:
         writer.add(event)

@@ -154,8 +154,7 @@ def share(options: argparse.Namespace, paths: Paths) -> int:
         group, run = _example(database, options.id) if options.group else (None, load_run(database, options.id))
         shared = leaving(database, run, group, hidden)
     if options.text is not None:
-        for line in shared.text_as(options.text).splitlines():
-            say(in_line(line))
+        say_raw(shared.text_as(options.text))  # in the lines that are to be pasted
         return 0
     if options.draw_share is None:
         raise AppError(message("cli.no_pictures_here"), message("cli.use_start_py"))

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import msgspec
+
 from app.core.analysis.own_runs import run_name
 from app.core.errors import UsageError
 from app.core.exchange.importing import files_of
@@ -133,7 +135,8 @@ def _refusal(result: Result, seen: dict[str, Path]) -> Message | None:
     if verdict is None or verdict.level == "invalid":
         reasons = list(verdict.reasons) if verdict is not None else []
         return message("table.invalid", reasons=reasons) if verdict is not None else message("table.no_verdict")
-    if result.machine.cpu_name is None and result.machine.device_name is None:
+    is_gpu = (result.environment.device or "cpu").partition(":")[0] != "cpu"
+    if (result.machine.device_name if is_gpu else result.machine.cpu_name) is None:
         return message("table.no_device")
     return _implausible(result)
 
@@ -194,7 +197,11 @@ def _key(result: Result) -> tuple[object, ...]:
 
 
 def _machine(result: Result) -> str:
-    return canonical(result.machine).decode("utf-8")
+    """Return what one computer keeps over the years: neither its system nor its drivers."""
+    machine = result.machine
+    gpus = tuple(msgspec.structs.replace(gpu, driver=None, memory_bytes=None) for gpu in machine.gpus or ())
+    changing = {"os_name": None, "virtual_machine": None, "memory_bytes": None}
+    return canonical(msgspec.structs.replace(machine, gpus=gpus or None, **changing)).decode("utf-8")
 
 
 def _row(results: Sequence[Result]) -> Row:

@@ -5,14 +5,15 @@ from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
 
 from app.core.errors import UsageError
-from app.core.exchange.preview import Field, check_removable, preview, without
+from app.core.exchange.preview import FIELD_NAMES, Field, check_removable, preview, without
+from app.core.messages import sentence
 from app.core.records import EpochColumns, Group, Run, RunSummary
 from app.core.report.formats.csv_table import csv_lines
 from app.core.report.formats.result_document import PICTURE_STEPS_LIMIT, results_of
 from app.core.report.forum_texts import FORMS, in_form
-from app.core.report.result_records import result_of
 from app.core.report.share import Card, card_of, text_of
 from app.core.result_file.canonical import file_bytes
+from app.core.result_file.record import Result
 from app.core.storage.database import Database
 from workloads.protocol.machine import UNKNOWN_MACHINE
 
@@ -47,7 +48,7 @@ class Leaving:
         card: What is on the picture.
         text: To paste, as `text_of` returns it.
         enclosed: The result file; b"" if the result can't be in one.
-        row: As CSV, with its headings.
+        row: As CSV, with its headings: a row for each run.
     """
 
     fields: tuple[Field, ...]
@@ -75,26 +76,52 @@ def leaving(database: Database, run: Run, group: Group | None = None, hidden: Co
     """
     for name in hidden:
         check_removable(name)
-    inside, shown = result_fields(run), run_without(run, hidden)
-    hidden = [name for name in hidden if name in {field.name for field in inside}]
-    others = None if group is None else replace(group, runs=tuple(_row(each, hidden) for each in group.runs))
     ids = [run.summary.id] if group is None else [each.id for each in group.runs]
-    enclosed = _enclosed(database, ids, hidden)
+    results = _results(database, ids)
+    shown, others = run_without(run, hidden), None if group is None else _group_without(group, hidden)
+    left = [without(result, hidden) for result in results] if hidden else results
     return Leaving(
-        fields=inside,
-        card=card_of(shown, others, without(result_of(run), hidden) if inside else None),
+        fields=_fields(results),
+        card=card_of(shown, others, left[0] if group is None and left else None),
         text=text_of(shown, others),
-        enclosed=enclosed,
-        row="".join(csv_lines([(*astuple(shown.summary), *_EPOCHS)])),
+        enclosed=file_bytes(left) if left else b"",
+        row=_csv([shown.summary] if others is None else others.runs),
     )
 
 
-def result_fields(run: Run) -> tuple[Field, ...]:
-    """Return what is inside a run's result; () if it can't be in a result file."""
+def _results(database: Database, ids: Sequence[int]) -> list[Result]:
     try:
-        return tuple(preview(result_of(run)))
+        return results_of(database, ids, PICTURE_STEPS_LIMIT)
     except UsageError:
-        return ()
+        return []
+
+
+def _fields(results: Sequence[Result]) -> tuple[Field, ...]:
+    """Return what is inside results: of several, each field as the first says it, unless others say otherwise."""
+    texts: dict[str, list[Field]] = {}
+    for result in results:
+        for field in preview(result):
+            texts.setdefault(field.name, []).append(field)
+    order = {name: number for number, name in enumerate(FIELD_NAMES)}
+    fields = []
+    for name in sorted(texts, key=order.__getitem__):
+        first, several = texts[name][0], list(dict.fromkeys(field.text for field in texts[name]))
+        more = len(several) - 1
+        fields.append(
+            replace(first, text=sentence("exchange.and_others", text=first.text, count=more)) if more else first
+        )
+    return tuple(fields)
+
+
+def _group_without(group: Group, hidden: Collection[str]) -> Group:
+    created_at = "" if "date" in hidden else group.created_at
+    return replace(group, created_at=created_at, runs=tuple(_row(each, hidden) for each in group.runs))
+
+
+def _csv(rows: Sequence[RunSummary]) -> str:
+    # Why a run failed may name folders, and is no part of a result.
+    shown = (replace(row, error_code=None, error_message=None) for row in rows)
+    return "".join(csv_lines((*astuple(row), *_EPOCHS) for row in shown))
 
 
 def run_without(run: Run, names: Collection[str]) -> Run:
@@ -105,11 +132,3 @@ def run_without(run: Run, names: Collection[str]) -> Run:
 
 def _row(summary: RunSummary, names: Collection[str]) -> RunSummary:
     return replace(summary, **{name: value for field in names for name, value in _ROW.get(field, {}).items()})
-
-
-def _enclosed(database: Database, ids: Sequence[int], hidden: Collection[str]) -> bytes:
-    try:
-        results = results_of(database, ids, PICTURE_STEPS_LIMIT)
-    except UsageError:
-        return b""
-    return file_bytes([without(result, hidden) for result in results] if hidden else results)

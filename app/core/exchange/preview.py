@@ -74,6 +74,23 @@ def _of_machine(*names: str) -> Callable[[Result], Result]:
     return remove
 
 
+def _without_cores(result: Result) -> Result:
+    """Remove the cores, and what tells them: the CPUs and threads that a run had."""
+    environment = msgspec.structs.replace(result.environment, visible_cpus=None, intra_op_threads=None)
+    whole = msgspec.structs.replace(result, environment=environment)
+    return _of_machine("physical_cores", "logical_cores")(whole)
+
+
+def _with_telemetry_of(*names: str, words: str) -> Callable[[Result], Result]:
+    """Return what removes fields of the machine, and the telemetry whose names have certain words."""
+
+    def remove(result: Result) -> Result:
+        kept = {name: each for name, each in (result.telemetry or {}).items() if words not in name}
+        return _of_machine(*names)(msgspec.structs.replace(result, telemetry=kept or None))
+
+    return remove
+
+
 def _of_result(*names: str) -> Callable[[Result], Result]:
     return lambda result: msgspec.structs.replace(result, **dict.fromkeys(names))
 
@@ -113,7 +130,9 @@ def _engine(result: Result) -> str:
     environment = result.environment
     keras = f"Keras {environment.keras_version}" if environment.keras_version else ""
     name = engine_name(environment.engine, environment.engine_version)
-    return " · ".join(part for part in (name, keras, environment.device) if part)
+    switches = (("TF32", environment.tf32), ("oneDNN", environment.onednn))
+    said = (f"{title} {'on' if is_on else 'off'}" for title, is_on in switches if is_on is not None)
+    return " · ".join(part for part in (name, keras, environment.device, *said) if part)
 
 
 def _gpus(result: Result) -> str:
@@ -132,7 +151,9 @@ def _cores(result: Result) -> str:
     machine = result.machine
     if machine.physical_cores is None and machine.logical_cores is None:
         return ""
-    return sentence("result.cores", physical=machine.physical_cores or "?", logical=machine.logical_cores or "?")
+    cores = sentence("result.cores", physical=machine.physical_cores or "?", logical=machine.logical_cores or "?")
+    usable = result.environment.visible_cpus
+    return cores if usable is None else sentence("exchange.cores_usable", cores=cores, count=usable)
 
 
 def _memory(result: Result) -> str:
@@ -146,7 +167,9 @@ def _virtual(result: Result) -> str:
 
 def _data(result: Result) -> str:
     dataset = result.dataset
-    return sentence("compare.data", source=dataset.source) if dataset is not None else ""
+    if dataset is None:
+        return ""
+    return " · ".join(filter(None, (dataset.name, sentence("compare.data", source=dataset.source))))
 
 
 def _date(result: Result) -> str:
@@ -182,9 +205,9 @@ _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
     "engine": ("field.engine", _engine, None),
     "data": ("field.data", _data, None),
     "cpu": ("field.cpu", lambda result: result.machine.cpu_name or "", _of_machine("cpu_name")),
-    "cores": ("field.cores", _cores, _of_machine("physical_cores", "logical_cores")),
-    "memory": ("field.memory", _memory, _of_machine("memory_bytes")),
-    "gpu": ("field.gpu", _gpus, _of_machine("device_name", "gpus")),
+    "cores": ("field.cores", _cores, _without_cores),
+    "memory": ("field.memory", _memory, _with_telemetry_of("memory_bytes", words="memory_")),
+    "gpu": ("field.gpu", _gpus, _with_telemetry_of("device_name", "gpus", words="gpu")),
     "system": ("field.system", _system, _of_machine("os_name", "architecture")),
     "virtual": ("field.virtual", _virtual, None),
     "date": ("field.date", _date, _of_result("started_at", "finished_at")),
@@ -194,3 +217,4 @@ _FIELDS: dict[str, tuple[str, Callable[[Result], str], _Remove | None]] = {
     "telemetry": ("field.telemetry", _telemetry, _of_result("telemetry")),
     "version": ("field.version", lambda result: f"Epochmark {result.app_version}", None),
 }
+FIELD_NAMES = tuple(_FIELDS)

@@ -14,7 +14,7 @@ from app.core.plain_text import one_line
 from app.core.records import Group, Run, RunSummary
 from app.core.report.private_texts import chosen_texts, hide, private_texts
 from app.core.report.share_texts import computer_parts, device_kind, device_title
-from app.core.report.wording import machine_line, verdict_texts, workload_title
+from app.core.report.wording import machine_line, made_by, verdict_texts, workload_title
 from app.core.verdict.rules import judge
 from workloads.settings import differing
 
@@ -89,7 +89,7 @@ def ab_card(run: Run, group: Group) -> AbCard:
         details=tuple(part for part in (_computer(runs), _engines(runs), " ".join(group_remarks(group))) if part),
         badge=_badge(run, runs),
         level=judge(run).level,
-        footer=" · ".join(footer),
+        footer=" · ".join(part for part in footer if part),
     )
 
 
@@ -112,7 +112,7 @@ def ab_text(run: Run, group: Group) -> str:
         sentence("result.text_machine", machine=machine_line(run.machine)),
         sentence("result.text_engine", engine=_engines(_measured(group))),
         *group_remarks(group),
-        sentence("result.text_footer", version=run.summary.app_version, date=group.created_at[:10]),
+        made_by(run.summary.app_version, group.created_at),
     ]
     private = chosen_texts([run.spec]) | private_texts()
     return "".join(f"{hide(' '.join(line.split()), private)}\n" for line in lines if line)

@@ -311,16 +311,17 @@ def result_text(run: Run, group: Group | None = None) -> str:
         sentence("result.text_data", data=summary.data_source or "n/a", seed=summary.seed),
         bottleneck_text(run),
         energy_text(summary),
-        _made_by(summary),
+        made_by(summary.app_version, summary.started_at),
     ]
     private = chosen_texts([run.spec]) | private_texts()
     return "".join(f"{hide(' '.join(line.split()), private)}\n" for line in lines if line)
 
 
-def _made_by(run: RunSummary) -> str:
-    if not run.started_at:  # the user left it out
-        return sentence("share.version", version=run.app_version)
-    return sentence("result.text_footer", version=run.app_version, date=run.started_at[:10])
+def made_by(version: str, moment: str) -> str:
+    """Return a text's last line: the program, and the date unless it is "", as the user left it out."""
+    if not moment:
+        return sentence("share.version", version=version)
+    return sentence("result.text_footer", version=version, date=moment[:10])
 
 
 def _title_line(run: RunSummary) -> str:

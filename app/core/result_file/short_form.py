@@ -10,6 +10,7 @@ digest, and a check of the whole (CRC-16/XMODEM).
 import binascii
 import math
 import re
+from typing import Literal
 
 import msgspec
 
@@ -33,7 +34,8 @@ _METRICS = {
     "flop_per_s": "FS",
     "bytes_per_s": "BS",
 }
-_COMPILED = "+JIT"
+_COMPILED, _ESTIMATE = "+JIT", "E"
+CONFIDENCE_PCT = 95.0
 _PRESETS = {"quick": "Q", "standard": "S", "sustained": "L"}
 _LEVELS = {"valid": "V", "caution": "C", "invalid": "I"}
 
@@ -42,14 +44,18 @@ def short_form(result: Result) -> str:
     """Return a result's short form; "" if it has none: another network, or settings that it couldn't tell."""
     spec, numbers = result.spec, result.statistics
     is_usual = spec.variant is None and spec.settings is None and spec.threads is None
-    if not is_usual or numbers.metric not in _METRICS or spec.preset not in _PRESETS:
+    is_sure = numbers.basis != "first_epoch"  # with what the engine prepares in it
+    if not is_usual or not is_sure or numbers.metric not in _METRICS or spec.preset not in _PRESETS:
         return ""
+    # Ends of less confidence are another thing.
+    ends = (numbers.low, numbers.high) if (numbers.confidence_pct or 0) >= CONFIDENCE_PCT else (None, None)
+    preset = _PRESETS[spec.preset] + (_ESTIMATE if numbers.basis == "estimate" else "")
     level = _LEVELS[result.verdict.level] if result.verdict is not None else ""
     machine = result.machine
     parts = (
-        *(MARK, spec.workload, str(spec.workload_version), _PRESETS[spec.preset], str(spec.batch_size)),
+        *(MARK, spec.workload, str(spec.workload_version), preset, str(spec.batch_size)),
         *(f"{spec.precision}{_COMPILED if spec.jit else ''}", _METRICS[numbers.metric]),
-        *(*map(_number, (numbers.value, numbers.low, numbers.high)), level, result.environment.engine),
+        *(*map(_number, (numbers.value, *ends)), level, result.environment.engine),
         *(result.environment.engine_version or "", (result.environment.device or "").replace(":", "")),
         *(_name(machine.cpu_name), _name(machine.device_name), short_code(result.digest or "").replace("-", "")),
     )
@@ -66,6 +72,8 @@ def read_short_form(typed: str) -> Result:
     text = " ".join(typed.upper().split())
     if len(typed) > LENGTH_LIMIT or not text.startswith(f"{MARK}:"):
         raise UsageError(message("short_form.not_one", mark=MARK))
+    if not text.isascii():  # a phone made a dash of "-"
+        raise UsageError(message("short_form.wrong_letter"), message("short_form.type_again"))
     body, _, check = text.rpartition(":")
     parts = body.split(":")
     if len(parts) != _FIELDS or check != _check(body):
@@ -85,7 +93,7 @@ def _result(parts: list[str]) -> Result:
         raise ValueError("no amount")
     preset, metric, level = (
         next(name for name, letters in table.items() if letters == part)
-        for table, part in ((_PRESETS, parts[3]), (_METRICS, parts[6]), (_LEVELS | {"": ""}, parts[10]))
+        for table, part in ((_PRESETS, parts[3][:1]), (_METRICS, parts[6]), (_LEVELS | {"": ""}, parts[10]))
     )
     usual, batch_size = workload.default_spec("standard"), int(parts[4])
     if not 1 <= batch_size < 2**31:
@@ -115,11 +123,23 @@ def _result(parts: list[str]) -> Result:
             ),
             machine=Machine(cpu_name=parts[14] or None, device_name=parts[15] or None),
             statistics=Statistics(
-                metric=metric, value=value, low=low, high=high, confidence_pct=95.0, epochs_done=0
+                metric=metric,
+                value=value,
+                low=low,
+                high=high,
+                confidence_pct=CONFIDENCE_PCT if low is not None else None,
+                basis=_basis(parts[3]),
+                epochs_done=0,
             ),
             verdict=msgspec.convert({"level": level}, Verdict) if level else None,
         )
     )
+
+
+def _basis(part: str) -> Literal["estimate"] | None:
+    if part[1:] not in ("", _ESTIMATE):
+        raise ValueError(part)
+    return "estimate" if part[1:] else None
 
 
 def _written(part: str) -> str:

@@ -24,6 +24,20 @@ SHOWN_LIMIT = 200
 _log = logging.getLogger(__name__)
 
 
+# As a short form has none.
+UNKNOWN_VERSION = "?"
+# ?1 workload, ?2 date or NULL, ?3 headline, ?4 whether all of its digits are known, ?5 digest.
+_OWN = (
+    "SELECT id FROM runs WHERE workload = ?1 AND (started_at = ?2 OR (?2 IS NULL AND ?4)) AND value = ?3"
+    " AND deleted_at IS NULL"
+)
+_EARLIER = (
+    "SELECT id FROM imported_results WHERE digest = ?5 UNION ALL"
+    " SELECT id FROM imported_results WHERE workload = ?1 AND value = ?3"
+    " AND (started_at = ?2 OR ((?2 IS NULL OR started_at IS NULL) AND ?4))"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Added:
     """What became of the results of one file.
@@ -52,18 +66,13 @@ def add_results(database: Database, results: Sequence[Result], source: str) -> A
         for result in results:
             digest, summary = result.digest, summary_of(result)
             same = (summary.workload, result.started_at, summary.value)
-            mine = connection.execute(
-                "SELECT id FROM runs WHERE workload = ? AND started_at = ? AND value = ? AND deleted_at IS NULL",
-                same,
-            ).fetchone()
+            # Without a date, all digits of the headline tell; a short form has only four of them.
+            is_exact = result.app_version != UNKNOWN_VERSION
+            mine = connection.execute(_OWN, (*same, is_exact)).fetchone()
             if mine is not None:
                 own.append(mine[0])
                 continue
-            sql = (
-                "SELECT id FROM imported_results WHERE digest = ?"
-                " UNION ALL SELECT id FROM imported_results WHERE workload = ? AND started_at = ? AND value = ?"
-            )
-            earlier = connection.execute(sql, (digest, *same)).fetchone()
+            earlier = connection.execute(_EARLIER, (*same, is_exact, digest)).fetchone()
             if earlier is not None:
                 present.append(earlier[0])
                 continue

@@ -223,7 +223,8 @@ def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast
     """Return below how many hours a month renting is cheaper than buying and running this computer.
 
     Training h hours here costs the purchase's share of a month and h hours of electricity; renting does the same
-    work in h / `times_as_fast` hours. None if neither is ever cheaper, or prices are missing.
+    work in h / `times_as_fast` hours. Infinite if renting costs less than the electricity alone; None without
+    prices.
 
     Args:
         own: This computer's prices, with its purchase.
@@ -234,7 +235,7 @@ def break_even_hours(own: OwnComputer, rented_usd_per_hour: float, times_as_fast
     if month is None:
         return None
     saved = rented_usd_per_hour / times_as_fast - (hour or 0.0)
-    return month / saved if saved > 0 else None
+    return month / saved if saved > 0 else math.inf
 
 
 def cost_findings(result: StudyResult, costs: Costs, *, with_advice: bool = True) -> list[str]:

@@ -126,6 +126,8 @@ class ShareDialog(QDialog):
     def _refresh(self) -> None:
         """Find out what leaves, in the background: a group may have many runs."""
         self._asked += 1
+        self.leaving = None  # nothing else than what is ticked may leave
+        self._allow()
         number, path, hidden = self._asked, self._services.paths.database, self.hidden
         run, group = self._shared
 
@@ -136,11 +138,25 @@ class ShareDialog(QDialog):
         self._services.tasks.start(look, self._on_looked, self._services.complain)
 
     def _on_looked(self, answer: tuple[int, Leaving]) -> None:
-        number, self.leaving = answer
-        if number == self._asked:
-            if not self._fields.count():
-                self._show_fields(self.leaving)
-            self._show()
+        number, shared = answer
+        if number != self._asked:
+            return  # a later one is on its way, or the dialog was closed
+        self.leaving = shared
+        if not self._fields.count():
+            self._show_fields(shared)
+        self._show()
+        self._allow()
+
+    def done(self, result: int) -> None:
+        """Close; an answer that is on its way finds no dialog anymore."""
+        self._asked += 1
+        super().done(result)
+
+    def _allow(self) -> None:
+        shared = self.leaving
+        for button in (self.save_button, self.copy_picture_button, self.copy_button):
+            button.setEnabled(shared is not None)
+        self.file_button.setEnabled(shared is not None and bool(shared.enclosed))
 
     def _show_fields(self, shared: Leaving) -> None:
         for field in shared.fields:
@@ -179,7 +195,6 @@ class ShareDialog(QDialog):
         picture.setDevicePixelRatio(ratio)
         self.picture.setPixmap(QPixmap.fromImage(picture))
         self.picture.setAccessibleName(sentence("share_dialog.picture_says", text=self.leaving.text))
-        self.file_button.setEnabled(bool(self.leaving.enclosed))
 
     def _save_picture(self) -> None:
         target = self._ask(sentence("picture.save"), ".png", sentence("picture.png"))

@@ -8,6 +8,7 @@ from PySide6.QtGui import QImage, QImageReader
 from app.core.result_file.short_form import MARK
 
 SIZE_LIMIT_BYTES = 40_000_000
+FORMATS = (b"png", b"jpeg", b"webp")
 # Of a decoded picture, whatever its file claims: a photo of 48 megapixels fits.
 PIXELS_LIMIT, EDGE_LIMIT_PX = 60_000_000, 20_000
 _MEGABYTES_LIMIT = 256
@@ -25,6 +26,8 @@ def scan_file(path: Path) -> str:
     reader = QImageReader(str(path))
     reader.setDecideFormatFromContent(True)
     reader.setAutoTransform(True)
+    if bytes(reader.format().data()) not in FORMATS:  # others have decoders that nobody needs here
+        return ""
     size = reader.size()
     if not _is_usual(size):
         return ""

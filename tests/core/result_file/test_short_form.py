@@ -37,7 +37,15 @@ def usual_results(draw: Any) -> Result:
         jit=draw(st.booleans()),
     )
     low, high = draw(st.sampled_from(((None, None), (0.98 * value, 1.02 * value))))
-    numbers = replace(base.statistics, metric="images_per_s", value=value, low=low, high=high)
+    numbers = replace(
+        base.statistics,
+        metric="images_per_s",
+        value=value,
+        low=low,
+        high=high,
+        confidence_pct=None if low is None else 95.0,
+        basis=draw(st.sampled_from(("estimate", "later_epochs", "repetitions", None))),
+    )
     machine = Machine(cpu_name=draw(st.none() | LINES), device_name=draw(st.none() | LINES))
     level = draw(st.none() | st.sampled_from(("valid", "caution", "invalid")))
     verdict = None if level is None else Verdict(level=level)
@@ -64,6 +72,7 @@ def test_what_it_tells_comes_back(result: Result) -> None:
     again = read_short_form(text)
     check(again)
     assert told(again) == told(result)
+    assert again.statistics.basis == ("estimate" if result.statistics.basis == "estimate" else None)
     for end in ("value", "low", "high"):
         mine, theirs = getattr(result.statistics, end), getattr(again.statistics, end)
         assert (mine is None) == (theirs is None)
@@ -74,7 +83,7 @@ def test_what_it_tells_comes_back(result: Result) -> None:
 def test_one_wrong_letter_is_noticed(result: Result, data: st.DataObject) -> None:
     text = short_form(result)
     place = data.draw(st.integers(0, len(text) - 1))
-    letter = data.draw(st.sampled_from(sorted(ALPHANUMERIC - {text[place], " "})))
+    letter = data.draw(st.sampled_from(sorted((ALPHANUMERIC | set("–ÄÉ０")) - {text[place], " "})))
     wrong = text[:place] + letter + text[place + 1 :]
     if " ".join(wrong.split()) == text:
         return
@@ -111,3 +120,12 @@ def test_a_workload_or_an_amount_that_makes_no_sense_is_refused() -> None:
     for value in (float("nan"), float("inf"), -1.0, 0.0):
         with pytest.raises(UsageError, match="doesn't know"):
             read_short_form(short_form(replace(result, statistics=replace(result.statistics, value=value))))
+
+
+def test_a_narrower_range_is_no_interval_and_a_first_epoch_has_no_code() -> None:
+    result = next(filter(short_form, golden()))
+    numbers = replace(result.statistics, low=0.9 * result.statistics.value, high=2 * result.statistics.value)
+    narrow = replace(result, statistics=replace(numbers, confidence_pct=75.0))
+    again = read_short_form(short_form(narrow)).statistics
+    assert (again.low, again.high, again.confidence_pct) == (None, None, None)
+    assert short_form(replace(result, statistics=replace(numbers, basis="first_epoch"))) == ""

@@ -57,7 +57,8 @@ def test_at_the_break_even_both_cost_the_same(
     )
     hours = break_even_hours(own, rented, times)
     electricity = own.electricity_usd_per_hour or 0.0
-    if hours is None:
+    assert hours is not None
+    if math.isinf(hours):
         assert rented / times <= electricity
         return
     buying = (own.purchase_usd_per_month or 0.0) + hours * electricity

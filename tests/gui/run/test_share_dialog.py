@@ -77,3 +77,20 @@ def test_saved_files_leave_it_out_too(
         (result,) = json.loads(content)["results"]
         assert "os_name" not in result["machine"]
         assert result["machine"]["cpu_name"] == "AMD EPYC"
+
+
+def test_nothing_leaves_while_it_is_looked_up(driver: Driver, dialog: ShareDialog) -> None:
+    dialog.boxes["cpu"].click()
+    assert not dialog.copy_button.isEnabled()
+    assert not dialog.save_button.isEnabled()
+    driver.until(dialog.copy_button.isEnabled)
+    assert "EPYC" not in machine(dialog)
+
+
+def test_closing_it_at_once_is_no_fault(driver: Driver, dialog: ShareDialog) -> None:
+    dialog.boxes["cpu"].click()
+    dialog.reject()
+    driver.until(lambda: not any(isinstance(each, ShareDialog) for each in QApplication.topLevelWidgets()))
+    driver.window.action("menu.share").trigger()
+    windows = QApplication.topLevelWidgets()
+    next(each for each in windows if isinstance(each, ShareDialog) and each.isVisible()).reject()

@@ -127,6 +127,7 @@ def test_typed_from_a_picture(driver: Driver, paths: Paths, theirs: Path, monkey
         b"",
         b"\xff\xd8\xff",
         b"\x89PNG\r\n\x1a\n",
+        b'<svg xmlns="http://www.w3.org/2000/svg" width="400" height="400"/>',
         # A picture of 60,000 × 60,000 pixels, as its head claims.
         b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\xea\x60\x00\x00\xea\x60\x08\x02\x00\x00\x00\x00\x00\x00\x00",
     ],

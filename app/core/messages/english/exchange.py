@@ -2,12 +2,14 @@
 
 SENTENCES: dict[str, str | tuple[str, str]] = {
     "exchange.bad_cell": "line {line}, column {column}: “{text}” isn't such a value",
+    "exchange.and_others": ("{text}; another run differs", "{text}; {count:,} other runs differ"),
     "exchange.bad_checksum": "the part at byte {position:,} doesn't match its checksum",
     "exchange.bad_chunk": "the part at byte {position:,} doesn't belong into a PNG picture",
     "exchange.choose_removable": "These can: {names}.",
     "exchange.chunk_too_long": "the part at byte {position:,} claims to be longer than the file",
     "exchange.column_missing": ("the column {columns} is missing", "the columns {columns} are missing"),
     "exchange.column_twice": "it has two columns of the same name",
+    "exchange.cores_usable": ("{cores}, 1 usable", "{cores}, {count} usable"),
     "exchange.cut_off": "it is cut off after {position:,} bytes",
     "exchange.driver": "driver {driver}",
     "exchange.empty": "it is empty",

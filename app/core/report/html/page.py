@@ -37,9 +37,7 @@ def report_page(runs: Sequence[Run], result_file: bytes, private: Mapping[str, s
         element("title", page_title),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         # Nothing is loaded and nothing runs, whatever a text holds.
-        element(
-            "meta", http_equiv="Content-Security-Policy", content="default-src 'none'; style-src 'unsafe-inline'"
-        ),
+        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         _style(),
     )
     header = element("header", element("h1", page_title), _overview(runs) if len(runs) > 1 else None)
